@@ -1,0 +1,84 @@
+// Who may call what. Every route declares it; a route that does not cannot be registered, and what is not declared
+// public is closed.
+
+import type { FastifyRequest } from 'fastify';
+import { ColdironError } from '../domain/errors.ts';
+import type { Actor } from '../domain/event.ts';
+import { mayActAs, ROLES, type Role } from '../domain/token.ts';
+import type { App } from './base-app.ts';
+
+export type Access = 'public' | Role;
+
+export interface Caller {
+  readonly actor: Actor;
+  readonly role: Role;
+}
+
+export type Authentication =
+  | { readonly known: true; readonly caller: Caller }
+  | { readonly known: false; readonly reason: string; readonly retryAfterSeconds: number | null };
+
+/** Finds out who is asking. What counts as proof depends on the listener: a token on TCP, the file on a unix socket. */
+export type Authenticate = (request: FastifyRequest) => Promise<Authentication>;
+
+export interface DeclaredRoute {
+  readonly method: string;
+  readonly url: string;
+  readonly access: Access;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route there is, with who may call it. */
+    routeTable: readonly DeclaredRoute[];
+  }
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+  interface FastifyRequest {
+    /** null on public routes, where nobody is asked. */
+    caller: Caller | null;
+  }
+}
+
+const ACCESSES: readonly Access[] = ['public', ...ROLES];
+
+export function guardRoutes(app: App, authenticate: Authenticate): void {
+  const routes: DeclaredRoute[] = [];
+  app.decorate('routeTable', routes);
+  app.decorateRequest('caller', null);
+
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const access = ACCESSES.find((known) => known === config?.access);
+    if (access === undefined) throw new Error(`the route ${method} ${url} does not declare who may call it`);
+    for (const verb of [method].flat()) routes.push({ method: verb, url, access });
+  });
+
+  app.addHook('onRequest', async (request, reply) => {
+    const access = request.routeOptions.config.access;
+    if (access === 'public') return;
+    // Below /api, whether a path exists is told to callers with a token only.
+    if (request.is404 && !/^\/api(?:[/?]|$)/.test(request.url)) return;
+
+    const authentication = await authenticate(request);
+    if (!authentication.known) {
+      if (authentication.retryAfterSeconds !== null) {
+        reply.header('retry-after', authentication.retryAfterSeconds);
+        throw new ColdironError('rate_limited', authentication.reason);
+      }
+      reply.header('www-authenticate', 'Bearer');
+      throw new ColdironError('unauthenticated', authentication.reason);
+    }
+    request.caller = authentication.caller;
+    if (request.is404) return;
+    if (access === undefined || !mayActAs(authentication.caller.role, access)) {
+      throw new ColdironError('forbidden', `this needs the role ${access}; yours is ${authentication.caller.role}`);
+    }
+  });
+}
+
+/** Who answers for a change, as the trail and the audit record it. */
+export function answerableFor(request: FastifyRequest): { actor: Actor; correlationId: string } {
+  if (!request.caller) throw new Error(`${request.routeOptions.url} changes something and is public`);
+  return { actor: request.caller.actor, correlationId: request.id };
+}

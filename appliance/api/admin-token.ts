@@ -1,0 +1,44 @@
+// The first token, so that a fresh appliance can be talked to: written to a file that only its own user can read, and
+// never to a log.
+
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ColdironError } from '../domain/errors.ts';
+import { parseTokenText } from '../domain/token.ts';
+import type { Store } from '../store/store.ts';
+import { writeOnce } from '../vault/private-file.ts';
+import { keepToken, newTokenText } from './api-token.ts';
+import type { Clock } from './clock.ts';
+
+/**
+ * Only a store without any token gets one. The file comes first and the store second: after a crash in between, the
+ * next start registers the token of the file, and nobody is locked out.
+ */
+export async function ensureAdminToken(
+  store: Pick<Store, 'tokens' | 'createToken'>,
+  stateDir: string,
+  clock: Clock,
+): Promise<{ file: string; created: boolean }> {
+  const file = join(stateDir, 'admin-token');
+  if ((await store.tokens()).length > 0) return { file, created: false };
+
+  await writeOnce(file, `${newTokenText()}\n`);
+  const text = await readOwn(file);
+  await keepToken(
+    store,
+    text,
+    { name: 'admin', role: 'admin', expiresAt: null, actor: 'appliance', correlationId: null },
+    clock,
+  );
+  return { file, created: true };
+}
+
+async function readOwn(file: string): Promise<string> {
+  const { mode } = await stat(file);
+  if ((mode & 0o077) !== 0) {
+    throw new ColdironError('conflict', `${file} can be read by others, so its token is not taken over; delete it`);
+  }
+  const text = (await readFile(file, 'utf8')).trim();
+  if (parseTokenText(text).ok) return text;
+  throw new ColdironError('conflict', `${file} holds no token; delete it, and the next start writes a new one`);
+}

@@ -1,0 +1,60 @@
+// Inventory documents that came over the API take the way the files take: one check, one plan, one write.
+
+import { ColdironError } from '../domain/errors.ts';
+import type { Actor } from '../domain/event.ts';
+import { parseObjectName } from '../domain/names.ts';
+import { shown } from '../domain/parsed.ts';
+import { type ApplyReport, applyInventory } from '../inventory/apply.ts';
+import { type ApplyMode, checkInventory } from '../inventory/check.ts';
+import { type RawSource, TAKEN } from '../inventory/read-files.ts';
+import type { ManagementDeps } from './deps.ts';
+
+type Edge = Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'newId' | 'refreshFleet'>;
+
+/** The source of everything that no file declares. */
+export const API_SOURCE = 'api';
+
+export async function applyDocuments(
+  edge: Edge,
+  documents: readonly RawSource[],
+  how: { mode: ApplyMode; dryRun: boolean; actor: Actor; correlationId: string },
+): Promise<ApplyReport> {
+  await edge.refreshFleet();
+  const held = edge.fleet.inventory();
+  const { problems, sources } = checkInventory(documents, held, how.mode);
+  if (problems.length > 0) {
+    const [only] = problems;
+    throw problems.length === 1 && only !== undefined
+      ? new ColdironError('invalid_inventory', only)
+      : new ColdironError('invalid_inventory', `${problems.length} problems; nothing was changed`, problems);
+  }
+  const report = await applyInventory(
+    edge.store,
+    { ...how, sources, held },
+    { now: () => edge.clock.now(), newId: edge.newId },
+  );
+  if (!report.dryRun) await edge.refreshFleet();
+  return report;
+}
+
+export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [
+  { file: 'request', name: API_SOURCE, value: { nodes } },
+];
+
+/** A source owns what it declares, and losing the name would lose the objects: names that are no file's stay reserved. */
+export function documentsOf(
+  sources: readonly { name: string; file?: string; document: Record<string, unknown> }[],
+): RawSource[] {
+  const problems = sources.flatMap(({ name }, at) => {
+    const taken = TAKEN.get(name);
+    const parsed = parseObjectName(name);
+    if (taken !== undefined) return [`sources[${at}].name: "${name}" stands for ${taken}`];
+    if (sources.findIndex((other) => other.name === name) !== at)
+      return [`sources[${at}].name: ${shown(name)} is there twice`];
+    return parsed.ok ? [] : [`sources[${at}].name: ${parsed.reason}`];
+  });
+  if (problems.length > 0) {
+    throw new ColdironError('invalid_request', problems[0] ?? '', problems.length > 1 ? problems : []);
+  }
+  return sources.map(({ name, file, document }) => ({ name, file: file ?? name, value: document }));
+}

@@ -1,0 +1,56 @@
+// What the management API needs from the rest of the appliance, in its own words.
+
+import type { BootContract } from '../assets/boot-contract.ts';
+import type { BmcService } from '../bmc-desk/bmc-service.ts';
+import type { NodeWork } from '../deploy/node-work.ts';
+import type { Actor } from '../domain/event.ts';
+import type { Machine, MachineId } from '../domain/machine.ts';
+import type { EnrollmentService } from '../enrollment/enrollment-service.ts';
+import type { Fleet } from '../inventory/fleet.ts';
+import type { Renderings } from '../renderings/renderings.ts';
+import type { Store } from '../store/store.ts';
+import type { Authenticate } from './access.ts';
+import type { AppEdge } from './base-app.ts';
+import type { Clock } from './clock.ts';
+import type { NodeAction } from './schemas/node-action.ts';
+
+export type ServiceName = 'dhcp' | 'tftp' | 'http';
+export type ServiceState = 'running' | 'off' | 'failed';
+export type Services = Readonly<Record<ServiceName, ServiceState>>;
+
+export interface LifecycleRequests {
+  request(
+    machine: MachineId,
+    event: NodeAction,
+    by: { readonly actor: Actor; readonly correlationId: string; readonly note?: string },
+  ): Promise<Machine>;
+}
+
+export type ProbeResult =
+  | { readonly reached: true; readonly banner: string; readonly milliseconds: number }
+  | { readonly reached: false; readonly reason: string };
+
+/** Whether an SSH server answers there, as the appliance sees it. */
+export type Probe = (host: string, port: number) => Promise<ProbeResult>;
+
+export interface ManagementDeps extends AppEdge {
+  readonly store: Store;
+  readonly work: Pick<NodeWork, 'plain' | 'rescue' | 'deploy' | 'release'>;
+  readonly fleet: Fleet;
+  /** Called after a write and before its answer, so that the writer's next read sees it. */
+  readonly refreshFleet: () => Promise<void>;
+  readonly runner: LifecycleRequests;
+  readonly authenticate: Authenticate;
+  readonly clock: Clock;
+  readonly services: () => Services;
+  readonly probe: Probe;
+  /** The port of the boot listener, as `explain` puts it into URLs. */
+  readonly bootPort: number;
+  /** Whether this boot loader is on the appliance. */
+  readonly hasLoader: (file: string) => boolean;
+  /** Asks the real servers for everything that is advertised. */
+  readonly bootContract: () => Promise<BootContract>;
+  readonly renderings: Renderings;
+  readonly enrollment: EnrollmentService;
+  readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan'>;
+}

@@ -1,0 +1,68 @@
+// Every failure leaves as {code, message, correlation_id}, with the status of the table in domain/errors.ts.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ColdironError, ERRORS } from '../domain/errors.ts';
+import { shown } from '../domain/parsed.ts';
+
+export interface Envelope {
+  readonly code: string;
+  readonly message: string;
+  readonly correlation_id: string;
+  readonly details?: readonly string[];
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What made the request fail on our side; it goes into its log line. */
+    failure: unknown;
+  }
+}
+
+export function envelope(error: ColdironError, correlationId: string): Envelope {
+  return {
+    code: error.code,
+    message: error.message,
+    correlation_id: correlationId,
+    ...(error.details.length > 0 && { details: error.details }),
+  };
+}
+
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = asColdironError(error);
+  const { status } = ERRORS[known.code];
+  if (status >= 500) request.failure = error;
+  return reply
+    .code(status)
+    .header('x-correlation-id', request.id)
+    .type('application/json; charset=utf-8')
+    .serializer((payload: unknown) => JSON.stringify(payload))
+    .send(envelope(known, request.id));
+}
+
+export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = request.url.split('?', 1)[0];
+  return sendError(new ColdironError('not_found', `there is no ${request.method} ${shown(path)}`), request, reply);
+}
+
+/** Fastify's own refusals: the client's mistakes, in our words where its words are about its API. */
+const FRAMEWORK_ERRORS: Readonly<Record<string, ConstructorParameters<typeof ColdironError>>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this route takes'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['invalid_request', 'the body must be JSON, sent as application/json'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', 'the body is empty, though its content type says JSON'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['invalid_request', 'the body is not valid JSON'],
+  FST_ERR_BAD_URL: ['invalid_request', 'the path is not a valid URL path'],
+  FST_ERR_MAX_PARAM_LENGTH: ['invalid_request', 'a part of the path is too long'],
+};
+
+function asColdironError(error: unknown): ColdironError {
+  if (error instanceof ColdironError) return error;
+  if (error instanceof Error) {
+    const { code, statusCode } = error as { code?: string; statusCode?: number };
+    const refusal = FRAMEWORK_ERRORS[code ?? ''];
+    if (refusal) return new ColdironError(...refusal);
+    if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+      return new ColdironError('invalid_request', error.message);
+    }
+  }
+  return new ColdironError('internal', 'something went wrong on our side; the log has the correlation id');
+}

@@ -1,0 +1,42 @@
+// One page of nodes, ordered by host name, so that a page never repeats or skips a node that was there all along.
+
+import type { LifecycleState } from '../domain/lifecycle.ts';
+import { type Machine, macsOf } from '../domain/machine.ts';
+
+export interface NodeQuery {
+  readonly state?: LifecycleState;
+  readonly site?: string;
+  readonly profile?: string;
+  readonly q?: string;
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export function listNodes(
+  machines: Iterable<Machine>,
+  query: NodeQuery,
+): { page: Machine[]; total: number; next: string | null } {
+  const sought = query.q?.toLowerCase();
+  const matching: Machine[] = [];
+  for (const machine of machines) {
+    const { spec, lifecycle } = machine;
+    if (query.state !== undefined && lifecycle.state !== query.state) continue;
+    if (query.site !== undefined && spec.site !== query.site) continue;
+    if (query.profile !== undefined && spec.profile !== query.profile) continue;
+    if (sought !== undefined && !searchable(machine).some((text) => text.includes(sought))) continue;
+    matching.push(machine);
+  }
+  matching.sort((a, b) => (a.spec.hostname < b.spec.hostname ? -1 : 1));
+  const { after } = query;
+  const start = after === undefined ? 0 : matching.findIndex(({ spec }) => spec.hostname > after);
+  const page = start === -1 ? [] : matching.slice(start, start + query.limit);
+  const last = page.at(-1);
+  const more = last !== undefined && last !== matching.at(-1);
+  return { page, total: matching.length, next: more ? last.spec.hostname : null };
+}
+
+function searchable({ spec }: Machine): string[] {
+  const addresses = spec.interfaces.flatMap(({ address }) => address ?? []);
+  const others = [spec.bmc?.address, spec.uuid, spec.serial?.toLowerCase(), spec.access?.host];
+  return [spec.hostname, ...macsOf(spec), ...addresses, ...others.flatMap((text) => text ?? [])];
+}

@@ -1,0 +1,52 @@
+// The API's description, made from the routes themselves. `npm run docs` writes it next to this file.
+
+import type { FastifyBaseLogger } from 'fastify';
+import { buildManagementApi } from './app.ts';
+
+export async function generateOpenApi(): Promise<object> {
+  const app = await buildManagementApi({
+    store: untouched('store'),
+    fleet: untouched('fleet'),
+    runner: untouched('runner'),
+    refreshFleet: untouched('refreshFleet'),
+    authenticate: untouched('authenticate'),
+    clock: untouched('clock'),
+    newId: untouched('newId'),
+    services: untouched('services'),
+    probe: untouched('probe'),
+    bootPort: 8080,
+    hasLoader: untouched('hasLoader'),
+    bootContract: untouched('bootContract'),
+    work: untouched('work'),
+    enrollment: untouched('enrollment'),
+    renderings: untouched('renderings'),
+    bmc: { nodes: untouched('BMCs'), keys: untouched('BMCs'), scan: untouched('BMCs') },
+    logger: SILENT,
+  });
+  try {
+    return app.swagger();
+  } finally {
+    await app.close();
+  }
+}
+
+/** Stands in for a part of the appliance that describing the routes has no use for. */
+function untouched<T extends object>(name: string): T {
+  const refuse = () => {
+    throw new Error(`describing the API must not use the ${name}`);
+  };
+  return new Proxy(() => {}, { get: refuse, apply: refuse }) as unknown as T;
+}
+
+const nothing = () => {};
+const SILENT: FastifyBaseLogger = {
+  level: 'silent',
+  fatal: nothing,
+  error: nothing,
+  warn: nothing,
+  info: nothing,
+  debug: nothing,
+  trace: nothing,
+  silent: nothing,
+  child: () => SILENT,
+};

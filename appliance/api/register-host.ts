@@ -1,0 +1,193 @@
+// A host that already runs becomes a node: checked against the catalogue, reached if asked for, and written with its
+// audit entry, or not at all.
+
+import { ColdironError } from '../domain/errors.ts';
+import type { Actor } from '../domain/event.ts';
+import type { Inventory } from '../domain/inventory.ts';
+import { parseIpv4 } from '../domain/ipv4.ts';
+import { lifeIn } from '../domain/lifecycle.ts';
+import { type Machine, type MachineId, type MachineSpec, NODE_DEFAULTS } from '../domain/machine.ts';
+import { type Hostname, type ObjectName, parseDomainName, parseHostname } from '../domain/names.ts';
+import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
+import type { ManagementDeps, ProbeResult } from './deps.ts';
+import { parseSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
+
+export interface HostRegistration {
+  readonly host: string;
+  readonly port: number;
+  readonly sshUsername: string;
+  readonly sshPublicKey: string;
+  readonly sku: string;
+  readonly gpus: number;
+  readonly region: string;
+  readonly onboarding: 'manual' | 'maas';
+  readonly probe: boolean;
+  readonly hostname: string | null;
+}
+
+type Edge = Pick<ManagementDeps, 'store' | 'clock' | 'newId' | 'probe'>;
+
+/** Others may change the inventory while a probe runs; after this many lost races the caller is told. */
+const ATTEMPTS = 5;
+
+export async function registerHost(
+  edge: Edge,
+  registration: HostRegistration,
+  by: { actor: Actor; correlationId: string },
+): Promise<{ machine: Machine; probe: ProbeResult | null }> {
+  const { host, hostname, key } = readRequest(registration);
+  specFor(await edge.store.inventory(), registration, host, hostname, key);
+  if (registration.onboarding === 'maas') {
+    throw new ColdironError(
+      'service_unavailable',
+      'no MAAS is configured on this appliance; the same request with onboarding_mode manual works',
+    );
+  }
+  const probe = registration.probe ? await edge.probe(host, registration.port) : null;
+  if (probe?.reached === false) throw new ColdironError('probe_failed', probe.reason);
+
+  const id = edge.newId() as MachineId;
+  for (let attempt = 1; ; attempt += 1) {
+    const inventory = await edge.store.inventory();
+    const spec = specFor(inventory, registration, host, hostname, key);
+    try {
+      await write(edge, inventory.declaredRevision, { id, spec, key, probe }, by);
+      break;
+    } catch (error) {
+      const raced = error instanceof ColdironError && error.code === 'version_conflict';
+      if (!raced || attempt === ATTEMPTS) throw error;
+    }
+  }
+  const machine = await edge.store.machine(id);
+  if (!machine) throw new Error(`node ${id} was written and is not there`);
+  return { machine, probe };
+}
+
+/** The name checks that need no catalogue, all at once. */
+function readRequest(registration: HostRegistration): { host: string; hostname: Hostname; key: SshPublicKey } {
+  const host = parseHost(registration.host);
+  const hostname = parseHostname(registration.hostname ?? (host.ok ? hostnameFrom(host.value) : 'unknown'));
+  const key = parseSshPublicKey(registration.sshPublicKey);
+  if (host.ok && hostname.ok && key.ok) return { host: host.value, hostname: hostname.value, key: key.value };
+  const problems = [
+    ...(host.ok ? [] : [`host: ${host.reason}`]),
+    ...(hostname.ok ? [] : [`hostname: ${hostname.reason}`]),
+    ...(key.ok ? [] : [`ssh_public_key: ${key.reason}`]),
+  ];
+  throw new ColdironError('invalid_request', problems[0] ?? '', problems.length > 1 ? problems : []);
+}
+
+function parseHost(text: string): Parsed<string> {
+  const lower = text.toLowerCase();
+  // A last label of digits only is never a DNS name (RFC 1123 §2.1): it is an address with a mistake in it.
+  const isName = parseDomainName(lower).ok && !/(^|\.)\d+$/.test(lower);
+  return isName || parseIpv4(lower).ok ? parsed(lower) : unparsable(`not an IPv4 address or DNS name: ${shown(text)}`);
+}
+
+const hostnameFrom = (host: string): string =>
+  parseIpv4(host).ok ? `node-${host.replaceAll('.', '-')}` : (host.split('.')[0] ?? host);
+
+function specFor(
+  inventory: Inventory,
+  registration: HostRegistration,
+  host: string,
+  hostname: Hostname,
+  key: SshPublicKey,
+): MachineSpec {
+  const { region, gpus } = registration;
+  const sku = inventory.skus.find(({ name }) => name === registration.sku);
+  if (!sku) throw new ColdironError('invalid_sku', `sku: the catalogue has no ${shown(registration.sku)}`);
+  const mismatches = [
+    ...(sku.active ? [] : [`sku: ${sku.name} is not active`]),
+    ...(sku.gpus === gpus ? [] : [`gpus_total: ${sku.name} has ${sku.gpus}, not ${gpus}`]),
+    ...(sku.regions.length === 0 || sku.regions.includes(region)
+      ? []
+      : [`region_code: ${sku.name} is offered in ${sku.regions.join(', ')}, not in ${shown(region)}`]),
+  ];
+  if (mismatches.length > 0) {
+    throw new ColdironError('invalid_sku', mismatches.join('; '), mismatches.length > 1 ? mismatches : []);
+  }
+  for (const { spec, lifecycle } of inventory.machines) {
+    if (spec.access?.host === host) {
+      throw new ColdironError('conflict', `host: ${host} is node ${spec.hostname} already (${lifecycle.state})`);
+    }
+    if (spec.hostname === hostname) {
+      throw new ColdironError('conflict', `hostname: there is a node ${hostname} already (${lifecycle.state})`);
+    }
+  }
+  return {
+    ...NODE_DEFAULTS,
+    hostname,
+    site: siteIn(inventory, region),
+    sku: sku.name,
+    profile: null,
+    cluster: null,
+    architecture: sku.architecture,
+    uuid: null,
+    serial: null,
+    interfaces: [],
+    bmc: null,
+    secureBoot: null,
+    gpus,
+    region,
+    access: { host, port: registration.port, sshUsername: registration.sshUsername, sshPublicKey: key.line },
+    onboarding: registration.onboarding,
+    labels: {},
+  };
+}
+
+/** The site is not asked for: the region tells it where it tells one only. */
+function siteIn(inventory: Inventory, region: string): ObjectName | null {
+  const [site, ...others] = inventory.sites.filter((candidate) => candidate.region === region);
+  return site && others.length === 0 ? site.name : null;
+}
+
+async function write(
+  { store, clock }: Edge,
+  declaredRevision: number,
+  node: { id: MachineId; spec: MachineSpec; key: SshPublicKey; probe: ProbeResult | null },
+  { actor, correlationId }: { actor: Actor; correlationId: string },
+): Promise<void> {
+  const at = clock.now();
+  const { id, spec, key, probe } = node;
+  const facts = {
+    id,
+    source: 'api',
+    sku: spec.sku,
+    gpus: spec.gpus,
+    region: spec.region,
+    onboarding: spec.onboarding,
+    host: spec.access?.host ?? null,
+    port: spec.access?.port ?? null,
+    ssh_username: spec.access?.sshUsername ?? null,
+    ssh_key: key.fingerprint,
+    ssh_banner: probe?.reached ? probe.banner : null,
+  };
+  await store.writeInventory({
+    declaredRevision,
+    putCatalogue: [],
+    dropCatalogue: [],
+    createMachines: [
+      {
+        id,
+        spec,
+        source: 'api',
+        lifecycle: lifeIn('registered', at),
+      },
+    ],
+    changeMachines: [],
+    removeMachines: [],
+    events: [{ at, kind: 'node.created', actor, machine: id, correlationId, data: facts }],
+    audit: [
+      {
+        at,
+        actor,
+        action: 'node.registered',
+        target: `node:${spec.hostname}`,
+        correlationId,
+        before: null,
+        after: facts,
+      },
+    ],
+  });
+}

@@ -1,0 +1,30 @@
+// Taking on a host that already runs, as the onboarding runbook does it: POST /api/v1/admin/nodes.
+
+import { Type } from 'typebox';
+import { Node } from './node.ts';
+import { nullable } from './shared.ts';
+
+export const HostRequest = Type.Object(
+  {
+    host: Type.String({ description: 'IPv4 address or DNS name' }),
+    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+    ssh_username: Type.String({ pattern: '^[a-z_][a-z0-9_-]{0,31}$' }),
+    ssh_public_key: Type.String({ maxLength: 8192, description: 'One OpenSSH line' }),
+    sku: Type.String({ description: 'An active entry of the catalogue' }),
+    gpus_total: Type.Integer({ minimum: 0, maximum: 1024 }),
+    region_code: Type.String({ minLength: 1, maxLength: 63 }),
+    onboarding_mode: Type.Enum(['manual', 'maas']),
+    probe: Type.Optional(Type.Boolean({ description: 'Try to reach SSH first; nothing is created when that fails' })),
+    hostname: Type.Optional(Type.String({ description: 'Made from the host when left out' })),
+  },
+  { additionalProperties: false },
+);
+
+export const HostAnswer = Type.Object({
+  ...Node.schema.properties,
+  probe: Type.Object({
+    performed: Type.Boolean(),
+    banner: nullable(Type.String()),
+    milliseconds: nullable(Type.Number()),
+  }),
+});

@@ -1,0 +1,56 @@
+// Does an SSH server answer there? Connects, reads the identification line, hangs up; no login is tried.
+
+import { connect } from 'node:net';
+import { type Instant, SECOND } from '../domain/instant.ts';
+import { shown } from '../domain/parsed.ts';
+import type { Probe, ProbeResult } from './deps.ts';
+
+const PATIENCE = 3 * SECOND;
+/** RFC 4253 §4.2: lines before the identification are allowed, each of at most 255 bytes. Ours is patient with a few. */
+const MOST_BYTES = 8 * 255;
+
+/** One deadline for name lookup, connection and banner together. */
+export const sshProbe =
+  (now: () => Instant, patience = PATIENCE): Probe =>
+  (host, port) =>
+    new Promise((resolve) => {
+      const started = now();
+      const socket = connect({ host, port });
+      let connected = false;
+      let heard = '';
+      const finish = (result: ProbeResult) => {
+        clearTimeout(timer);
+        socket.destroy();
+        resolve(result);
+      };
+      const fail = (reason: string) => finish({ reached: false, reason: `${host} port ${port}: ${reason}` });
+      const timer = setTimeout(
+        () => fail(connected ? 'connected, but no SSH banner came in time' : 'no answer in time'),
+        patience,
+      );
+
+      socket.on('connect', () => {
+        connected = true;
+      });
+      socket.on('error', (error: NodeJS.ErrnoException) => fail(REASONS[error.code ?? ''] ?? error.message));
+      socket.on('end', () => fail(`the other side hung up${heard === '' ? '' : ` after ${shown(heard)}`}`));
+      socket.on('data', (bytes) => {
+        heard += bytes.toString('latin1');
+        const banner = heard
+          .split('\n')
+          .slice(0, -1)
+          .find((line) => line.startsWith('SSH-'))
+          ?.trimEnd();
+        if (banner !== undefined) finish({ reached: true, banner: shown(banner), milliseconds: now() - started });
+        else if (heard.length > MOST_BYTES) fail(`something else than SSH answers: ${shown(heard)}`);
+      });
+    });
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused; nothing listens there',
+  ENOTFOUND: 'no such host name',
+  EAI_AGAIN: 'the name could not be looked up now',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to its network',
+  ECONNRESET: 'the connection was reset',
+};

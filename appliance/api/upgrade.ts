@@ -1,0 +1,65 @@
+// Requests that turn into a plain stream of bytes (RFC 9110 §7.8). They take the way of every other request first: the same
+// routes, the same question who is asking, the same answer when it is no.
+
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ColdironError } from '../domain/errors.ts';
+import type { App } from './base-app.ts';
+
+/** What the connection becomes: the bytes of a serial console, both ways, and nothing else. */
+export const CONSOLE_PROTOCOL = 'coldiron-console';
+
+export const wantsUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade?.toLowerCase() === CONSOLE_PROTOCOL;
+
+interface Upgradable {
+  readonly socket: Duplex;
+  /** What came right behind the request. */
+  readonly head: Buffer;
+}
+
+export interface Upgrades {
+  /** `invalid_request` for a caller who did not ask for an upgrade. */
+  streamOf(request: FastifyRequest, reply: FastifyReply): () => Duplex;
+}
+
+/** Streams that are open when the API stops are ended: the server would wait for them for ever. */
+export function acceptUpgrades(app: App): Upgrades {
+  const upgradable = new WeakMap<IncomingMessage, Upgradable>();
+  const open = new Set<Duplex>();
+  app.server.on('upgrade', (request, socket, head) => {
+    const response = new ServerResponse(request);
+    // A refusal is an ordinary answer, and the connection ends with it: its parser is gone.
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Parameters<typeof response.assignSocket>[0]);
+    response.on('finish', () => socket.end());
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => open.delete(socket));
+    open.add(socket);
+    upgradable.set(request, { socket, head });
+    app.routing(request, response);
+  });
+  app.addHook('preClose', async () => {
+    for (const socket of open) socket.destroy();
+  });
+  return {
+    streamOf: ({ raw, id }, reply) => {
+      const found = upgradable.get(raw);
+      if (!found) {
+        const headers = `Connection: Upgrade and Upgrade: ${CONSOLE_PROTOCOL}`;
+        throw new ColdironError('invalid_request', `the console is a stream: ask for it with ${headers}`);
+      }
+      return () => take(found, reply, id);
+    },
+  };
+}
+
+function take({ socket, head }: Upgradable, reply: FastifyReply, correlationId: string): Duplex {
+  reply.hijack();
+  reply.raw.detachSocket(socket as Parameters<typeof reply.raw.detachSocket>[0]);
+  const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', `Upgrade: ${CONSOLE_PROTOCOL}`];
+  socket.write(`${[...lines, `X-Correlation-Id: ${correlationId}`].join('\r\n')}\r\n\r\n`);
+  if (head.length > 0) socket.unshift(head);
+  return socket;
+}

@@ -1,0 +1,63 @@
+// A Debian image for virtual machines, built from its packages by boot-assets/cloud-image/build.sh and kept by the hash of that
+// script.
+
+import { createHash } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { buildCache, exists, openBuildCache, publish } from '../build-cache.ts';
+import { run } from '../debian-packages.ts';
+import { makeFolders, type Placed, placeFile } from '../place-file.ts';
+
+/** What it is called in the library. */
+export const CLOUD_IMAGE_NAME = 'images/debian-12/disk.raw.zst';
+
+/** What it is built with. */
+export const CLOUD_IMAGE_PACKAGES: readonly string[] = [
+  ...['fdisk', 'grub-common', 'grub-efi-amd64-bin', 'grub-pc-bin', 'mmdebstrap', 'mtools', 'zstd'],
+];
+
+const SCRIPT = join(import.meta.dirname, '../../../boot-assets/cloud-image/build.sh');
+const FILE = 'disk.raw.zst';
+
+export interface CloudImageOptions {
+  /** Where a finished one is kept; the next run takes it from there. */
+  readonly cache?: string;
+  readonly say?: (line: string) => void;
+}
+
+/** `folder`: the library's. Needs root and `CLOUD_IMAGE_PACKAGES`. */
+export async function placeCloudImage(folder: string, options: CloudImageOptions = {}): Promise<Placed> {
+  const { cache = buildCache('cloud-image'), say = () => {} } = options;
+  await openBuildCache(cache);
+  const key = createHash('sha256')
+    .update(await readFile(SCRIPT))
+    .digest('hex')
+    .slice(0, 16);
+  const place = join(cache, key);
+  if (!(await exists(place))) await build(cache, place, say);
+  await makeFolders(folder, folder);
+  const entry = {
+    name: CLOUD_IMAGE_NAME,
+    firmware: null,
+    architecture: 'x86_64',
+    licence: null,
+    source: { kind: 'debian', package: 'linux-image-cloud-amd64', architecture: 'amd64', path: '/' },
+  } as const;
+  return await placeFile(folder, entry, 'Debian 12 packages', join(place, FILE));
+}
+
+async function build(cache: string, place: string, say: (line: string) => void): Promise<void> {
+  const scratch = await mkdtemp(join(cache, '.build-'));
+  try {
+    // Its programs run as other users in there for a moment.
+    await chmod(scratch, 0o755);
+    say('building the Debian image, which takes a few minutes the first time');
+    await run('sh', [SCRIPT, scratch]);
+    for (const name of ['root', 'root.ext4', 'esp', 'core', 'grub.efi', 'early.cfg']) {
+      await rm(join(scratch, name), { recursive: true, force: true });
+    }
+    await publish(scratch, place);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,159 @@
+// Builds the service OS: a Debian kernel, and an archive of two parts. The first is our scripts; the second, which takes
+// minutes, is programs and modules, and is kept by the hash of all that went into it. The same inputs give the same bytes.
+
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { constants, gzip, zstdCompress } from 'node:zlib';
+import { ColdironError } from '../../domain/errors.ts';
+import { buildCache, exists, openBuildCache, publish } from '../build-cache.ts';
+import { type ArchiveEntry, cpioArchive } from '../cpio.ts';
+import { aliasTable, chooseModules, dependencyTable, type KernelModule } from './modules.ts';
+import { packageSetKey, resolvePackages } from './package-set.ts';
+import { foldersOf, programEntries } from './programs.ts';
+import {
+  LIBRARY_FOLDER,
+  MODULES,
+  MORE_LIBRARIES,
+  PACKAGES,
+  PROGRAMS,
+  type ServiceOsArchitecture,
+  WITHOUT,
+} from './recipe.ts';
+
+export interface ServiceOs {
+  readonly kernel: string;
+  readonly initrd: string;
+  /** For people: the kernel's release and where it all came from. */
+  readonly title: string;
+}
+
+export interface ServiceOsOptions {
+  readonly architecture: ServiceOsArchitecture;
+  /** Where finished ones and downloads are kept; the next run takes them from there. */
+  readonly cache?: string;
+  readonly say?: (line: string) => void;
+}
+
+const SCRIPTS = join(import.meta.dirname, '../../../boot-assets/service-os');
+/** Counted up when the same recipe is to give another archive. */
+const FORM = 2;
+
+/** `target`: a folder that gets `kernel` and `initrd`. */
+export async function buildServiceOs(target: string, options: ServiceOsOptions): Promise<ServiceOs> {
+  const { architecture, cache = buildCache('service-os'), say = () => {} } = options;
+  await openBuildCache(cache);
+  const names = [`linux-image-${architecture}`, ...PACKAGES];
+  const packages = await resolvePackages(join(cache, `apt-${architecture}`), architecture, names, say);
+  const recipe = [FORM, PROGRAMS, MORE_LIBRARIES, MODULES, WITHOUT.map(String)].map((part) => JSON.stringify(part));
+  const place = join(cache, `${architecture}-${packageSetKey(recipe, packages.contents)}`);
+  if (!(await exists(place))) {
+    const scratch = await mkdtemp(join(cache, '.build-'));
+    try {
+      const root = join(scratch, 'root');
+      await mkdir(root);
+      await packages.unpackInto(root);
+      say(`putting the service OS for ${architecture} together`);
+      await buildBase(root, architecture, join(scratch, 'base'));
+      await publish(join(scratch, 'base'), place);
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+  const files = { kernel: join(target, 'kernel'), initrd: join(target, 'initrd') };
+  await cp(join(place, 'kernel'), files.kernel);
+  const parts = [cpioArchive(await scriptEntries()), await readFile(join(place, 'base.cpio.zst'))];
+  await writeFile(files.initrd, Buffer.concat(parts));
+  return { ...files, title: (await readFile(join(place, 'title'), 'utf8')).trim() };
+}
+
+async function buildBase(root: string, architecture: ServiceOsArchitecture, target: string): Promise<void> {
+  const release = await kernelRelease(root);
+  const modules = await chooseModules(join(root, 'lib/modules', release, 'kernel'), MODULES, WITHOUT);
+  const tree = { root, libraries: LIBRARY_FOLDER[architecture] };
+  const files: ArchiveEntry[] = [
+    ...(await programEntries(tree, PROGRAMS, MORE_LIBRARIES)),
+    ...(await moduleEntries(modules, `lib/modules/${release}`)),
+  ];
+  const folders = foldersOf(files.map(({ path }) => path));
+  await mkdir(target);
+  await cp(join(root, 'boot', `vmlinuz-${release}`), join(target, 'kernel'));
+  const params = { [constants.ZSTD_c_compressionLevel]: 15 };
+  await writeFile(
+    join(target, 'base.cpio.zst'),
+    await promisify(zstdCompress)(cpioArchive([...folders, ...files]), { params }),
+  );
+  await writeFile(join(target, 'title'), `Debian linux-image-${release} and ${PACKAGES.length} packages of tools\n`);
+}
+
+async function kernelRelease(root: string): Promise<string> {
+  const found = (await readdir(join(root, 'lib/modules'))).sort().at(-1);
+  if (found === undefined) throw new ColdironError('service_unavailable', 'the packages have no kernel modules');
+  return found;
+}
+
+/** Each compressed by itself: a machine unpacks the few that it loads, and has the memory of the others. */
+async function moduleEntries(modules: readonly KernelModule[], folder: string): Promise<readonly ArchiveEntry[]> {
+  const entries: ArchiveEntry[] = [];
+  for (const { path, bytes } of modules) {
+    const packed = await promisify(gzip)(bytes, { level: 9 });
+    entries.push({ path: `${folder}/kernel/${path}.gz`, kind: 'file', bytes: packed, executable: false });
+  }
+  const text = (name: string, content: string): ArchiveEntry => ({
+    path: `${folder}/${name}`,
+    kind: 'file',
+    bytes: Buffer.from(content),
+    executable: false,
+  });
+  return [
+    ...entries,
+    text('modules.dep', dependencyTable(modules, '.gz')),
+    text('modules.alias', aliasTable(modules)),
+    text('modules.symbols', ''),
+  ];
+}
+
+/** /init, the rest in /service-os, and the few folders and files that programs expect. */
+async function scriptEntries(): Promise<readonly ArchiveEntry[]> {
+  const names = (await readdir(SCRIPTS)).filter((name) => /^[a-z][a-z-]*(?:\.sh|\.jq)?$/.test(name)).sort();
+  const files: ArchiveEntry[] = [];
+  for (const name of names) {
+    const path = name === 'init' ? 'init' : `service-os/${name}`;
+    files.push({ path, kind: 'file', bytes: await readFile(join(SCRIPTS, name)), executable: !name.endsWith('.jq') });
+  }
+  const etc = (name: string, content: string): ArchiveEntry => ({
+    path: `etc/${name}`,
+    kind: 'file',
+    bytes: Buffer.from(content),
+    executable: false,
+  });
+  const folders = [
+    'bin',
+    'dev',
+    'etc',
+    'mnt',
+    'proc',
+    'root',
+    'run',
+    'sbin',
+    'service-os',
+    'sys',
+    'tmp',
+    'usr',
+    'usr/bin',
+    'var',
+  ];
+  return [
+    ...folders.map((path): ArchiveEntry => ({ path, kind: 'folder' })),
+    ...files,
+    // No password opens it; rescue mode lets keys in.
+    etc('passwd', 'root:*:0:0:root:/root:/bin/sh\n'),
+    etc('group', 'root:x:0:\n'),
+    etc('shells', '/bin/sh\n'),
+    // The kernel calls it by the first name.
+    { path: 'sbin/modprobe', kind: 'link', to: '/service-os/modprobe.sh' },
+    { path: 'usr/bin/modprobe', kind: 'link', to: '/service-os/modprobe.sh' },
+    { path: 'bin/sh', kind: 'link', to: 'dash' },
+    { path: 'var/run', kind: 'link', to: '/run' },
+  ];
+}

@@ -1,0 +1,110 @@
+// What the service OS is made of: Debian's packages, the programs out of them, and the kernel's modules.
+
+/** In Debian's words, because the parts are Debian's. */
+export type ServiceOsArchitecture = 'amd64' | 'arm64';
+
+/** Where Debian keeps libraries of the architecture, and where the loader looks for them. */
+export const LIBRARY_FOLDER: Readonly<Record<ServiceOsArchitecture, string>> = {
+  amd64: 'lib/x86_64-linux-gnu',
+  arm64: 'lib/aarch64-linux-gnu',
+};
+
+export const PACKAGES: readonly string[] = [
+  'busybox-static',
+  'coreutils',
+  'curl',
+  'dash',
+  'dmidecode',
+  'dropbear-bin',
+  'e2fsprogs',
+  'efibootmgr',
+  'ethtool',
+  'fdisk',
+  'iproute2',
+  'ipmitool',
+  'jq',
+  'memtester',
+  'nvme-cli',
+  'openssh-sftp-server',
+  'smartmontools',
+  'tcpdump',
+  'util-linux',
+  'xfsprogs',
+  'xxhash',
+  'zstd',
+];
+
+export interface Program {
+  /** In its package. */
+  readonly from: string;
+  /** In the service OS; /usr/bin comes before busybox's /bin in its PATH. */
+  readonly to: string;
+}
+
+const tool = (from: string): Program => ({ from, to: `usr/bin/${from.split('/').at(-1)}` });
+
+export const PROGRAMS: readonly Program[] = [
+  { from: 'bin/busybox', to: 'bin/busybox' },
+  // Busybox's own shell takes its own tools before those in PATH.
+  { from: 'bin/dash', to: 'bin/dash' },
+  ...['bin/dd', 'usr/bin/sha256sum', 'usr/bin/tee'].map(tool),
+  ...['usr/bin/curl', 'usr/bin/jq', 'usr/bin/zstd', 'usr/bin/xxhsum', 'usr/bin/tcpdump', 'usr/bin/ipmitool'].map(tool),
+  ...['bin/ip', 'sbin/ethtool', 'usr/sbin/dmidecode', 'usr/sbin/memtester', 'bin/efibootmgr'].map(tool),
+  ...['bin/lsblk', 'sbin/blkid', 'sbin/blkdiscard', 'sbin/blockdev', 'sbin/wipefs', 'sbin/sfdisk'].map(tool),
+  tool('usr/bin/partx'),
+  ...['sbin/e2fsck', 'sbin/resize2fs', 'usr/sbin/xfs_growfs', 'usr/sbin/nvme', 'usr/sbin/smartctl'].map(tool),
+  ...['usr/sbin/dropbear', 'usr/bin/dropbearkey'].map(tool),
+  // Where dropbear looks for it.
+  { from: 'usr/lib/openssh/sftp-server', to: 'usr/lib/sftp-server' },
+];
+
+/** Loaded by name at run time, so that no program's list of libraries has it: glibc needs it to end a thread. */
+export const MORE_LIBRARIES: readonly string[] = ['libgcc_s.so.1'];
+
+/** Below the kernel's modules: a folder with all that is in it, or one module. What they depend on comes with them. */
+export const MODULES: readonly string[] = [
+  'arch/x86/crypto/crc32c-intel.ko',
+  'arch/arm64/crypto/crct10dif-ce.ko',
+  'crypto/crc32c_generic.ko',
+  'crypto/crct10dif_generic.ko',
+  'crypto/xxhash_generic.ko',
+  'crypto/blake2b_generic.ko',
+  'drivers/ata',
+  'drivers/block/virtio_blk.ko',
+  'drivers/char/hw_random/virtio-rng.ko',
+  'drivers/char/ipmi',
+  'drivers/char/tpm',
+  'drivers/hid/hid-generic.ko',
+  'drivers/hid/usbhid',
+  'drivers/message/fusion',
+  'drivers/mmc/core',
+  'drivers/mmc/host',
+  'drivers/net/bonding',
+  'drivers/net/ethernet',
+  'drivers/net/mdio',
+  'drivers/net/phy',
+  'drivers/net/virtio_net.ko',
+  'drivers/net/vmxnet3',
+  'drivers/nvme/host',
+  'drivers/scsi',
+  'drivers/usb/host',
+  'drivers/usb/storage',
+  'drivers/virtio',
+  'fs/btrfs',
+  'fs/efivarfs',
+  'fs/ext4',
+  'fs/fat',
+  'fs/isofs',
+  'fs/nls/nls_ascii.ko',
+  'fs/nls/nls_cp437.ko',
+  'fs/nls/nls_iso8859-1.ko',
+  'fs/nls/nls_utf8.ko',
+  'fs/xfs',
+  'net/8021q',
+];
+
+/** Of drivers for hardware that no server has, or that no tool of ours speaks to. */
+export const WITHOUT: readonly RegExp[] = [
+  /\/(?:libfc|fcoe|bnx2fc|fnic|qla4xxx|pcmcia|libsas_test|cxgbi|bnx2i)\b/,
+  /\/drivers\/net\/ethernet\/(?:3com|8390|amd\/pcnet|dec|fealnx|natsemi|packetengines|rdc|silan|sis|smsc|sun|tehuti|via|xircom)\b/,
+];

@@ -1,0 +1,107 @@
+// The one way to every BMC: one thing at a time for each, a rest after each change, not too many in the whole fleet, and none at
+// all to a BMC that would lock us out. Drivers come and go; the gates stay.
+
+import { createHmac, randomBytes } from 'node:crypto';
+import { type Instant, instantText, SECOND } from '../domain/instant.ts';
+import type { Secret } from '../domain/secret.ts';
+import { BmcError } from './bmc-error.ts';
+import { type BmcClock, pause } from './clock.ts';
+import { LOCK_OUT, LockOut, type LockOutRule } from './lock-out.ts';
+import { Slots } from './slots.ts';
+
+export interface GateSettings {
+  /** Verbs that may be under way in the whole fleet. */
+  readonly atOnce: number;
+  /** Between the end of one change and the beginning of the next at the same BMC. */
+  readonly restAfterChange: number;
+  readonly lockOut: LockOutRule;
+}
+
+/** Slow BMCs lose commands that follow on each other's heels; fast ones do not mind the second. */
+export const GATE_SETTINGS: GateSettings = { atOnce: 256, restAfterChange: SECOND, lockOut: LOCK_OUT };
+
+export interface Visit {
+  /** A mark of who we come as: see `BmcGates.mark`. */
+  readonly credential: string;
+  readonly changes: boolean;
+}
+
+export class BmcGates {
+  readonly #clock: BmcClock;
+  readonly #settings: GateSettings;
+  readonly #fleet: Slots;
+  readonly #gates = new Map<string, BmcGate>();
+  readonly #markKey = randomBytes(32);
+
+  constructor(clock: BmcClock, settings: GateSettings = GATE_SETTINGS) {
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#fleet = new Slots(settings.atOnce);
+  }
+
+  gate(address: string): BmcGate {
+    const gate = this.#gates.get(address) ?? new BmcGate(address, this.#clock, this.#settings, this.#fleet);
+    this.#gates.set(address, gate);
+    return gate;
+  }
+
+  /** Tells credentials apart without keeping them. */
+  mark(userName: string, password: Secret): string {
+    return createHmac('sha256', this.#markKey).update(userName).update('\0').update(password.reveal()).digest('hex');
+  }
+}
+
+export class BmcGate {
+  readonly #address: string;
+  readonly #clock: BmcClock;
+  readonly #rest: number;
+  readonly #fleet: Slots;
+  readonly #lockOut: LockOut;
+  readonly #turn = new Slots(1);
+  #changedAt: Instant = Number.NEGATIVE_INFINITY;
+
+  constructor(address: string, clock: BmcClock, settings: GateSettings, fleet: Slots) {
+    this.#address = address;
+    this.#clock = clock;
+    this.#rest = settings.restAfterChange;
+    this.#fleet = fleet;
+    this.#lockOut = new LockOut(settings.lockOut);
+  }
+
+  /** Does the work when its turn has come. Rejects with `locked-out` instead of asking a BMC that had too many wrong passwords. */
+  pass<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
+    return this.#turn.hold(async () => {
+      this.#refuseLocked(visit.credential);
+      const rest = visit.changes ? this.#changedAt + this.#rest - this.#clock.now() : 0;
+      if (rest > 0) await pause(this.#clock, rest);
+      try {
+        return await this.#fleet.hold(() => this.#watched(visit.credential, work));
+      } finally {
+        if (visit.changes) this.#changedAt = this.#clock.now();
+      }
+    });
+  }
+
+  #refuseLocked(credential: string): void {
+    const until = this.#lockOut.lockedUntil(credential, this.#clock.now());
+    if (until === null) return;
+    throw new BmcError(
+      'locked-out',
+      `BMC ${this.#address}: not asked, because the last logins failed and it may lock the user; ` +
+        `correct the password, or try again after ${instantText(until)}`,
+    );
+  }
+
+  async #watched<Result>(credential: string, work: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await work();
+      this.#lockOut.succeeded();
+      return result;
+    } catch (error) {
+      if (error instanceof BmcError && error.failure === 'authentication') {
+        this.#lockOut.failed(credential, this.#clock.now());
+      }
+      throw error;
+    }
+  }
+}

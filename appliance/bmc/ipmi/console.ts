@@ -1,0 +1,122 @@
+// The machine's serial console through its BMC, as a stream of bytes both ways.
+
+import {
+  activateConsole,
+  CONSOLE_IN_USE,
+  type ConsoleActivation,
+  deactivateConsole,
+} from '../../codecs/ipmi/commands/console-payload.ts';
+import { IpmiDecodeError } from '../../codecs/ipmi/errors.ts';
+import { decodeSol } from '../../codecs/ipmi/sol-packet.ts';
+import { SECOND } from '../../domain/instant.ts';
+import type { BmcConsole } from '../bmc.ts';
+import type { IpmiConnection } from './connection.ts';
+import { IpmiError } from './ipmi-error.ts';
+import { unlessRefused, wasRefusedWith } from './refusal.ts';
+import { type SolReaction, SolStream, type SolTimings } from './sol-stream.ts';
+import { Unread } from './unread.ts';
+
+/** A serial line takes six minutes for this, and a viewer who is that far behind is not looking. */
+const MOST_UNREAD = 4 * 1024 * 1024;
+
+const SOL_TIMINGS: SolTimings = { repeatAfter: SECOND, tries: 10 };
+
+export interface ConsoleOptions {
+  /** Ends the console of whoever has it; otherwise that is a refusal. */
+  readonly steal: boolean;
+}
+
+/** The session stays open when the console is closed. */
+export async function openConsole(connection: IpmiConnection, options: ConsoleOptions): Promise<BmcConsole> {
+  const { inboundBytes } = await activate(connection, options);
+  return new ConsoleStream(connection, new SolStream(inboundBytes, SOL_TIMINGS));
+}
+
+async function activate(connection: IpmiConnection, { steal }: ConsoleOptions): Promise<ConsoleActivation> {
+  try {
+    return await connection.call(activateConsole());
+  } catch (error) {
+    if (!(error instanceof IpmiError) || !wasRefusedWith(error, CONSOLE_IN_USE)) throw error;
+    if (!steal) throw new IpmiError('console-taken', error.message, { completionCode: CONSOLE_IN_USE });
+    await unlessRefused(connection.call(deactivateConsole()));
+    return connection.call(activateConsole());
+  }
+}
+
+class ConsoleStream implements BmcConsole {
+  readonly #connection: IpmiConnection;
+  readonly #stream: SolStream;
+  readonly #arrived = new Unread(MOST_UNREAD);
+  #wakeReader: () => void = () => undefined;
+  #cancelWake: () => void = () => undefined;
+  #end: { readonly error: IpmiError | null } | null = null;
+
+  constructor(connection: IpmiConnection, stream: SolStream) {
+    this.#connection = connection;
+    this.#stream = stream;
+    connection.onConsole((payload) => this.#onPayload(payload));
+    void connection.ended.then((error) => this.#finish(error));
+  }
+
+  write(characters: Uint8Array): void {
+    if (!this.#end) this.#act(this.#stream.type(characters, this.#connection.clock.now()));
+  }
+
+  async close(): Promise<void> {
+    if (this.#end) return;
+    this.#finish(null);
+    try {
+      await this.#connection.call(deactivateConsole());
+    } catch (error) {
+      // Whatever keeps it from being freed here ends it by itself soon.
+      if (!(error instanceof IpmiError)) throw error;
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    for (;;) {
+      const next = this.#arrived.shift();
+      if (next) {
+        yield next;
+      } else if (this.#end) {
+        if (this.#end.error) throw this.#end.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wakeReader = resolve;
+        });
+      }
+    }
+  }
+
+  #onPayload(payload: Uint8Array): void {
+    if (this.#end) return;
+    try {
+      this.#act(this.#stream.receive(decodeSol(payload), this.#connection.clock.now()));
+    } catch (error) {
+      // Authentic and still too short: the BMC repeats what matters.
+      if (!(error instanceof IpmiDecodeError)) throw error;
+    }
+  }
+
+  #act(reaction: SolReaction): void {
+    for (const payload of reaction.send) this.#connection.sendConsole(payload);
+    if (reaction.deliver.length > 0) {
+      if (!this.#arrived.push(reaction.deliver))
+        this.#finish(new IpmiError('closed', 'nobody reads what the machine prints'));
+      this.#wakeReader();
+    }
+    this.#cancelWake();
+    const { clock } = this.#connection;
+    if (this.#stream.wakeAt !== null) {
+      this.#cancelWake = clock.wakeAt(this.#stream.wakeAt, () => this.#act(this.#stream.wake(clock.now())));
+    }
+    if (reaction.ended !== null) this.#finish(new IpmiError('vanished', reaction.ended));
+  }
+
+  #finish(error: IpmiError | null): void {
+    this.#cancelWake();
+    this.#end ??= { error };
+    this.#wakeReader();
+  }
+}

@@ -1,0 +1,88 @@
+// The BMC's event log, read and emptied.
+
+import {
+  clearEventLog,
+  deleteEventLogEntry,
+  type EventLogRecord,
+  FIRST_ENTRY,
+  getEventLogEntry,
+  getEventLogInfo,
+  NO_MORE_ENTRIES,
+  reserveEventLog,
+} from '../../codecs/ipmi/commands/event-log.ts';
+import { COMPLETION } from '../../codecs/ipmi/completion-code.ts';
+import { eventText } from '../../codecs/ipmi/event-text.ts';
+import type { SensorRecord } from '../../codecs/ipmi/sensor-record.ts';
+import { MINUTE, SECOND } from '../../domain/instant.ts';
+import type { LogEntry } from '../bmc.ts';
+import { pause } from '../clock.ts';
+import type { IpmiCaller } from './connection.ts';
+import { IpmiError } from './ipmi-error.ts';
+import { wasRefusedWith } from './refusal.ts';
+
+const ERASURE_LIMIT = MINUTE;
+const RESERVATION_TRIES = 3;
+
+export async function listEvents(bmc: IpmiCaller): Promise<EventLogRecord[]> {
+  const { entries } = await bmc.call(getEventLogInfo());
+  if (entries === 0) return [];
+  const records = new Map<number, EventLogRecord>();
+  for (let id = FIRST_ENTRY; id !== NO_MORE_ENTRIES; ) {
+    try {
+      const { next, record } = await bmc.call(getEventLogEntry(id));
+      // A list that bites its own tail ends here.
+      if (records.has(record.id)) break;
+      records.set(record.id, record);
+      id = next;
+    } catch (error) {
+      // Somebody emptied it meanwhile.
+      if (wasRefusedWith(error, COMPLETION.notPresent)) break;
+      throw error;
+    }
+  }
+  return [...records.values()];
+}
+
+/** `sensors` gives the entries their names. */
+export const logEntries = (records: readonly EventLogRecord[], sensors: readonly SensorRecord[]): LogEntry[] =>
+  records.map((record) => ({
+    id: String(record.id),
+    at: record.time === null ? null : record.time * SECOND,
+    ...eventText(record, sensorOf(record, sensors)),
+  }));
+
+function sensorOf({ content }: EventLogRecord, sensors: readonly SensorRecord[]): SensorRecord | null {
+  if (content.kind !== 'sensor') return null;
+  const { generator, sensorNumber, sensorType } = content;
+  // The lower byte of the generator is the owner of the sensor.
+  const isIt = (record: SensorRecord): boolean =>
+    record.owner === (generator & 0xff) && record.number === sensorNumber && record.sensorType === sensorType;
+  return sensors.find(isIt) ?? null;
+}
+
+export const deleteEvent = (bmc: IpmiCaller, id: number): Promise<void> =>
+  reserved(bmc, async (reservation) => {
+    await bmc.call(deleteEventLogEntry(reservation, id));
+  });
+
+export const clearEvents = (bmc: IpmiCaller): Promise<void> =>
+  reserved(bmc, async (reservation) => {
+    const deadline = bmc.clock.now() + ERASURE_LIMIT;
+    let done = await bmc.call(clearEventLog(reservation, 'start'));
+    while (!done) {
+      if (bmc.clock.now() >= deadline) throw new IpmiError('contradiction', 'the BMC does not finish erasing its log');
+      await pause(bmc.clock, SECOND / 2);
+      done = await bmc.call(clearEventLog(reservation, 'ask'));
+    }
+  });
+
+/** Any new event takes the reservation away; then it is asked for again. */
+async function reserved(bmc: IpmiCaller, work: (reservation: number) => Promise<void>): Promise<void> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await work(await bmc.call(reserveEventLog()));
+    } catch (error) {
+      if (!wasRefusedWith(error, COMPLETION.reservationLost) || tried === RESERVATION_TRIES) throw error;
+    }
+  }
+}

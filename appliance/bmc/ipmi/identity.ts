@@ -1,0 +1,36 @@
+// What a BMC says it is: its own word, and the vendor's description of the machine where there is one.
+
+import { getDeviceId } from '../../codecs/ipmi/commands/session-commands.ts';
+import type { FruInventory } from '../../codecs/ipmi/fru-areas.ts';
+import { manufacturerName } from '../../codecs/ipmi/manufacturer.ts';
+import type { BmcIdentity } from '../bmc.ts';
+import type { IpmiCaller } from './connection.ts';
+import { readHardware } from './hardware.ts';
+import { IpmiError } from './ipmi-error.ts';
+
+export async function readIdentity(bmc: IpmiCaller): Promise<BmcIdentity> {
+  const device = await bmc.call(getDeviceId());
+  const fru = await describedHardware(bmc);
+  return {
+    vendor: firstOf(fru?.product?.manufacturer, fru?.board?.manufacturer) ?? manufacturerName(device.manufacturer),
+    product: firstOf(fru?.product?.name, fru?.board?.product) ?? `product ${device.product}`,
+    firmware: device.firmware,
+    serial: firstOf(fru?.product?.serial, fru?.chassis?.serial, fru?.board?.serial),
+  };
+}
+
+/** Vendors leave fields empty, or write into them what a form says when nobody fills it in. */
+const PLACEHOLDER = /^(to be filled by o\.?e\.?m\.?|not specified|default string|none|n\/a|unknown|[0\s.-]*)$/i;
+
+const firstOf = (...fields: readonly (string | undefined)[]): string | null =>
+  fields.find((field) => field !== undefined && !PLACEHOLDER.test(field)) ?? null;
+
+/** A description that cannot be read is as good as none: who the BMC is does not depend on it. */
+async function describedHardware(bmc: IpmiCaller): Promise<FruInventory | null> {
+  try {
+    return await readHardware(bmc);
+  } catch (error) {
+    if (error instanceof IpmiError && (error.reason === 'malformed' || error.reason === 'refused')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,242 @@
+// The first half of a session's life: from nothing to keys, or to a reason why not.
+
+import { ByteReader } from '../../codecs/ipmi/bytes.ts';
+import { closeSession, getChannelAuthentication } from '../../codecs/ipmi/commands/session-commands.ts';
+import { COMPLETED } from '../../codecs/ipmi/completion-code.ts';
+import { IpmiDecodeError } from '../../codecs/ipmi/errors.ts';
+import { decodeReply, encodeRequest } from '../../codecs/ipmi/message.ts';
+import { decodePacket, encodeSessionless, PAYLOAD } from '../../codecs/ipmi/packet.ts';
+import { RANDOM_BYTES } from '../../codecs/ipmi/rakp-messages.ts';
+import type { Instant } from '../../domain/instant.ts';
+import {
+  beginHandshake,
+  continueHandshake,
+  type Established,
+  establishedBy,
+  type Handshake,
+  type HandshakeRefusal,
+  type HandshakeStep,
+  type Offer,
+} from './handshake.ts';
+import { IpmiError } from './ipmi-error.ts';
+import type { Login } from './login.ts';
+import { EVERY_OFFER, negotiationMayHelp, type OfferOutcome, offersAfter, type Tried } from './negotiation.ts';
+import { type Random, SessionChannel } from './session-channel.ts';
+import { type SessionTimings, waitEnds } from './timings.ts';
+
+export interface OpeningSettings {
+  readonly login: Login;
+  readonly timings: SessionTimings;
+  readonly random: Random;
+  /** The suite that this BMC took last time: it is asked for at once, and everything else only if that fails. */
+  readonly rememberedSuite?: number | null;
+}
+
+type Stage =
+  | { readonly at: 'capabilities'; readonly askForIpmi2: boolean }
+  | { readonly at: 'handshake'; readonly handshake: Handshake; readonly answered: boolean };
+
+export type OpeningResult =
+  | { readonly established: Established; readonly error: null }
+  | { readonly established: null; readonly error: IpmiError };
+
+export class SessionOpening {
+  readonly #settings: OpeningSettings;
+  readonly #send: (bytes: Uint8Array) => void;
+  #stage: Stage = { at: 'capabilities', askForIpmi2: true };
+  #offers: readonly Offer[] = EVERY_OFFER;
+  #tried: Tried[] = [];
+  /** Nothing was negotiated: what is offered comes from memory. */
+  #fromMemory = false;
+  #attempts = 0;
+  #waits = 0;
+  #wakeAt: Instant;
+  #lastIgnored = '';
+  #result: OpeningResult | null = null;
+
+  constructor(settings: OpeningSettings, send: (bytes: Uint8Array) => void, now: Instant) {
+    this.#settings = settings;
+    this.#send = send;
+    this.#wakeAt = now;
+    const remembered = EVERY_OFFER.filter(({ suite }) => suite.id === settings.rememberedSuite);
+    if (remembered.length === 0) {
+      this.#askCapabilities(now);
+    } else {
+      this.#fromMemory = true;
+      this.#offers = remembered;
+      this.#attempt(now);
+    }
+  }
+
+  get result(): OpeningResult | null {
+    return this.#result;
+  }
+
+  get wakeAt(): Instant {
+    return this.#wakeAt;
+  }
+
+  receive(bytes: Uint8Array, now: Instant): void {
+    if (this.#result) return;
+    if (this.#stage.at === 'capabilities') this.#onCapabilities(this.#stage.askForIpmi2, bytes, now);
+    else this.#onHandshake(this.#stage.handshake, continueHandshake(this.#stage.handshake, bytes), now);
+  }
+
+  wake(now: Instant): void {
+    if (this.#result || now < this.#wakeAt) return;
+    if (this.#fromMemory && this.#stage.at === 'handshake' && !this.#stage.answered) {
+      this.#negotiate(now);
+      return;
+    }
+    this.#waits += 1;
+    if (this.#waits < this.#settings.timings.tries) {
+      if (this.#stage.at === 'capabilities') this.#askCapabilities(now);
+      // Open Session and RAKP messages cannot be repeated one by one: the BMC may have moved on. Begin again.
+      else this.#attempt(now);
+      return;
+    }
+    if (this.#stage.at === 'capabilities') {
+      const hint = 'check its address, cable and VLAN, and that IPMI over LAN is switched on';
+      this.#fail(new IpmiError('unreachable', `no BMC answers${this.#ignoredText()}; ${hint}`));
+    } else if (this.#stage.answered) {
+      this.abandon();
+      this.#fail(
+        new IpmiError('vanished', `the BMC stopped answering while the session was opened${this.#ignoredText()}`),
+      );
+    } else {
+      this.#onRefused({ at: 'open-session', kind: 'silence', words: 'no answer' }, now);
+    }
+  }
+
+  /** Frees the BMC's slot where it may have taken our RAKP 3 for the end of the handshake. */
+  abandon(): void {
+    if (this.#stage.at !== 'handshake' || this.#stage.handshake.at !== 'rakp-4') return;
+    const channel = new SessionChannel(establishedBy(this.#stage.handshake), this.#settings.random);
+    const request = encodeRequest({ ...closeSession(channel.established.bmcSessionId), sequence: 0 });
+    this.#send(channel.seal(PAYLOAD.ipmi, request));
+  }
+
+  /** What was remembered is no longer so, or its packet got lost: begin as with a stranger. */
+  #negotiate(now: Instant): void {
+    this.#fromMemory = false;
+    this.#offers = EVERY_OFFER;
+    this.#tried = [];
+    this.#waits = 0;
+    this.#stage = { at: 'capabilities', askForIpmi2: true };
+    this.#askCapabilities(now);
+  }
+
+  #askCapabilities(now: Instant): void {
+    const askForIpmi2 = this.#stage.at === 'capabilities' && this.#stage.askForIpmi2;
+    const command = getChannelAuthentication('administrator', askForIpmi2);
+    this.#send(encodeSessionless(encodeRequest({ ...command, sequence: askForIpmi2 ? 0 : 1 })));
+    this.#wakeAt = waitEnds(this.#settings.timings, this.#waits, now);
+  }
+
+  #onCapabilities(askedForIpmi2: boolean, bytes: Uint8Array, now: Instant): void {
+    const command = getChannelAuthentication('administrator', askedForIpmi2);
+    try {
+      const packet = decodePacket(bytes);
+      if (packet.kind !== 'sessionless') return;
+      const reply = decodeReply(packet.message);
+      if (reply.command !== command.command || reply.sequence !== (askedForIpmi2 ? 0 : 1) || !reply.checksumsRight)
+        return;
+      this.#waits = 0;
+      if (reply.completionCode !== COMPLETED && askedForIpmi2) {
+        this.#stage = { at: 'capabilities', askForIpmi2: false };
+        this.#askCapabilities(now);
+        return;
+      }
+      // Asked the old way, the answer cannot say whether it speaks the new one: Open Session will show.
+      if (askedForIpmi2 && !command.decode(reply.data).ipmi2) {
+        this.#fail(new IpmiError('too-old', 'the BMC speaks IPMI 1.5 only, whose sessions protect nothing'));
+        return;
+      }
+      this.#attempt(now);
+    } catch (error) {
+      if (!(error instanceof IpmiDecodeError)) throw error;
+      this.#lastIgnored = error.message;
+    }
+  }
+
+  #attempt(now: Instant): void {
+    this.abandon();
+    const [offer] = this.#offers;
+    if (!offer) throw new Error('an attempt without an offer');
+    const { random, login, timings } = this.#settings;
+    const { handshake, send } = beginHandshake(
+      offer,
+      {
+        tag: this.#attempts & 0xff,
+        consoleSessionId: new ByteReader(random(4)).uint32('session id') || 1,
+        consoleRandom: random(RANDOM_BYTES),
+      },
+      login,
+    );
+    this.#attempts += 1;
+    const answered = this.#stage.at === 'handshake' && this.#stage.answered;
+    this.#stage = { at: 'handshake', handshake, answered };
+    this.#wakeAt = waitEnds(timings, this.#waits, now);
+    this.#send(send);
+  }
+
+  #onHandshake(handshake: Handshake, step: HandshakeStep, now: Instant): void {
+    switch (step.kind) {
+      case 'ignored':
+        this.#lastIgnored = step.because;
+        return;
+      case 'continued':
+        this.#stage = { at: 'handshake', handshake: step.handshake, answered: true };
+        this.#wakeAt = waitEnds(this.#settings.timings, this.#waits, now);
+        this.#send(step.send);
+        return;
+      case 'established':
+        this.#result = { established: step.established, error: null };
+        return;
+      case 'refused':
+        this.#stage = { at: 'handshake', handshake, answered: true };
+        if (step.send) this.#send(step.send);
+        if (isMixUp(step.refusal) && this.#waits + 1 < this.#settings.timings.tries) {
+          this.#waits += 1;
+          this.#attempt(now);
+        } else {
+          this.#onRefused(step.refusal, now);
+        }
+        return;
+    }
+  }
+
+  #onRefused(outcome: OfferOutcome, now: Instant): void {
+    if (this.#fromMemory && negotiationMayHelp(outcome)) {
+      this.#negotiate(now);
+      return;
+    }
+    const [offer, ...left] = this.#offers;
+    if (!offer) throw new Error('a refusal without an offer');
+    this.#tried.push({ offer, outcome });
+    const offers = offersAfter(left, this.#tried);
+    if (offers instanceof IpmiError) {
+      this.#fail(offers);
+      return;
+    }
+    this.#offers = offers;
+    this.#waits = 0;
+    if (this.#stage.at === 'handshake') this.#stage = { ...this.#stage, answered: false };
+    this.#attempt(now);
+  }
+
+  #fail(error: IpmiError): void {
+    this.#result = { established: null, error };
+  }
+
+  #ignoredText(): string {
+    return this.#lastIgnored === '' ? '' : ` (what came last was not usable: ${this.#lastIgnored})`;
+  }
+}
+
+/**
+ * A doubled or late RAKP 1 makes a BMC throw its dice again, and then our RAKP 3 no longer fits. That is not a wrong
+ * password: by then its RAKP 2 has proved that it knows ours.
+ */
+const isMixUp = ({ at, kind }: HandshakeRefusal): boolean =>
+  (at === 'rakp-4' && kind === 'password') || (at !== 'open-session' && kind === 'protocol');

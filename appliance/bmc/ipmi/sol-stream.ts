@@ -1,0 +1,117 @@
+// Serial over LAN as a pure machine (IPMI v2.0 §15.11): what arrives is delivered once, what is typed is repeated until
+// the BMC has taken it.
+
+import { concatBytes } from '../../codecs/ipmi/bytes.ts';
+import { encodeSol, LAST_PACKET_NUMBER, type SolFromBmc } from '../../codecs/ipmi/sol-packet.ts';
+import type { Instant } from '../../domain/instant.ts';
+
+const NOTHING = new Uint8Array();
+const SOL_HEADER_BYTES = 4;
+/** BMCs that name bigger packets have been seen to lose them. */
+const LARGEST_CHUNK = 200;
+const SMALLEST_SANE_SIZE = 16;
+const LARGEST_SANE_SIZE = 1024;
+/** A serial line takes a minute and a half for this: no person types it. */
+const MOST_TYPED = 1024 * 1024;
+
+export interface SolTimings {
+  readonly repeatAfter: number;
+  readonly tries: number;
+}
+
+interface InFlight {
+  readonly number: number;
+  readonly characters: Uint8Array;
+  readonly tried: number;
+  readonly wakeAt: Instant;
+}
+
+export interface SolReaction {
+  readonly send: readonly Uint8Array[];
+  readonly deliver: Uint8Array;
+  /** Why nothing more will come. */
+  readonly ended: string | null;
+}
+
+export class SolStream {
+  readonly #timings: SolTimings;
+  readonly #chunk: number;
+  #lastNumber = 0;
+  #lastLength = 0;
+  #nextNumber = 1;
+  #typed: Uint8Array = NOTHING;
+  #inFlight: InFlight | null = null;
+
+  /** `inboundBytes` is the payload size that the BMC names; the nonsensical ones are not believed. */
+  constructor(inboundBytes: number, timings: SolTimings) {
+    const sane = inboundBytes >= SMALLEST_SANE_SIZE && inboundBytes <= LARGEST_SANE_SIZE;
+    this.#chunk = Math.min(LARGEST_CHUNK, sane ? inboundBytes - SOL_HEADER_BYTES : LARGEST_CHUNK);
+    this.#timings = timings;
+  }
+
+  get wakeAt(): Instant | null {
+    return this.#inFlight?.wakeAt ?? null;
+  }
+
+  type(characters: Uint8Array, now: Instant): SolReaction {
+    if (this.#typed.length + characters.length > MOST_TYPED) {
+      return { send: [], deliver: NOTHING, ended: 'more is typed than the BMC takes' };
+    }
+    this.#typed = concatBytes(this.#typed, characters);
+    return { send: this.#sendNext(now), deliver: NOTHING, ended: null };
+  }
+
+  receive(packet: SolFromBmc, now: Instant): SolReaction {
+    const send: Uint8Array[] = [];
+    let deliver: Uint8Array = NOTHING;
+    if (packet.number !== 0) {
+      // A repetition may have grown at its end since.
+      const repeated = packet.number === this.#lastNumber;
+      deliver = repeated ? packet.characters.subarray(this.#lastLength) : packet.characters;
+      this.#lastLength = repeated ? Math.max(this.#lastLength, packet.characters.length) : packet.characters.length;
+      this.#lastNumber = packet.number;
+      send.push(acknowledgement(packet.number, Math.min(packet.characters.length, 0xff)));
+    }
+    this.#onAcknowledged(packet);
+    send.push(...this.#sendNext(now));
+    return { send, deliver, ended: packet.deactivating ? 'the BMC took the console away' : null };
+  }
+
+  wake(now: Instant): SolReaction {
+    const inFlight = this.#inFlight;
+    if (!inFlight || now < inFlight.wakeAt) return { send: [], deliver: NOTHING, ended: null };
+    if (inFlight.tried >= this.#timings.tries) {
+      return { send: [], deliver: NOTHING, ended: 'the BMC does not take what is typed' };
+    }
+    return {
+      send: [this.#transmit(inFlight.number, inFlight.characters, inFlight.tried, now)],
+      deliver: NOTHING,
+      ended: null,
+    };
+  }
+
+  #onAcknowledged(packet: SolFromBmc): void {
+    const inFlight = this.#inFlight;
+    // A refusal (the port is flow-controlled, or busy) is answered by the repetition, in its time.
+    if (!inFlight || packet.acknowledges !== inFlight.number || packet.refused) return;
+    this.#typed = concatBytes(inFlight.characters.subarray(packet.accepted), this.#typed);
+    this.#inFlight = null;
+  }
+
+  #sendNext(now: Instant): Uint8Array[] {
+    if (this.#inFlight || this.#typed.length === 0) return [];
+    const characters = this.#typed.subarray(0, this.#chunk);
+    this.#typed = this.#typed.subarray(this.#chunk);
+    const number = this.#nextNumber;
+    this.#nextNumber = (number % LAST_PACKET_NUMBER) + 1;
+    return [this.#transmit(number, characters, 0, now)];
+  }
+
+  #transmit(number: number, characters: Uint8Array, tried: number, now: Instant): Uint8Array {
+    this.#inFlight = { number, characters, tried: tried + 1, wakeAt: now + this.#timings.repeatAfter };
+    return encodeSol({ number, acknowledges: 0, accepted: 0, break: false, characters });
+  }
+}
+
+const acknowledgement = (number: number, accepted: number): Uint8Array =>
+  encodeSol({ number: 0, acknowledges: number, accepted, break: false, characters: NOTHING });

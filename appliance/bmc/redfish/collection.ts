@@ -1,0 +1,46 @@
+// Collections: links to their members, or the members themselves, in pages. Loops and collections without an end have one here.
+
+import { BmcError } from '../bmc-error.ts';
+import type { RedfishCaller } from './caller.ts';
+import { asResource, linkAt, listAt, pathOf, type Resource, textAt } from './resource.ts';
+
+const MOST_PAGES = 200;
+
+export interface Member {
+  readonly path: string | null;
+  /** Null: only its link is in the collection. */
+  readonly resource: Resource | null;
+}
+
+export async function members(bmc: RedfishCaller, path: string, most: number): Promise<Member[]> {
+  const found: Member[] = [];
+  const seen = new Set<string>();
+  let next: string | null = path;
+  while (next !== null && !seen.has(next) && seen.size < MOST_PAGES && found.length < most) {
+    seen.add(next);
+    const { resource } = await bmc.read(next);
+    if (!Array.isArray(resource.Members)) throw new BmcError('malformed', `GET ${next}: a collection without members`);
+    found.push(...listAt(resource, 'Members').map(asMember));
+    next = pathOf(textAt(resource, 'Members@odata.nextLink'));
+  }
+  return found.slice(0, most);
+}
+
+function asMember(entry: unknown): Member {
+  const resource = asResource(entry);
+  const isLinkOnly = resource !== null && Object.keys(resource).every((key) => key === '@odata.id');
+  return { path: linkAt(entry), resource: isLinkOnly ? null : resource };
+}
+
+export const memberPaths = async (bmc: RedfishCaller, path: string, most: number): Promise<string[]> =>
+  (await members(bmc, path, most)).flatMap((member) => member.path ?? []);
+
+/** The members themselves; the ones that are only linked to are read one by one. */
+export async function memberResources(bmc: RedfishCaller, path: string, most: number): Promise<Resource[]> {
+  const resources: Resource[] = [];
+  for (const member of await members(bmc, path, most)) {
+    const resource = member.resource ?? (member.path === null ? null : (await bmc.read(member.path)).resource);
+    if (resource) resources.push(resource);
+  }
+  return resources;
+}

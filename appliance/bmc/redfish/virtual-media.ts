@@ -1,0 +1,147 @@
+// A disk image from a URL as the machine's CD drive. Every firmware takes another selection of the standard's fields.
+
+import { BmcError } from '../bmc-error.ts';
+import type { Read, RedfishCaller } from './caller.ts';
+import { change } from './change.ts';
+import { memberPaths } from './collection.ts';
+import type { MediaForm } from './quirks.ts';
+import { inOneLine, isAnswerNo } from './refusal.ts';
+import { booleanAt, linkAt, pathOf, type Resource, textAt, textsAt } from './resource.ts';
+
+export interface VirtualDrive {
+  readonly id: string;
+  readonly mediaTypes: readonly string[];
+  /** The address of what is in it; null: empty, or the BMC does not say. */
+  readonly image: string | null;
+  readonly inserted: boolean;
+}
+
+const MOST_DRIVES = 16;
+
+export async function virtualDrives(bmc: RedfishCaller): Promise<VirtualDrive[]> {
+  return (await drives(bmc)).map(({ path, resource }) => {
+    const image = textAt(resource, 'Image');
+    return {
+      id: inOneLine(textAt(resource, 'Id') ?? path),
+      mediaTypes: textsAt(resource, 'MediaTypes').map(inOneLine),
+      image: image === null ? null : inOneLine(image),
+      inserted: isLoaded(resource),
+    };
+  });
+}
+
+/** What was in the drive before is taken out. Reads back; twice is once. */
+export async function insertMedia(bmc: RedfishCaller, image: string): Promise<void> {
+  const url = imageUrl(image);
+  const drive = await cdDrive(bmc);
+  if (isLoaded(drive.resource)) {
+    if (textAt(drive.resource, 'Image') === url.href) return;
+    await eject(bmc, drive);
+  }
+  const { quirks } = await bmc.service();
+  await firstAccepted(insertBodies(url, quirks.media).map((body) => () => insert(bmc, drive, body)));
+  let shown: Resource = {};
+  const isSo = await bmc.until(bmc.limits.settle, async () => {
+    shown = (await bmc.read(drive.path)).resource;
+    const told = textAt(shown, 'Image');
+    // Some do not tell which image it is.
+    return isLoaded(shown) && (told === null || told === url.href) ? true : null;
+  });
+  if (isSo) return;
+  const is = isLoaded(shown) ? (textAt(shown, 'Image') ?? 'an image') : 'an empty drive';
+  throw new BmcError('contradiction', `the BMC accepted ${url.href}, and shows ${is}`);
+}
+
+/** Every drive is empty afterwards; one that is empty already is left alone. */
+export async function ejectMedia(bmc: RedfishCaller): Promise<void> {
+  for (const drive of await drives(bmc)) if (isLoaded(drive.resource)) await eject(bmc, drive);
+}
+
+function imageUrl(image: string): URL {
+  const url = URL.canParse(image) ? new URL(image) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new BmcError('refused', 'an image for the virtual drive is an http or https address');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new BmcError(
+      'refused',
+      'the address of an image must hold no user name and no password: BMCs show it to anybody',
+    );
+  }
+  return url;
+}
+
+/** New services have the drives with the machine, older ones with its manager. */
+async function drives(bmc: RedfishCaller): Promise<Read[]> {
+  const { systemPath, managerPaths } = await bmc.service();
+  for (const owner of [systemPath, ...managerPaths]) {
+    const collection = linkAt((await bmc.read(owner)).resource, 'VirtualMedia');
+    const paths = collection === null ? [] : await memberPaths(bmc, collection, MOST_DRIVES);
+    const found: Read[] = [];
+    for (const path of paths) found.push(await bmc.read(path));
+    if (found.length > 0) return found;
+  }
+  throw new BmcError('unsupported', 'this BMC has no virtual drives; some sell them as a licence');
+}
+
+async function cdDrive(bmc: RedfishCaller): Promise<Read> {
+  const all = await drives(bmc);
+  const taking = (...types: readonly string[]): Read | undefined =>
+    all.find(({ resource }) => textsAt(resource, 'MediaTypes').some((type) => types.includes(type)));
+  const drive = taking('CD', 'DVD') ?? taking('USBStick');
+  if (drive === undefined) throw new BmcError('unsupported', 'none of the virtual drives of this BMC takes a CD image');
+  return drive;
+}
+
+const isLoaded = (drive: Resource): boolean => booleanAt(drive, 'Inserted') ?? textAt(drive, 'Image') !== null;
+
+/** The form that this firmware is known to take first, then all the others. */
+export function insertBodies(url: URL, first: MediaForm): readonly Resource[] {
+  const Image = url.href;
+  const protocol = { TransferProtocolType: url.protocol === 'https:' ? 'HTTPS' : 'HTTP' };
+  const forms: Readonly<Record<MediaForm, Resource>> = {
+    full: { Image, Inserted: true, WriteProtected: true },
+    inserted: { Image, Inserted: true },
+    image: { Image },
+    transfer: { Image, ...protocol },
+    stream: { Image, ...protocol, TransferMethod: 'Stream', Inserted: true, WriteProtected: true },
+    'named-none': { Image, ...protocol, TransferMethod: 'Stream', UserName: 'none', Password: 'none' },
+  };
+  return Object.values({ [first]: forms[first], ...forms });
+}
+
+async function insert(bmc: RedfishCaller, drive: Read, body: Resource): Promise<void> {
+  const target = actionOf(drive, 'InsertMedia');
+  // Lenovo's SD530 has no action: the drive itself is changed.
+  if (target === null) await change(bmc, drive, body);
+  else await bmc.act(target, body);
+}
+
+async function eject(bmc: RedfishCaller, drive: Read): Promise<void> {
+  const target = actionOf(drive, 'EjectMedia');
+  // iLO wants a body, if only an empty one.
+  if (target === null) await change(bmc, drive, { Image: null, Inserted: false });
+  else await bmc.act(target, {});
+  // iDRAC shows the image for some seconds longer.
+  const isEmpty = async (): Promise<true | null> => (isLoaded((await bmc.read(drive.path)).resource) ? null : true);
+  if (await bmc.until(bmc.limits.settle, isEmpty)) return;
+  throw new BmcError('contradiction', 'the BMC accepted to empty its virtual drive, and still shows an image in it');
+}
+
+const actionOf = ({ resource }: Read, name: string): string | null =>
+  pathOf(textAt(resource, 'Actions', `#VirtualMedia.${name}`, 'target'));
+
+/** A no to one form is a reason to try the next; the first no is what the person gets to read. */
+async function firstAccepted(tries: readonly (() => Promise<void>)[]): Promise<void> {
+  let first: unknown = null;
+  for (const attempt of tries) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (!isAnswerNo(error)) throw error;
+      first ??= error;
+    }
+  }
+  throw first;
+}

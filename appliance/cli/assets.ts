@@ -1,0 +1,140 @@
+// The boot files of this machine's appliance. They lie in its state folder, so the verbs work whether it runs or not.
+
+import { join } from 'node:path';
+import { buildAssets, type Gathered } from '../assets/build.ts';
+import { fetchAssets } from '../assets/fetch.ts';
+import { AssetLibrary, extraManifest } from '../assets/library.ts';
+import { type ManifestEntry, readManifests } from '../assets/manifest.ts';
+import { placeServiceOs, SERVICE_OS_NAMES } from '../assets/service-os/place.ts';
+import { verifyAssets } from '../assets/verify.ts';
+import { parseCpuArchitecture } from '../domain/architecture.ts';
+import { ColdironError } from '../domain/errors.ts';
+import { parseObjectName } from '../domain/names.ts';
+import { suggestion } from '../inventory/nearest-name.ts';
+import { importNetboot } from '../nixos-install/import-netboot.ts';
+import { stateFolder } from './connection.ts';
+import { printJson, standardOutput, styled, table } from './terminal.ts';
+
+interface AssetOptions {
+  readonly config?: string;
+  readonly state?: string;
+  readonly json?: boolean;
+}
+
+const assetFolder = async (options: AssetOptions): Promise<string> => join(await stateFolder(options), 'assets');
+
+/** Loaders and the service OS; the latter takes minutes the first time. */
+export const buildBootFiles = (names: readonly string[], options: AssetOptions): Promise<void> =>
+  gather(names, options, 'debian', buildAssets, true);
+
+export const fetchBootFiles = (names: readonly string[], options: AssetOptions): Promise<void> =>
+  gather(names, options, 'url', fetchAssets);
+
+async function gather(
+  names: readonly string[],
+  options: AssetOptions,
+  kind: ManifestEntry['source']['kind'],
+  work: typeof buildAssets,
+  withServiceOs = false,
+): Promise<void> {
+  const folder = await assetFolder(options);
+  const systems = withServiceOs ? SERVICE_OS_NAMES.filter((name) => names.length === 0 || names.includes(name)) : [];
+  const others = names.filter((name) => !systems.includes(name));
+  const onlySystems = names.length > 0 && others.length === 0;
+  const entries = onlySystems ? [] : chosen(others, await manifestOf(folder), kind);
+  const output = standardOutput();
+  // Progress is for a person; a program gets one value at the end.
+  const say = (line: string): void => {
+    if (!options.json) output.write(`${line}\n`);
+  };
+  if (entries.length + systems.length === 0)
+    say('Nothing to do: no boot file is declared with a URL (in extra.yaml of the assets folder).');
+  const files: Gathered = entries.length === 0 ? { placed: [], failed: [] } : await work(folder, entries, say);
+  const built = await placeServiceOs(folder, systems, say);
+  const done = { placed: [...files.placed, ...built.placed], failed: [...files.failed, ...built.failed] };
+  // Checksums are computed now, so that the appliance does not spend its start on them.
+  await AssetLibrary.open(folder);
+  if (options.json) printJson(output, { folder, ...done });
+  if (done.failed.length > 0) {
+    const lines = done.failed.map(({ name, reason }) => `${name}: ${reason}`);
+    throw new ColdironError(
+      'service_unavailable',
+      `${lines.length} of ${entries.length + systems.length} boot files are missing`,
+      lines,
+    );
+  }
+  if (entries.length + systems.length > 0) say(`${done.placed.length} boot files are in ${folder}.`);
+}
+
+const manifestOf = async (folder: string): Promise<readonly ManifestEntry[]> =>
+  readManifests(await extraManifest(folder));
+
+function chosen(names: readonly string[], entries: readonly ManifestEntry[], kind: string): readonly ManifestEntry[] {
+  const possible = entries.filter(({ source }) => source.kind === kind);
+  const known = new Set(possible.map(({ name }) => name));
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    const lines = unknown.map((name) => `${name}: no such boot file${suggestion(name, known)}`);
+    throw new ColdironError('usage', `the manifest does not have ${unknown.join(', ')}`, lines);
+  }
+  return names.length === 0 ? possible : possible.filter(({ name }) => names.includes(name));
+}
+
+export async function verifyBootFiles(options: AssetOptions): Promise<void> {
+  const folder = await assetFolder(options);
+  const verified = await verifyAssets(folder, await manifestOf(folder), await AssetLibrary.open(folder));
+  const output = standardOutput();
+  if (options.json) printJson(output, { folder, ...verified });
+  else {
+    output.write(`${verified.sound} boot files are as they should be.\n`);
+    for (const { file, architectures } of verified.missing) {
+      output.write(styled(output, 'yellow', `${file} is not here: no loader for ${architectures.join(', ')}`));
+      output.write('\n');
+    }
+  }
+  if (verified.problems.length > 0) {
+    throw new ColdironError('conflict', `${verified.problems.length} problems with boot files`, verified.problems);
+  }
+}
+
+export async function listBootFiles(options: AssetOptions): Promise<void> {
+  const folder = await assetFolder(options);
+  const library = await AssetLibrary.open(folder);
+  const output = standardOutput();
+  if (options.json) return printJson(output, { folder, assets: library.list(), problems: library.problems() });
+  if (library.list().length === 0) output.write(`No boot files in ${folder} yet: coldiron assets build\n`);
+  else {
+    const rows = library
+      .list()
+      .map(({ name, kind, architecture, size, sha256 }) => [
+        name,
+        kind,
+        architecture ?? '-',
+        String(size),
+        sha256.slice(0, 16),
+      ]);
+    output.write(table(output, ['NAME', 'KIND', 'FOR', 'BYTES', 'SHA256'], rows));
+  }
+  for (const problem of library.problems()) output.write(`not served: ${problem}\n`);
+}
+
+/** `profile`: whose machines start it; `architecture`: what they must be, where somebody says. */
+export async function importNixosInstaller(
+  profile: string,
+  from: string,
+  options: AssetOptions & { readonly arch?: string },
+): Promise<void> {
+  const name = parseObjectName(profile);
+  if (!name.ok) throw new ColdironError('usage', `the profile: ${name.reason}`);
+  const wanted = options.arch === undefined ? null : parseCpuArchitecture(options.arch);
+  if (wanted?.ok === false) throw new ColdironError('usage', `--arch: ${wanted.reason}`);
+  const folder = await assetFolder(options);
+  const { placed, architecture, parameters } = await importNetboot(folder, name.value, from, wanted?.value ?? null);
+  await AssetLibrary.open(folder);
+  const output = standardOutput();
+  if (options.json) return printJson(output, { folder, architecture, parameters, placed });
+  for (const { name, sha256, unchanged } of placed) {
+    output.write(`${name}: ${unchanged ? 'unchanged' : 'imported'}, sha256 ${sha256}\n`);
+  }
+  output.write(`Machines with profile ${profile} start this installer (${architecture}).\n`);
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BootContract, checkBootContract } from '../assets/boot-contract.ts';
+import { AssetLibrary } from '../assets/library.ts';
+import { loadConfig } from '../config.ts';
+import { ColdironError } from '../domain/errors.ts';
+import type { DeclaredInventory } from '../domain/inventory.ts';
+import { declaredInventory } from '../inventory/declared-inventory.ts';
+import { connect } from './connection.ts';
+import { checkedSources } from './inventory-files.ts';
+import { invalidTemplates, templateProblems, unrenderable, withStableIds } from './render-offline.ts';
+import { printable, printJson, standardOutput } from './terminal.ts';
+
+interface CheckOptions {
+  readonly config?: string;
+  readonly inventory?: string[];
+  readonly templates?: string;
+  readonly json?: boolean;
+}
+
+export async function check(options: CheckOptions): Promise<void> {
+  const file =
+    options.config ?? (options.inventory === undefined && existsSync('coldiron.yaml') ? 'coldiron.yaml' : undefined);
+  if (file === undefined && options.inventory === undefined) {
+    throw new ColdironError(
+      'usage',
+      'nothing to check: there is no ./coldiron.yaml; name a file with --config or --inventory',
+    );
+  }
+  const config = file === undefined ? null : await loadConfig(file);
+  const files = [...(config?.inventoryFiles ?? []), ...(options.inventory ?? [])];
+  const sources = await checkedSources(files, config?.inline ? [config.inline] : []);
+
+  const inventory = withStableIds(declaredInventory(sources, 0, randomUUID));
+  const templates = options.templates ?? config?.templates ?? null;
+  const broken = templates === null ? [] : [...(await templateProblems(templates, inventory))];
+  // The appliance tries them on nodes that no file here declares.
+  if (config?.templates && options.templates === undefined) broken.push(...(await refusedTemplates(config.state)));
+  if (broken.length > 0) throw invalidTemplates([...new Set(broken)]);
+  const notRenderable = await unrenderable(inventory);
+
+  const contract = config === null ? null : await bootContract(config.state);
+  const { problems = [], missing = [] } = contract ?? {};
+  if (problems.length > 0) {
+    throw new ColdironError(
+      'broken_boot_chain',
+      'machines would be sent to boot files that they do not get:',
+      problems,
+    );
+  }
+
+  const counts = count(sources.map((source) => source.declared));
+  const output = standardOutput();
+  if (options.json) {
+    const checked = [...(file === undefined ? [] : [file]), ...files];
+    printJson(output, {
+      ok: true,
+      files: checked,
+      declared: counts,
+      not_renderable: notRenderable,
+      ...(contract && { boot_chain: contract }),
+    });
+    return;
+  }
+  const parts = Object.entries(counts)
+    .filter(([, n]) => n > 0)
+    .map(([kind, n]) => `${n} ${kind}`);
+  output.write(`Sound: ${parts.join(', ') || 'nothing declared'}.\n`);
+  for (const { node, reasons } of notRenderable) {
+    output.write(`Not installable yet: ${node}: ${reasons.map(printable).join('; ')}\n`);
+  }
+  for (const { file: absent, architectures } of missing) {
+    output.write(`Not here: ${absent}; no loader for ${architectures.join(', ')}.\n`);
+  }
+}
+
+/** From the appliance, which fetches everything from itself; when none runs, from the files alone. */
+async function bootContract(state: string): Promise<BootContract> {
+  const told = await fromRunning<BootContract>(state, '/api/v1/boot-contract');
+  if (told !== null) return told;
+  const library = await AssetLibrary.open(join(state, 'assets'));
+  return checkBootContract((name) => library.find(name));
+}
+
+const refusedTemplates = async (state: string): Promise<readonly string[]> =>
+  (await fromRunning<{ readonly problems: readonly string[] }>(state, '/api/v1/templates'))?.problems ?? [];
+
+/** Null: none runs. */
+async function fromRunning<T>(state: string, path: string): Promise<T | null> {
+  try {
+    return await (await connect({ state })).get<T>(path);
+  } catch (error) {
+    if (error instanceof ColdironError && error.code === 'not_running') return null;
+    throw error;
+  }
+}
+
+function count(declared: readonly DeclaredInventory[]): Record<keyof DeclaredInventory, number> {
+  const total = { sites: 0, networks: 0, skus: 0, profiles: 0, clusters: 0, roce: 0, nodes: 0 };
+  for (const inventory of declared) {
+    for (const kind of Object.keys(total) as (keyof DeclaredInventory)[]) total[kind] += inventory[kind].length;
+  }
+  return total;
+}

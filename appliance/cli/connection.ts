@@ -1,0 +1,171 @@
+// How the CLI reaches an appliance: over the socket in its state folder, where reaching the file is the permission, or
+// over HTTP with a token.
+
+import { existsSync, readFileSync } from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import { join, resolve } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Agent, request } from 'undici';
+import { loadConfig } from '../config.ts';
+import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
+
+export interface ConnectionOptions {
+  readonly config?: string;
+  readonly state?: string;
+  readonly server?: string;
+  readonly tokenFile?: string;
+  readonly json?: boolean;
+}
+
+export interface Connection {
+  get<T>(path: string, query?: Query): Promise<T>;
+  post<T>(path: string, body: unknown): Promise<T>;
+  put<T>(path: string, body: unknown): Promise<T>;
+  delete<T>(path: string): Promise<T>;
+  /** The connection itself, once the appliance has agreed to speak that protocol on it. */
+  upgrade(path: string, query: Query, protocol: string): Promise<Duplex>;
+}
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+const DEFAULT_CONFIG = 'coldiron.yaml';
+const DEFAULT_STATE = 'state';
+
+export async function stateFolder(options: Pick<ConnectionOptions, 'config' | 'state'>): Promise<string> {
+  if (options.state !== undefined) return resolve(options.state);
+  const file = options.config ?? (existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : undefined);
+  return file === undefined ? resolve(DEFAULT_STATE) : (await loadConfig(file)).state;
+}
+
+export async function connect(options: ConnectionOptions): Promise<Connection> {
+  if (options.server === undefined) {
+    return speaking({
+      socketPath: join(await stateFolder(options), 'coldiron.sock'),
+      origin: 'http://coldiron',
+      headers: {},
+    });
+  }
+  if (!/^https?:\/\//.test(options.server))
+    throw new ColdironError('usage', `--server takes a URL like https://host:8443, not ${options.server}`);
+  return speaking({ socketPath: null, origin: options.server, headers: { authorization: `Bearer ${token(options)}` } });
+}
+
+interface Appliance {
+  readonly socketPath: string | null;
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const speaking = (appliance: Appliance): Connection => ({
+  get: (path, query) => call(appliance, 'GET', path, { query }),
+  post: (path, body) => call(appliance, 'POST', path, { body }),
+  put: (path, body) => call(appliance, 'PUT', path, { body }),
+  delete: (path) => call(appliance, 'DELETE', path, {}),
+  upgrade: (path, query, protocol) => upgrade(appliance, urlOf(appliance, path, query), protocol),
+});
+
+function token(options: ConnectionOptions): string {
+  if (options.tokenFile !== undefined) {
+    try {
+      return readFileSync(options.tokenFile, 'utf8').trim();
+    } catch (error) {
+      throw new ColdironError('usage', `cannot read the token file ${options.tokenFile}: ${(error as Error).message}`);
+    }
+  }
+  const fromEnvironment = process.env.COLDIRON_TOKEN;
+  if (fromEnvironment) return fromEnvironment.trim();
+  throw new ColdironError('unauthenticated', '--server needs a token: give --token-file, or set COLDIRON_TOKEN');
+}
+
+/** Long enough for an apply of the largest inventory; a connection that is refused fails at once. */
+const ANSWER_TIMEOUT_MS = 120_000;
+
+function urlOf({ origin }: Appliance, path: string, query: Query = {}): URL {
+  const url = new URL(path, origin);
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, value);
+  return url;
+}
+
+async function call<T>(
+  appliance: Appliance,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  { query, body }: { query?: Query | undefined; body?: unknown },
+): Promise<T> {
+  const { socketPath, headers } = appliance;
+  const dispatcher = new Agent({
+    connect: socketPath === null ? { timeout: 10_000 } : { socketPath },
+    headersTimeout: ANSWER_TIMEOUT_MS,
+    bodyTimeout: ANSWER_TIMEOUT_MS,
+  });
+  try {
+    const answer = await request(urlOf(appliance, path, query), {
+      method,
+      dispatcher,
+      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const content = await answer.body.text();
+    if (answer.statusCode >= 400) throw refusal(answer.statusCode, content);
+    return JSON.parse(content) as T;
+  } catch (error) {
+    throw error instanceof ColdironError ? error : unreachable(error as NodeJS.ErrnoException, placeOf(appliance));
+  } finally {
+    await dispatcher.close();
+  }
+}
+
+const placeOf = ({ socketPath, origin }: Appliance): string => socketPath ?? origin;
+
+function upgrade(appliance: Appliance, url: URL, protocol: string): Promise<Duplex> {
+  const { socketPath, headers } = appliance;
+  const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
+  const asked = (url.protocol === 'https:' ? https : http).request(url, {
+    ...(socketPath !== null && { socketPath }),
+    headers: { ...headers, connection: 'Upgrade', upgrade: protocol },
+  });
+  asked.on('upgrade', (_answer, stream, head) => {
+    if (head.length > 0) stream.unshift(head);
+    resolve(stream);
+  });
+  asked.on('response', (answer) => {
+    text(answer).then((body) => reject(refusal(answer.statusCode ?? 0, body)), reject);
+  });
+  asked.on('error', (error) => reject(unreachable(error, placeOf(appliance))));
+  asked.end();
+  return promise;
+}
+
+function refusal(status: number, body: string): ColdironError {
+  try {
+    const { code, message, details, correlation_id } = JSON.parse(body);
+    if (code in ERRORS) {
+      const lines: string[] = [...(details ?? [])];
+      if (status >= 500) lines.push(`correlation id: ${correlation_id}`);
+      return new ColdironError(code as ErrorCode, message, lines);
+    }
+  } catch {
+    // Not our envelope: something else answered on that address.
+  }
+  return new ColdironError(
+    'service_unavailable',
+    `the server answered ${status}, and not in Coldiron's form; is the URL right?`,
+  );
+}
+
+function unreachable(error: NodeJS.ErrnoException, where: string): ColdironError {
+  switch (error.code) {
+    case 'ENOENT':
+    case 'ECONNREFUSED':
+      return new ColdironError('not_running', `no appliance is running at ${where}`);
+    case 'EACCES':
+      return new ColdironError(
+        'forbidden',
+        `this user may not use ${where}; it belongs to whoever started the appliance`,
+      );
+    default:
+      return new ColdironError('not_running', `cannot reach the appliance at ${where}: ${error.message}`);
+  }
+}

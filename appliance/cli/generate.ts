@@ -1,0 +1,10 @@
+// `npm run docs`: writes the files that are made from code, so that they cannot drift. A test compares them.
+
+import { writeFileSync } from 'node:fs';
+import { generateOpenApi } from '../api/open-api.ts';
+import { lifecycleDocument } from '../lifecycle/diagram.ts';
+
+const root = new URL('../../', import.meta.url);
+
+writeFileSync(new URL('appliance/api/openapi.json', root), `${JSON.stringify(await generateOpenApi(), null, 2)}\n`);
+writeFileSync(new URL('docs/lifecycle.md', root), lifecycleDocument());

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { ColdironError } from '../domain/errors.ts';
+import { shown } from '../domain/parsed.ts';
+import { type ApplyAnswer, printChanges } from './apply.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { parseCsv } from './csv.ts';
+import { printJson, standardOutput } from './terminal.ts';
+
+const NEEDED = ['name', 'mac', 'network', 'sku'] as const;
+const OPTIONAL = [
+  'address',
+  'interface',
+  'profile',
+  'cluster',
+  'uuid',
+  'serial',
+  'bmc_address',
+  'bmc_driver',
+  'bmc_username',
+  'bmc_password_file',
+] as const;
+type Column = (typeof NEEDED)[number] | (typeof OPTIONAL)[number];
+const COLUMNS: readonly string[] = [...NEEDED, ...OPTIONAL];
+
+export async function importNodes(
+  file: string,
+  options: ConnectionOptions & { readonly dryRun?: boolean },
+): Promise<void> {
+  const nodes = nodesFromCsv(readText(file), file);
+  const connection = await connect(options);
+  const answer = await connection.post<ApplyAnswer>('/api/v1/nodes/import', {
+    nodes,
+    dry_run: options.dryRun === true,
+  });
+  const output = standardOutput();
+  if (options.json) printJson(output, answer);
+  else printChanges(output, answer);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ColdironError('usage', `cannot read ${file}: ${(error as Error).message}`);
+  }
+}
+
+/** One node document per row, in the form of the inventory files. */
+export function nodesFromCsv(text: string, file: string): unknown[] {
+  const rows = parseCsv(text);
+  if (!rows.ok) throw new ColdironError('invalid_inventory', `${file}: ${rows.reason}`);
+  const [head, ...body] = rows.value;
+  const columns = (head?.cells ?? []).map((cell) => cell.trim().toLowerCase());
+  const problems = [
+    ...NEEDED.filter((name) => !columns.includes(name)).map((name) => `${file}: line 1: the column ${name} is missing`),
+    ...columns
+      .filter((name) => !COLUMNS.includes(name))
+      .map((name) => `${file}: line 1: unknown column ${shown(name)}; there are ${COLUMNS.join(', ')}`),
+    ...columns
+      .filter((name, at) => columns.indexOf(name) !== at)
+      .map((name) => `${file}: line 1: the column ${shown(name)} is there twice`),
+    ...body
+      .filter((row) => row.cells.length !== columns.length)
+      .map((row) => `${file}: line ${row.line}: ${row.cells.length} cells where the first line has ${columns.length}`),
+  ];
+  if (problems.length > 0) throw new ColdironError('invalid_inventory', `${file} cannot be imported:`, problems);
+  return body.map((row) => {
+    const cell = (column: Column): string | undefined => row.cells[columns.indexOf(column)]?.trim() || undefined;
+    return nodeDocument(cell);
+  });
+}
+
+function nodeDocument(cell: (column: Column) => string | undefined): unknown {
+  const bmc = cell('bmc_address');
+  return withoutUndefined({
+    name: cell('name'),
+    sku: cell('sku'),
+    profile: cell('profile'),
+    cluster: cell('cluster'),
+    uuid: cell('uuid'),
+    serial: cell('serial'),
+    interfaces: [
+      withoutUndefined({
+        name: cell('interface') ?? 'eth0',
+        mac: cell('mac'),
+        network: cell('network'),
+        address: cell('address'),
+      }),
+    ],
+    bmc:
+      bmc === undefined
+        ? undefined
+        : withoutUndefined({
+            address: bmc,
+            driver: cell('bmc_driver') ?? 'ipmi',
+            username: cell('bmc_username'),
+            password_file: cell('bmc_password_file'),
+          }),
+  });
+}
+
+const withoutUndefined = (object: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));

@@ -1,0 +1,114 @@
+// `npm start`: the site in ./coldiron.yaml when there is one. Otherwise a virtual rack with an appliance in front of it, and one
+// of its servers taken from cold to active; it stays up until Ctrl-C, and then nothing of it is left.
+
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { DEMO_PROFILE, demoRack } from '../demo/demo-site.ts';
+import { clearState, freshState, gatherBootFiles, mustBeRoot, needDemoPackages } from '../demo/prepare.ts';
+import { ServedRack } from '../demo/served-rack.ts';
+import { secondsInWords, stages } from '../demo/stages.ts';
+import { openWayOut } from '../demo/way-out.ts';
+import { ColdironError, ERRORS } from '../domain/errors.ts';
+import { connect } from './connection.ts';
+import { serve } from './serve.ts';
+import { runTask } from './task.ts';
+import { work } from './work.ts';
+
+const STATE = resolve('state');
+const PORT = 8080;
+const NODE = 'node01';
+
+const write = (text: string): void => void process.stdout.write(text);
+
+/** Ctrl-C is how it ends: no failure. */
+class Interrupted extends Error {}
+
+interface Interruption {
+  readonly happens: Promise<never>;
+  /** After what cannot be left half done. */
+  check(): void;
+}
+
+function interruption(): Interruption {
+  const { promise, reject } = Promise.withResolvers<never>();
+  let happened = false;
+  promise.catch(() => undefined);
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      happened = true;
+      reject(new Interrupted());
+    });
+  }
+  return {
+    happens: promise,
+    check: () => {
+      if (happened) throw new Interrupted();
+    },
+  };
+}
+
+async function demonstrate(): Promise<void> {
+  mustBeRoot();
+  const stops: (() => Promise<void>)[] = [];
+  const interrupted = interruption();
+  try {
+    await upToActive(stops, interrupted);
+    await interrupted.happens;
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+  } finally {
+    write('\nTaking everything down …\n');
+    for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
+    write('Nothing of it is left but boot files, in state/assets.\n');
+  }
+}
+
+/** Every stage until the node is active; `stops` gets what undoes them, the last first. */
+async function upToActive(stops: (() => Promise<void>)[], interrupted: Interruption): Promise<void> {
+  const began = performance.now();
+  const stage = stages(write, () => performance.now());
+  await freshState(STATE);
+  stops.push(() => clearState(STATE));
+  await stage.run('Debian packages', needDemoPackages);
+  const imageSha256 = await stage.run('Boot files, the service OS and an image of Debian', (say) =>
+    gatherBootFiles(STATE, say),
+  );
+  interrupted.check();
+  const served = await stage.run('A rack of two servers with BMCs, and an appliance in its network', () =>
+    ServedRack.start({ definition: demoRack(['uefi-pxe', 'bios-ipxe-rom']), state: STATE, image: { imageSha256 } }),
+  );
+  stops.push(() => served.stop());
+  const wayOut = await openWayOut(served.rack.network, PORT);
+  stops.push(() => wayOut.close());
+  interrupted.check();
+  const unlessInterrupted = (doing: Promise<void>): Promise<void> => Promise.race([doing, interrupted.happens]);
+  const place = { state: STATE };
+  await stage.run(`${NODE}, which is off: commission it over its BMC`, () =>
+    unlessInterrupted(work('commission', [NODE], { ...place, wait: true })),
+  );
+  await stage.run(`${NODE}: install ${DEMO_PROFILE}, start it from its disk, enroll it`, () =>
+    unlessInterrupted(work('deploy', [NODE], { ...place, wait: true, yes: true })),
+  );
+  await stage.run(`${NODE}: a signed task`, () => unlessInterrupted(runTask(NODE, 'ping', { ...place, wait: true })));
+  const { nodes } = await (await connect(place)).get<{ nodes: unknown[] }>('/api/v1/nodes');
+  write(
+    `\n${NODE} is active, ${secondsInWords((performance.now() - began) / 1000)} after npm start.\n\n` +
+      stage.done.map(({ name, seconds }) => `  ${secondsInWords(seconds).padStart(9)}  ${name}\n`).join('') +
+      `\nThe API: ${wayOut.url}/api/v1/nodes, with the token in state/admin-token; ${nodes.length} nodes.\n` +
+      `  curl -s -H "Authorization: Bearer $(cat state/admin-token)" ${wayOut.url}/api/v1/nodes\n` +
+      'In another terminal:\n' +
+      `  ./coldiron trail ${NODE}          what it asked for and got\n` +
+      `  ./coldiron console ${NODE}        its console, over IPMI\n` +
+      '  ./coldiron commission node02 --wait && ./coldiron deploy node02 --wait    the other one, with BIOS\n' +
+      'Ctrl-C takes it all down.\n',
+  );
+}
+
+try {
+  if (existsSync('coldiron.yaml')) await serve({ config: 'coldiron.yaml' });
+  else await demonstrate();
+} catch (error) {
+  if (!(error instanceof ColdironError)) throw error;
+  process.stderr.write(`coldiron: ${[error.message, ...error.details, `→ ${ERRORS[error.code].hint}`].join('\n  ')}\n`);
+  process.exitCode = ERRORS[error.code].exit;
+}

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import pino, { type Logger } from 'pino';
+import { loadConfig } from '../config.ts';
+import { ColdironError } from '../domain/errors.ts';
+import { startAppliance } from '../main.ts';
+
+interface ServeOptions {
+  readonly config?: string;
+  readonly state?: string;
+}
+
+/** Long enough for requests under way and the effect that runs; then the process ends all the same. */
+const STOP_WITHIN_MS = 4500;
+
+export async function serve(options: ServeOptions): Promise<void> {
+  const file = options.config ?? 'coldiron.yaml';
+  if (!existsSync(file)) {
+    throw new ColdironError(
+      'invalid_config',
+      `there is no site file ${file}; to see Coldiron with a virtual rack, type: npm start`,
+    );
+  }
+  const config = await loadConfig(file, options.state === undefined ? {} : { state: options.state });
+  // Whatever is created from here on is for this user alone.
+  process.umask(0o077);
+  const logger = pino(
+    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination(2),
+  );
+
+  const appliance = await startAppliance(config, logger);
+  const stopped = untilSignalled(appliance.stop, logger);
+  for (const { what, where } of appliance.places) process.stdout.write(`${what.padEnd(12)}${where}\n`);
+  process.stdout.write(`${'admin token'.padEnd(12)}${appliance.adminTokenFile}\n`);
+  process.stdout.write('Coldiron is up. Ctrl-C stops it.\n');
+  notifySystemd(logger);
+  await stopped;
+}
+
+async function untilSignalled(stop: () => Promise<void>, logger: Logger): Promise<void> {
+  const signal = await new Promise<string>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve(name));
+  });
+  logger.info({ signal }, 'stopping');
+  const overdue = setTimeout(() => {
+    logger.error({ ms: STOP_WITHIN_MS }, 'stopping took too long; what was under way is taken up at the next start');
+    process.exit(1);
+  }, STOP_WITHIN_MS);
+  await stop();
+  clearTimeout(overdue);
+  logger.info('stopped');
+}
+
+/**
+ * sd_notify(3) by systemd's own program: Node cannot send to a unix datagram socket. The unit needs NotifyAccess=all, because
+ * the message comes from a child.
+ */
+function notifySystemd(logger: Logger): void {
+  if (!process.env.NOTIFY_SOCKET) return;
+  const notifier = spawn('systemd-notify', ['--ready', `--pid=${process.pid}`, '--status=serving'], {
+    stdio: 'ignore',
+  });
+  notifier.on('error', (error) => logger.warn({ err: error }, 'systemd could not be told that we are ready'));
+}

@@ -1,0 +1,57 @@
+// What a client tells about itself: identifier, classes, architecture, network interface.
+
+import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
+import { latin1 } from './option-values.ts';
+
+interface ClientIdentifier {
+  /** RFC 2132 §9.14: a hardware type (1: Ethernet), 0 for anything else, 255 for IAID and DUID (RFC 4361 §6.1). */
+  readonly type: number;
+  readonly identifier: Uint8Array;
+}
+
+export function readClientIdentifier(value: Uint8Array): Parsed<ClientIdentifier> {
+  if (value.length < 2) return unparsable(`a client identifier has at least 2 bytes, this has ${value.length}`);
+  return parsed({ type: value[0] ?? 0, identifier: value.subarray(1) });
+}
+
+/**
+ * Option 77 in both encodings. RFC 3004 §4 prefixes each class with its length, which ONIE does; iPXE sends the bare
+ * text. Only a chain of lengths that ends exactly at the end is taken for the former.
+ */
+export function readUserClasses(value: Uint8Array): string[] {
+  if (value.length === 0) return [];
+  const classes: string[] = [];
+  let at = 0;
+  while (at < value.length) {
+    const length = value[at] ?? 0;
+    const next = at + 1 + length;
+    if (length === 0 || next > value.length) return [latin1(value, 0, value.length)];
+    classes.push(latin1(value, at + 1, next));
+    at = next;
+  }
+  return classes;
+}
+
+/** Option 93 (RFC 4578 §2.1) is a list, the most preferred first; the numbers are those of `domain/architecture.ts`. */
+export function readArchitectures(value: Uint8Array): Parsed<number[]> {
+  if (value.length === 0 || value.length % 2 !== 0) {
+    return unparsable(`a list of architectures has an even number of bytes, this has ${value.length}`);
+  }
+  const codes: number[] = [];
+  for (let at = 0; at < value.length; at += 2) codes.push((value[at] ?? 0) * 256 + (value[at + 1] ?? 0));
+  return parsed(codes);
+}
+
+interface NetworkInterfaceVersion {
+  /** 1: UNDI; nothing else is defined. */
+  readonly type: number;
+  readonly major: number;
+  readonly minor: number;
+}
+
+/** Option 94 (RFC 4578 §2.2). */
+export function readNetworkInterface(value: Uint8Array): Parsed<NetworkInterfaceVersion> {
+  if (value.length !== 3) return unparsable(`a network interface has 3 bytes, this has ${value.length}`);
+  const [type = 0, major = 0, minor = 0] = value;
+  return parsed({ type, major, minor });
+}

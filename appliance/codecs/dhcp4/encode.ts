@@ -1,0 +1,181 @@
+// Message to bytes: RFC 2131 §2, options in an order that PXE firmware and relays live with.
+// `file` and `sname` are never overloaded: shim and U-Boot read the boot file from the header and nowhere else.
+
+import { DhcpEncodeError } from './errors.ts';
+import type { DhcpMessage } from './message.ts';
+import { checkNumber, putIpv4, putLatin1 } from './option-values.ts';
+import { OPTION } from './options.ts';
+import {
+  AT,
+  BROADCAST_FLAG,
+  CHADDR_BYTES,
+  END,
+  FILE_BYTES,
+  MAGIC_COOKIE,
+  MAX_HOPS,
+  MAX_INSTANCE_BYTES,
+  PAD,
+  SNAME_BYTES,
+} from './wire.ts';
+
+export interface EncodedDhcp {
+  readonly bytes: Uint8Array;
+  /** Options that did not fit, in the order of the message. */
+  readonly dropped: readonly number[];
+}
+
+export interface EncodeLimits {
+  /** The largest UDP payload the client takes. */
+  readonly maxBytes: number;
+}
+
+/** RFC 1542 §2.1: shorter ones are dropped by relays and by old firmware. */
+const MIN_BYTES = 300;
+
+/**
+ * When not everything fits, the order of `message.options` is the priority: an option is left out when it does not fit
+ * next to everything before it. The essentials and option 82 come before all others.
+ */
+export function encodeDhcp(message: DhcpMessage, limits: EncodeLimits): EncodedDhcp {
+  if (!Number.isInteger(limits.maxBytes) || limits.maxBytes < MIN_BYTES) {
+    throw new DhcpEncodeError('maxBytes', `${limits.maxBytes} is less than the ${MIN_BYTES} bytes of any message`);
+  }
+  const { options } = message;
+  const room = limits.maxBytes - AT.options - END_BYTES;
+  let size = 0;
+  for (const [code, value] of options) {
+    checkOption(code);
+    size += wireSize(value);
+  }
+  let dropped: number[] = [];
+  if (size > room) ({ dropped, size } = dropWhatDoesNotFit(options, room));
+
+  const bytes = new Uint8Array(Math.max(MIN_BYTES, AT.options + size + END_BYTES));
+  writeHeader(bytes, message);
+  const end = writeOptions(bytes, options, dropped);
+  bytes[end] = END;
+  return { bytes, dropped };
+}
+
+const END_BYTES = 1;
+
+/** Without these a reply is no lease at all. */
+const ESSENTIAL: readonly number[] = [OPTION.messageType, OPTION.serverIdentifier, OPTION.leaseTime, OPTION.subnetMask];
+
+function dropWhatDoesNotFit(
+  options: ReadonlyMap<number, Uint8Array>,
+  room: number,
+): { dropped: number[]; size: number } {
+  let size = 0;
+  for (const code of ESSENTIAL) size += sizeOf(options.get(code));
+  if (size > room)
+    throw new DhcpEncodeError('options', `the essential ones need ${size} bytes, there is room for ${room}`);
+
+  // RFC 3046 §2.2: the relay's option is left out as a whole when there is no room, and only then.
+  const relaySize = sizeOf(options.get(OPTION.relayAgentInformation));
+  const relayFits = size + relaySize <= room;
+  if (relayFits) size += relaySize;
+
+  const dropped: number[] = [];
+  for (const [code, value] of options) {
+    if (ESSENTIAL.includes(code)) continue;
+    if (code === OPTION.relayAgentInformation) {
+      if (!relayFits) dropped.push(code);
+      continue;
+    }
+    const needed = wireSize(value);
+    if (size + needed <= room) size += needed;
+    else dropped.push(code);
+  }
+  return { dropped, size };
+}
+
+/**
+ * 53 and 54 first, which some firmware expects; 67 behind the rest, because EDK2 overwrites the byte after it when it is
+ * not terminated; 82 last (RFC 3046 §2.1), where relays look for it.
+ */
+function writeOptions(bytes: Uint8Array, options: ReadonlyMap<number, Uint8Array>, dropped: readonly number[]): number {
+  let at: number = AT.options;
+  const put = (code: number): void => {
+    const value = options.get(code);
+    if (value !== undefined && !dropped.includes(code)) at = writeOption(bytes, at, code, value);
+  };
+  put(OPTION.messageType);
+  put(OPTION.serverIdentifier);
+  for (const [code, value] of options) {
+    if (!PLACED.includes(code) && !dropped.includes(code)) at = writeOption(bytes, at, code, value);
+  }
+  put(OPTION.bootFileName);
+  put(OPTION.relayAgentInformation);
+  return at;
+}
+
+const PLACED: readonly number[] = [
+  OPTION.messageType,
+  OPTION.serverIdentifier,
+  OPTION.bootFileName,
+  OPTION.relayAgentInformation,
+];
+
+/** RFC 3396 §5: a long value becomes several instances, one directly behind the other. */
+function writeOption(bytes: Uint8Array, start: number, code: number, value: Uint8Array): number {
+  let at = start;
+  let from = 0;
+  do {
+    const length = Math.min(value.length - from, MAX_INSTANCE_BYTES);
+    bytes[at] = code;
+    bytes[at + 1] = length;
+    bytes.set(length === value.length ? value : value.subarray(from, from + length), at + 2);
+    at += 2 + length;
+    from += length;
+  } while (from < value.length);
+  return at;
+}
+
+const wireSize = (value: Uint8Array): number =>
+  value.length + 2 * Math.max(1, Math.ceil(value.length / MAX_INSTANCE_BYTES));
+
+const sizeOf = (value: Uint8Array | undefined): number => (value === undefined ? 0 : wireSize(value));
+
+function checkOption(code: number): void {
+  if (!Number.isInteger(code) || code <= PAD || code >= END) {
+    throw new DhcpEncodeError(`option ${code}`, 'option codes are 1 to 254');
+  }
+  if (code === OPTION.overload) {
+    throw new DhcpEncodeError('option 52', 'file and sname are never overloaded here');
+  }
+}
+
+function writeHeader(bytes: Uint8Array, message: DhcpMessage): void {
+  checkNumber('htype', message.htype, 0xff);
+  checkNumber('hlen', message.hlen, CHADDR_BYTES);
+  checkNumber('hops', message.hops, MAX_HOPS);
+  checkNumber('xid', message.xid, 0xffffffff);
+  checkNumber('secs', message.secs, 0xffff);
+  if (message.chaddr.length !== CHADDR_BYTES) {
+    throw new DhcpEncodeError('chaddr', `has ${CHADDR_BYTES} bytes, this has ${message.chaddr.length}`);
+  }
+  const view = new DataView(bytes.buffer);
+  view.setUint8(AT.op, message.op === 'request' ? 1 : 2);
+  view.setUint8(AT.htype, message.htype);
+  view.setUint8(AT.hlen, message.hlen);
+  view.setUint8(AT.hops, message.hops);
+  view.setUint32(AT.xid, message.xid);
+  view.setUint16(AT.secs, message.secs);
+  view.setUint16(AT.flags, message.broadcast ? BROADCAST_FLAG : 0);
+  putIpv4(bytes, AT.ciaddr, message.ciaddr, 'ciaddr');
+  putIpv4(bytes, AT.yiaddr, message.yiaddr, 'yiaddr');
+  putIpv4(bytes, AT.siaddr, message.siaddr, 'siaddr');
+  putIpv4(bytes, AT.giaddr, message.giaddr, 'giaddr');
+  bytes.set(message.chaddr, AT.chaddr);
+  putTerminated(bytes, AT.sname, message.sname, SNAME_BYTES, 'sname');
+  putTerminated(bytes, AT.file, message.file, FILE_BYTES, 'file');
+  view.setUint32(AT.cookie, MAGIC_COOKIE);
+}
+
+function putTerminated(bytes: Uint8Array, at: number, text: string, size: number, field: string): void {
+  if (text.length >= size) {
+    throw new DhcpEncodeError(field, `holds ${size - 1} characters and a NUL, this has ${text.length} characters`);
+  }
+  putLatin1(bytes, at, text, field);
+}

@@ -1,0 +1,25 @@
+// The only two ways in which this codec fails. Both name the field, so that a log line says which part of whose packet.
+
+/** These bytes are no DHCP message. */
+export class DhcpDecodeError extends Error {
+  readonly field: string;
+  readonly offset: number;
+
+  constructor(field: string, offset: number, reason: string) {
+    super(`${field} at byte ${offset}: ${reason}`);
+    this.name = 'DhcpDecodeError';
+    this.field = field;
+    this.offset = offset;
+  }
+}
+
+/** This value has no wire form: a mistake of the caller, never of the peer. */
+export class DhcpEncodeError extends Error {
+  readonly field: string;
+
+  constructor(field: string, reason: string) {
+    super(`${field}: ${reason}`);
+    this.name = 'DhcpEncodeError';
+    this.field = field;
+  }
+}

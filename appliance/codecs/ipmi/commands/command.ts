@@ -1,0 +1,42 @@
+// A question to a BMC as a value: its bytes, and how to read the answer.
+
+import { ByteReader } from '../bytes.ts';
+
+/** IPMI v2.0 §5.1, table 5-1. */
+export const NET_FN = { chassis: 0x00, sensor: 0x04, app: 0x06, storage: 0x0a } as const;
+
+export interface IpmiCommand<Reply> {
+  /** As the specification calls it; for messages. */
+  readonly name: string;
+  readonly netFn: number;
+  readonly command: number;
+  readonly data: Uint8Array;
+  /** False: a second one does more than the first, so a lost answer must not make it be sent again. */
+  readonly repeatable: boolean;
+  /** What completion codes 80 to BE mean for this command. */
+  readonly codes: Readonly<Record<number, string>>;
+  readonly decode: (data: Uint8Array) => Reply;
+}
+
+interface CommandSpec<Reply> {
+  readonly name: string;
+  readonly netFn: number;
+  readonly command: number;
+  readonly data?: Uint8Array | readonly number[];
+  readonly repeatable?: boolean;
+  readonly codes?: Readonly<Record<number, string>>;
+  readonly decode: (reader: ByteReader) => Reply;
+}
+
+export const ipmiCommand = <Reply>(spec: CommandSpec<Reply>): IpmiCommand<Reply> => ({
+  name: spec.name,
+  netFn: spec.netFn,
+  command: spec.command,
+  data: Uint8Array.from(spec.data ?? []),
+  repeatable: spec.repeatable ?? true,
+  codes: spec.codes ?? {},
+  decode: (data) => spec.decode(new ByteReader(data)),
+});
+
+/** For commands whose answer is nothing but the completion code. */
+export const nothing = (): void => undefined;

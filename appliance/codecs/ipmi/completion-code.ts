@@ -1,0 +1,56 @@
+// IPMI v2.0 §5.2, table 5-2: how a command ended. Codes 80 to BE mean something else for each command.
+
+import { hexByte } from './bytes.ts';
+
+export const COMPLETED = 0x00;
+
+export const COMPLETION = {
+  busy: 0xc0,
+  invalidCommand: 0xc1,
+  timeout: 0xc3,
+  reservationLost: 0xc5,
+  cannotReturnThatMany: 0xca,
+  notPresent: 0xcb,
+  invalidField: 0xcc,
+  cannotRespond: 0xce,
+  duplicate: 0xcf,
+  initializing: 0xd2,
+  insufficientPrivilege: 0xd4,
+  notInPresentState: 0xd5,
+  unspecified: 0xff,
+} as const;
+
+const WORDS: Readonly<Record<number, string>> = {
+  192: 'the BMC is busy',
+  193: 'the BMC does not know this command',
+  194: 'the BMC does not know this command at this logical unit',
+  195: 'the BMC ran out of time',
+  196: 'the BMC is out of space',
+  197: 'the reservation was lost',
+  198: 'the request was cut',
+  199: 'the request has the wrong length',
+  200: 'the request is too long',
+  201: 'a parameter is out of range',
+  202: 'the BMC cannot return that many bytes at once',
+  203: 'the requested sensor, data or record is not there',
+  204: 'the BMC does not accept a field of the request',
+  205: 'the command is not allowed for this sensor or record',
+  206: 'the BMC could not make an answer',
+  207: 'the BMC takes it for a repeated request',
+  208: 'the sensor repository is being updated',
+  209: 'the BMC is in firmware update mode',
+  210: 'the BMC is still starting',
+  211: 'the destination cannot be reached',
+  212: 'the user has not the privilege for this command',
+  213: 'not possible in the present state',
+  214: 'the function is disabled',
+  255: 'the BMC names no reason',
+};
+
+/** Worth asking again a little later: the state of the BMC, not of the request. */
+const PASSING: ReadonlySet<number> = new Set([0xc0, 0xc3, 0xce, 0xcf, 0xd0, 0xd1, 0xd2]);
+
+export const isPassing = (code: number): boolean => PASSING.has(code);
+
+export const completionWords = (code: number, ofCommand: Readonly<Record<number, string>> = {}): string =>
+  `${ofCommand[code] ?? WORDS[code] ?? 'a code that IPMI does not define for it'} (${hexByte(code)})`;

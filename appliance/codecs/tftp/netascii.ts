@@ -1,0 +1,50 @@
+// Mode netascii (RFC 1350 §1, RFC 764): a line ends in CR LF on the wire, a bare CR is CR NUL. One byte of the file may
+// become two, and the two may fall into two blocks.
+
+import type { BlockCutter, BlockSource } from './blocks.ts';
+
+const NUL = 0x00;
+const LF = 0x0a;
+const CR = 0x0d;
+
+export function netasciiBlocks(source: BlockSource): BlockCutter {
+  let offset = 0;
+  /** The second byte of a pair whose first has been written. */
+  let owed: number | null = null;
+  /** How much of the current block is written: more than 0 between two calls only when the source kept us waiting. */
+  let written = 0;
+
+  return {
+    get remaining() {
+      return source.size - offset;
+    },
+
+    cut(target, at) {
+      const room = target.length - at;
+      while (written < room) {
+        if (owed !== null) {
+          target[at + written++] = owed;
+          owed = null;
+          continue;
+        }
+        const wanted = Math.min(room - written, source.size - offset);
+        if (wanted === 0) break;
+        const bytes = source.read(offset, wanted);
+        if (bytes === null) return 'not-ready';
+        if (bytes.length !== wanted) return 'ended-early';
+        const lineEnd = bytes.findIndex((byte) => byte === LF || byte === CR);
+        const plain = lineEnd < 0 ? bytes : bytes.subarray(0, lineEnd);
+        target.set(plain, at + written);
+        written += plain.length;
+        offset += plain.length;
+        if (lineEnd < 0) continue;
+        target[at + written++] = CR;
+        owed = bytes[lineEnd] === LF ? LF : NUL;
+        offset += 1;
+      }
+      const length = written;
+      written = 0;
+      return length;
+    },
+  };
+}

@@ -1,0 +1,119 @@
+// RFC 5280 §4: an X.509 v3 certificate, written; and of one that we wrote, what is needed to sign the next.
+//
+//   Certificate  ::=  SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue BIT STRING }
+
+import type { Instant } from '../../domain/instant.ts';
+import {
+  bitString,
+  boolean,
+  contextTag,
+  element,
+  objectIdentifier,
+  octetString,
+  sequence,
+  setOf,
+  TAG,
+  time,
+  unsignedInteger,
+  utf8String,
+} from './der.ts';
+import { membersOf, readOnly, readWholeBytes } from './der-reader.ts';
+import { encodeGeneralName, type GeneralName } from './general-name.ts';
+import { OID } from './object-identifiers.ts';
+
+export interface DistinguishedName {
+  readonly organization: string;
+  readonly commonName: string;
+}
+
+export interface CertificateFields {
+  /** Big-endian, at most 20 bytes. */
+  readonly serial: Uint8Array;
+  /** The names and the key are encoded already: they are copied from where they stand. */
+  readonly issuer: Uint8Array;
+  readonly subject: Uint8Array;
+  readonly publicKeyInfo: Uint8Array;
+  readonly notBefore: Instant;
+  readonly notAfter: Instant;
+  readonly extensions: readonly Uint8Array[];
+}
+
+/** Our authorities sign with ECDSA and SHA-256. */
+const SIGNATURE_ALGORITHM = sequence(objectIdentifier(OID.ecdsaWithSha256));
+const VERSION_3 = element(contextTag(0, true), unsignedInteger(Uint8Array.of(2)));
+
+export const encodeName = ({ organization, commonName }: DistinguishedName): Uint8Array =>
+  sequence(nameAttribute(OID.organization, organization), nameAttribute(OID.commonName, commonName));
+
+export const toBeSigned = (fields: CertificateFields): Uint8Array =>
+  sequence(
+    VERSION_3,
+    unsignedInteger(fields.serial),
+    SIGNATURE_ALGORITHM,
+    fields.issuer,
+    sequence(time(fields.notBefore), time(fields.notAfter)),
+    fields.subject,
+    fields.publicKeyInfo,
+    element(contextTag(3, true), sequence(...fields.extensions)),
+  );
+
+/** `signature` is an ECDSA-Sig-Value in DER, as every library makes it. */
+export const signedCertificate = (tbsCertificate: Uint8Array, signature: Uint8Array): Uint8Array =>
+  sequence(tbsCertificate, SIGNATURE_ALGORITHM, bitString(signature));
+
+export const basicConstraints = (authority: { readonly pathLength: number } | null): Uint8Array =>
+  extension(
+    OID.basicConstraints,
+    true,
+    authority ? sequence(boolean(true), unsignedInteger(Uint8Array.of(authority.pathLength))) : sequence(),
+  );
+
+/** RFC 5280 §4.2.1.3: bit 0 is the first of the first byte; trailing zero bits are left out. */
+const KEY_USAGE_BITS = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, cRLSign: 6 } as const;
+export type KeyUsage = keyof typeof KEY_USAGE_BITS;
+
+export function keyUsage(...usages: readonly KeyUsage[]): Uint8Array {
+  const bits: number[] = usages.map((usage) => KEY_USAGE_BITS[usage]);
+  const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0);
+  return extension(OID.keyUsage, true, bitString(Uint8Array.of(byte), 7 - Math.max(...bits)));
+}
+
+export type ExtendedKeyUsage = 'serverAuthentication' | 'clientAuthentication';
+
+export const extendedKeyUsage = (...usages: readonly ExtendedKeyUsage[]): Uint8Array =>
+  extension(OID.extendedKeyUsage, false, sequence(...usages.map((usage) => objectIdentifier(OID[usage]))));
+
+export const subjectAlternativeName = (names: readonly GeneralName[]): Uint8Array =>
+  extension(OID.subjectAlternativeName, false, sequence(...names.map(encodeGeneralName)));
+
+export const subjectKeyIdentifier = (id: Uint8Array): Uint8Array =>
+  extension(OID.subjectKeyIdentifier, false, octetString(id));
+
+export const authorityKeyIdentifier = (id: Uint8Array): Uint8Array =>
+  extension(OID.authorityKeyIdentifier, false, sequence(element(contextTag(0, false), id)));
+
+/** Subject and key of a certificate that is known to be one. Throws a DerError when it is none after all. */
+export function readSubject(certificate: Uint8Array): { subject: Uint8Array; publicKeyInfo: Uint8Array } {
+  const whole = readOnly(certificate, TAG.sequence, 'certificate');
+  const tbs = membersOf(membersOf(whole, 'certificate').next(TAG.sequence, 'tbsCertificate'), 'tbsCertificate');
+  tbs.next(contextTag(0, true), 'version');
+  tbs.next(TAG.integer, 'serialNumber');
+  tbs.next(TAG.sequence, 'signature');
+  tbs.next(TAG.sequence, 'issuer');
+  tbs.next(TAG.sequence, 'validity');
+  const subject = tbs.next(TAG.sequence, 'subject').whole;
+  return { subject, publicKeyInfo: tbs.next(TAG.sequence, 'subjectPublicKeyInfo').whole };
+}
+
+/** The key itself, without saying what kind it is: what a key identifier is taken over (RFC 7093 §2). */
+export function readKeyBits(publicKeyInfo: Uint8Array): Uint8Array {
+  const info = membersOf(readOnly(publicKeyInfo, TAG.sequence, 'subjectPublicKeyInfo'), 'subjectPublicKeyInfo');
+  info.next(TAG.sequence, 'algorithm');
+  return readWholeBytes(info.next(TAG.bitString, 'subjectPublicKey'), 'subjectPublicKey');
+}
+
+const nameAttribute = (type: string, value: string): Uint8Array =>
+  setOf(sequence(objectIdentifier(type), utf8String(value)));
+
+const extension = (type: string, critical: boolean, value: Uint8Array): Uint8Array =>
+  sequence(objectIdentifier(type), ...(critical ? [boolean(true)] : []), octetString(value));

@@ -1,0 +1,34 @@
+// Sizes of disks as people write them: 480GB, 1.92TB, 512MiB.
+
+import { type Parsed, parsed, shown, unparsable } from './parsed.ts';
+
+const UNITS: readonly (readonly [unit: string, bytes: number])[] = [
+  ['TB', 1e12],
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['TiB', 2 ** 40],
+  ['GiB', 2 ** 30],
+  ['MiB', 2 ** 20],
+];
+const FORM = /^(\d{1,9}(?:\.\d{1,3})?) ?([MGT]i?B)$/;
+
+/** Whole bytes. The unit is never guessed: disks are sold in GB, memory in GiB. */
+export function parseByteSize(text: string): Parsed<number> {
+  const [, number, unit] = FORM.exec(text) ?? [];
+  const factor = UNITS.find(([name]) => name === unit)?.[1];
+  if (number === undefined || factor === undefined) {
+    return unparsable(`not a size (a number and MB, GB, TB, MiB, GiB or TiB, like 480GB): ${shown(text)}`);
+  }
+  const bytes = Math.round(Number(number) * factor);
+  return Number.isSafeInteger(bytes) ? parsed(bytes) : unparsable(`larger than any disk: ${shown(text)}`);
+}
+
+/** A spelling that reads back the same; every size that was read has one. */
+export function byteSizeText(bytes: number): string {
+  for (const [unit, factor] of UNITS) {
+    const text = `${Number((bytes / factor).toFixed(3))}${unit}`;
+    const again = parseByteSize(text);
+    if (bytes >= factor && again.ok && again.value === bytes) return text;
+  }
+  return `${bytes / 1e6}MB`;
+}

@@ -1,0 +1,69 @@
+// One event per fact, appended and never changed; and the audit entry, an event that somebody answers for.
+
+import type { Instant } from './instant.ts';
+import type { MachineId } from './machine.ts';
+
+/** JSON as it is stored and sent: no undefined, no functions, no cycles. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** `token:<name>`, `local:<user>`, `appliance`, `machine:<hostname>`: who did it. */
+export type Actor = string;
+
+export interface NewEvent {
+  readonly at: Instant;
+  /** Dotted, past tense where it happened: `node.created`, `lifecycle.deploying`, `dhcp.offered`. */
+  readonly kind: string;
+  readonly actor: Actor;
+  readonly machine: MachineId | null;
+  readonly correlationId: string | null;
+  readonly data: Json;
+}
+
+export interface Event extends NewEvent {
+  readonly seq: number;
+}
+
+export interface NewAuditEntry {
+  readonly at: Instant;
+  readonly actor: Actor;
+  readonly action: string;
+  /** What it was done to: `node:node01`, `token:ci-runner`, `inventory:example`. */
+  readonly target: string;
+  readonly correlationId: string | null;
+  readonly before: Json;
+  readonly after: Json;
+}
+
+export interface AuditEntry extends NewAuditEntry {
+  readonly seq: number;
+  readonly previousHash: string;
+  readonly hash: string;
+}
+
+/** Keys sorted at every level: the same value is always the same text, whatever engine stored it. */
+export function canonicalJson(value: Json): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const object = value as { readonly [key: string]: Json };
+  const members = Object.keys(object)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] ?? null)}`);
+  return `{${members.join(',')}}`;
+}
+
+/** What the hash of an audit entry is taken over: everything but the hash itself. */
+export const auditText = (entry: Omit<AuditEntry, 'hash'>): string =>
+  canonicalJson({
+    seq: entry.seq,
+    at: entry.at,
+    actor: entry.actor,
+    action: entry.action,
+    target: entry.target,
+    correlation_id: entry.correlationId,
+    before: entry.before,
+    after: entry.after,
+    previous_hash: entry.previousHash,
+  });
+
+/** The hash that the first entry follows. */
+export const AUDIT_GENESIS = '0'.repeat(64);

@@ -1,0 +1,129 @@
+// A machine: what was declared about it, and what has become of it.
+
+import type { CpuArchitecture } from './architecture.ts';
+import type { ChassisUuid } from './chassis.ts';
+import type { ArmedIntent } from './intent.ts';
+import type { Ipv4 } from './ipv4.ts';
+import type { Health, Lifecycle } from './lifecycle.ts';
+import type { Mac } from './mac.ts';
+import type { Hostname, ObjectName } from './names.ts';
+import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
+import type { Account, BondMode, Storage } from './system.ts';
+
+export type MachineId = Branded<string, 'MachineId'>;
+
+export function parseMachineId(text: string): Parsed<MachineId> {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
+    ? parsed(text as MachineId)
+    : unparsable(`not a node id: ${shown(text)}`);
+}
+
+export interface MachineInterface {
+  readonly name: string;
+  readonly mac: Mac | null;
+  /** The one its port is on without a tag. */
+  readonly network: ObjectName;
+  readonly address: Ipv4 | null;
+  /** Null: the network's. */
+  readonly mtu: number | null;
+}
+
+/** Several cards as one. A member may keep an address of its own for booting; the installed system has the bond's. */
+export interface MachineBond {
+  readonly name: string;
+  readonly mode: BondMode;
+  /** Names of interfaces, in order. */
+  readonly members: readonly string[];
+  /** Null: it only carries VLANs. */
+  readonly network: ObjectName | null;
+  readonly address: Ipv4 | null;
+  readonly mtu: number | null;
+}
+
+export interface MachineVlan {
+  readonly name: string;
+  readonly id: number;
+  /** The interface, bond or VLAN it is carried by. */
+  readonly parent: string;
+  readonly network: ObjectName | null;
+  readonly address: Ipv4 | null;
+  readonly mtu: number | null;
+}
+
+/** The last one: IPMI, and Redfish with the same login where the machine does not boot as IPMI says. */
+export const BMC_DRIVERS = ['ipmi', 'redfish', 'ipmi+redfish'] as const;
+
+export interface BmcEndpoint {
+  readonly address: Ipv4;
+  readonly driver: (typeof BMC_DRIVERS)[number];
+  readonly username: string | null;
+  /** A file that holds the password; the password itself is never in the inventory. */
+  readonly passwordFile: string | null;
+}
+
+/** How an already running host is reached while it is taken on. */
+export interface HostAccess {
+  readonly host: string;
+  readonly port: number;
+  readonly sshUsername: string;
+  readonly sshPublicKey: string;
+}
+
+export interface MachineSpec {
+  readonly hostname: Hostname;
+  readonly site: ObjectName | null;
+  readonly sku: ObjectName | null;
+  readonly profile: ObjectName | null;
+  readonly cluster: ObjectName | null;
+  readonly architecture: CpuArchitecture;
+  readonly uuid: ChassisUuid | null;
+  readonly serial: string | null;
+  readonly interfaces: readonly MachineInterface[];
+  readonly bonds: readonly MachineBond[];
+  readonly vlans: readonly MachineVlan[];
+  readonly bmc: BmcEndpoint | null;
+  readonly secureBoot: boolean | null;
+  readonly gpus: number | null;
+  readonly region: string | null;
+  readonly access: HostAccess | null;
+  readonly onboarding: 'manual' | 'maas' | null;
+  /** Null: the profile's. */
+  readonly storage: Storage | null;
+  /** Beside those of the site and the profile; one of the same name takes the place of theirs. */
+  readonly accounts: readonly Account[];
+  readonly packages: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A node of which nobody said more. */
+export const NODE_DEFAULTS = {
+  bonds: [],
+  vlans: [],
+  storage: null,
+  accounts: [],
+  packages: [],
+} as const satisfies Partial<MachineSpec>;
+
+export interface Machine {
+  readonly id: MachineId;
+  readonly spec: MachineSpec;
+  /** Who declared it: an inventory source by name, `api`, or `network` for one that merely showed up. */
+  readonly source: string;
+  readonly lifecycle: Lifecycle;
+  readonly health: Health;
+  /** The newest intent, whatever has become of it; `intentStanding` says what it is still worth. */
+  readonly intent: ArmedIntent | null;
+  /** Counts every change of this machine; a writer that saw an older one is refused. */
+  readonly version: number;
+  /** The store-wide revision of its last change. */
+  readonly revision: number;
+}
+
+export const macsOf = (spec: MachineSpec): Mac[] =>
+  spec.interfaces.flatMap((nic) => (nic.mac === null ? [] : [nic.mac]));
+
+/** Every link that can be on a network: cards, bonds, VLANs. */
+export const linksOf = (spec: MachineSpec): readonly (MachineInterface | MachineBond | MachineVlan)[] =>
+  spec.bonds.length + spec.vlans.length === 0 ? spec.interfaces : [...spec.interfaces, ...spec.bonds, ...spec.vlans];
+
+export const addressesOf = (spec: MachineSpec): Ipv4[] => linksOf(spec).flatMap(({ address }) => address ?? []);

@@ -1,0 +1,32 @@
+// Objects of the inventory as an earlier version wrote them: what it did not know yet gets the value of one of which nobody
+// said anything.
+
+import { PROFILE_DEFAULTS, type Profile } from './catalogue.ts';
+import { type MachineSpec, NODE_DEFAULTS } from './machine.ts';
+import { NETWORK_DEFAULTS, SITE_DEFAULTS, type Site, type SiteNetwork } from './network.ts';
+
+type Stored<T, Defaults> = Omit<T, keyof Defaults> & Partial<T>;
+
+export const completeSite = (site: Stored<Site, typeof SITE_DEFAULTS>): Site => ({ ...SITE_DEFAULTS, ...site });
+
+export const completeNetwork = (network: Stored<SiteNetwork, typeof NETWORK_DEFAULTS>): SiteNetwork => ({
+  ...NETWORK_DEFAULTS,
+  ...network,
+});
+
+export const completeProfile = (profile: Stored<Profile, typeof PROFILE_DEFAULTS>): Profile => ({
+  ...PROFILE_DEFAULTS,
+  ...profile,
+});
+
+/** Ten thousand are read at every start: one that is complete is handed back as it is. */
+export const completeSpec = (spec: Stored<MachineSpec, typeof NODE_DEFAULTS>): MachineSpec =>
+  isComplete(spec)
+    ? spec
+    : {
+        ...NODE_DEFAULTS,
+        ...spec,
+        interfaces: spec.interfaces.map((nic) => ({ ...nic, mtu: nic.mtu ?? null })),
+      };
+
+const isComplete = (spec: Stored<MachineSpec, typeof NODE_DEFAULTS>): spec is MachineSpec => spec.bonds !== undefined;

@@ -1,0 +1,72 @@
+// What enrollment leaves behind for people to read. Never a secret: tokens by their id, certificates by their serial.
+
+import type { Actor, Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import { type Instant, instantText } from '../domain/instant.ts';
+import type { MachineId } from '../domain/machine.ts';
+import type { EnrollmentToken, Fingerprint, NewCertificate, SigningKeyId } from '../store/enrollment-store.ts';
+import { shownFingerprint } from './fingerprint.ts';
+
+/** Who asked for it. */
+export interface OnBehalf {
+  readonly actor: Actor;
+  readonly correlationId: string | null;
+}
+
+export const auditOf = (
+  action: string,
+  target: string,
+  at: Instant,
+  { actor, correlationId }: OnBehalf,
+  after: Json,
+  before: Json = null,
+): NewAuditEntry => ({ at, actor, action, target, correlationId, before, after });
+
+export const eventOf = (
+  kind: string,
+  machine: MachineId,
+  at: Instant,
+  { actor, correlationId }: OnBehalf,
+  data: Json,
+): NewEvent => ({ at, kind, actor, machine, correlationId, data });
+
+export const authorityAudit = (
+  action: string,
+  id: Fingerprint,
+  at: Instant,
+  onBehalf: OnBehalf,
+  after: Json = null,
+): NewAuditEntry => auditOf(action, `authority:${shownFingerprint(id)}`, at, onBehalf, after);
+
+export const certificateAudit = (
+  certificate: NewCertificate,
+  target: string,
+  at: Instant,
+  onBehalf: OnBehalf,
+): NewAuditEntry => auditOf('certificate.issued', target, at, onBehalf, certificateJson(certificate));
+
+export const certificateJson = ({ serial, kind, fingerprint, authority, notAfter }: NewCertificate): Json => ({
+  serial,
+  kind,
+  fingerprint: shownFingerprint(fingerprint),
+  authority: shownFingerprint(authority),
+  not_after: instantText(notAfter),
+});
+
+export const tokenJson = (
+  token: Pick<EnrollmentToken, 'id' | 'kind' | 'delivery' | 'actor' | 'createdAt' | 'expiresAt'>,
+): Json => ({
+  token: token.id,
+  kind: token.kind,
+  delivery: token.delivery,
+  handed_to: token.actor,
+  handed_over_at: instantText(token.createdAt),
+  expires_at: instantText(token.expiresAt),
+});
+
+export const signingKeyAudit = (
+  action: string,
+  id: SigningKeyId,
+  at: Instant,
+  onBehalf: OnBehalf,
+  after: Json = null,
+): NewAuditEntry => auditOf(action, `task-signing-key:${id}`, at, onBehalf, after);

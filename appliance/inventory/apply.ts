@@ -1,0 +1,68 @@
+// Declared sources into the store: read, plan, write; and again when somebody was faster.
+
+import { ColdironError } from '../domain/errors.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { Inventory, ObjectChange } from '../domain/inventory.ts';
+import type { Store } from '../store/store.ts';
+import type { ApplyMode, DeclaredSource } from './check.ts';
+import { inventoryAfter } from './inventory-after.ts';
+import { planApply } from './plan.ts';
+
+export interface ApplyRequest {
+  readonly sources: readonly DeclaredSource[];
+  readonly mode: ApplyMode;
+  readonly dryRun: boolean;
+  readonly actor: string;
+  readonly correlationId: string | null;
+  /** What the store held a moment ago, when the caller knows: it is asked only if that has changed since. */
+  readonly held?: Inventory;
+}
+
+export interface ApplyReport {
+  readonly dryRun: boolean;
+  readonly revision: number;
+  readonly declaredRevision: number;
+  readonly changes: readonly ObjectChange[];
+  /** Of a dry run that nothing is refused in: the inventory before and as it would be. */
+  readonly outlook?: { readonly before: Inventory; readonly after: Inventory };
+}
+
+const MOST_ATTEMPTS = 5;
+
+export async function applyInventory(
+  store: Pick<Store, 'inventory' | 'writeInventory'>,
+  request: ApplyRequest,
+  edge: { now(): Instant; newId(): string },
+): Promise<ApplyReport> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const held = attempt === 1 && request.held ? request.held : await store.inventory();
+      return await applyOnce(store, held, request, edge);
+    } catch (error) {
+      const outrun = error instanceof ColdironError && error.code === 'version_conflict';
+      if (!outrun || attempt === MOST_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function applyOnce(
+  store: Pick<Store, 'writeInventory'>,
+  held: Inventory,
+  { sources, mode, dryRun, actor, correlationId }: ApplyRequest,
+  edge: { now(): Instant; newId(): string },
+): Promise<ApplyReport> {
+  const { revision, declaredRevision } = held;
+  const by = { at: edge.now(), actor, correlationId, newId: () => edge.newId() };
+  const { changes, refusal, writes } = planApply(held, { sources, mode, ...by });
+  if (dryRun) {
+    const outlook = writes && !refusal ? { outlook: { before: held, after: inventoryAfter(held, writes) } } : {};
+    return { dryRun, revision, declaredRevision, changes, ...outlook };
+  }
+  if (refusal) {
+    const refusals = changes.filter(({ change }) => change === 'refused');
+    const lines = refusals.map(({ kind, name, details }) => `${kind} ${name}: ${details.join('; ')}`);
+    throw new ColdironError(refusal, 'the inventory cannot be applied; nothing was changed', lines);
+  }
+  if (!writes) return { dryRun, revision, declaredRevision, changes };
+  return { dryRun, ...(await store.writeInventory(writes)), changes };
+}

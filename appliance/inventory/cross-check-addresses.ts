@@ -1,0 +1,125 @@
+// Who has which address. Within a site an address belongs to one thing, and nothing fixed lies in a pool.
+
+import { broadcastAddress, type Ipv4, ipv4ToNumber, type Prefix } from '../domain/ipv4.ts';
+import { notAHostOf, poolProblem } from './cross-check-networks.ts';
+import { type Drafts, type Findings, linkDrafts, type NodeDraft, type Place, placeText } from './drafts.ts';
+
+interface Claim {
+  readonly site: string;
+  readonly address: Ipv4;
+  readonly at: Place;
+  readonly field: string;
+  readonly what: 'gateway' | 'server' | 'virtual address' | 'interface' | 'bond' | 'VLAN' | 'RoCE link' | 'BMC';
+}
+
+export function checkAddresses(drafts: Drafts, findings: Findings): void {
+  const pools = poolsBySite(drafts);
+  const taken = new Map<string, Claim>();
+  for (const claim of [...infrastructureClaims(drafts), ...nodeClaims(drafts, findings), ...roceClaims(drafts)]) {
+    const { site, address, at, field } = claim;
+    const number = ipv4ToNumber(address);
+    const pool = pools.get(site)?.find(({ from, to }) => number >= from && number <= to);
+    if (pool) findings.report(at, field, `${address} lies in the pool ${placeText(pool.at, pool.field)}`, pool.at);
+    const key = `${site}/${address}`;
+    const first = taken.get(key);
+    if (!first) taken.set(key, claim);
+    else if (!mayShare(first, claim)) {
+      const message = `${address} is taken: it is the ${first.what} of ${placeText(first.at, first.field)}`;
+      findings.report(at, field, message, first.at);
+    }
+  }
+}
+
+/** A small site's appliance is also its gateway, and one appliance serves many networks from one address. */
+const mayShare = (a: Claim, b: Claim): boolean =>
+  (a.what === 'gateway' || a.what === 'server') && (b.what === 'gateway' || b.what === 'server');
+
+function poolsBySite(drafts: Drafts) {
+  const pools = new Map<string, { at: Place; field: string; from: number; to: number }[]>();
+  for (const { at, draft } of drafts.networks) {
+    if (draft.site === undefined) continue;
+    const ofSite = pools.get(draft.site) ?? [];
+    pools.set(draft.site, ofSite);
+    draft.pools?.forEach((pool, index) => {
+      if (!pool?.from || !pool.to || poolProblem(draft.prefix, pool)) return;
+      ofSite.push({ at, field: `pools[${index}]`, from: ipv4ToNumber(pool.from), to: ipv4ToNumber(pool.to) });
+    });
+  }
+  return pools;
+}
+
+function infrastructureClaims(drafts: Drafts): Claim[] {
+  const claims: Claim[] = [];
+  for (const { at, draft } of drafts.networks) {
+    const { site = '', gateway, server } = draft;
+    if (gateway) claims.push({ site, address: gateway, at, field: 'gateway', what: 'gateway' });
+    if (server) claims.push({ site, address: server, at, field: 'server', what: 'server' });
+  }
+  for (const { at, draft } of drafts.clusters) {
+    const { site = '', vip } = draft;
+    if (vip) claims.push({ site, address: vip, at, field: 'vip', what: 'virtual address' });
+  }
+  return claims;
+}
+
+/** Addresses of nodes that can be what they claim to be; the others are reported here, once. */
+function nodeClaims(drafts: Drafts, findings: Findings): Claim[] {
+  const claims: Claim[] = [];
+  const networks = new Map(drafts.networks.map((entry) => [entry.draft.name, entry]));
+  const edges = edgeAddresses(drafts);
+  for (const { at, draft } of drafts.nodes) {
+    for (const {
+      field: link,
+      link: { network: name, address },
+    } of linkDrafts(draft)) {
+      if (!address || bootsWith(draft, link, address)) continue;
+      const network = name ? networks.get(name) : undefined;
+      const field = `${link}.address`;
+      const problem = network?.draft.prefix && notAHostOf(network.draft.prefix, address);
+      if (problem) findings.report(at, field, `${problem} (${name})`, network.at);
+      else {
+        const site = (network ? network.draft.site : draft.site) ?? '';
+        claims.push({ site, address, at, field, what: linkWord(link) });
+      }
+    }
+    const address = draft.bmc?.address;
+    if (!address) continue;
+    const site = draft.site ?? '';
+    const edge = edges.get(`${site}/${address}`);
+    const problem = edge && notAHostOf(edge, address);
+    if (problem) findings.report(at, 'bmc.address', problem);
+    else claims.push({ site, address, at, field: 'bmc.address', what: 'BMC' });
+  }
+  return claims;
+}
+
+/** A bond may keep the address that one of its members booted with. */
+const bootsWith = ({ interfaces, bonds }: NodeDraft, field: string, address: Ipv4): boolean => {
+  const bond = bonds?.find((_, index) => field === `bonds[${index}]`);
+  const members = interfaces?.filter((nic) => nic?.name !== undefined && bond?.members?.includes(nic.name));
+  return members?.some((nic) => nic?.address === address && nic.network === bond?.network) ?? false;
+};
+
+function linkWord(field: string): Claim['what'] {
+  if (field.startsWith('bonds')) return 'bond';
+  return field.startsWith('vlans') ? 'VLAN' : 'interface';
+}
+
+function roceClaims({ roce }: Drafts): Claim[] {
+  return roce.flatMap(({ at, draft: { site = '', links } }) =>
+    (links ?? []).flatMap((link, index): Claim[] =>
+      link?.address ? [{ site, address: link.address, at, field: `links[${index}].address`, what: 'RoCE link' }] : [],
+    ),
+  );
+}
+
+/** BMCs name no network; one that lies in a declared network must still be a host of it. */
+function edgeAddresses(drafts: Drafts): Map<string, Prefix> {
+  const edges = new Map<string, Prefix>();
+  for (const { draft } of drafts.networks) {
+    const { site = '', prefix } = draft;
+    if (!prefix || prefix.length >= 31) continue;
+    edges.set(`${site}/${prefix.network}`, prefix).set(`${site}/${broadcastAddress(prefix)}`, prefix);
+  }
+  return edges;
+}

@@ -1,0 +1,53 @@
+// What is to be installed against where: routes against their network, images and disks against the kind of profile.
+
+import { IMAGE_KINDS } from '../domain/catalogue.ts';
+import { prefixText } from '../domain/ipv4.ts';
+import { notAHostOf } from './cross-check-networks.ts';
+import type { Drafts, Entry, Findings, NetworkDraft, NodeDraft, ProfileDraft, StorageDraft } from './drafts.ts';
+import type { References } from './references.ts';
+
+export function checkSystems(drafts: Drafts, references: References, findings: Findings): void {
+  for (const network of drafts.networks) checkRoutes(network, findings);
+  for (const profile of drafts.profiles) checkProfile(profile, findings);
+  for (const node of drafts.nodes) if (node.draft.storage) checkNodeStorage(node, references, findings);
+}
+
+function checkRoutes({ at, draft }: Entry<NetworkDraft>, findings: Findings): void {
+  const destinations = new Map<string, number>();
+  draft.routes?.forEach((route, index) => {
+    const field = `routes[${index}]`;
+    const problem = draft.prefix && route?.via && notAHostOf(draft.prefix, route.via);
+    if (problem) findings.report(at, `${field}.via`, problem);
+    if (!route?.to) return;
+    if (route.to.length === 0) findings.report(at, `${field}.to`, 'is everything: that is what gateway says');
+    const first = destinations.get(prefixText(route.to));
+    if (first !== undefined) findings.report(at, `${field}.to`, `${prefixText(route.to)} is routes[${first}] already`);
+    else destinations.set(prefixText(route.to), index);
+  });
+}
+
+function checkProfile({ at, draft }: Entry<ProfileDraft>, findings: Findings): void {
+  const { kind, image, storage } = draft;
+  if (!kind) return;
+  if (image && !IMAGE_KINDS.includes(kind)) {
+    findings.report(at, 'image', `kind ${kind} installs a system; only ${IMAGE_KINDS.join(' and ')} write an image`);
+  }
+  const problem = storage && imageStorageProblem(draft, storage);
+  if (problem) findings.report(at, 'storage', problem);
+}
+
+function checkNodeStorage({ at, draft }: Entry<NodeDraft>, references: References, findings: Findings): void {
+  const profile = references.find('profiles', draft.profile);
+  const problem = profile && draft.storage && imageStorageProblem(profile.draft, draft.storage);
+  if (problem) findings.report(at, 'storage', problem, profile.at);
+}
+
+/** An image brings its partitions: all that is left to say is which disk it goes to. */
+function imageStorageProblem(
+  { kind }: ProfileDraft,
+  { layout, swapMegabytes, filesystem }: StorageDraft,
+): string | null {
+  if (!kind || !IMAGE_KINDS.includes(kind)) return null;
+  const plain = (layout ?? 'single') === 'single' && !swapMegabytes && (filesystem ?? 'ext4') === 'ext4';
+  return plain ? null : `kind ${kind} writes an image, which brings its own layout: only disks can be said`;
+}

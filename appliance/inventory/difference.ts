@@ -1,0 +1,80 @@
+// What changed about an object, in the words of the files: `interfaces[0].address: 10.0.100.50 -> 10.0.100.51`.
+
+import { createHash } from 'node:crypto';
+import { byteSizeText } from '../domain/byte-size.ts';
+import type { Json } from '../domain/event.ts';
+import { type Prefix, prefixText } from '../domain/ipv4.ts';
+import { shown } from '../domain/parsed.ts';
+
+const MOST_LINES = 20;
+
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key]))
+  );
+}
+
+/** An object of the domain as a file would say it: prefixes as text, keys in snake case, a node's host name as its name. */
+export function fileShape(value: unknown): Json {
+  if (Array.isArray(value)) return value.map(fileShape);
+  if (typeof value !== 'object' || value === null) return value as Json;
+  if ('network' in value && 'length' in value) return prefixText(value as Prefix);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]): [string, Json] => {
+      if (key === 'hostname' && !('name' in value)) return ['name', inner as Json];
+      // The keys of labels are the operator's own.
+      if (key === 'labels') return [key, inner as Json];
+      const spelled = SPELLINGS[key];
+      return spelled && inner !== null ? [spelled.key, spelled.text(inner)] : [snakeCase(key), fileShape(inner)];
+    }),
+  );
+}
+
+/** Values that a file spells in its own way. A script is told by its sum: nobody reads it in a list of changes. */
+const SPELLINGS: Readonly<Record<string, { readonly key: string; readonly text: (value: unknown) => Json }>> = {
+  minBytes: { key: 'min_size', text: (bytes) => byteSizeText(Number(bytes)) },
+  maxBytes: { key: 'max_size', text: (bytes) => byteSizeText(Number(bytes)) },
+  swapMegabytes: { key: 'swap', text: (megabytes) => (megabytes === 0 ? null : `${megabytes}MiB`) },
+  script: { key: 'script', text: (script) => `sha256:${sumOf(String(script))}` },
+};
+
+const sumOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+
+export function difference(before: Json, after: Json): string[] {
+  const lines: string[] = [];
+  collect(before, after, '', lines);
+  if (lines.length <= MOST_LINES) return lines;
+  return [...lines.slice(0, MOST_LINES), `and ${lines.length - MOST_LINES} more`];
+}
+
+function collect(before: Json, after: Json, path: string, lines: string[]): void {
+  if (sameValue(before, after)) return;
+  if (isRecord(before) && isRecord(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      collect(before[key] ?? null, after[key] ?? null, path === '' ? key : `${path}.${key}`, lines);
+    }
+  } else if (isList(before) && isList(after) && [...before, ...after].some((item) => typeof item === 'object')) {
+    for (let at = 0; at < Math.max(before.length, after.length); at++) {
+      collect(before[at] ?? null, after[at] ?? null, `${path}[${at}]`, lines);
+    }
+  } else {
+    lines.push(`${path}: ${words(before)} -> ${words(after)}`);
+  }
+}
+
+function words(value: Json): string {
+  if (value === null || value === '' || (isList(value) && value.length === 0)) return '(none)';
+  if (isList(value)) return shown(value.map(words).join(', '));
+  return shown(value);
+}
+
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
+const isRecord = (value: Json): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const snakeCase = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,0 +1,100 @@
+// Objects on their way from a file to the domain, each with the place where it was written. A field that could not be
+// read is undefined: its problem is reported already, and no check may trip over it a second time.
+
+import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
+import type { Ipv4, Ipv4Range, Prefix } from '../domain/ipv4.ts';
+import type { BmcEndpoint, MachineBond, MachineInterface, MachineSpec, MachineVlan } from '../domain/machine.ts';
+import type { ObjectName } from '../domain/names.ts';
+import type { Site, SiteNetwork } from '../domain/network.ts';
+import type { Account, DiskImage, DiskSelector, RoceLink, Route, SiteBootstrap, Storage } from '../domain/system.ts';
+import type { SectionName } from './schema.ts';
+
+export type Draft<T> = { readonly [Key in keyof T]: T[Key] | undefined };
+export type Items<T> = readonly (T | undefined)[] | undefined;
+type Maybe<T> = T | null | undefined;
+/** A draft of which some fields are drafts themselves. */
+type DraftWith<T, Inner> = Draft<Omit<T, keyof Inner>> & Readonly<Inner>;
+
+export type AccountDraft = DraftWith<Account, { sshKeys: Items<string> }>;
+export type StorageDraft = DraftWith<Storage, { disks: Items<Draft<DiskSelector>> }>;
+export type ImageDraft = Draft<DiskImage>;
+
+export type SiteDraft = DraftWith<
+  Site,
+  { accounts: Items<AccountDraft>; bootstrap: Maybe<Draft<SiteBootstrap>>; inside: Items<Prefix> }
+>;
+export type NetworkDraft = DraftWith<
+  SiteNetwork,
+  { pools: Items<Draft<Ipv4Range>>; dns: Items<Ipv4>; routes: Items<Draft<Route>> }
+>;
+export type SkuDraft = Draft<Sku>;
+export type ProfileDraft = DraftWith<
+  Profile,
+  { skus: Items<ObjectName>; accounts: Items<AccountDraft>; storage: Maybe<StorageDraft>; image: Maybe<ImageDraft> }
+>;
+export type ClusterDraft = DraftWith<Cluster, { bootstrap: Items<string> }>;
+export type RoceDraft = DraftWith<RoceAssignment, { links: Items<Draft<RoceLink>> }>;
+export type NodeDraft = DraftWith<
+  MachineSpec,
+  {
+    interfaces: Items<Draft<MachineInterface>>;
+    bonds: Items<Draft<MachineBond>>;
+    vlans: Items<Draft<MachineVlan>>;
+    bmc: Maybe<Draft<BmcEndpoint>>;
+    accounts: Items<AccountDraft>;
+    storage: Maybe<StorageDraft>;
+  }
+>;
+
+/** `nodes[2]` in a file, or an object that the store holds from a source that is not being applied. */
+export interface Place {
+  readonly file: string;
+  readonly path: string;
+  readonly held: boolean;
+}
+
+export interface Entry<T> {
+  readonly at: Place;
+  readonly draft: T;
+}
+
+export interface Drafts {
+  readonly sites: readonly Entry<SiteDraft>[];
+  readonly networks: readonly Entry<NetworkDraft>[];
+  readonly skus: readonly Entry<SkuDraft>[];
+  readonly profiles: readonly Entry<ProfileDraft>[];
+  readonly clusters: readonly Entry<ClusterDraft>[];
+  readonly roce: readonly Entry<RoceDraft>[];
+  readonly nodes: readonly Entry<NodeDraft>[];
+  /** Sections of which something could not be read: a name that is missing there may be the one that was meant. */
+  readonly incomplete: ReadonlySet<SectionName>;
+}
+
+type AnyLinkDraft = Draft<MachineInterface> | Draft<MachineBond> | Draft<MachineVlan>;
+
+/** Every link of a node that could be read, and the field it stands in: `bonds[0]`. */
+export function linkDrafts(node: NodeDraft): { readonly field: string; readonly link: AnyLinkDraft }[] {
+  const links: { field: string; link: AnyLinkDraft }[] = [];
+  for (const list of ['interfaces', 'bonds', 'vlans'] as const) {
+    node[list]?.forEach((link, index) => {
+      if (link) links.push({ field: `${list}[${index}]`, link });
+    });
+  }
+  return links;
+}
+
+export const placeText = (at: Place, field = ''): string => `${at.file}: ${at.path}${field && `.${field}`}`;
+
+/** Every problem, in the order of discovery. */
+export class Findings {
+  readonly problems: string[] = [];
+
+  /**
+   * `other` is the object that the field does not agree with. When both are held already, applying something else is
+   * neither the cause nor the cure, and the problem is not reported.
+   */
+  report(at: Place, field: string, message: string, other?: Place): void {
+    if (at.held && (other === undefined || other.held)) return;
+    this.problems.push(`${placeText(at, field)}: ${message}`);
+  }
+}

@@ -1,0 +1,186 @@
+// The inventory in memory, for everything that answers a machine while it waits. Holds what the store held at some
+// revision; whoever owns it brings it up to date.
+
+import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
+import type { ChassisUuid } from '../domain/chassis.ts';
+import type { Catalogue, Inventory } from '../domain/inventory.ts';
+import { contains, type Ipv4 } from '../domain/ipv4.ts';
+import type { Mac } from '../domain/mac.ts';
+import { addressesOf, type Machine, type MachineId, macsOf } from '../domain/machine.ts';
+import type { Hostname, ObjectName } from '../domain/names.ts';
+import type { Site, SiteNetwork } from '../domain/network.ts';
+
+/** Where in the store's history this is. */
+export type Revisions = Pick<Inventory, 'revision' | 'declaredRevision'>;
+
+export class Fleet {
+  readonly #byId = new Map<MachineId, Machine>();
+  readonly #byMac = new Map<Mac, Machine>();
+  readonly #byUuid = new Map<ChassisUuid, Machine>();
+  readonly #byHostname = new Map<Hostname, Machine>();
+  readonly #byAddress = new Map<Ipv4, Machine>();
+  readonly #sites = new Map<ObjectName, Site>();
+  readonly #networks = new Map<ObjectName, SiteNetwork>();
+  readonly #skus = new Map<ObjectName, Sku>();
+  readonly #profiles = new Map<ObjectName, Profile>();
+  readonly #clusters = new Map<ObjectName, Cluster>();
+  #roce: readonly RoceAssignment[] = [];
+  #longestPrefixFirst: readonly SiteNetwork[] = [];
+  #sources: ReadonlyMap<string, string> = new Map();
+  #at: Revisions = { revision: 0, declaredRevision: 0 };
+
+  replace(inventory: Inventory): void {
+    for (const index of [this.#byId, this.#byMac, this.#byUuid, this.#byHostname, this.#byAddress]) index.clear();
+    this.#replaceCatalogue(inventory);
+    this.#sources = inventory.sources;
+    this.update(inventory.machines, inventory);
+  }
+
+  /** Takes in machines as they are now; a removed one leaves. */
+  update(machines: readonly Machine[], { revision, declaredRevision }: Revisions): void {
+    this.#at = { revision, declaredRevision };
+    // All old entries go before any new one comes: two machines may have swapped a name or an address.
+    for (const { id } of machines) this.#forget(id);
+    for (const machine of machines) if (machine.lifecycle.state !== 'removed') this.#learn(machine);
+  }
+
+  /** What the store held when the fleet was last brought up to date, without asking it again. */
+  inventory(): Inventory {
+    return {
+      sites: [...this.#sites.values()],
+      networks: [...this.#networks.values()],
+      skus: [...this.#skus.values()],
+      profiles: [...this.#profiles.values()],
+      clusters: [...this.#clusters.values()],
+      roce: this.#roce,
+      machines: [...this.#byId.values()],
+      sources: this.#sources,
+      ...this.#at,
+    };
+  }
+
+  /** Where in the store's history it is: what was worked out at the same revisions is still right. */
+  get at(): Revisions {
+    return this.#at;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  machines(): IterableIterator<Machine> {
+    return this.#byId.values();
+  }
+
+  machineById(id: MachineId): Machine | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  machineByMac(mac: Mac): Machine | null {
+    return this.#byMac.get(mac) ?? null;
+  }
+
+  machineByUuid(uuid: ChassisUuid): Machine | null {
+    return this.#byUuid.get(uuid) ?? null;
+  }
+
+  machineByHostname(hostname: Hostname): Machine | null {
+    return this.#byHostname.get(hostname) ?? null;
+  }
+
+  /** By the address of one of its links, not of its BMC. */
+  machineByAddress(address: Ipv4): Machine | null {
+    return this.#byAddress.get(address) ?? null;
+  }
+
+  /** Asked rarely, so no index is kept for it. */
+  machineByBmc(address: Ipv4): Machine | null {
+    for (const machine of this.#byId.values()) if (machine.spec.bmc?.address === address) return machine;
+    return null;
+  }
+
+  site(name: ObjectName): Site | null {
+    return this.#sites.get(name) ?? null;
+  }
+
+  sites(): IterableIterator<Site> {
+    return this.#sites.values();
+  }
+
+  network(name: ObjectName): SiteNetwork | null {
+    return this.#networks.get(name) ?? null;
+  }
+
+  networks(): IterableIterator<SiteNetwork> {
+    return this.#networks.values();
+  }
+
+  /** The network an address lies in; the narrowest, where sites overlap. */
+  networkOf(address: Ipv4): SiteNetwork | null {
+    return this.#longestPrefixFirst.find(({ prefix }) => contains(prefix, address)) ?? null;
+  }
+
+  sku(name: ObjectName): Sku | null {
+    return this.#skus.get(name) ?? null;
+  }
+
+  skus(): IterableIterator<Sku> {
+    return this.#skus.values();
+  }
+
+  profile(name: ObjectName): Profile | null {
+    return this.#profiles.get(name) ?? null;
+  }
+
+  profiles(): IterableIterator<Profile> {
+    return this.#profiles.values();
+  }
+
+  cluster(name: ObjectName): Cluster | null {
+    return this.#clusters.get(name) ?? null;
+  }
+
+  clusters(): IterableIterator<Cluster> {
+    return this.#clusters.values();
+  }
+
+  #replaceCatalogue({ sites, networks, skus, profiles, clusters, roce }: Catalogue): void {
+    refill(this.#sites, sites);
+    refill(this.#networks, networks);
+    refill(this.#skus, skus);
+    refill(this.#profiles, profiles);
+    refill(this.#clusters, clusters);
+    this.#roce = roce;
+    this.#longestPrefixFirst = networks.toSorted((a, b) => b.prefix.length - a.prefix.length);
+  }
+
+  #learn(machine: Machine): void {
+    const { hostname, uuid } = machine.spec;
+    this.#byId.set(machine.id, machine);
+    this.#byHostname.set(hostname, machine);
+    if (uuid !== null) this.#byUuid.set(uuid, machine);
+    for (const mac of macsOf(machine.spec)) this.#byMac.set(mac, machine);
+    for (const address of addressesOf(machine.spec)) this.#byAddress.set(address, machine);
+  }
+
+  #forget(id: MachineId): void {
+    const machine = this.#byId.get(id);
+    if (!machine) return;
+    const { hostname, uuid } = machine.spec;
+    this.#byId.delete(id);
+    drop(this.#byHostname, hostname, id);
+    if (uuid !== null) drop(this.#byUuid, uuid, id);
+    for (const mac of macsOf(machine.spec)) drop(this.#byMac, mac, id);
+    for (const address of addressesOf(machine.spec)) drop(this.#byAddress, address, id);
+  }
+}
+
+/** A key that has passed to another machine since stays with that one. */
+function drop<Key>(index: Map<Key, Machine>, key: Key, id: MachineId): void {
+  if (index.get(key)?.id === id) index.delete(key);
+}
+
+function refill<T extends { readonly name: ObjectName }>(index: Map<ObjectName, T>, values: readonly T[]): void {
+  index.clear();
+  for (const value of values) index.set(value.name, value);
+}

@@ -1,0 +1,144 @@
+// Which declared node is which machine. A machine keeps its id and its life through every edit that leaves either its
+// name or one of its MAC addresses alone.
+
+import type { EffectId, NewEffect } from '../domain/effect.ts';
+import type { Inventory } from '../domain/inventory.ts';
+import { isInUse, lifeIn } from '../domain/lifecycle.ts';
+import type { Mac } from '../domain/mac.ts';
+import { type Machine, type MachineSpec, macsOf, parseMachineId } from '../domain/machine.ts';
+import { mustParse } from '../domain/parsed.ts';
+import type { InventoryWrites } from '../store/store.ts';
+import type { PlanRequest } from './plan.ts';
+import { refused, removal, type Step, stepTo } from './plan-record.ts';
+
+export interface NodePlan {
+  readonly steps: readonly Step[];
+  readonly create: InventoryWrites['createMachines'];
+  readonly change: InventoryWrites['changeMachines'];
+  readonly remove: InventoryWrites['removeMachines'];
+  /** Every node there is afterwards: they hold on to what they name. */
+  readonly remaining: readonly MachineSpec[];
+}
+
+type Growing<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer Item)[] ? Item[] : never };
+
+export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
+  const plan: Growing<NodePlan> = { steps: [], create: [], change: [], remove: [], remaining: [] };
+  const declared = request.sources.flatMap(({ name, declared: { nodes } }) =>
+    nodes.map((spec) => ({ spec, source: name })),
+  );
+  const specs = declared.map(({ spec }) => spec);
+  const goes = removable(request);
+  const machineOf = matchMachines(held.machines, specs, goes);
+  const kept = new Set(machineOf.values());
+  const claimed = new Map(specs.flatMap((spec) => macsOf(spec).map((mac): [Mac, MachineSpec] => [mac, spec])));
+
+  const rivals = new Map<MachineSpec, Machine>();
+  const leaving: { machine: Machine; successor: MachineSpec | undefined }[] = [];
+  for (const machine of held.machines) {
+    if (kept.has(machine)) continue;
+    const successor = macsOf(machine.spec)
+      .map((mac) => claimed.get(mac))
+      .find((spec) => spec !== undefined);
+    // A machine that merely showed up, and turns out to be a card of a known node, is that node.
+    if (goes(machine) || (successor && machine.lifecycle.state === 'discovered')) leaving.push({ machine, successor });
+    else {
+      plan.remaining.push(machine.spec);
+      if (successor) rivals.set(successor, machine);
+    }
+  }
+  for (const { spec, source } of declared) {
+    const rival = rivals.get(spec);
+    if (rival) plan.steps.push(refused('node', spec.hostname, source, rivalry(rival, spec)));
+    else planNode(plan, machineOf.get(spec), spec, source, request);
+  }
+  for (const { machine, successor } of leaving) planRemoval(plan, machine, successor, request);
+  return plan;
+}
+
+/** Whether a machine goes when no declared node turns out to be it. */
+function removable({ mode, sources }: PlanRequest): (machine: Machine) => boolean {
+  const applied = new Set(sources.map(({ name }) => name));
+  return (machine) => mode === 'reconcile' && applied.has(machine.source);
+}
+
+/** By host name; else by a MAC address shared with one that would go (a rename) or that was only discovered. */
+function matchMachines(
+  machines: readonly Machine[],
+  specs: readonly MachineSpec[],
+  goes: (machine: Machine) => boolean,
+): Map<MachineSpec, Machine> {
+  const byHostname = new Map(machines.map((machine) => [machine.spec.hostname, machine]));
+  const matches = new Map<MachineSpec, Machine>();
+  for (const spec of specs) {
+    const machine = byHostname.get(spec.hostname);
+    if (machine) matches.set(spec, machine);
+  }
+  const taken = new Set(matches.values());
+  const free = machines.filter(
+    (machine) => !taken.has(machine) && (machine.lifecycle.state === 'discovered' || goes(machine)),
+  );
+  const byMac = new Map(free.flatMap((machine) => macsOf(machine.spec).map((mac): [Mac, Machine] => [mac, machine])));
+  for (const spec of specs) {
+    if (matches.has(spec)) continue;
+    const machine = macsOf(spec)
+      .map((mac) => byMac.get(mac))
+      .find((candidate) => candidate !== undefined && !taken.has(candidate));
+    if (!machine) continue;
+    matches.set(spec, machine);
+    taken.add(machine);
+  }
+  return matches;
+}
+
+function planNode(
+  plan: Growing<NodePlan>,
+  machine: Machine | undefined,
+  spec: MachineSpec,
+  source: string,
+  { at, newId }: PlanRequest,
+): void {
+  plan.remaining.push(spec);
+  const held = machine ? { value: machine.spec, source: machine.source } : null;
+  const step = stepTo('node', spec.hostname, held, { value: spec, source });
+  if (!machine) {
+    const id = mustParse(parseMachineId(newId()));
+    // Declaring a machine is accepting it.
+    plan.create.push({ id, spec, source, lifecycle: lifeIn('registered', at) });
+    plan.steps.push({ ...step, machine: id });
+    return;
+  }
+  const accepted = machine.lifecycle.state === 'discovered';
+  plan.steps.push({ ...step, machine: machine.id, accepted });
+  if (step.change.change === 'unchanged') return;
+  const { id, version } = machine;
+  plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: lifeIn('registered', at) }) });
+}
+
+function planRemoval(
+  plan: Growing<NodePlan>,
+  machine: Machine,
+  successor: MachineSpec | undefined,
+  { at, correlationId, newId }: PlanRequest,
+): void {
+  const { id, version, spec, source, lifecycle } = machine;
+  const { hostname } = spec;
+  if (isInUse(lifecycle.state)) {
+    plan.remaining.push(spec);
+    const reason = `${hostname} is ${lifecycle.state}: retire it first (coldiron retire ${hostname}), or declare it again`;
+    plan.steps.push({ ...refused('node', hostname, source, reason), machine: id, inUse: true });
+    return;
+  }
+  const reasons = successor ? [`its MAC address is now declared for ${successor.hostname}`] : [];
+  plan.steps.push({ ...removal('node', hostname, { value: spec, source }, reasons), machine: id });
+  const note = reasons[0] ?? `no longer declared by ${source}`;
+  // Whoever kept a key of the machine must not be able to use it any more.
+  const effect: NewEffect = { id: newId() as EffectId, machine: id, kind: 'revoke-identity', correlationId };
+  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note }, effects: [effect] });
+}
+
+function rivalry(rival: Machine, spec: MachineSpec): string {
+  const macs = macsOf(spec);
+  const shared = macsOf(rival.spec).filter((mac) => macs.includes(mac));
+  return `${shared.join(', ')} belongs to ${rival.spec.hostname}, declared by ${rival.source}: change or remove that first`;
+}

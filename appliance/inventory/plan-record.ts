@@ -1,0 +1,72 @@
+// Every change leaves two marks: an event on the trail, and an audit entry that says what it was before and after.
+
+import type { Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { ObjectChange, ObjectKind } from '../domain/inventory.ts';
+import type { MachineId } from '../domain/machine.ts';
+import { difference, fileShape, sameValue } from './difference.ts';
+
+/** One object's part of a plan. */
+export interface Step {
+  readonly change: ObjectChange;
+  readonly machine: MachineId | null;
+  readonly before: Json;
+  readonly after: Json;
+  /** Refused because somebody depends on the machine. */
+  readonly inUse?: boolean;
+  /** Declaring it also accepted it. */
+  readonly accepted?: boolean;
+}
+
+/** An object and who declares it. */
+export interface Owned {
+  readonly value: unknown;
+  readonly source: string;
+}
+
+/** The step from what is held (null: nothing yet) to what is declared. */
+export function stepTo(kind: ObjectKind, name: string, held: Owned | null, declared: Owned): Step {
+  const { source } = declared;
+  if (!held) {
+    const after = ownedJson(declared);
+    return { change: { kind, name, source, change: 'created', details: [] }, machine: null, before: null, after };
+  }
+  if (held.source === source && sameValue(held.value, declared.value)) {
+    const change: ObjectChange = { kind, name, source, change: 'unchanged', details: [] };
+    return { change, machine: null, before: null, after: null };
+  }
+  const [before, after] = [ownedJson(held), ownedJson(declared)];
+  const details = difference(before, after);
+  return { change: { kind, name, source, change: 'changed', details }, machine: null, before, after };
+}
+
+export function removal(kind: ObjectKind, name: string, held: Owned, details: readonly string[] = []): Step {
+  const change: ObjectChange = { kind, name, source: held.source, change: 'removed', details };
+  return { change, machine: null, before: ownedJson(held), after: null };
+}
+
+export function refused(kind: ObjectKind, name: string, source: string, reason: string): Step {
+  const change: ObjectChange = { kind, name, source, change: 'refused', details: [reason] };
+  return { change, machine: null, before: null, after: null };
+}
+
+const ownedJson = ({ value, source }: Owned): Json => ({ ...(fileShape(value) as Record<string, Json>), source });
+
+export function recordChanges(
+  steps: readonly Step[],
+  by: { readonly at: Instant; readonly actor: string; readonly correlationId: string | null },
+): { events: NewEvent[]; audit: NewAuditEntry[] } {
+  const events: NewEvent[] = [];
+  const audit: NewAuditEntry[] = [];
+  const { at, actor, correlationId } = by;
+  for (const { change, machine, before, after, accepted } of steps) {
+    const { kind, name, source, details } = change;
+    if (change.change === 'unchanged' || change.change === 'refused') continue;
+    const action = `${kind}.${change.change}`;
+    const common = { at, actor, correlationId };
+    events.push({ ...common, kind: action, machine, data: { name, source, details } });
+    if (accepted) events.push({ ...common, kind: 'lifecycle.registered', machine, data: { from: 'discovered' } });
+    audit.push({ ...common, action: `inventory.${action}`, target: `${kind}:${name}`, before, after });
+  }
+  return { events, audit };
+}

@@ -1,0 +1,44 @@
+// Who does which effect.
+
+import type { Instant } from '../domain/instant.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { Store } from '../store/store.ts';
+import type { BmcAccess } from './effects/bmc-access.ts';
+import { EffectError, type EffectHandler, type EffectHandlers } from './effects/handler.ts';
+import { bootFromDisk, bootFromNetwork, powerHandler, powerOff } from './effects/power.ts';
+import { revokeIdentityHandler, revokeIntentsHandler } from './effects/revocations.ts';
+
+export interface EffectSettings {
+  readonly store: Pick<
+    Store,
+    'revokeIntents' | 'tokens' | 'revokeToken' | 'revokeIdentity' | 'setHealth' | 'appendEvents'
+  >;
+  readonly now: () => Instant;
+  readonly bmcs: BmcAccess;
+  /** Whether a machine whose disks cannot be erased may be released with its data on them. */
+  readonly mayReleaseUnerased: (machine: Machine) => boolean;
+}
+
+export const effectHandlers = (settings: EffectSettings): EffectHandlers => ({
+  'revoke-intents': revokeIntentsHandler(settings.store, settings.now),
+  'revoke-identity': revokeIdentityHandler(settings.store, settings.now),
+  'boot-from-network': powerHandler(bootFromNetwork, settings),
+  'boot-from-disk': powerHandler(bootFromDisk, settings),
+  'power-off': powerHandler(powerOff, settings),
+  'release-without-erase': releaseWithoutErase(settings.mayReleaseUnerased),
+});
+
+function releaseWithoutErase(allowed: (machine: Machine) => boolean): EffectHandler {
+  return async ({ machine }) => {
+    if (!allowed(machine)) {
+      const cause = machine.lifecycle.note ?? 'no reason was given';
+      throw new EffectError(`not erased (${cause}), and releasing without erasure is not allowed here`, {
+        retryable: false,
+      });
+    }
+    return {
+      events: [],
+      leadsTo: { event: 'released-unerased', note: 'released without erasure: the disks keep their data' },
+    };
+  };
+}

@@ -1,0 +1,123 @@
+// Effects that go through the BMC. The machine's site says whether BMCs are touched, only written down, or left alone.
+
+import type { Bmc } from '../../bmc/bmc.ts';
+import { BmcError } from '../../bmc/bmc-error.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import type { Json, NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { Store } from '../../store/store.ts';
+import { APPLIANCE } from '../record.ts';
+import type { BmcAccess } from './bmc-access.ts';
+import { EffectError, type EffectHandler, type EffectTask } from './handler.ts';
+
+export interface PowerSettings {
+  readonly now: () => Instant;
+  readonly bmcs: BmcAccess;
+  readonly store: Pick<Store, 'appendEvents'>;
+}
+
+type Says = (kind: string, data: { readonly [key: string]: Json }) => NewEvent;
+
+interface PowerAction {
+  /** What a BMC is told, where its word is enough. */
+  readonly run: (bmc: Bmc) => Promise<void>;
+  /** For the person who has to do it instead. */
+  readonly byHand: string;
+  /** The machine has to be seen to boot from the network; and once it was, doing it again would break what that set going. */
+  readonly untilSeen: boolean;
+}
+
+export const bootFromNetwork: PowerAction = {
+  run: async (bmc) => {
+    await bmc.setBoot({ device: 'network', persistent: false, firmware: null });
+    await bmc.powerCycle();
+  },
+  byHand: 'choose network boot once and power cycle the machine by hand',
+  untilSeen: true,
+};
+
+export const bootFromDisk: PowerAction = {
+  run: async (bmc) => {
+    await bmc.setBoot({ device: 'disk', persistent: false, firmware: null });
+    await bmc.powerCycle();
+  },
+  byHand: 'power cycle the machine by hand; it starts from its disk',
+  untilSeen: false,
+};
+
+export const powerOff: PowerAction = {
+  run: (bmc) => bmc.powerOff(),
+  byHand: 'switch the machine off by hand, or leave it running until it is deployed',
+  untilSeen: false,
+};
+
+export function powerHandler(action: PowerAction, settings: PowerSettings): EffectHandler {
+  const { bmcs } = settings;
+  return async (task) => {
+    const { machine } = task;
+    const says: Says = (kind, data) => powerEvent(task, settings.now(), kind, { effect: task.effect.kind, ...data });
+
+    if (action.untilSeen && (await hasBooted(machine, bmcs))) {
+      return { events: [says('bmc.skipped', { reason: 'the machine has booted from the network already' })] };
+    }
+    const standing = bmcs.standing(machine);
+    switch (standing.kind) {
+      case 'absent':
+        return { events: [says('bmc.absent', { to_do: action.byHand })] };
+      case 'off-limits':
+        return { events: [says('bmc.skipped', { reason: standing.reason, to_do: action.byHand })] };
+      case 'open':
+        try {
+          if (standing.mode === 'real' && action.untilSeen)
+            return { events: await seenToBoot(machine, settings, says) };
+          return { events: await told(action, machine, bmcs, says, standing.endpoint.address) };
+        } catch (error) {
+          throw asEffectError(error);
+        }
+    }
+  };
+}
+
+/** The intent is used up, or the trail has it: a second network boot would end the installation that is under way. */
+async function hasBooted(machine: Machine, bmcs: BmcAccess): Promise<boolean> {
+  const { intent, lifecycle } = machine;
+  if (intent?.consumedAt != null && intent.consumedAt >= lifecycle.since) return true;
+  return bmcs.bootedSince(machine, lifecycle.since);
+}
+
+async function told(
+  action: PowerAction,
+  machine: Machine,
+  bmcs: BmcAccess,
+  says: Says,
+  address: string,
+): Promise<NewEvent[]> {
+  const recorded: NewEvent[] = [];
+  await bmcs.using(machine, (what) => void recorded.push(says('bmc.recorded', { action: what, address })), action.run);
+  return recorded.length > 0 ? recorded : [says('bmc.done', { address })];
+}
+
+/** Each attempt may take minutes: it is in the trail while the next one is made. */
+async function seenToBoot(machine: Machine, { bmcs, store }: PowerSettings, says: Says): Promise<NewEvent[]> {
+  const outcome = await bmcs.bootFromNetwork(machine, ({ kind, method, words }) =>
+    store.appendEvents([says(`bmc.boot-${kind}`, { method, words })]),
+  );
+  return outcome.kind === 'seen' ? [] : [says('bmc.broken-off', { reason: outcome.reason })];
+}
+
+/** A BMC that is busy or away may be back; a wrong password stays wrong until a person has changed it. */
+function asEffectError(error: unknown): unknown {
+  if (error instanceof BmcError) return new EffectError(error.message, { retryable: error.retryable });
+  if (!(error instanceof ColdironError) || error.code === 'store_unavailable') return error;
+  return new EffectError(error.message, { retryable: false });
+}
+
+const powerEvent = (task: EffectTask, at: Instant, kind: string, data: Json): NewEvent => ({
+  at,
+  kind,
+  actor: APPLIANCE,
+  machine: task.machine.id,
+  correlationId: task.correlationId,
+  data,
+});

@@ -1,0 +1,73 @@
+// What a step leaves behind for people to read: one event, and an audit entry when somebody answers for it.
+
+import type { Actor, Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { Lifecycle } from '../domain/lifecycle.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { LifecycleEvent } from './transitions.ts';
+
+/** The actor of everything that happens without anybody asking for it. */
+export const APPLIANCE: Actor = 'appliance';
+
+/** Who brought an event, and in which exchange. */
+export interface EventOrigin {
+  readonly actor: Actor;
+  readonly correlationId: string | null;
+  readonly note?: string | undefined;
+  readonly failureReason?: string | undefined;
+  /** How far it had come when its time was over. */
+  readonly lastHeard?: string | undefined;
+}
+
+interface Happening {
+  readonly at: Instant;
+  readonly machine: Machine;
+  readonly event: LifecycleEvent;
+  readonly origin: EventOrigin;
+}
+
+export const movedEvent = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewEvent => ({
+  at,
+  kind: `lifecycle.${after.state}`,
+  actor: origin.actor,
+  machine: machine.id,
+  correlationId: origin.correlationId,
+  data: { event, before: lifecycleJson(machine.lifecycle), after: lifecycleJson(after) },
+});
+
+export const unexpectedEvent = ({ at, machine, event, origin }: Happening, reason: string): NewEvent => ({
+  at,
+  kind: 'lifecycle.unexpected',
+  actor: origin.actor,
+  machine: machine.id,
+  correlationId: origin.correlationId,
+  data: { event, state: machine.lifecycle.state, reason },
+});
+
+/** Machines report and the appliance keeps time: only what a token or a local user asked for is audited. */
+export const movedAudit = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewAuditEntry[] =>
+  isPerson(origin.actor)
+    ? [
+        {
+          at,
+          actor: origin.actor,
+          action: `node.${event}`,
+          target: `node:${machine.spec.hostname}`,
+          correlationId: origin.correlationId,
+          before: lifecycleJson(machine.lifecycle),
+          after: lifecycleJson(after),
+        },
+      ]
+    : [];
+
+const isPerson = (actor: Actor): boolean => actor !== APPLIANCE && !actor.startsWith('machine:');
+
+const lifecycleJson = (lifecycle: Lifecycle): Json => ({
+  state: lifecycle.state,
+  since: lifecycle.since,
+  deadline: lifecycle.deadline,
+  resume: lifecycle.resume,
+  failure: lifecycle.failure && { step: lifecycle.failure.step, reason: lifecycle.failure.reason },
+  note: lifecycle.note,
+  fallback_used: lifecycle.fallbackUsed,
+});

@@ -1,0 +1,224 @@
+// Drives machines through the table: takes events in, fires deadlines, does effects. Everything it has begun is in the
+// store, so that a new process goes on where the last one was killed.
+
+import { ColdironError } from '../domain/errors.ts';
+import { type Instant, SECOND } from '../domain/instant.ts';
+import { isInUse } from '../domain/lifecycle.ts';
+import type { Machine, MachineId } from '../domain/machine.ts';
+import type { Store } from '../store/store.ts';
+import { backOff } from './back-off.ts';
+import type { EffectHandlers } from './effects/handler.ts';
+import { APPLIANCE, type EventOrigin } from './record.ts';
+import { applyEvent } from './runner/apply-event.ts';
+import type { Clock, Timer } from './runner/clock.ts';
+import { type EffectRunSettings, runEffect } from './runner/run-effect.ts';
+import type { LifecycleEvent } from './transitions.ts';
+
+/** Other writers do not wake us: at most this long until what they wrote is noticed. */
+const LONGEST_NAP = SECOND;
+/** Work that is due and has to wait for a free hand is no reason to ask for it all the time. */
+const SHORTEST_NAP = 50;
+/** Most of them wait, for minutes: for a machine to show up after its BMC was told to start it. */
+const EFFECTS_AT_ONCE = 256;
+const DEADLINES_AT_ONCE = 100;
+/** Well within what a service manager, or a person who pressed Ctrl-C, waits for. */
+const STOP_LIMIT = 3 * SECOND;
+
+export interface LifecycleRunnerSettings {
+  readonly store: Pick<
+    Store,
+    | 'machine'
+    | 'transition'
+    | 'appendEvents'
+    | 'dueDeadlines'
+    | 'nextDeadline'
+    | 'takeEffects'
+    | 'finishEffect'
+    | 'retryEffect'
+    | 'failEffect'
+    | 'reclaimEffects'
+    | 'nextEffectDue'
+  >;
+  readonly effects: EffectHandlers;
+  readonly deployMinutes: (machine: Machine) => number | null;
+  /** How far the machine's service OS had come, in words; left out: nobody knows. */
+  readonly lastHeard?: (machine: Machine) => Promise<string | undefined>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly log: {
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+}
+
+export class LifecycleRunner {
+  readonly #settings: LifecycleRunnerSettings;
+  readonly #effectRun: EffectRunSettings;
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #pauses = new Set<{ readonly timer: Timer; readonly end: () => void }>();
+  #started = false;
+  #nap: Timer | null = null;
+  #round: Promise<void> | null = null;
+  #wokenMeanwhile = false;
+  #failedRounds = 0;
+
+  constructor(settings: LifecycleRunnerSettings) {
+    this.#settings = settings;
+    this.#effectRun = {
+      store: settings.store,
+      handlers: settings.effects,
+      deployMinutes: settings.deployMinutes,
+      now: () => settings.clock.now(),
+      newId: settings.newId,
+      log: settings.log,
+      persistently: (verb) => this.#persistently(verb),
+    };
+  }
+
+  /** Takes up what an earlier process left unfinished. */
+  async start(): Promise<void> {
+    const reclaimed = await this.#settings.store.reclaimEffects();
+    if (reclaimed > 0) this.#settings.log.info({ reclaimed }, 'effects of an earlier run are taken up again');
+    this.#started = true;
+    this.#wake();
+  }
+
+  /** Begins nothing new and waits, within limits, for what is under way; the rest stays pending in the store. */
+  async stop(): Promise<void> {
+    this.#started = false;
+    this.#nap?.cancel();
+    this.#nap = null;
+    for (const pause of this.#pauses) pause.end();
+    let limit: Timer | undefined;
+    const tooLong = new Promise<void>((resolve) => {
+      limit = this.#settings.clock.setTimer(STOP_LIMIT, resolve);
+    });
+    await Promise.race([this.idle(), tooLong]);
+    limit?.cancel();
+    if (this.#inFlight.size > 0) {
+      this.#settings.log.warn({ effects: this.#inFlight.size }, 'stopped while effects were running');
+    }
+  }
+
+  /** Resolves when nothing is under way and nothing more is due at this moment. */
+  async idle(): Promise<void> {
+    while (this.#round !== null || this.#inFlight.size > 0) await Promise.all([this.#round, ...this.#inFlight]);
+  }
+
+  /** Moves the machine, or says why not: what the table does not foresee is recorded and refused. */
+  async request(machine: MachineId, event: LifecycleEvent, origin: EventOrigin): Promise<Machine> {
+    const applied = await applyEvent(this.#effectRun, machine, event, origin);
+    if (applied.outcome !== 'unexpected') {
+      this.#wake();
+      return applied.machine;
+    }
+    const leaves = event === 'retire' || event === 'remove';
+    const inTheWay = leaves && isInUse(applied.machine.lifecycle.state);
+    throw new ColdironError(
+      inTheWay ? 'node_in_use' : 'conflict',
+      `${applied.machine.spec.hostname}: ${applied.reason}`,
+    );
+  }
+
+  #wake(): void {
+    if (!this.#started) return;
+    if (this.#round !== null) {
+      this.#wokenMeanwhile = true;
+      return;
+    }
+    this.#nap?.cancel();
+    this.#nap = null;
+    this.#round = this.#rounds();
+  }
+
+  async #rounds(): Promise<void> {
+    let nap = LONGEST_NAP;
+    do {
+      this.#wokenMeanwhile = false;
+      try {
+        await this.#fireDeadlines();
+        await this.#beginEffects();
+        nap = await this.#napLength();
+        this.#failedRounds = 0;
+      } catch (error) {
+        this.#failedRounds += 1;
+        nap = backOff(this.#failedRounds);
+        this.#settings.log.error({ err: error, wait_ms: nap }, 'lifecycle round failed, will be tried again');
+      }
+    } while (this.#wokenMeanwhile && this.#started);
+    // In one go with the last look at `wokenMeanwhile`: nobody can wake us in between and go unheard.
+    this.#round = null;
+    if (this.#started) this.#nap = this.#settings.clock.setTimer(nap, () => this.#wake());
+  }
+
+  async #fireDeadlines(): Promise<void> {
+    const now = this.#settings.clock.now();
+    const overdue = (machine: Machine): boolean =>
+      machine.lifecycle.deadline !== null && machine.lifecycle.deadline <= now;
+    let moved: number;
+    let due: Machine[];
+    do {
+      moved = 0;
+      due = await this.#settings.store.dueDeadlines(now, DEADLINES_AT_ONCE);
+      for (const machine of due) {
+        if (!this.#started) return;
+        const lastHeard = await this.#settings.lastHeard?.(machine);
+        const origin = { actor: APPLIANCE, correlationId: null, lastHeard };
+        const applied = await applyEvent(this.#effectRun, machine.id, 'deadline', origin, overdue);
+        if (applied.outcome === 'moved') moved += 1;
+      }
+    } while (due.length === DEADLINES_AT_ONCE && moved > 0);
+  }
+
+  async #beginEffects(): Promise<void> {
+    const free = EFFECTS_AT_ONCE - this.#inFlight.size;
+    if (free <= 0 || !this.#started) return;
+    const taken = await this.#settings.store.takeEffects(this.#settings.clock.now(), free);
+    for (const effect of taken) {
+      const run = runEffect(this.#effectRun, effect)
+        .catch((error: unknown) => {
+          this.#settings.log.error({ err: error, effect: effect.kind, id: effect.id }, 'effect could not be settled');
+        })
+        .finally(() => {
+          this.#inFlight.delete(run);
+          this.#wake();
+        });
+      this.#inFlight.add(run);
+    }
+  }
+
+  async #napLength(): Promise<number> {
+    const { store, clock } = this.#settings;
+    const next = [await store.nextDeadline(), await store.nextEffectDue()].filter((at): at is Instant => at !== null);
+    return Math.min(LONGEST_NAP, Math.max(SHORTEST_NAP, Math.min(...next) - clock.now()));
+  }
+
+  async #persistently<T>(verb: () => Promise<T>): Promise<T> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await verb();
+      } catch (error) {
+        const passes = error instanceof ColdironError && error.code === 'store_unavailable';
+        if (!passes || !this.#started) throw error;
+        this.#settings.log.warn(
+          { err: error, wait_ms: backOff(failures) },
+          'the store is unavailable, will be asked again',
+        );
+        await this.#pause(backOff(failures));
+      }
+    }
+  }
+
+  #pause(delay: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        pause.timer.cancel();
+        this.#pauses.delete(pause);
+        resolve();
+      };
+      const pause = { timer: this.#settings.clock.setTimer(delay, () => end()), end };
+      this.#pauses.add(pause);
+    });
+  }
+}

@@ -1,0 +1,134 @@
+// One step of a machine's life: (where it is, what happened, now) → where it is then and what that makes us do.
+
+import type { EffectKind } from '../domain/effect.ts';
+import { type Instant, MINUTE } from '../domain/instant.ts';
+import type { Lifecycle, LifecycleState } from '../domain/lifecycle.ts';
+import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from './states.ts';
+import {
+  type Condition,
+  EVENTS,
+  type LifecycleEvent,
+  RESUME_UNKNOWN,
+  resumeTargets,
+  TRANSITIONS,
+  type TransitionRow,
+} from './transitions.ts';
+
+export interface StepContext {
+  readonly now: Instant;
+  /** Null: there is no profile to ask. */
+  readonly profileDeployMinutes: number | null;
+  /** Why it is retired, quarantined and so on: words for a person. */
+  readonly note?: string | undefined;
+  /** Why a step failed, from whoever reports it. */
+  readonly failureReason?: string | undefined;
+  /** How far it had come when its time was over. */
+  readonly lastHeard?: string | undefined;
+}
+
+export type StepResult =
+  | { readonly moved: true; readonly lifecycle: Lifecycle; readonly effects: readonly EffectKind[] }
+  | { readonly moved: false; readonly reason: string };
+
+export function step(lifecycle: Lifecycle, event: LifecycleEvent, context: StepContext): StepResult {
+  const row = TRANSITIONS.find((each) => each.event === event && fits(each, lifecycle));
+  if (!row) return { moved: false, reason: refusal(lifecycle, event) };
+  const state = row.to === 'resume' ? (lifecycle.resume ?? RESUME_UNKNOWN) : row.to;
+  return {
+    moved: true,
+    effects: row.effects,
+    lifecycle: {
+      state,
+      since: state === lifecycle.state ? lifecycle.since : context.now,
+      deadline: deadlineOf(state, context),
+      resume: row.remember === 'resume' ? lifecycle.resume : (row.remember ?? null),
+      failure: failureAfter(row, state, lifecycle, context),
+      note: context.note ?? noteAfter(row, state, lifecycle, context),
+      // The rows that ask for the fallback are the ones that use it up.
+      fallbackUsed: row.if === 'fallback-left',
+    },
+  };
+}
+
+/** Every event that would move the machine now, in the table's order. */
+export const possibleEvents = (lifecycle: Lifecycle): LifecycleEvent[] => [
+  ...new Set(TRANSITIONS.filter((row) => fits(row, lifecycle)).map((row) => row.event)),
+];
+
+/** Taking trust back: no state waits for it, and none makes it needless. */
+export const isRevocation = (kind: EffectKind): boolean => kind === 'revoke-intents' || kind === 'revoke-identity';
+
+/**
+ * An effect that waited (for its turn, for a BMC that did not answer) may find the machine in a state that nobody would
+ * have wanted it for: no power cycle reaches a machine because of what it was before.
+ */
+export function stillWanted(kind: EffectKind, lifecycle: Lifecycle): boolean {
+  if (isRevocation(kind)) return true;
+  if (kind === 'release-without-erase') return lifecycle.state === 'releasing' && lifecycle.fallbackUsed;
+  return TRANSITIONS.some((row) => row.effects.includes(kind) && targets(row).has(lifecycle.state));
+}
+
+const targets = (row: TransitionRow): Set<LifecycleState> =>
+  row.to === 'resume' ? resumeTargets(row.from) : new Set([row.to]);
+
+const CONDITION_HOLDS: Readonly<Record<Condition, (lifecycle: Lifecycle) => boolean>> = {
+  'fallback-left': (lifecycle) => !lifecycle.fallbackUsed,
+  'fallback-used': (lifecycle) => lifecycle.fallbackUsed,
+  'failed-after-commissioning': (lifecycle) => lifecycle.failure?.step !== 'commission',
+  'failed-to-enroll': (lifecycle) => lifecycle.failure?.step === 'enroll',
+  'failed-to-drain': (lifecycle) => lifecycle.failure?.step === 'drain',
+  'retired-from-service': (lifecycle) => lifecycle.resume === 'ready' || lifecycle.resume === 'active',
+};
+
+const fits = (row: TransitionRow, lifecycle: Lifecycle): boolean =>
+  row.from === lifecycle.state && (row.if === undefined || CONDITION_HOLDS[row.if](lifecycle));
+
+function deadlineOf(state: LifecycleState, context: StepContext): Instant | null {
+  const { deadline } = STATES[state];
+  if (deadline === null) return null;
+  const minutes = deadline === 'profile' ? (context.profileDeployMinutes ?? DEPLOY_MINUTES_WITHOUT_PROFILE) : deadline;
+  return context.now + minutes * MINUTE;
+}
+
+/** Retired and back into quarantine, quarantined and back into retirement: the reason is still the same. */
+const KEEPS_NOTE: ReadonlySet<LifecycleState> = new Set(['retired', 'quarantined']);
+
+function noteAfter(
+  row: TransitionRow,
+  state: LifecycleState,
+  lifecycle: Lifecycle,
+  context: StepContext,
+): string | null {
+  if (row.if === 'fallback-left') return context.failureReason ?? reasonFor(row, lifecycle, context);
+  return KEEPS_NOTE.has(state) ? lifecycle.note : null;
+}
+
+/** A failure is forgotten when the machine moves on, not when it is merely set aside and may come back to it. */
+function failureAfter(
+  row: TransitionRow,
+  state: LifecycleState,
+  lifecycle: Lifecycle,
+  context: StepContext,
+): Lifecycle['failure'] {
+  if (row.fails) return { step: row.fails, reason: context.failureReason ?? reasonFor(row, lifecycle, context) };
+  return state === 'failed' || row.remember === 'failed' || row.remember === 'resume' ? lifecycle.failure : null;
+}
+
+function reasonFor(row: TransitionRow, lifecycle: Lifecycle, context: StepContext): string {
+  if (row.event === 'deadline') {
+    const minutes = Math.max(1, Math.round((context.now - lifecycle.since) / MINUTE));
+    const heard = context.lastHeard === undefined ? '' : ` Until then, ${context.lastHeard}.`;
+    return `${lifecycle.state} for ${minutes} min without an end. ${STATES[lifecycle.state].waitsFor}${heard}`;
+  }
+  if (row.to === 'quarantined') return `broken off: the machine was quarantined while ${lifecycle.state}`;
+  return `${row.event} was reported without a reason`;
+}
+
+function refusal(lifecycle: Lifecycle, event: LifecycleEvent): string {
+  const { state, failure } = lifecycle;
+  const where = failure && state === 'failed' ? `${state} (${failure.step})` : state;
+  const possible = possibleEvents(lifecycle).filter((each) => EVENTS[each].by === 'operator');
+  const advice =
+    possible.length > 0 ? `What an operator can do: ${possible.join(', ')}.` : 'Nothing moves it any more.';
+  return `${event} is not possible from ${where}: ${STATES[state].means}. ${STATES[state].waitsFor} ${advice}`;
+}

@@ -1,0 +1,394 @@
+// The composition root: config → store → fleet → lifecycle → listeners. It reads top-down, stops in reverse, and nothing else
+// wires parts together.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import { ensureAdminToken } from './api/admin-token.ts';
+import { buildManagementApi } from './api/app.ts';
+import { bearerAuthenticator, localAuthenticator } from './api/auth.ts';
+import { buildBootApp } from './api/boot-app.ts';
+import type { Services } from './api/deps.ts';
+import { sshProbe } from './api/ssh-probe.ts';
+import { type BootContract, checkBootContract } from './assets/boot-contract.ts';
+import { AssetLibrary } from './assets/library.ts';
+import { readNodeModules } from './assets/template-files.ts';
+import { bmcSystemClock } from './bmc/clock.ts';
+import { openBmcService } from './bmc-desk/bmc-service.ts';
+import type { Config } from './config.ts';
+import { NodeWork } from './deploy/node-work.ts';
+import { OrderDesk } from './deploy/order-desk.ts';
+import { DAY, HOUR, MINUTE, SECOND } from './domain/instant.ts';
+import type { Mac } from './domain/mac.ts';
+import { identityIn } from './enrollment/node-place.ts';
+import { DEFAULT_ENROLLMENT_SETTINGS } from './enrollment/settings.ts';
+import { Discovery } from './inventory/discovery.ts';
+import { Fleet } from './inventory/fleet.ts';
+import { FleetFollower } from './inventory/fleet-follower.ts';
+import { applySiteInventory } from './inventory/site-inventory.ts';
+import { effectHandlers } from './lifecycle/effects.ts';
+import { quarantineOn } from './lifecycle/quarantine.ts';
+import { systemClock } from './lifecycle/runner/clock.ts';
+import { LifecycleRunner } from './lifecycle/runner.ts';
+import { nixosSessionFile } from './nixos-install/session-files.ts';
+import { openNodeService } from './node-api/node-service.ts';
+import { indexInventory } from './render/plan-index.ts';
+import { Renderings } from './renderings/renderings.ts';
+import { openTemplateSet } from './renderings/template-set.ts';
+import { AddressBook } from './servers/address-book.ts';
+import { BootDesk } from './servers/boot-desk.ts';
+import { checkServed } from './servers/boot-self-check.ts';
+import { DhcpServer } from './servers/dhcp/dhcp-server.ts';
+import { DEFAULT_LEASE_TIMES } from './servers/dhcp/surroundings.ts';
+import { fetchable } from './servers/http/fetchable.ts';
+import { HttpBootServer } from './servers/http/http-boot-server.ts';
+import { ImageShelf } from './servers/http/image-shelf.ts';
+import { readBootTemplates, readTemplates } from './servers/http/read-templates.ts';
+import { ScriptDesk } from './servers/http/script-desk.ts';
+import { claimSocket, listenOnSocket, listenOnTcp } from './servers/listen.ts';
+import { repeat } from './servers/repeat.ts';
+import { seenAt } from './servers/seen-at.ts';
+import { BootTexts } from './servers/tftp/boot-texts.ts';
+import { TftpDesk } from './servers/tftp/tftp-desk.ts';
+import { TftpListeners } from './servers/tftp/tftp-listeners.ts';
+import { openDeviceSocket } from './servers/udp/device-socket.ts';
+import { RouterHints } from './servers/udp/router-hint.ts';
+import { intentConsumer } from './session/intent-consumer.ts';
+import { SessionDesk } from './session/session-desk.ts';
+import { failOnRestart, heardOf } from './session/session-watch.ts';
+import { ticketMaker } from './session/tickets.ts';
+import type { NewTicket } from './store/session-store.ts';
+import { openSqliteStore } from './store/sqlite.ts';
+import { TrailRecorder } from './trail/trail-recorder.ts';
+import { createVault } from './vault/vault.ts';
+import { loadVaultKeys } from './vault/vault-keys.ts';
+
+export interface Appliance {
+  /** What listens where, for whoever started it. */
+  readonly places: readonly { readonly what: string; readonly where: string }[];
+  readonly adminTokenFile: string;
+  stop(): Promise<void>;
+}
+
+/** Writes of other processes are seen within this time; our own at once. */
+const FOLLOW_EVERY = 250;
+const WRITE_TRAIL_EVERY = 200;
+/** A network that another DHCP server holds, or whose interface is missing, is tried again this often. */
+const RETRY_LISTENERS_EVERY = 30 * SECOND;
+const LOOK_AT_ASSETS_EVERY = MINUTE;
+const DEFAULT_BOOT_PORT = 8080;
+const DEFAULT_MANAGEMENT_PORT = 8443;
+
+export async function startAppliance(config: Config, logger: Logger): Promise<Appliance> {
+  const stops: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
+  };
+  const clock = systemClock;
+  const newId = (): string => randomUUID();
+
+  try {
+    const socket = await claimSocket(join(config.state, 'coldiron.sock'));
+    const store = await openSqliteStore({ file: join(config.state, 'coldiron.db'), logger });
+    stops.push(() => store.close());
+    const adminToken = await ensureAdminToken(store, config.state, clock);
+
+    const fleet = new Fleet();
+    const follower = new FleetFollower(store, fleet);
+    const refreshFleet = (): Promise<void> => follower.refresh();
+    await refreshFleet();
+    await applySiteInventory(store, fleet.inventory(), config, { now: clock.now, newId, logger });
+    await refreshFleet();
+    stops.push(repeat(FOLLOW_EVERY, refreshFleet, logger));
+
+    const trailRecorder = new TrailRecorder(store, clock.now);
+    stops.push(() => trailRecorder.flush());
+    stops.push(repeat(WRITE_TRAIL_EVERY, () => trailRecorder.flush(), logger));
+    const bmcs = await openBmcService({
+      store,
+      vault: createVault(await loadVaultKeys(config.state, process.env.CREDENTIALS_DIRECTORY)),
+      trail: trailRecorder,
+      clock: bmcSystemClock,
+      bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
+      current: (id) => fleet.machineById(id),
+      scanned: config.bmcScan,
+      nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
+      log: logger,
+    });
+    const { trail } = bmcs;
+
+    const runner = new LifecycleRunner({
+      store,
+      lastHeard: heardOf(store, clock.now),
+      clock,
+      newId,
+      log: logger,
+      deployMinutes: ({ intent, spec }) => {
+        const profile = intent?.profile ?? spec.profile;
+        return (profile && fleet.profile(profile)?.deployMinutes) ?? null;
+      },
+      effects: effectHandlers({
+        store,
+        now: clock.now,
+        bmcs: bmcs.effects,
+        // Data that nobody erased never passes to the next user unless a site's policy says so, and none can say so yet.
+        mayReleaseUnerased: () => false,
+      }),
+    });
+    await runner.start();
+    stops.push(() => runner.stop());
+    stops.push(() => bmcs.stop());
+    stops.push(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));
+
+    const nodeService = await openNodeService({
+      store,
+      fleet,
+      refreshFleet,
+      runner,
+      now: clock.now,
+      setTimer: clock.setTimer,
+      newId,
+      logger,
+      state: config.state,
+      credentialsFolder: process.env.CREDENTIALS_DIRECTORY,
+      settings: { ...DEFAULT_ENROLLMENT_SETTINGS, ...config.enrollment },
+      templates: readTemplates(),
+      listen: config.listen.node,
+    });
+    stops.push(() => nodeService.stop());
+    const { enrollment } = nodeService;
+
+    const library = await AssetLibrary.open(join(config.state, 'assets'));
+    const hasLoader = (file: string): boolean => library.find(file) !== null;
+    const desk = new BootDesk(fleet, clock.now, hasLoader);
+    const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
+    const onFinding = quarantineOn(runner, refreshFleet, logger);
+    const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
+    const routerHints = new RouterHints(logger);
+    stops.push(() => routerHints.stop());
+    const dhcp = new DhcpServer({
+      clock,
+      logger,
+      fleet,
+      desk,
+      store,
+      trail,
+      settings: {
+        bootPort,
+        leaseTimes: DEFAULT_LEASE_TIMES,
+        conflictProbe: true,
+        ignoreOtherServers: config.ignoreOtherDhcpServers,
+      },
+      openUdp: openDeviceSocket,
+      neighbours: () => readFile('/proc/net/arp', 'utf8'),
+      randomBytes,
+      onFinding,
+      onIpxe: (device) => routerHints.send(device),
+      onUnknown: (facts, network) => void discovery.seen(facts, network),
+    });
+    const addresses = new AddressBook(fleet, (address) => dhcp.macAt(address));
+
+    const templates = readBootTemplates();
+    const siteTemplates = await openTemplateSet({
+      folder: config.templates,
+      state: config.state,
+      index: () => indexInventory(fleet.inventory()),
+      log: logger,
+    });
+    stops.push(repeat(LOOK_AT_ASSETS_EVERY, () => siteTemplates.look(), logger));
+    const orders = new OrderDesk({
+      fleet,
+      find: (name) => library.find(name),
+      templates: siteTemplates,
+      nodeParts: (machine) => enrollment.firstBootParts(machine),
+      given: (machine, plan, file) =>
+        renderings.delivered(machine, plan, [file], 'order', {
+          actor: `machine:${machine.spec.hostname}`,
+          correlationId: null,
+        }),
+      nixosFile: nixosSessionFile({
+        templates: siteTemplates,
+        modules: readNodeModules,
+        inspection: (machine) => renderings.inspection(machine),
+        serviceFiles: (machine, by) => enrollment.authority.serviceFiles(identityIn(fleet, machine), by),
+        installedFiles: (machine) => enrollment.installedFiles(machine),
+      }),
+    });
+    const sessions = {
+      draft: ticketMaker(orders, clock.now, newId),
+      put: (ticket: NewTicket) => store.putTicket(ticket),
+      onRestart: failOnRestart(store, runner, refreshFleet, clock.now, logger),
+      desk: new SessionDesk({
+        store,
+        runner,
+        refreshFleet,
+        files: orders,
+        seenAt: (address) => seenAt(address, addresses, fleet),
+        now: clock.now,
+      }),
+    };
+    const scripts = {
+      sessions,
+      desk,
+      templates,
+      library,
+      consume: intentConsumer(store, refreshFleet, clock.now),
+      onFinding,
+      onScriptFetched: (mac: Mac) => dhcp.scriptFetched(mac),
+    };
+    const tftp = new TftpListeners({
+      fleet,
+      listen: config.listen.tftp,
+      trail,
+      log: logger,
+      desk: new TftpDesk({
+        desk,
+        library,
+        macOf: (address) => addresses.macOf(address),
+        isSelf: (address) => tftp.places().some((place) => place.address === address),
+        now: clock.now,
+        scriptFor: new BootTexts({
+          desk,
+          templates,
+          scripts: new ScriptDesk({
+            ...scripts,
+            images: new ImageShelf(library),
+            onStoreFailure: (error, machine) =>
+              logger.error(
+                { err: error, node: machine.spec.hostname },
+                'an intent could not be used up; the machine waits',
+              ),
+          }),
+          bootPort,
+        }).textFor,
+      }),
+    });
+
+    let bootAt: { readonly address: string; readonly port: number } | null = null;
+    const bootContract = async (): Promise<BootContract> => {
+      const contract = checkBootContract((file) => library.find(file));
+      const served = await checkServed(library.list(), { http: bootAt, tftp: tftp.places() });
+      return { ...contract, problems: [...contract.problems, ...served] };
+    };
+    const reportContract = async (): Promise<void> => {
+      const { problems } = await bootContract();
+      if (problems.length > 0) logger.error({ problems }, 'machines are sent to boot files that they do not get');
+    };
+    const services = (): Services => ({
+      dhcp: dhcp.health(),
+      tftp: tftp.health(),
+      http: bootAt === null ? 'off' : 'running',
+    });
+    const work = new NodeWork({
+      store,
+      fleet,
+      refreshFleet,
+      runner,
+      orders,
+      newId,
+      now: clock.now,
+      find: (name) => library.find(name),
+      images: new ImageShelf(library),
+      bootContract,
+      bootPort: () => bootAt?.port ?? bootPort,
+      fetchable,
+      bundleProblems: (machine) => enrollment.bundleProblems(machine),
+    });
+    const renderings = new Renderings({
+      fleet,
+      store,
+      templates: siteTemplates,
+      modules: readNodeModules(),
+      serviceFiles: (machine, by) => enrollment.authority.serviceFiles(identityIn(fleet, machine), by),
+      ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
+      now: clock.now,
+    });
+    const shared = {
+      enrollment,
+      work,
+      renderings,
+      store,
+      fleet,
+      refreshFleet,
+      runner,
+      clock,
+      newId,
+      services,
+      probe: sshProbe(clock.now),
+      bootPort,
+      hasLoader,
+      bootContract,
+      bmc: bmcs,
+      logger,
+    };
+    const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
+    const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
+    stops.push(await listenOnSocket(local, socket));
+    const management = await buildManagementApi({ ...shared, authenticate: bearerAuthenticator(store, clock), tls });
+    const managementAt = await listenOnTcp(management, config.listen.management);
+    stops.push(managementAt.stop);
+    const places = [
+      { what: 'management', where: `${tls ? 'https' : 'http'}://${managementAt.address}/api/v1` },
+      { what: 'socket', where: socket },
+    ];
+
+    if (nodeService.address !== null) places.push({ what: 'node', where: `https://${nodeService.address}/node/v1` });
+    if (config.listen.boot) {
+      const bootApp = await buildBootApp({ newId, logger, services });
+      stops.push(() => bootApp.close());
+      const boot = new HttpBootServer(
+        {
+          ...scripts,
+          profiles: () => fleet.profiles(),
+          whoIs: (address) => addresses.whoIs(address),
+          trail,
+          logger,
+          newId,
+          elsewhere: (request, response) => bootApp.routing(request, response),
+        },
+        config.listen.boot,
+      );
+      bootAt = await boot.start();
+      stops.push(() => boot.stop());
+      places.unshift({ what: 'boot', where: `http://${bootAt.address}:${bootAt.port}/` });
+    }
+    // Last, so that nothing is advertised before it is served.
+    stops.push(() => tftp.stop());
+    await tftp.reconcile();
+    stops.push(() => dhcp.stop());
+    await dhcp.start();
+    for (const { address, port } of tftp.places()) places.push({ what: 'tftp', where: `${address}:${port}` });
+    for (const { interface: device, networks, refusedBecause } of dhcp.states()) {
+      places.push({
+        what: 'dhcp',
+        where: `${device} (${networks.join(', ')})${refusedBecause === null ? '' : `: not answering: ${refusedBecause}`}`,
+      });
+    }
+    const reconcile = async (): Promise<void> => {
+      await tftp.reconcile();
+      await dhcp.reconcile();
+    };
+    follower.onCatalogueChange = () => void reconcile();
+    stops.push(repeat(RETRY_LISTENERS_EVERY, reconcile, logger));
+    await reportContract();
+    stops.push(
+      repeat(
+        LOOK_AT_ASSETS_EVERY,
+        async () => {
+          const before = library.list();
+          await library.reload();
+          if (!isDeepStrictEqual(before, library.list())) await reportContract();
+        },
+        logger,
+      ),
+    );
+    return { places, adminTokenFile: adminToken.file, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

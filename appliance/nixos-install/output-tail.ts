@@ -1,0 +1,53 @@
+// The end of what a program printed, for people: bounded, without what a terminal would obey, and without secrets.
+
+import { stripVTControlCharacters } from 'node:util';
+
+const MOST_LINES = 60;
+const LONGEST_LINE = 400;
+/** Shorter ones would black out ordinary words. */
+const SHORTEST_SECRET = 6;
+const HIDDEN = '[secret]';
+
+const SUSPECTS: readonly (readonly [RegExp, string])[] = [
+  [/(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}/gi, `$1${HIDDEN}`],
+  [/(\b(?:password|passphrase|passwd|token|secret|api[_-]?key)["']?\s*[=:]\s*)\S+/gi, `$1${HIDDEN}`],
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${HIDDEN}@`],
+];
+
+export interface OutputTail {
+  /** The line as it may be shown. */
+  add(line: string): string;
+  text(): string;
+}
+
+/** `secrets` are hidden wherever they stand; each line of a longer one by itself. */
+export function outputTail(secrets: readonly string[]): OutputTail {
+  const hidden = [...new Set(secrets.flatMap((secret) => secret.split(/\r?\n/)).map((line) => line.trim()))]
+    .filter((line) => line.length >= SHORTEST_SECRET && !line.startsWith('-----'))
+    .sort((a, b) => b.length - a.length);
+  const lines: string[] = [];
+  let insideKey = false;
+  const clean = (line: string): string => {
+    const begins = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(line);
+    if (begins || insideKey) {
+      insideKey = !/-----END [A-Z ]*PRIVATE KEY-----/.test(line);
+      return HIDDEN;
+    }
+    const known = hidden.reduce((text, secret) => text.replaceAll(secret, HIDDEN), visible(line));
+    return bounded(SUSPECTS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), known));
+  };
+  return {
+    add: (line) => {
+      const cleaned = clean(line);
+      lines.push(cleaned);
+      if (lines.length > MOST_LINES) lines.shift();
+      return cleaned;
+    },
+    text: () => lines.join('\n'),
+  };
+}
+
+const visible = (line: string): string => stripVTControlCharacters(line).replace(/[^\t\x20-\x7e\u00a0-\uffff]/g, '');
+
+const bounded = (line: string): string =>
+  line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more)`;

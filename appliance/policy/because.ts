@@ -1,0 +1,252 @@
+// Every reason a boot decision can give, in one table: a stable id, the words, and what to do about it.
+// {name} marks what the decision fills in; the compiler checks that each decision fills in exactly these.
+
+interface Reason {
+  readonly words: string;
+  /** What a person can do; empty when there is nothing to do. */
+  readonly hint: string;
+}
+
+export const BECAUSE = {
+  'network-unknown': {
+    words: 'no declared network contains the address that this request came through',
+    hint: 'Declare the network in the inventory, or correct the address of the relay.',
+  },
+  'network-without-server': {
+    words: 'network {network} names no address of this appliance, so nothing boots from it',
+    hint: 'Set `server` on network {network}.',
+  },
+
+  'unaccepted-ignored': {
+    words: 'nobody has accepted this machine, and network {network} ignores such machines',
+    hint: 'Accept it: coldiron nodes accept {machine}',
+  },
+  'unaccepted-refused': {
+    words: 'nobody has accepted this machine, and network {network} refuses such machines',
+    hint: 'Accept it: coldiron nodes accept {machine}',
+  },
+  'unaccepted-held': {
+    words: 'nobody has accepted this machine, and network {network} lets such machines wait for it',
+    hint: 'Accept it: coldiron nodes accept {machine}',
+  },
+  'unaccepted-local-disk': {
+    words: 'nobody has accepted this machine, and network {network} sends such machines to their own disk',
+    hint: 'Accept it: coldiron nodes accept {machine}',
+  },
+  'unaccepted-inspected': {
+    words: 'nobody has accepted this machine, and network {network} has such machines inspected, which changes nothing',
+    hint: 'Look at what it reports, then accept it: coldiron nodes accept {machine}',
+  },
+
+  'chassis-mismatch': {
+    words: '{node} is declared as chassis {expected}, and this one says it is {seen}',
+    hint: 'Was a card or a board moved? Check the machine, then correct its UUID and clear the quarantine of {node}.',
+  },
+  quarantined: {
+    words: '{node} is quarantined: {note}',
+    hint: 'Settle the reason, then clear the quarantine of {node}.',
+  },
+  removed: {
+    words: '{node} was removed and its identity is dead',
+    hint: 'Declare the machine anew if it is to be used again.',
+  },
+
+  registered: {
+    words: '{node} is registered but not commissioned, so it boots from its own disk',
+    hint: 'Commission it: coldiron commission {node}',
+  },
+  ready: {
+    words: '{node} is ready and nothing is to be installed, so it boots from its own disk',
+    hint: 'Install it: coldiron deploy {node}',
+  },
+  enrolling: {
+    words: '{node} is installed and boots from its own disk to enroll',
+    hint: '',
+  },
+  active: {
+    words: '{node} is in service and boots from its own disk',
+    hint: '',
+  },
+  draining: {
+    words: '{node} is being drained and boots from its own disk meanwhile',
+    hint: '',
+  },
+  retired: {
+    words: '{node} is retired, so it boots from its own disk',
+    hint: 'Bring it back: coldiron reactivate {node}',
+  },
+  failed: {
+    words: '{node} failed ({failure}), so it boots from its own disk',
+    hint: 'Read what happened: coldiron diagnose {node}',
+  },
+  commissioning: {
+    words: '{node} is being commissioned: the service OS reports its facts and tests it',
+    hint: '',
+  },
+  rescue: {
+    words: 'an operator asked for the rescue system on {node}',
+    hint: '',
+  },
+
+  'deploy-armed': {
+    words: '{actor} armed the installation of {profile} on {node}; it is carried out once',
+    hint: 'To stop it, let {node} leave the state deploying before it boots.',
+  },
+  'erase-armed': {
+    words: '{actor} armed the erasure of {node}; it is carried out once',
+    hint: 'To stop it, let {node} leave the state releasing before it boots.',
+  },
+  'intent-missing': {
+    words: '{node} is in state {state}, but nobody armed the {work}, so it boots from its own disk',
+    hint: 'Arm it: coldiron {verb} {node}',
+  },
+  'intent-of-other-kind': {
+    words: '{node} is in state {state}, but what is armed is not the {work}, so it boots from its own disk',
+    hint: 'Arm the right one: coldiron {verb} {node}',
+  },
+  'intent-for-other-machine': {
+    words: 'the {work} is armed for another machine than {node}, which boots from its own disk',
+    hint: 'Arm it for this one: coldiron {verb} {node}',
+  },
+  'intent-revoked': {
+    words: 'the armed {work} of {node} was revoked at {at}, so it boots from its own disk',
+    hint: 'If it is still wanted, arm it again: coldiron {verb} {node}',
+  },
+  'intent-consumed': {
+    words: 'the armed {work} of {node} was used up at {at}, so it boots from its own disk',
+    hint: 'If it did not finish, read why (coldiron diagnose {node}), then arm it again: coldiron {verb} {node}',
+  },
+  'intent-expired': {
+    words: 'the armed {work} of {node} expired at {at}, so it boots from its own disk',
+    hint: 'If it is still wanted, arm it again: coldiron {verb} {node}',
+  },
+  'intent-not-yet': {
+    words: 'the {work} of {node} is armed from {at} on, which is still to come, so it boots from its own disk',
+    hint: 'Check the clocks of the appliances.',
+  },
+  'intent-for-other-chassis': {
+    words: 'the {work} of {node} is armed for another chassis than the one that asks, so it boots from its own disk',
+    hint: 'Compare MAC and UUID of {node} with the machine, then arm it again: coldiron {verb} {node}',
+  },
+  'chassis-untold': {
+    words:
+      'the {work} of {node} is bound to a chassis UUID and this request carries none, so it boots from its own disk',
+    hint: 'iPXE sends the UUID with the script; if it cannot, set the UUID in the firmware of {node}.',
+  },
+
+  'intent-lost': {
+    words: 'what was armed for {machine} was used up, revoked or expired while it asked, so it boots from its own disk',
+    hint: 'Read who used it: coldiron trail {machine}',
+  },
+  'image-missing': {
+    words: '{machine} is to start {image}, which is not on this appliance; what was armed is kept',
+    hint: 'Put it there, then look: coldiron assets list',
+  },
+
+  'order-impossible': {
+    words: 'what {machine} is to do cannot be written down: {why}; what was armed is kept',
+    hint: 'Remove the cause; the machine asks again when it boots again.',
+  },
+
+  'profile-unknown': {
+    words: 'the profile {profile} that is armed for {node} is not in the catalogue; the intent is kept',
+    hint: 'Declare profile {profile}, or arm another one: coldiron deploy {node}',
+  },
+  'profile-inactive': {
+    words: 'the profile {profile} that is armed for {node} is not active; the intent is kept',
+    hint: 'Activate profile {profile}, or arm another one: coldiron deploy {node}',
+  },
+  'profile-architecture-mismatch': {
+    words: 'the profile {profile} is made for {made}, and {node} is {architecture}; the intent is kept',
+    hint: 'Arm a profile for {architecture}: coldiron deploy {node}',
+  },
+  'architecture-mismatch': {
+    words: '{node} is declared as {expected}, and what asks is {seen}',
+    hint: 'Correct the architecture of {node} in the inventory, or find out which machine has its MAC address.',
+  },
+
+  'loader-for-architecture': {
+    words: 'architecture {architecture}: {why}',
+    hint: '',
+  },
+  'loader-under-secure-boot': {
+    words: 'architecture {architecture} under Secure Boot: {why}',
+    hint: '',
+  },
+  'no-loader-for-architecture': {
+    words: 'no loader for architecture {architecture}: {why}',
+    hint: 'Use the kind of firmware boot that is named, or take the machine out of the network boot.',
+  },
+  'architecture-untold': {
+    words: 'the request tells no architecture that IANA lists (option 93, option 60), so no loader fits it for certain',
+    hint: 'Update the firmware of the network card.',
+  },
+  'raspberry-pi-rom': {
+    words: 'a Raspberry Pi boot ROM calls itself x86 BIOS, and no x86 loader runs on it',
+    hint: 'Boot the Pi from UEFI firmware on its SD card; it then asks as architecture 11.',
+  },
+  'script-for-ipxe': {
+    words: 'iPXE speaks HTTP and starts kernels of this firmware (option 175), so it gets the script at once',
+    hint: '',
+  },
+  'script-for-ipxe-that-tells-nothing': {
+    words:
+      'iPXE does not tell its features (no readable option 175); another iPXE would look the same, so it gets the script',
+    hint: 'A relay or firewall may strip option 175.',
+  },
+  'ipxe-without-http': {
+    words: 'this iPXE was built without HTTP (175.0x13 missing), so our own build replaces it',
+    hint: '',
+  },
+  'ipxe-without-kernel-format': {
+    words: 'this iPXE cannot start a kernel on {firmware} ({feature} missing), so our own build replaces it',
+    hint: '',
+  },
+  'operating-system': {
+    words: 'an operating system asks, and needs a lease but nothing to boot',
+    hint: '',
+  },
+  'other-boot-loader': {
+    words: 'a boot loader of its own kind asks, and finds its way without ours',
+    hint: 'For U-Boot or ONIE: start UEFI firmware or iPXE from it.',
+  },
+  'asked-by-name': {
+    words: 'it names the file it wants, and gets it if the manifest has it',
+    hint: '',
+  },
+} as const satisfies Record<string, Reason>;
+
+export type BecauseId = keyof typeof BECAUSE;
+
+export interface Because {
+  readonly id: BecauseId;
+  readonly words: string;
+  readonly hint: string;
+}
+
+type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never;
+type PlaceholderOf<Id extends BecauseId> = Placeholder<(typeof BECAUSE)[Id]['words'] | (typeof BECAUSE)[Id]['hint']>;
+
+type BecauseDetails<Id extends BecauseId> = Readonly<Record<PlaceholderOf<Id>, string>>;
+
+/** Text and names in turn, text first. Cut once: two reasons are told for every DHCP packet. */
+const cut = (text: string): readonly string[] => text.split(/\{(\w+)\}/);
+const CUT = Object.fromEntries(
+  Object.entries(BECAUSE).map(([id, { words, hint }]) => [id, { words: cut(words), hint: cut(hint) }]),
+) as Readonly<Record<BecauseId, { readonly words: readonly string[]; readonly hint: readonly string[] }>>;
+
+export function because<Id extends BecauseId>(
+  id: Id,
+  ...details: [PlaceholderOf<Id>] extends [never] ? [] : [BecauseDetails<Id>]
+): Because {
+  const values: Readonly<Record<string, string>> = details[0] ?? {};
+  return { id, words: filled(CUT[id].words, values), hint: filled(CUT[id].hint, values) };
+}
+
+function filled(parts: readonly string[], values: Readonly<Record<string, string>>): string {
+  let text = '';
+  for (const [at, part] of parts.entries()) text += at % 2 === 0 ? part : (values[part] ?? '');
+  return text;
+}

@@ -1,0 +1,34 @@
+// What a boot client says it is, from DHCP options 93 and 60. Nothing here refuses a packet: what makes no sense is
+// told as an oddity, because a machine with sloppy firmware still has to boot.
+
+import { readArchitectures } from '../codecs/dhcp4/client-options.ts';
+import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../domain/architecture.ts';
+import { shown } from '../domain/parsed.ts';
+
+interface ToldArchitecture {
+  readonly architecture: ClientArchitecture | null;
+  readonly oddities: readonly string[];
+}
+
+/** Option 93 (RFC 4578 §2.1) is a list: the first known code counts. Without it, option 60 tells. */
+export function toldArchitecture(option93: Uint8Array | undefined, vendorClass: string): ToldArchitecture {
+  const byVendorClass = architectureOfVendorClass(vendorClass);
+  if (option93 === undefined) return { architecture: byVendorClass, oddities: [] };
+  const codes = readArchitectures(option93);
+  if (!codes.ok) return { architecture: byVendorClass, oddities: [`option 93: ${codes.reason}`] };
+
+  const oddities: string[] = [];
+  const unknown = codes.value.filter((code) => !CLIENT_ARCHITECTURES.has(code));
+  if (unknown.length > 0) oddities.push(`option 93 names what IANA does not list: ${shown(unknown.join(', '))}`);
+  const first = codes.value.flatMap((code) => CLIENT_ARCHITECTURES.get(code) ?? [])[0] ?? null;
+  if (first && byVendorClass && first !== byVendorClass) {
+    oddities.push(`option 60 says architecture ${byVendorClass.code}, option 93 says ${first.code}`);
+  }
+  return { architecture: first ?? byVendorClass, oddities };
+}
+
+/** PXEClient:Arch:00007:UNDI:003000, five decimal digits. */
+function architectureOfVendorClass(vendorClass: string): ClientArchitecture | null {
+  const match = /^(?:PXE|HTTP)Client:Arch:(\d{5})/.exec(vendorClass);
+  return match ? (CLIENT_ARCHITECTURES.get(Number(match[1])) ?? null) : null;
+}

@@ -1,0 +1,61 @@
+// What a machine prints on its serial line: the last of it kept, and waited for.
+
+import { Changes } from './changes.ts';
+
+/** Enough for a firmware, two loaders and a kernel's start. */
+const MOST_KEPT = 512 * 1024;
+
+/** Cursor movements, colours and character sets: firmware draws its lines with them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by control characters
+const TERMINAL_CONTROL = /\x1b(?:\[[0-9;?=]*[A-Za-z]|[()][A-Z0-9]|[=>c78])/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+const UNFINISHED_CONTROL = /\x1b(?:\[[0-9;?=]{0,16}|[()])?$/;
+
+export class ConsoleLog {
+  #text = '';
+  /** Of a control sequence that the next bytes complete. */
+  #unfinished = '';
+  #ended: Error | null = null;
+  readonly #changes = new Changes();
+
+  /** Without terminal controls; the oldest goes first when there is too much. */
+  get text(): string {
+    return this.#text;
+  }
+
+  append(bytes: Uint8Array): void {
+    const raw = this.#unfinished + Buffer.from(bytes).toString('latin1');
+    const [unfinished = ''] = UNFINISHED_CONTROL.exec(raw) ?? [];
+    this.#unfinished = unfinished;
+    const whole = raw.slice(0, raw.length - unfinished.length);
+    this.#text = (this.#text + whole.replace(TERMINAL_CONTROL, '').replaceAll('\r', '\n')).slice(-MOST_KEPT);
+    this.#changes.happened();
+  }
+
+  /** Nothing more will come: whoever waits hears why. */
+  end(reason: Error): void {
+    this.#ended ??= reason;
+    this.#changes.happened();
+  }
+
+  lastLines(count: number): readonly string[] {
+    return this.#text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .slice(-count);
+  }
+
+  /** The match, as soon as the whole text has one; rejects when the machine ends or the time is up. */
+  async waitFor(marker: RegExp, milliseconds: number): Promise<RegExpExecArray> {
+    const deadline = performance.now() + milliseconds;
+    for (;;) {
+      const match = marker.exec(this.#text);
+      if (match) return match;
+      if (this.#ended) throw new Error(`${marker} was not printed: ${this.#ended.message}`);
+      const left = deadline - performance.now();
+      if (left <= 0) throw new Error(`${marker} was not printed within ${milliseconds} ms`);
+      await this.#changes.next(left);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// What a rack leaves behind when the process that made it is killed: namespaces, processes in them, files. The name tells
+// whose it was.
+
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from './command.ts';
+
+const PREFIX = 'coldiron-rack-';
+const NAMESPACES = '/run/netns';
+
+export const folderOf = (name: string): string => join(tmpdir(), name);
+
+/**
+ * A name that nobody else has, held by its folder. Process ids are used again; together with the time of its start, one
+ * names a process for good.
+ */
+export async function claimName(): Promise<string> {
+  const own = `${PREFIX}${process.pid}-${await startOf(process.pid)}-`;
+  for (let number = 1; ; number += 1) {
+    const taken = await mkdir(folderOf(`${own}${number}`), { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return 'taken' as const;
+      throw error;
+    });
+    if (taken !== 'taken') return `${own}${number}`;
+  }
+}
+
+/** Removes all that belongs to owners that are gone. Returns the names. */
+export async function sweepLeftovers(): Promise<readonly string[]> {
+  const swept: string[] = [];
+  for (const name of await rackNames()) {
+    const [, pid = '', start = ''] = /^coldiron-rack-(\d+)-(\d+)-\d+$/.exec(name) ?? [];
+    if (pid === '' || (await startOf(Number(pid))) === start) continue;
+    await removeNamespace(name);
+    await rm(folderOf(name), { recursive: true, force: true });
+    swept.push(name);
+  }
+  return swept;
+}
+
+/** Ends what still runs in it first: a process would keep the namespace alive, without a name. */
+export async function removeNamespace(name: string): Promise<void> {
+  if (!(await namesIn(NAMESPACES)).includes(name)) return;
+  for (const pid of (await run('ip', 'netns', 'pids', name)).split('\n').filter((line) => line !== '')) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+  await run('ip', 'netns', 'delete', name);
+}
+
+const rackNames = async (): Promise<readonly string[]> => [
+  ...new Set([...(await namesIn(NAMESPACES)), ...(await namesIn(tmpdir()))].filter((name) => name.startsWith(PREFIX))),
+];
+
+const namesIn = (folder: string): Promise<string[]> =>
+  readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+
+/**
+ * proc(5): the 22nd field of stat, counted from behind the name, which may hold anything. Null: no such process, or one that
+ * is over and whose parent has not asked how it ended.
+ */
+export async function startOf(pid: number): Promise<string | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ESRCH') return null;
+    throw error;
+  });
+  const [state, ...fields] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  return state === 'Z' || state === 'X' ? null : (fields[18] ?? null);
+}

@@ -1,0 +1,54 @@
+// The bundle as one shell script that installs it, with the agent in it. Operators run it; first-boot payloads embed it.
+
+import type { RenderedFile } from '../rendered-file.ts';
+import type { Templates } from '../templates.ts';
+import { type AgentLayout, type BootstrapBundle, bundleDocument } from './bundle.ts';
+import { bundleEnvironment } from './bundle-env.ts';
+
+export function renderInstallScript(bundle: BootstrapBundle, agentText: string, templates: Templates): string {
+  const { layout, hostname } = bundle;
+  const agentPath = `${layout.installRoot}/node-agent`;
+  const unit = templates.render('bundle/node-agent.service', {
+    hostname,
+    agentPath,
+    envFilePath: layout.envFilePath,
+    writableFolders: writableFolders(layout),
+  });
+  return templates.render('bundle/install-node-agent.sh', {
+    bundleId: bundle.id,
+    hostname,
+    agentPath,
+    layout,
+    agentText,
+    agentDigest: bundle.package.pull.mode === 'embedded' ? bundle.package.digest : null,
+    unit,
+    environment: bundleEnvironment(bundle),
+    caPem: bundle.ca.pem,
+    nodeCertificateCaPem: bundle.nodeCertificateCa.pem,
+  });
+}
+
+/** Where the agent puts what it is given: a certificate and its key, the authorities, the next token. */
+const writableFolders = (layout: AgentLayout): string[] => {
+  const files = [
+    layout.envFilePath,
+    layout.certificatePath,
+    layout.keyPath,
+    layout.caBundlePath,
+    layout.nodeCertificateCaBundlePath,
+  ];
+  return [...new Set(files.map((file) => file.slice(0, file.lastIndexOf('/'))))];
+};
+
+/** The three forms of one bundle. Each holds the token. */
+export const renderBundle = (
+  bundle: BootstrapBundle,
+  agentText: string,
+  templates: Templates,
+): Readonly<Record<'json' | 'environment' | 'script', RenderedFile>> => ({
+  json: secretFile('bootstrap-bundle.json', `${JSON.stringify(bundleDocument(bundle), null, 2)}\n`, 0o600),
+  environment: secretFile('node-agent.env', bundleEnvironment(bundle), 0o600),
+  script: secretFile('install-node-agent.sh', renderInstallScript(bundle, agentText, templates), 0o700),
+});
+
+const secretFile = (path: string, text: string, mode: number): RenderedFile => ({ path, text, mode, secret: true });

@@ -1,0 +1,57 @@
+// The NoCloud seed of a machine: what cloud-init reads on the first boot of a cloud image.
+//
+//   meta-data       who it is; a new instance id makes cloud-init do everything once more
+//   vendor-data     the site's own bootstrap, with its own name and version; runs before anything of ours
+//   user-data       everything else, and the parts that make it a node
+//   network-config  links by MAC address
+
+import {
+  type FirstBootExtras,
+  firstBoot,
+  partsWithRunner,
+  RUN_PARTS,
+  type TargetFile,
+} from '../installers/first-boot.ts';
+import { planProblems, refuseProblems } from '../installers/plan-problems.ts';
+import type { NodePlan } from '../node-plan.ts';
+import type { RenderedFile } from '../rendered-file.ts';
+import type { Templates } from '../templates.ts';
+import { imageConfig } from './cloud-config.ts';
+import { networkConfig } from './network-config.ts';
+import { yamlDocument } from './yaml-document.ts';
+
+/** Throws a ColdironError that lists everything that cannot be said safely. */
+export function renderCloudInit(plan: NodePlan, extras: FirstBootExtras, templates: Templates): RenderedFile[] {
+  refuseProblems(plan, 'cloud-init', planProblems(plan, extras));
+  const { site, node } = firstBoot(plan, extras, templates);
+  const files = partsWithRunner(node, templates);
+  const config = imageConfig(plan, templates, { files, commands: files.length === 0 ? [] : [[RUN_PARTS]] });
+  return [
+    metaData(plan, extras),
+    // A report address and what makes a machine a node let their holder speak for it.
+    seedFile('user-data', yamlDocument('#cloud-config', config), node.length > 0),
+    seedFile('vendor-data', vendorData(site), site !== null && extras.reportUrl !== null),
+    seedFile('network-config', yamlDocument(null, networkConfig(plan)), false),
+  ];
+}
+
+export const metaData = (plan: NodePlan, extras: FirstBootExtras): RenderedFile =>
+  seedFile(
+    'meta-data',
+    yamlDocument(null, { 'instance-id': extras.instanceId, 'local-hostname': plan.hostname }),
+    false,
+  );
+
+export const seedFile = (path: string, text: string, secret: boolean): RenderedFile => ({
+  path,
+  text,
+  mode: secret ? 0o600 : 0o644,
+  secret,
+});
+
+/** The name of the part is the name of its script on the machine, and so the one in cloud-init's own complaint about it. */
+function vendorData(site: TargetFile | null): string {
+  if (site === null) return yamlDocument('#cloud-config', {});
+  const filename = site.path.slice(site.path.lastIndexOf('/') + 1);
+  return yamlDocument('#cloud-config-archive', [{ type: 'text/x-shellscript', filename, content: site.text }]);
+}

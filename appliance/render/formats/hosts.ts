@@ -1,0 +1,22 @@
+// hosts(5): an address and names on a line. Nothing can be quoted, so only addresses and host names get in.
+
+import { parsed, unparsable } from '../../domain/parsed.ts';
+import type { TextFormat } from './format.ts';
+import { GLUED, lineLexer, ONLY_IN_COMMENTS, VALUE } from './lexer.ts';
+import { visible } from './plain-text.ts';
+
+const WORD = /^[A-Za-z0-9](?:[A-Za-z0-9.:-]{0,252}[A-Za-z0-9])?$/;
+
+export const hosts: TextFormat = {
+  literal: (value) =>
+    typeof value === 'string' && WORD.test(value) ? parsed(value) : unparsable('is neither an address nor a host name'),
+  shown: visible,
+  lexer: lineLexer({
+    value: (line, kind) => {
+      if (kind === 'shown') return line.includes('#') ? null : ONLY_IN_COMMENTS;
+      if (line.includes('#')) return 'has a value in a comment; there it is {{shown …}}';
+      return line === '' || /\s$/.test(line) ? null : 'has a value directly behind other text';
+    },
+    text: (line, character) => (line.endsWith(VALUE) && !line.includes('#') && !/\s/.test(character) ? GLUED : null),
+  }),
+};

@@ -1,0 +1,83 @@
+// What a machine does on its first boot: the site's own part, then ours. Each part is one script that carries its payload,
+// runs it, and writes down how it ended, so that a failure tells whose it was.
+
+import type { SiteBootstrap } from '../../domain/system.ts';
+import type { NodePlan } from '../node-plan.ts';
+import type { Templates } from '../templates.ts';
+
+/** A script with a name and a version of its own. */
+export type BootPart = SiteBootstrap;
+
+export interface FirstBootExtras {
+  /** Names the deployment. A machine does its first boot once for each, and not again. */
+  readonly instanceId: string;
+  /** What makes the machine a node, in the order in which it runs. Empty for nodes that are onboarded by hand. */
+  readonly nodeParts: readonly BootPart[];
+  /** Where each part sends how it ended; null: nowhere, it is only kept. */
+  readonly reportUrl: string | null;
+}
+
+/** A file of the installed system. */
+export interface TargetFile {
+  /** Absolute. */
+  readonly path: string;
+  readonly text: string;
+  readonly mode: number;
+}
+
+export const STATE_FOLDER = '/var/lib/coldiron';
+export const PARTS_FOLDER = `${STATE_FOLDER}/first-boot`;
+export const RUN_PARTS = `${STATE_FOLDER}/run-first-boot`;
+
+type Owner = 'site-bootstrap' | 'node-bootstrap';
+
+/** Where a part's payload is put; `.status` and `.log` are beside it. */
+const payloadPath = (owner: Owner, part: BootPart): string => `${STATE_FOLDER}/${owner}/${part.name}-${part.version}`;
+
+export interface FirstBoot {
+  /** Null: the site has none. */
+  readonly site: TargetFile | null;
+  readonly node: readonly TargetFile[];
+}
+
+export function firstBoot(plan: NodePlan, extras: FirstBootExtras, templates: Templates): FirstBoot {
+  const { siteBootstrap } = plan;
+  const script = (owner: Owner, part: BootPart, needs: readonly string[]): string =>
+    templates.render('installers/first-boot-part.sh', {
+      owner,
+      name: part.name,
+      version: part.version,
+      instance: extras.instanceId,
+      payload: part.script,
+      needs,
+      reportUrl: extras.reportUrl,
+    });
+  const needs = siteBootstrap === null ? [] : [payloadPath('site-bootstrap', siteBootstrap)];
+  return {
+    site: siteBootstrap && partFile(10, 'site', siteBootstrap, script('site-bootstrap', siteBootstrap, [])),
+    node: extras.nodeParts.map((part, index) =>
+      partFile(
+        20 + index,
+        'node',
+        part,
+        script('node-bootstrap', part, [
+          ...needs,
+          ...extras.nodeParts.slice(0, index).map((before) => payloadPath('node-bootstrap', before)),
+        ]),
+      ),
+    ),
+  };
+}
+
+const partFile = (order: number, owner: 'site' | 'node', part: BootPart, text: string): TargetFile => ({
+  path: `${PARTS_FOLDER}/${order}-${owner}-${part.name}-${part.version}`,
+  text,
+  mode: 0o700,
+});
+
+/** What runs the parts that are there, in order; empty where there are none. */
+export function partsWithRunner(parts: readonly TargetFile[], templates: Templates): TargetFile[] {
+  if (parts.length === 0) return [];
+  const text = templates.render('installers/run-first-boot.sh', { folder: PARTS_FOLDER });
+  return [...parts, { path: RUN_PARTS, text, mode: 0o700 }];
+}

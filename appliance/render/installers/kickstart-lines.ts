@@ -1,0 +1,19 @@
+// Lines of a kickstart file. Anaconda splits each into words as a shell does (pykickstart uses Python's shlex), so a word
+// that is not plain comes in single quotes.
+
+import { ColdironError } from '../../domain/errors.ts';
+import { lineProblem } from '../formats/plain-text.ts';
+
+const PLAIN = /^[A-Za-z0-9_@%+=:,./^-]+$/;
+
+export function commandLine(...words: readonly string[]): string {
+  return words.map((word) => quoted(word, words[0] ?? '')).join(' ');
+}
+
+function quoted(word: string, command: string): string {
+  const problem = lineProblem(word);
+  if (problem !== null) {
+    throw new ColdironError('invalid_inventory', `a word of the kickstart command ${command} ${problem}`);
+  }
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

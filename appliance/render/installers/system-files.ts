@@ -1,0 +1,69 @@
+// Files that say the same on every installed system, however it was installed.
+
+import type { NodePlan } from '../node-plan.ts';
+import type { Templates } from '../templates.ts';
+import { type FirstBootExtras, firstBoot, partsWithRunner, type TargetFile } from './first-boot.ts';
+
+/** Nobody gets in with a password, and nobody as root. The lowest number wins: sshd takes the first word it reads. */
+export const sshFile = (): TargetFile => ({
+  path: '/etc/ssh/sshd_config.d/10-coldiron.conf',
+  text: ['PasswordAuthentication no', 'KbdInteractiveAuthentication no', 'PermitRootLogin no', ''].join('\n'),
+  mode: 0o600,
+});
+
+/** Admins of a plan may become root without a password; they have none. */
+export function sudoersFiles(plan: NodePlan): TargetFile[] {
+  const admins = plan.accounts.filter((account) => account.admin);
+  if (admins.length === 0) return [];
+  const text = admins.map(({ name }) => `${name} ALL=(ALL) NOPASSWD:ALL\n`).join('');
+  return [{ path: '/etc/sudoers.d/90-coldiron', text, mode: 0o440 }];
+}
+
+export const ROCE_UNIT = 'coldiron-roce.service';
+
+/** Which traffic class of a RoCE link loses no frame. Network configurations have no words for it, so a unit says it. */
+export function roceUnit(plan: NodePlan, templates: Templates): string | null {
+  const links = plan.roce.flatMap(({ name, priority }) =>
+    priority === null ? [] : [{ name, lossless: `${priority}:on` }],
+  );
+  return links.length === 0 ? null : templates.render('installers/coldiron-roce.service', { links });
+}
+
+export const unitPath = (name: string): string => `/etc/systemd/system/${name}`;
+
+interface Unit {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** For systems without cloud-init: what the first boot runs, and the units that run it. */
+export function firstBootSystem(
+  plan: NodePlan,
+  extras: FirstBootExtras,
+  templates: Templates,
+): { readonly files: readonly TargetFile[]; readonly units: readonly Unit[] } {
+  const { site, node } = firstBoot(plan, extras, templates);
+  const files = partsWithRunner([...(site === null ? [] : [site]), ...node], templates);
+  const roce = roceUnit(plan, templates);
+  const first = templates.render('installers/coldiron-first-boot.service', {});
+  return {
+    files,
+    units: [
+      ...(files.length === 0 ? [] : [{ name: 'coldiron-first-boot.service', text: first }]),
+      ...(roce === null ? [] : [{ name: ROCE_UNIT, text: roce }]),
+    ],
+  };
+}
+
+export const systemFiles = (plan: NodePlan): TargetFile[] => [sshFile(), ...sudoersFiles(plan)];
+
+export const unitFile = ({ name, text }: Unit): TargetFile => ({ path: unitPath(name), text, mode: 0o644 });
+
+export const KERNEL_PARAMETERS = '/var/lib/coldiron/kernel-parameters';
+
+/** For systems whose boot loader was set up before we came. */
+export function kernelParameterFiles(plan: NodePlan, templates: Templates): TargetFile[] {
+  if (plan.kernelParameters.length === 0) return [];
+  const text = templates.render('installers/kernel-parameters.sh', { parameters: plan.kernelParameters.join(' ') });
+  return [{ path: KERNEL_PARAMETERS, text, mode: 0o700 }];
+}

@@ -1,0 +1,90 @@
+// What NixOS, systemd and disko cannot take as it stands in a plan. Text that is only ever a text (the comment of a key, a script)
+// needs no rule here: as a literal it is safe whatever it says.
+
+import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
+import { shown } from '../../domain/parsed.ts';
+import { parseSshKeyLine } from '../../domain/ssh-key.ts';
+import type { Account } from '../../domain/system.ts';
+import { unicodeProblem } from '../formats/plain-text.ts';
+import { linkProblems } from '../installers/link-problems.ts';
+import type { NodePlan } from '../node-plan.ts';
+import { layoutProblem } from './disk-layout.ts';
+
+/** NixOS' own rule for boot.kernelParams, in plain ASCII. */
+const KERNEL_PARAMETER = /^(?:[!#-~]|"[ !#-~]*")+$/;
+const ACCOUNT_NAME = /^[a-z_][a-z0-9_-]{0,30}$/;
+/** NixOS runs services as these; a person of that name would be both, which it refuses. */
+const SERVICE_ACCOUNT = /^(?:dhcpcd|messagebus|nixbld\d+|nobody|nscd|polkituser|sshd|systemd-[a-z-]+)$/;
+const PLATFORMS = ['x86_64', 'arm64'];
+
+const WORDS = {
+  timeZone: /^[A-Za-z0-9_+-]+(?:\/[A-Za-z0-9_+-]+)*$/,
+  locale: /^[A-Za-z][A-Za-z0-9_.@-]*$/,
+  keyboard: /^[A-Za-z][A-Za-z0-9_.-]*$/,
+  stateVersion: /^\d\d\.(?:05|11)$/,
+  ntpServers: /^[A-Za-z0-9][A-Za-z0-9.:-]*$/,
+  packages: /^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/,
+  kernelParameters: KERNEL_PARAMETER,
+} as const;
+
+export const nodeProblems = (plan: NodePlan): string[] => [
+  ...systemProblems(plan),
+  ...wordProblems(plan),
+  ...linkProblems(plan),
+  ...plan.accounts.flatMap((account, index) => accountProblems(account, `accounts[${index}]`)),
+  ...bootstrapProblems(plan),
+];
+
+function systemProblems(plan: NodePlan): string[] {
+  const { kind, name } = plan.profile;
+  const layout =
+    plan.storage === null ? 'NixOS divides the disks itself and must be told how' : layoutProblem(plan.storage);
+  return [
+    ...(kind === 'nixos' ? [] : [`profile: ${name} is of kind ${kind}`]),
+    ...(PLATFORMS.includes(plan.architecture) ? [] : [`architecture: there is no NixOS for ${plan.architecture}`]),
+    ...(plan.secureBoot
+      ? ["secureBoot: NixOS' own boot loaders are not signed; switch it off, or take a profile of another kind"]
+      : []),
+    ...(layout === null ? [] : [`storage: ${layout}`]),
+  ];
+}
+
+function wordProblems(plan: NodePlan): string[] {
+  return (Object.keys(WORDS) as (keyof typeof WORDS)[]).flatMap((field) => {
+    const value = plan[field];
+    if (typeof value === 'string') return WORDS[field].test(value) ? [] : [`${field} cannot be ${shown(value)}`];
+    return value.flatMap((one, index) =>
+      WORDS[field].test(one) ? [] : [`${field}[${index}] cannot be ${shown(one)}`],
+    );
+  });
+}
+
+function accountProblems({ name, sshKeys }: Account, place: string): string[] {
+  return [
+    ...(ACCOUNT_NAME.test(name) ? [] : [`${place}.name is not the name of an account: ${shown(name)}`]),
+    ...(isService(name) ? [`${place}.name is the account of a service: ${name}`] : []),
+    ...sshKeys.flatMap((key, index) => {
+      const read = parseSshKeyLine(key);
+      if (read.ok) return read.value.line === key ? [] : [`${place}.sshKeys[${index}]: it has spaces around it`];
+      return [`${place}.sshKeys[${index}]: ${read.reason}`];
+    }),
+  ];
+}
+
+const isService = (name: string): boolean =>
+  SERVICE_ACCOUNT.test(name) || CLUSTER_SERVICES.some((service) => service.name === name);
+
+/** Its name and version are part of a path on the node. */
+function bootstrapProblems({ siteBootstrap }: NodePlan): string[] {
+  if (siteBootstrap === null) return [];
+  const unicode = unicodeProblem(siteBootstrap.script);
+  return [
+    ...(['name', 'version'] as const).flatMap((field) =>
+      /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/.test(siteBootstrap[field])
+        ? []
+        : [`siteBootstrap.${field} cannot be ${shown(siteBootstrap[field])}`],
+    ),
+    ...(siteBootstrap.script.startsWith('#!') ? [] : ['siteBootstrap.script does not begin with #!']),
+    ...(unicode === null ? [] : [`siteBootstrap.script ${unicode}`]),
+  ];
+}

@@ -1,0 +1,58 @@
+// What the templates of a node's configuration say, apart from its disks.
+
+import type { CpuArchitecture } from '../../domain/architecture.ts';
+import { prefixText } from '../../domain/ipv4.ts';
+import type { NodePlan } from '../node-plan.ts';
+import { linksView } from './links-view.ts';
+import { SECRETS_FOLDER, serviceViews } from './services-view.ts';
+
+const PLATFORMS: Partial<Record<CpuArchitecture, string>> = { x86_64: 'x86_64-linux', arm64: 'aarch64-linux' };
+
+export const platformOf = ({ architecture }: NodePlan): string => PLATFORMS[architecture] ?? architecture;
+
+export function nodeView(plan: NodePlan) {
+  const { cluster, profile } = plan;
+  return {
+    ...plan,
+    links: linksView(plan),
+    platform: platformOf(plan),
+    isX86: plan.architecture === 'x86_64',
+    isControlPlane: profile.role === 'control-plane',
+    isWorker: profile.role === 'worker',
+    isAllInOne: profile.role === 'all-in-one',
+    services: serviceViews(plan),
+    membersFrom: cluster === null ? [] : [prefixText(cluster.prefix)],
+    insideFrom: insideOf(plan),
+    hosts: hostsOf(plan),
+    // Somebody gets in with a key, so nobody needs a way in that the configuration does not know.
+    isClosed: plan.accounts.some(({ admin, sshKeys }) => admin && sshKeys.length > 0),
+    accounts: plan.accounts.map((account) => ({
+      ...account,
+      isRoot: account.name === 'root',
+      groups: account.admin ? ['wheel'] : [],
+    })),
+    usesSops: plan.secretsBy === 'sops',
+    tls: {
+      cert: `${SECRETS_FOLDER}/${plan.hostname}-cert.pem`,
+      key: `${SECRETS_FOLDER}/${plan.hostname}-key.pem`,
+      ca: `${SECRETS_FOLDER}/ca-cert.pem`,
+    },
+    sopsKey: `${plan.hostname}/tls-key`,
+    sopsQuestion: `${plan.hostname}: its secrets.yaml is not here; put the key of its certificate into it with sops, as ${plan.hostname}/tls-key`,
+    clusterConfigFile: `${SECRETS_FOLDER}/cluster-config.json`,
+  };
+}
+
+/** The networks it has an address on: the ones that may ask its services. */
+const insideOf = ({ links }: NodePlan): string[] => [
+  ...new Set(
+    links.flatMap(({ address }) => (address === null || address === 'dhcp' ? [] : [prefixText(address.prefix)])),
+  ),
+];
+
+/** Those that form the cluster find each other even when no DNS answers. It does not grow with later members. */
+function hostsOf({ cluster, hostname }: NodePlan) {
+  return (cluster?.bootstrap ?? [])
+    .filter((member) => member.hostname !== hostname)
+    .map(({ address, fqdn, hostname: name }) => ({ address, names: [...new Set<string>([fqdn, name])] }));
+}

@@ -1,0 +1,114 @@
+// Everything that the renderings of one node say, worked out once from the inventory. Renderers read this and nothing else,
+// so that the same plan always makes the same bytes.
+
+import type { CpuArchitecture } from '../domain/architecture.ts';
+import type { ProfileKind } from '../domain/catalogue.ts';
+import type { Ipv4, Prefix } from '../domain/ipv4.ts';
+import type { Mac } from '../domain/mac.ts';
+import type { MachineId } from '../domain/machine.ts';
+import type { DomainName, Hostname, ObjectName } from '../domain/names.ts';
+import type { Account, BondMode, DiskImage, RoceLink, Route, SiteBootstrap, Storage } from '../domain/system.ts';
+
+export type NodeRole = 'control-plane' | 'worker' | 'all-in-one';
+
+interface LinkBase {
+  readonly name: string;
+  /** The inventory's network it is on; null for a link that only carries others. */
+  readonly network: ObjectName | null;
+  /** `provisioning` is the one it was installed over. */
+  readonly purpose: 'provisioning' | 'production' | 'other';
+  readonly mtu: number | null;
+  /** Null: no address of its own. `dhcp`: whatever it is given. */
+  readonly address: { readonly ip: Ipv4; readonly prefix: Prefix } | 'dhcp' | null;
+  readonly routes: readonly Route[];
+}
+
+export interface EthernetLink extends LinkBase {
+  readonly kind: 'ethernet';
+  readonly mac: Mac | null;
+}
+
+export interface BondLink extends LinkBase {
+  readonly kind: 'bond';
+  readonly mode: BondMode;
+  /** Names of ethernet links, in order. */
+  readonly members: readonly string[];
+}
+
+export interface VlanLink extends LinkBase {
+  readonly kind: 'vlan';
+  readonly id: number;
+  readonly parent: string;
+}
+
+/** What carries others comes before what is carried. */
+export type PlannedLink = EthernetLink | BondLink | VlanLink;
+
+export interface ClusterMember {
+  readonly hostname: Hostname;
+  readonly fqdn: string;
+  /** On the cluster's network. */
+  readonly address: Ipv4;
+  readonly role: NodeRole;
+}
+
+export interface ClusterPlan {
+  readonly name: ObjectName;
+  readonly network: ObjectName;
+  readonly prefix: Prefix;
+  readonly vip: Ipv4 | null;
+  /** `bootstrap`: this node is one of those that form the cluster; `join`: it joins them. */
+  readonly mode: 'bootstrap' | 'join';
+  /** This node as the others know it. */
+  readonly self: ClusterMember;
+  /** The first bootstrap member: the one whom others join through. */
+  readonly leader: ClusterMember;
+  /** Those that form it, in the order the inventory names them. */
+  readonly bootstrap: readonly ClusterMember[];
+  /** Everybody in it, by host name. */
+  readonly members: readonly ClusterMember[];
+}
+
+export interface NodePlan {
+  readonly id: MachineId;
+  readonly hostname: Hostname;
+  readonly domain: DomainName | null;
+  /** The host name alone when there is no domain. */
+  readonly fqdn: string;
+  readonly site: ObjectName | null;
+  readonly region: string | null;
+  /** The revision of what is declared that this comes from. */
+  readonly inventoryRevision: number;
+  readonly architecture: CpuArchitecture;
+  readonly secureBoot: boolean;
+  readonly profile: {
+    readonly name: ObjectName;
+    readonly kind: ProfileKind;
+    readonly role: NodeRole | null;
+    readonly image: DiskImage | null;
+  };
+  readonly links: readonly PlannedLink[];
+  /** Where everything goes that no route names: of the production network where it has one. */
+  readonly gateway: Ipv4 | null;
+  readonly nameservers: readonly Ipv4[];
+  readonly searchDomains: readonly DomainName[];
+  /** Null: the profile writes a whole image, which brings its own. */
+  readonly storage: Storage | null;
+  readonly accounts: readonly Account[];
+  readonly timeZone: string;
+  readonly ntpServers: readonly string[];
+  readonly locale: string;
+  readonly keyboard: string;
+  readonly packages: readonly string[];
+  readonly kernelParameters: readonly string[];
+  /** Of NixOS: the release whose defaults its data was made with. */
+  readonly stateVersion: string;
+  /** How secrets reach a NixOS node: as files beside the configuration, or encrypted with sops-nix. */
+  readonly secretsBy: 'files' | 'sops';
+  readonly cluster: ClusterPlan | null;
+  /** Empty unless the profile enables it and the node was given some. */
+  readonly roce: readonly RoceLink[];
+  readonly siteBootstrap: SiteBootstrap | null;
+  readonly onboarding: 'manual' | 'maas';
+  readonly labels: Readonly<Record<string, string>>;
+}

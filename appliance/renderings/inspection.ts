@@ -1,0 +1,22 @@
+// What the service OS found in a machine, as renderers ask for it.
+
+import type { Json } from '../domain/event.ts';
+import type { Inspection } from '../render/nixos/render-nixos.ts';
+import { readFacts } from '../session/reports.ts';
+
+export function inspectionOf(facts: Json): Inspection {
+  const { firmware, disks } = readFacts(facts);
+  return {
+    firmware: firmware?.kind === 'bios' ? 'bios' : 'efi',
+    disks: disks
+      .filter(({ read_only: isReadOnly }) => isReadOnly !== true)
+      .map(({ name, by_id: byId = [], serial, model, bytes, rotational }) => ({
+        path: name.startsWith('/') ? name : `/dev/${name}`,
+        byId,
+        serial: serial ?? null,
+        model: model ?? null,
+        bytes,
+        rotational: rotational ?? false,
+      })),
+  };
+}

@@ -1,0 +1,47 @@
+// The one place where the servers ask: who is this, on which network, and what does the decision say? They render the answer.
+
+import type { Profile } from '../domain/catalogue.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { SiteNetwork } from '../domain/network.ts';
+import type { Fleet } from '../inventory/fleet.ts';
+import type { ClientFacts } from '../policy/client-facts.ts';
+import { type BootDecision, decideBoot } from '../policy/decide-boot.ts';
+import type { LoaderWishes } from '../policy/loaders.ts';
+
+export interface Judged {
+  readonly machine: Machine | null;
+  readonly network: SiteNetwork | null;
+  readonly profile: Profile | null;
+  readonly decision: BootDecision;
+}
+
+export class BootDesk {
+  readonly #fleet: Fleet;
+  readonly #now: () => Instant;
+  readonly #available: LoaderWishes['available'];
+
+  /** `available`: which loaders this appliance has; left out, all of them. */
+  constructor(fleet: Fleet, now: () => Instant, available?: LoaderWishes['available']) {
+    this.#fleet = fleet;
+    this.#now = now;
+    this.#available = available;
+  }
+
+  /** `network`: where the request came in, when the transport knows; otherwise the client's address tells. */
+  judge(facts: ClientFacts, network: SiteNetwork | null = null): Judged {
+    const fleet = this.#fleet;
+    const machine = facts.mac === null ? null : fleet.machineByMac(facts.mac);
+    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(machine, facts);
+    const intended = machine?.intent?.profile ?? null;
+    const profile = intended === null ? null : fleet.profile(intended);
+    const question = { facts, machine, network: place, profile, now: this.#now(), available: this.#available };
+    return { machine, network: place, profile, decision: decideBoot(question) };
+  }
+
+  /** Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. */
+  #declaredNetwork(machine: Machine | null, { mac }: ClientFacts): SiteNetwork | null {
+    const card = machine?.spec.interfaces.find((candidate) => candidate.mac === mac);
+    return card ? this.#fleet.network(card.network) : null;
+  }
+}

@@ -1,0 +1,137 @@
+// The DHCP server: one listener per interface that the inventory names, one book of leases for all of them.
+
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import { isHeld } from '../../domain/lease.ts';
+import type { Mac } from '../../domain/mac.ts';
+import { isDirect } from '../../policy/choose-network.ts';
+import { LeaseBook } from '../../policy/lease-book.ts';
+import type { Line } from './answering.ts';
+import { Exchange } from './exchange.ts';
+import { InterfaceListener } from './interface-listener.ts';
+import type { DhcpSurroundings } from './surroundings.ts';
+
+export interface InterfaceState {
+  readonly interface: string;
+  readonly networks: readonly string[];
+  /** null: it answers. Otherwise why it does not. */
+  readonly refusedBecause: string | null;
+}
+
+export class DhcpServer {
+  readonly #around: DhcpSurroundings;
+  readonly #listeners = new Map<string, InterfaceListener>();
+  readonly #refused = new Map<string, string>();
+  #exchange: Exchange | null = null;
+  #book: LeaseBook | null = null;
+  #work: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(around: DhcpSurroundings) {
+    this.#around = around;
+  }
+
+  /** Reads the leases and opens every interface that some network names; one that cannot be opened is in `states`. */
+  async start(): Promise<void> {
+    const book = new LeaseBook(await this.#around.store.leases());
+    this.#book = book;
+    this.#exchange = new Exchange(this.#around, book, (server, line) => this.#otherServerChosen(server, line));
+    await this.reconcile();
+  }
+
+  /** Brings the listeners in step with the inventory; one that was refused is tried again. */
+  reconcile(): Promise<void> {
+    this.#work = this.#work.then(() => this.#reconcile());
+    return this.#work;
+  }
+
+  /** Every lease that was granted is on disk and acknowledged before the sockets close. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#work;
+    for (const listener of this.#listeners.values()) listener.stopAnswering();
+    await this.#exchange?.answering.idle();
+    await Promise.all([...this.#listeners.values()].map((listener) => listener.close()));
+    this.#listeners.clear();
+  }
+
+  states(): InterfaceState[] {
+    return [...this.#wanted()].map(([device, { networks }]) => ({
+      interface: device,
+      networks,
+      refusedBecause: this.#listeners.has(device) ? null : (this.#refused.get(device) ?? 'it is not open yet'),
+    }));
+  }
+
+  health(): 'running' | 'off' | 'failed' {
+    const states = this.states();
+    if (states.length === 0) return 'off';
+    return states.every(({ refusedBecause }) => refusedBecause === null) ? 'running' : 'failed';
+  }
+
+  /** Who holds this address by a lease of ours. */
+  macAt(address: Ipv4): Mac | null {
+    const network = this.#around.fleet.networkOf(address);
+    const lease = network && this.#book?.of(network).leaseAt(address);
+    return lease && isHeld(lease, this.#around.clock.now()) ? lease.mac : null;
+  }
+
+  /** From whoever serves scripts: this machine got beyond its loader. */
+  scriptFetched(mac: Mac): void {
+    this.#exchange?.answering.loops.scriptFetched(mac);
+  }
+
+  async #reconcile(): Promise<void> {
+    const wanted = this.#stopped ? new Map<string, Wanted>() : this.#wanted();
+    for (const [device, listener] of [...this.#listeners]) {
+      // Whoever becomes the authority has to look for others first.
+      if (wanted.get(device)?.isAuthority === listener.isAuthority) continue;
+      this.#listeners.delete(device);
+      listener.stopAnswering();
+      await this.#exchange?.answering.idle();
+      await listener.close();
+      this.#around.logger.info({ interface: device }, `dhcp: no longer answers on ${device}`);
+    }
+    this.#refused.clear();
+    const missing = [...wanted].filter(([device]) => !this.#listeners.has(device));
+    await Promise.all(missing.map(([device, { isAuthority, networks }]) => this.#open(device, isAuthority, networks)));
+  }
+
+  async #open(device: string, isAuthority: boolean, networks: readonly string[]): Promise<void> {
+    const { logger } = this.#around;
+    const listener = new InterfaceListener(device, isAuthority, this.#around, (bytes, from, line) =>
+      this.#exchange?.receive(bytes, from, line),
+    );
+    try {
+      await listener.open();
+      this.#listeners.set(device, listener);
+      logger.info({ interface: device, networks }, `dhcp: answers on ${device}`);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#refused.set(device, reason);
+      logger.error({ interface: device, networks, reason }, `dhcp: does not answer on ${device}`);
+    }
+  }
+
+  #wanted(): Map<string, Wanted> {
+    const wanted = new Map<string, Wanted>();
+    for (const network of this.#around.fleet.networks()) {
+      if (network.dhcp === 'off' || network.interface === null) continue;
+      const known = wanted.get(network.interface);
+      wanted.set(network.interface, {
+        networks: [...(known?.networks ?? []), network.name],
+        isAuthority: (known?.isAuthority ?? false) || (network.dhcp === 'authoritative' && isDirect(network)),
+      });
+    }
+    return wanted;
+  }
+
+  #otherServerChosen(server: Ipv4, line: Line): void {
+    const how = 'a client took its offer';
+    this.#listeners.get(line.networks.interface)?.sawOtherServer(server, how);
+  }
+}
+
+interface Wanted {
+  readonly networks: readonly string[];
+  readonly isAuthority: boolean;
+}

@@ -1,0 +1,124 @@
+// What is told of each packet and each decision: notes for the trail, and one line for the log. A noisy machine's repeats
+// go to the log at debug level only.
+
+import type { DhcpMessage } from '../../codecs/dhcp4/message.ts';
+import type { DhcpMessageType } from '../../codecs/dhcp4/options.ts';
+import { type Instant, MINUTE } from '../../domain/instant.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import type { Mac } from '../../domain/mac.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { SiteNetwork } from '../../domain/network.ts';
+import type { ClientFacts } from '../../policy/client-facts.ts';
+import { Recent } from './recent.ts';
+import type { DhcpSurroundings } from './surroundings.ts';
+
+/** A packet that could be read, and where it belongs. */
+export interface Asked {
+  readonly message: DhcpMessage;
+  readonly type: DhcpMessageType;
+  readonly facts: ClientFacts;
+  readonly mac: Mac;
+  readonly network: SiteNetwork;
+  readonly machine: Machine | null;
+}
+
+/** `offer`, `ack`, `nak`, or what was noted without an answer. */
+export type Told = 'offer' | 'ack' | 'nak' | 'silent';
+
+export interface ToldDetails {
+  readonly because: string;
+  readonly words: string;
+  readonly address?: Ipv4;
+  readonly seconds?: number;
+  readonly file?: string;
+  /** The same answer to the same question. */
+  readonly repeat?: boolean;
+}
+
+/** The same silence towards the same machine is worth one line in this time. */
+const QUIET_MS = MINUTE;
+
+export class ExchangeRecord {
+  readonly #around: Pick<DhcpSurroundings, 'clock' | 'logger' | 'trail'>;
+  readonly #silences = new Recent(QUIET_MS);
+  readonly #oddities = new Recent(QUIET_MS);
+
+  constructor(around: Pick<DhcpSurroundings, 'clock' | 'logger' | 'trail'>) {
+    this.#around = around;
+  }
+
+  asked({ message, type, facts, mac, network, machine }: Asked): void {
+    const { program, architecture, relay, oddities } = facts;
+    const beginsAttempt = type === 'discover' && (program === 'firmware-pxe' || program === 'firmware-http');
+    this.#around.trail.note({
+      kind: `dhcp.${type}`,
+      mac,
+      machine: machine?.id ?? null,
+      beginsAttempt,
+      data: {
+        xid: xidText(message),
+        network: network.name,
+        program,
+        architecture: architecture?.code ?? null,
+        secs: message.secs,
+        relay,
+        oddities,
+      },
+    });
+    if (oddities.length > 0 && this.#oddities.isNew(mac, this.#around.clock.now())) {
+      this.#around.logger.info({ mac, xid: xidText(message), oddities }, 'dhcp: an odd request');
+    }
+  }
+
+  told(asked: Asked, told: Told, details: ToldDetails): void {
+    const { message, mac, network, machine } = asked;
+    const { because, words, address, seconds, file, repeat = false } = details;
+    const xid = xidText(message);
+    const data = {
+      xid,
+      network: network.name,
+      because,
+      ...(told === 'silent' ? { words } : {}),
+      ...(address === undefined ? {} : { address }),
+      ...(seconds === undefined ? {} : { seconds }),
+      ...(file === undefined || file === '' ? {} : { file }),
+    };
+    this.#around.trail.note({ kind: `dhcp.${told}`, mac, machine: machine?.id ?? null, data });
+    const node = machine?.spec.hostname;
+    const fields = { mac, xid, network: network.name, node, address, file, because };
+    // An offer is half of an exchange; its other half is logged.
+    const quiet = told === 'offer' || repeat || (told === 'silent' && !this.#isNewSilence(mac, because));
+    if (quiet) this.#around.logger.debug(fields, `dhcp ${told} to ${asked.type}: ${words}`);
+    else this.#around.logger.info(fields, `dhcp ${told} to ${asked.type}: ${words}`);
+  }
+
+  /** A packet that belongs nowhere: unreadable, of no network, or from no Ethernet card. */
+  passedOver(reason: string, words: string, fields: { mac: Mac | null; interface: string; from: Ipv4 }): void {
+    const { mac, from } = fields;
+    this.#around.trail.note({
+      kind: 'dhcp.silent',
+      mac,
+      machine: null,
+      data: { because: reason, words, from, interface: fields.interface },
+    });
+    const line = { ...fields, because: reason };
+    if (this.#isNewSilence(mac ?? from, reason)) this.#around.logger.info(line, `dhcp silent: ${words}`);
+    else this.#around.logger.debug(line, `dhcp silent: ${words}`);
+  }
+
+  note(kind: string, asked: Asked, data: { readonly [key: string]: string | number }, words: string): void {
+    const { mac, machine, network } = asked;
+    this.#around.trail.note({ kind, mac, machine: machine?.id ?? null, data: { network: network.name, ...data } });
+    this.#around.logger.warn({ mac, network: network.name, node: machine?.spec.hostname, ...data }, words);
+  }
+
+  #isNewSilence(who: string, because: string): boolean {
+    return this.#silences.isNew(`${who} ${because}`, this.#now());
+  }
+
+  #now(): Instant {
+    return this.#around.clock.now();
+  }
+}
+
+export const xidText = (message: DhcpMessage): string => message.xid.toString(16).padStart(8, '0');

@@ -1,0 +1,130 @@
+// One packet from the wire to the answer: decode, find the network, ask the desk, decide on the address, and hand the
+// decision to whoever carries it out.
+
+import { decodeDhcp } from '../../codecs/dhcp4/decode.ts';
+import { DhcpDecodeError } from '../../codecs/dhcp4/errors.ts';
+
+import { type DhcpMessageType, messageType } from '../../codecs/dhcp4/options.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import type { Mac } from '../../domain/mac.ts';
+import { chooseNetwork } from '../../policy/choose-network.ts';
+import { type ClientFacts, factsFromDhcp } from '../../policy/client-facts.ts';
+import type { BootDecision } from '../../policy/decide-boot.ts';
+import { decideLease, type LeaseDecision } from '../../policy/decide-lease.ts';
+import { decideBootServer, decideProxy, type ProxyDecision } from '../../policy/decide-proxy.ts';
+import { LEASE_BECAUSE, type LeaseReason } from '../../policy/lease-because.ts';
+import type { LeaseBook } from '../../policy/lease-book.ts';
+import { readLeaseRequest } from '../../policy/lease-request.ts';
+import type { UdpPeer } from '../udp/udp-socket.ts';
+import { Answering, type Line, type Question } from './answering.ts';
+import { ExchangeRecord } from './exchange-record.ts';
+import type { DhcpSurroundings } from './surroundings.ts';
+
+export class Exchange {
+  readonly #around: DhcpSurroundings;
+  readonly #book: LeaseBook;
+  readonly #record: ExchangeRecord;
+  readonly #answering: Answering;
+
+  constructor(around: DhcpSurroundings, book: LeaseBook, onOtherServer: (server: Ipv4, line: Line) => void) {
+    this.#around = around;
+    this.#book = book;
+    this.#record = new ExchangeRecord(around);
+    this.#answering = new Answering(around, this.#record, {
+      decideAgain: (question) => this.#decide(question),
+      onOtherServer,
+    });
+  }
+
+  get answering(): Answering {
+    return this.#answering;
+  }
+
+  receive(bytes: Uint8Array, from: UdpPeer, line: Line): void {
+    try {
+      this.#receive(bytes, from, line);
+    } catch (error) {
+      const { address } = from;
+      if (error instanceof DhcpDecodeError) this.#passOver('malformed', error.message, null, address, line);
+      else this.#around.logger.error({ err: error, from: address }, 'dhcp: a packet could not be dealt with');
+    }
+  }
+
+  #receive(bytes: Uint8Array, from: UdpPeer, line: Line): void {
+    const message = decodeDhcp(bytes);
+    // Servers speak to each other on this port only through relays, and those are not ours.
+    if (message.op !== 'request') return;
+    const type = messageType(message);
+    const facts = factsFromDhcp(message);
+    const passOver = (because: LeaseReason, words: string = LEASE_BECAUSE[because]): void =>
+      this.#passOver(because, words, facts.mac, from.address, line);
+
+    if (type === null) passOver('malformed', 'plain BOOTP, without a message type');
+    else if (facts.mac === null) passOver('not-ethernet');
+    else {
+      const request = readLeaseRequest(message, type);
+      const choice = request.ok ? chooseNetwork(request.value, line.networks) : null;
+      if (!request.ok) passOver('malformed', request.reason);
+      else if (choice?.network == null) passOver(choice?.because ?? 'no-network');
+      else if (choice.network.dhcp === 'off') passOver('dhcp-off');
+      else {
+        const { network } = choice;
+        this.#judge({ message, type, facts, mac: facts.mac, request: request.value, network, from, line });
+      }
+    }
+  }
+
+  #judge(heard: Omit<Question, 'machine' | 'boot' | 'leases' | 'serverIdentifier'>): void {
+    const { facts, network, type, request } = heard;
+    const { machine, decision } = this.#around.desk.judge(facts, network);
+    const asked = { ...heard, machine };
+    this.#record.asked(asked);
+    this.#tellOthers(facts, type, asked, decision);
+    if (network.server === null || decision.outcome.kind === 'silent') {
+      const { id, words } = decision.because;
+      this.#record.told(asked, 'silent', { because: id, words });
+    } else {
+      const serverIdentifier = request.relayAgent?.serverOverride ?? network.server;
+      const question = { ...asked, boot: decision, leases: this.#book.of(network), serverIdentifier };
+      this.#answering.carryOut(this.#decide(question), question);
+    }
+  }
+
+  #decide(question: Question): LeaseDecision | ProxyDecision {
+    const { request, facts, mac, network, machine, leases, boot, serverIdentifier, line } = question;
+    if (line.isBootServer) return decideBootServer(request, facts.program, boot.firstStage);
+    if (network.dhcp === 'proxy') return decideProxy(request, facts.program, boot.firstStage);
+    return decideLease({
+      request,
+      mac,
+      program: facts.program,
+      network,
+      machine,
+      serverIdentifier,
+      leases,
+      reservedAt: (address) => this.#reservedAt(address, network.name),
+      times: this.#around.settings.leaseTimes,
+      now: this.#around.clock.now(),
+    });
+  }
+
+  #reservedAt(address: Ipv4, network: string): { readonly mac: Question['mac'] | null } | null {
+    const holder = this.#around.fleet.machineByAddress(address);
+    if (holder === null) return null;
+    return holder.spec.interfaces.find((nic) => nic.address === address && nic.network === network) ?? null;
+  }
+
+  #tellOthers(
+    facts: ClientFacts,
+    type: DhcpMessageType,
+    { machine, network }: Pick<Question, 'machine' | 'network'>,
+    decision: BootDecision,
+  ): void {
+    if (machine !== null) for (const finding of decision.findings) this.#around.onFinding(machine, finding);
+    else if (type === 'discover' && facts.program !== 'os') this.#around.onUnknown(facts, network);
+  }
+
+  #passOver(reason: string, words: string, mac: Mac | null, from: Ipv4, line: Line): void {
+    this.#record.passedOver(reason, words, { mac, interface: line.networks.interface, from });
+  }
+}

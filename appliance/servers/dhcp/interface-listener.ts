@@ -1,0 +1,140 @@
+// All sockets of one interface: port 67, the boot server's port 4011, port 68 where other servers are heard, and one from
+// which addresses are probed. Either all of them are open, or none.
+
+import { networkInterfaces } from 'node:os';
+import { ColdironError } from '../../domain/errors.ts';
+import { MINUTE } from '../../domain/instant.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import { BOOT_SERVER_PORT, SERVER_PORT } from '../../policy/reply-address.ts';
+import type { UdpPeer, UdpSocket } from '../udp/udp-socket.ts';
+import type { Line } from './answering.ts';
+import { ConflictProbe } from './conflict-probe.ts';
+import { IngressNetworks } from './ingress-networks.ts';
+import { OtherServers } from './other-servers.ts';
+import { Recent } from './recent.ts';
+import type { DhcpSurroundings } from './surroundings.ts';
+
+type Receive = (bytes: Uint8Array, from: UdpPeer, line: Line) => void;
+
+const ROGUE_REPORTED_EVERY_MS = 10 * MINUTE;
+
+export class InterfaceListener {
+  readonly device: string;
+  /** Whether we give the addresses on its wire, and must be alone in that. */
+  readonly isAuthority: boolean;
+  readonly #around: DhcpSurroundings;
+  readonly #receive: Receive;
+  readonly #networks: IngressNetworks;
+  readonly #rogues = new Recent(ROGUE_REPORTED_EVERY_MS);
+  readonly #closers: (() => Promise<void> | void)[] = [];
+  #isAnswering = false;
+
+  constructor(device: string, isAuthority: boolean, around: DhcpSurroundings, receive: Receive) {
+    this.device = device;
+    this.isAuthority = isAuthority;
+    this.#around = around;
+    this.#receive = receive;
+    this.#networks = new IngressNetworks(around.fleet, device);
+  }
+
+  /** Rejects, with everything closed again, when a port is taken or another server gives addresses here. */
+  async open(): Promise<void> {
+    try {
+      const others = this.isAuthority ? await this.#listenForOthers() : null;
+      const probe = this.isAuthority && this.#around.settings.conflictProbe ? await this.#openProbe() : null;
+      await this.#openLine(SERVER_PORT, probe);
+      await this.#openLine(BOOT_SERVER_PORT, null);
+      if (others !== null && !this.#around.settings.ignoreOtherServers) await this.#insistOnBeingAlone(others);
+      this.#isAnswering = true;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** What comes from now on is not answered; what is being answered still is. */
+  stopAnswering(): void {
+    this.#isAnswering = false;
+  }
+
+  async close(): Promise<void> {
+    this.#isAnswering = false;
+    for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
+  }
+
+  /** A server that gives addresses on our wire, noticed while we do. */
+  sawOtherServer(server: Ipv4, how: string): void {
+    const { clock, trail, logger } = this.#around;
+    if (!this.isAuthority || this.#isOurs(server) || !this.#rogues.isNew(server, clock.now())) return;
+    const network = this.#networks.direct?.name ?? null;
+    const data = { server, interface: this.device, network, how };
+    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, data });
+    logger.warn(data, `dhcp: another server gives addresses on ${this.device}: ${server} (${how})`);
+  }
+
+  async #openLine(port: number, probe: ConflictProbe | null): Promise<void> {
+    let socket: UdpSocket | null = null;
+    const line: Line = {
+      networks: this.#networks,
+      isBootServer: port === BOOT_SERVER_PORT,
+      probe,
+      send: (bytes, to) => socket?.send(bytes, to),
+    };
+    const onMessage = (bytes: Uint8Array, from: UdpPeer): void => {
+      if (this.#isAnswering) this.#receive(bytes, from, line);
+    };
+    socket = await this.#openSocket(port, onMessage);
+  }
+
+  async #openProbe(): Promise<ConflictProbe> {
+    const socket = await this.#openSocket(0, () => {});
+    const probe = new ConflictProbe(this.device, this.#around, (bytes, to) => socket.send(bytes, to));
+    this.#closers.push(() => probe.close());
+    return probe;
+  }
+
+  async #listenForOthers(): Promise<OtherServers | null> {
+    const { openUdp, settings, logger } = this.#around;
+    const others = new OtherServers(
+      this.#around,
+      (address) => this.#isOurs(address),
+      (server, how) => this.sawOtherServer(server, how),
+    );
+    try {
+      await others.listen(openUdp, this.device, (error) => this.#socketFailed(error));
+    } catch (error) {
+      if (!settings.ignoreOtherServers) throw error;
+      logger.warn({ err: error, interface: this.device }, 'dhcp: other servers cannot be noticed on this interface');
+      return null;
+    }
+    this.#closers.push(() => others.close());
+    return others;
+  }
+
+  async #insistOnBeingAlone(others: OtherServers): Promise<void> {
+    const server = await others.search();
+    if (server === null) return;
+    const data = { server, interface: this.device, network: this.#networks.direct?.name ?? null, how: 'it was found' };
+    this.#around.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, data });
+    throw new ColdironError(
+      'conflict',
+      `another DHCP server, ${server}, gives addresses on ${this.device}: switch it off, or set dhcp to proxy on this network`,
+    );
+  }
+
+  async #openSocket(port: number, onMessage: (bytes: Uint8Array, from: UdpPeer) => void): Promise<UdpSocket> {
+    const onError = (error: Error): void => this.#socketFailed(error);
+    const socket = await this.#around.openUdp({ interface: this.device, port, onMessage, onError });
+    this.#closers.push(() => socket.close());
+    return socket;
+  }
+
+  #socketFailed(error: Error): void {
+    this.#around.logger.warn({ err: error, interface: this.device }, 'dhcp: a packet could not be sent or received');
+  }
+
+  #isOurs(address: Ipv4): boolean {
+    for (const { server } of this.#around.fleet.networks()) if (server === address) return true;
+    return (networkInterfaces()[this.device] ?? []).some((own) => own.address === address);
+  }
+}

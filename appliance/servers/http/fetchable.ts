@@ -1,0 +1,19 @@
+// Whether something can be fetched, asked the way a machine asks: over HTTP, at the address it will use.
+
+import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
+
+const PATIENCE_MS = 5000;
+
+export async function fetchable(url: string): Promise<Parsed<{ readonly bytes: number | null }>> {
+  try {
+    const answer = await fetch(url, { method: 'HEAD', redirect: 'follow', signal: AbortSignal.timeout(PATIENCE_MS) });
+    if (!answer.ok) return unparsable(`the server answers ${answer.status}`);
+    const length = answer.headers.get('content-length');
+    return parsed({ bytes: length === null ? null : Number(length) });
+  } catch (error) {
+    return unparsable(reasonOf(error as Error));
+  }
+}
+
+/** fetch wraps what happened in "fetch failed". */
+const reasonOf = ({ message, cause }: Error): string => (cause instanceof Error ? cause.message || message : message);

@@ -1,0 +1,79 @@
+// Where the HTTP surfaces listen, and how they stop: new requests no more, those under way a moment longer, then the rest.
+
+import { chmod, unlink } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { ColdironError } from '../domain/errors.ts';
+
+type Listening = Pick<FastifyInstance, 'listen' | 'close'> & { readonly server: Server };
+
+const GRACE_MS = 1500;
+
+async function closeSoon(app: Listening): Promise<void> {
+  const impatience = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
+  app.server.closeIdleConnections();
+  await app.close();
+  clearTimeout(impatience);
+}
+
+export async function listenOnTcp(
+  app: Listening,
+  { address, port }: { readonly address: string; readonly port: number },
+): Promise<{ address: string; stop: () => Promise<void> }> {
+  try {
+    await app.listen({ host: address, port });
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, `${address}:${port}`);
+  }
+  const bound = app.server.address() as AddressInfo;
+  return { address: `${bound.address}:${bound.port}`, stop: () => closeSoon(app) };
+}
+
+/** sun_path of Linux holds 108 bytes with its NUL; longer ones fail with a message that nobody understands. */
+const LONGEST_SOCKET_PATH = 107;
+
+/** One appliance per state folder: a socket that answers belongs to one that runs; one that does not is left over. */
+export async function claimSocket(path: string): Promise<string> {
+  if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) {
+    throw new ColdironError(
+      'invalid_config',
+      `the state folder's path is too long: ${path} has more than ${LONGEST_SOCKET_PATH} bytes`,
+    );
+  }
+  const answers = await new Promise<boolean>((resolve) => {
+    const attempt = connect({ path }, () => {
+      attempt.destroy();
+      resolve(true);
+    });
+    attempt.on('error', () => resolve(false));
+  });
+  if (answers)
+    throw new ColdironError('conflict', `an appliance is running with this state folder already: ${path} answers`);
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
+  });
+  return path;
+}
+
+export async function listenOnSocket(app: Listening, path: string): Promise<() => Promise<void>> {
+  try {
+    await app.listen({ path });
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, path);
+  }
+  await chmod(path, 0o600);
+  return () => closeSoon(app);
+}
+
+export function cannotListen(error: NodeJS.ErrnoException, where: string): ColdironError {
+  const reasons: Record<string, string> = {
+    EADDRINUSE: 'something else listens there already',
+    EADDRNOTAVAIL: 'this machine does not have that address',
+    EACCES: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
+  };
+  return new ColdironError(
+    'service_unavailable',
+    `cannot listen on ${where}: ${reasons[error.code ?? ''] ?? error.message}`,
+  );
+}

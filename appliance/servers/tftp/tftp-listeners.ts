@@ -1,0 +1,97 @@
+// TFTP listens where the networks say: on the appliance's own address of every network that it serves DHCP on, or on the one
+// address that the site file names. When the networks change, so do the listeners.
+
+import type { FastifyBaseLogger } from 'fastify';
+import type { Fleet } from '../../inventory/fleet.ts';
+import type { Trail } from '../../trail/trail.ts';
+import type { TftpDesk } from './tftp-desk.ts';
+import { TftpServer } from './tftp-server.ts';
+import { TFTP_DEFAULTS } from './tftp-settings.ts';
+
+interface Place {
+  readonly address: string;
+  readonly port: number;
+}
+
+interface TftpListenersParts {
+  readonly fleet: Fleet;
+  /** `networks`: where DHCP is served. null: nowhere. */
+  readonly listen: Place | 'networks' | null;
+  readonly desk: Pick<TftpDesk, 'answer'>;
+  readonly trail: Trail;
+  readonly log: FastifyBaseLogger;
+}
+
+export class TftpListeners {
+  readonly #parts: TftpListenersParts;
+  readonly #servers = new Map<string, { readonly server: TftpServer; readonly place: Place }>();
+  readonly #failed = new Map<string, string>();
+  #turn: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: TftpListenersParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens what is missing and closes what is no longer wanted. An address that cannot be had is tried again next time. */
+  reconcile(): Promise<void> {
+    this.#turn = this.#turn.then(() => this.#reconcile());
+    return this.#turn;
+  }
+
+  health(): 'running' | 'off' | 'failed' {
+    if (this.#failed.size > 0) return 'failed';
+    return this.#servers.size > 0 ? 'running' : 'off';
+  }
+
+  /** Where it listens now. */
+  places(): Place[] {
+    return [...this.#servers.values()].map(({ place }) => place);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#turn;
+    for (const { server } of this.#servers.values()) await server.stop();
+    this.#servers.clear();
+  }
+
+  async #reconcile(): Promise<void> {
+    if (this.#stopped) return;
+    const wanted = this.#wanted();
+    for (const [where, { server }] of [...this.#servers]) {
+      if (wanted.has(where)) continue;
+      this.#servers.delete(where);
+      await server.stop();
+    }
+    this.#failed.clear();
+    for (const [where, { address, port }] of wanted) {
+      if (!this.#servers.has(where)) await this.#open(where, address, port);
+    }
+  }
+
+  async #open(where: string, address: string, port: number): Promise<void> {
+    const { desk, trail, log } = this.#parts;
+    const server = new TftpServer({ settings: { ...TFTP_DEFAULTS, addresses: [address], port }, desk, trail, log });
+    try {
+      const [bound] = await server.start();
+      if (bound) this.#servers.set(where, { server, place: { address: bound.address, port: bound.port } });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#failed.set(where, reason);
+      log.error({ address: where, reason }, 'tftp: does not listen');
+    }
+  }
+
+  #wanted(): Map<string, Place> {
+    const { listen, fleet } = this.#parts;
+    const places = listen === 'networks' ? served(fleet) : listen === null ? [] : [listen];
+    return new Map(places.map((place) => [`${place.address}:${place.port}`, place]));
+  }
+}
+
+function served(fleet: Fleet): Place[] {
+  return [...fleet.networks()].flatMap(({ dhcp, interface: device, server }) =>
+    dhcp === 'off' || device === null || server === null ? [] : [{ address: server, port: TFTP_DEFAULTS.port }],
+  );
+}

@@ -1,0 +1,50 @@
+// What is told of each request, to the trail and to the log: one line per exchange.
+
+import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
+import { shown } from '../../domain/parsed.ts';
+import type { TftpPeer, TransferOutcome } from '../tftp-transfer.ts';
+import type { TftpAnswer } from './tftp-desk.ts';
+import type { TftpServerParts } from './tftp-server.ts';
+
+type Tellers = Pick<TftpServerParts, 'trail' | 'log'>;
+
+/** Asked for by every boot of its kind, and seldom there: no news. shim, GRUB, iPXE, PXELINUX. */
+const OPTIONAL_NAMES = /(?:^|\/)(?:revocations_|shim_certificate_|autoexec\.ipxe$|.*\.lst$|pxelinux\.cfg\/)/;
+
+/** For a request that became no transfer. */
+export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: TftpPeer): void {
+  const { name, mac, judged, reply } = answer;
+  if (reply.do === 'send') return;
+  const kind = reply.do === 'refuse' ? reply.kind : 'tftp.ignored';
+  const data = { file: shown(name), address: from.address, why: reply.why };
+  trail.note({ kind, mac, machine: judged?.machine?.id ?? null, data });
+  const level = kind === 'tftp.not-found' && OPTIONAL_NAMES.test(name) ? 'debug' : 'info';
+  log[level]({ mac, ...data }, kind);
+}
+
+export function noteTransfer(
+  { trail, log }: Tellers,
+  answer: TftpAnswer,
+  from: TftpPeer,
+  terms: TransferTerms,
+  outcome: TransferOutcome,
+  took: number,
+): void {
+  const { mac, judged, name } = answer;
+  const { result, reason, bytes, blocks, resent } = outcome;
+  const { blockSize, windowSize } = terms;
+  const ms = Math.round(took);
+  const data = { file: name, address: from.address, bytes, blocks, resent, ms, blockSize, windowSize, reason };
+  trail.note({ kind: `tftp.${result}`, mac, machine: judged?.machine?.id ?? null, data });
+  const because = judged?.decision.because.id;
+  log[LEVELS[result]]({ mac, ...data, because }, `tftp.${result}`);
+}
+
+/** A size probe is how EDK2 begins every download, and an abort is the client's own wish. */
+const LEVELS = {
+  completed: 'info',
+  probe: 'debug',
+  aborted: 'info',
+  timeout: 'warn',
+  error: 'warn',
+} as const satisfies Record<TransferOutcome['result'], string>;

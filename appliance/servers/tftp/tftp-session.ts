@@ -1,0 +1,98 @@
+// One transfer with its client and its file: does what the transfer machine says, and closes the file at the end.
+
+import type { TftpTransfer, TransferAction, TransferOutcome } from '../tftp-transfer.ts';
+import type { Endpoint } from '../udp/endpoint.ts';
+import { endpointOf } from '../udp/endpoint.ts';
+import type { BurstSocket, UdpPeer } from '../udp/udp-socket.ts';
+import type { OpenBytes } from './file-bytes.ts';
+
+export interface SessionParts {
+  readonly transfer: TftpTransfer;
+  readonly peer: UdpPeer;
+  readonly socket: Pick<BurstSocket, 'send'>;
+  readonly bytes: OpenBytes;
+  /** Milliseconds that only ever go forward: a transfer must not hang because somebody sets the clock. */
+  readonly now: () => number;
+  /** A client that is silent for this long is gone, whatever timeout it asked for. */
+  readonly idleMs: number;
+  readonly onEnd: (outcome: TransferOutcome) => void;
+}
+
+export class TftpSession {
+  readonly #parts: SessionParts;
+  readonly #to: Endpoint;
+  #heardAt: number;
+  /** When the transfer machine wants to know that nothing came. */
+  #due = Number.POSITIVE_INFINITY;
+  #timedOut = false;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.#to = endpointOf(parts.peer);
+    this.#heardAt = parts.now();
+    parts.bytes.onReady = (failure) => {
+      this.#carryOut(failure ? parts.transfer.abandon('the file cannot be read') : parts.transfer.onReadable());
+    };
+  }
+
+  get finished(): boolean {
+    return this.#parts.transfer.finished;
+  }
+
+  start(): void {
+    this.#carryOut(this.#parts.transfer.start());
+  }
+
+  /** Only what the client of this transfer sent. */
+  onPacket(bytes: Uint8Array): void {
+    const { peer, now, transfer } = this.#parts;
+    this.#heardAt = now();
+    this.#carryOut(transfer.onPacket(bytes, peer));
+  }
+
+  silentFor(): number {
+    return this.#parts.now() - this.#heardAt;
+  }
+
+  abandon(reason: string): void {
+    this.#carryOut(this.#parts.transfer.abandon(reason));
+  }
+
+  /** To be called many times a second: a timer of its own would have to be put off with every block. */
+  onTick(): void {
+    const { now, idleMs, transfer } = this.#parts;
+    if (this.silentFor() >= idleMs) {
+      this.#timedOut = true;
+      this.abandon('the client has fallen silent');
+    } else if (now() >= this.#due) {
+      this.#due = Number.POSITIVE_INFINITY;
+      this.#carryOut(transfer.onTimeout());
+    }
+  }
+
+  #carryOut(actions: readonly TransferAction[]): void {
+    const { socket, now } = this.#parts;
+    for (const action of actions) {
+      switch (action.do) {
+        case 'send':
+          socket.send(action.bytes, this.#to);
+          break;
+        case 'set-timer':
+          this.#due = now() + action.afterMs;
+          break;
+        case 'finish':
+          this.#end(action.outcome);
+          break;
+        // Never asked for: strangers are told apart before a packet gets here.
+        case 'reject-stranger':
+          break;
+      }
+    }
+  }
+
+  #end(outcome: TransferOutcome): void {
+    const { bytes, onEnd } = this.#parts;
+    void bytes.close();
+    onEnd(this.#timedOut ? { ...outcome, result: 'timeout' } : outcome);
+  }
+}

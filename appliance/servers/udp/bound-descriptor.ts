@@ -1,0 +1,127 @@
+// UDP sockets made by the C library and handed to Node bound. One that belongs to an interface, because Node can neither bind
+// to a device (SO_BINDTODEVICE) nor tell which interface a datagram came in on; and one at an address, because Node does not
+// tell the descriptor of its own, which batched calls need.
+
+import { constants } from 'node:os';
+import { getSystemErrorName } from 'node:util';
+import koffi from 'koffi';
+import { ColdironError } from '../../domain/errors.ts';
+import { type Ipv4, ipv4ToNumber } from '../../domain/ipv4.ts';
+
+/** Linux on x86-64 and arm64: asm-generic/socket.h, bits/socket.h. */
+const AF_INET = 2;
+const SOCK_DGRAM_CLOEXEC_NONBLOCK = 2 | 0o2000000 | 0o4000;
+const SOL_SOCKET = 1;
+const SO_REUSEADDR = 2;
+const SO_BROADCAST = 6;
+const SO_SNDBUF = 7;
+const SO_RCVBUF = 8;
+const SO_BINDTODEVICE = 25;
+const SO_SNDBUFFORCE = 32;
+const SO_RCVBUFFORCE = 33;
+
+/**
+ * Some 1,600 packets: a rack that comes back after a power cut asks all at once, while the disk is being written to. More
+ * would only be answered after their clients gave up.
+ */
+const RECEIVE_BUFFER_BYTES = 1024 * 1024;
+/** For whole windows to many clients at once; what does not fit waits in this process. */
+const SEND_BUFFER_BYTES = 1024 * 1024;
+
+const REASONS: Readonly<Record<number, string>> = {
+  [constants.errno.EADDRINUSE]: 'something else on this machine listens there already',
+  [constants.errno.EACCES]: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
+  [constants.errno.EPERM]: 'binding to an interface needs root or CAP_NET_RAW',
+  [constants.errno.ENODEV]: 'this machine has no such interface',
+};
+
+/** The caller owns the descriptor; on failure none is left open. */
+export function openBoundDescriptor(device: string, port: number): number {
+  const c = bindings();
+  const where = `${device}, UDP port ${port}`;
+  const fd = c.socket(AF_INET, SOCK_DGRAM_CLOEXEC_NONBLOCK, 0);
+  if (fd < 0) throw failure(where, 'socket');
+  try {
+    const set = (option: number, value: Buffer): boolean =>
+      c.setsockopt(fd, SOL_SOCKET, option, value, value.length) === 0;
+    if (!set(SO_BINDTODEVICE, Buffer.from(`${device}\0`, 'latin1'))) throw failure(where, 'SO_BINDTODEVICE');
+    if (!set(SO_BROADCAST, integer(1))) throw failure(where, 'SO_BROADCAST');
+    // Beyond the system's limit only with CAP_NET_ADMIN; within it anybody may.
+    if (!set(SO_RCVBUFFORCE, integer(RECEIVE_BUFFER_BYTES))) set(SO_RCVBUF, integer(RECEIVE_BUFFER_BYTES));
+    const anyAddress = socketAddress(0, port);
+    if (c.bind(fd, anyAddress, anyAddress.length) !== 0) throw failure(where, 'bind');
+    return fd;
+  } catch (error) {
+    c.close(fd);
+    throw error;
+  }
+}
+
+/** As above. Fails as Node does: with an error whose `code` is EADDRINUSE and so on. */
+export function openDescriptorAt(address: Ipv4, port: number): number {
+  const c = bindings();
+  const fd = c.socket(AF_INET, SOCK_DGRAM_CLOEXEC_NONBLOCK, 0);
+  if (fd < 0) throw systemError('socket');
+  const set = (option: number, bytes: number): boolean => c.setsockopt(fd, SOL_SOCKET, option, integer(bytes), 4) === 0;
+  if (!set(SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)) set(SO_RCVBUF, RECEIVE_BUFFER_BYTES);
+  if (!set(SO_SNDBUFFORCE, SEND_BUFFER_BYTES)) set(SO_SNDBUF, SEND_BUFFER_BYTES);
+  const here = socketAddress(ipv4ToNumber(address), port);
+  if (c.bind(fd, here, here.length) === 0) return fd;
+  const error = systemError('bind');
+  c.close(fd);
+  throw error;
+}
+
+/** libuv lets other programs share the port of a socket that it takes over: they would take our datagrams, unnoticed. */
+export function forbidSharing(fd: number): void {
+  bindings().setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, integer(0), 4);
+}
+
+/** For a descriptor that nobody took over. */
+export const closeDescriptor = (fd: number): void => void bindings().close(fd);
+
+interface CSockets {
+  socket(domain: number, type: number, protocol: number): number;
+  setsockopt(fd: number, level: number, option: number, value: Buffer, length: number): number;
+  bind(fd: number, address: Buffer, length: number): number;
+  close(fd: number): number;
+}
+
+/** Looked up anew each time, which happens a few times in the life of a process. */
+function bindings(): CSockets {
+  const c = koffi.load(null);
+  return {
+    socket: c.func('int socket(int domain, int type, int protocol)'),
+    setsockopt: c.func('int setsockopt(int fd, int level, int option, const uint8_t *value, uint32_t length)'),
+    bind: c.func('int bind(int fd, const uint8_t *address, uint32_t length)'),
+    close: c.func('int close(int fd)'),
+  };
+}
+
+function integer(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32LE(value);
+  return bytes;
+}
+
+/** struct sockaddr_in. */
+function socketAddress(address: number, port: number): Buffer {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUInt16LE(AF_INET, 0);
+  bytes.writeUInt16BE(port, 2);
+  bytes.writeUInt32BE(address, 4);
+  return bytes;
+}
+
+function systemError(call: string): NodeJS.ErrnoException {
+  const code = getSystemErrorName(-koffi.errno());
+  return Object.assign(new Error(`${call}: ${code}`), { code });
+}
+
+function failure(where: string, call: string): ColdironError {
+  const errno = koffi.errno();
+  return new ColdironError(
+    'service_unavailable',
+    `cannot listen on ${where}: ${REASONS[errno] ?? `${call} failed with error ${errno}`}`,
+  );
+}

@@ -1,0 +1,54 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import { BatchedSocket, batchCalls } from './batched-socket.ts';
+import { closeDescriptor, forbidSharing, openBoundDescriptor } from './bound-descriptor.ts';
+import { endpointOf, peerAt } from './endpoint.ts';
+import type { OpenUdp } from './udp-socket.ts';
+
+export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMessage, onError }) => {
+  const fd = openBoundDescriptor(device, port);
+  const socket = createSocket({
+    type: 'udp4',
+    // Only addresses are ever sent to: the resolver would cost each datagram a turn of the event loop.
+    lookup: (address, _options, found) => found(null, address, 4),
+  });
+  try {
+    const listening = once(socket, 'listening');
+    socket.bind({ fd });
+    await listening;
+    forbidSharing(fd);
+  } catch (error) {
+    closeDescriptor(fd);
+    throw error;
+  }
+  let closed = false;
+  const close = async (end: () => void): Promise<void> => {
+    if (closed) return;
+    closed = true;
+    const ended = once(socket, 'close');
+    end();
+    await ended;
+  };
+  socket.on('error', onError);
+
+  const calls = batchCalls();
+  if (calls === null) {
+    socket.on('message', (bytes, from) => onMessage(bytes, { address: from.address as Ipv4, port: from.port }));
+    const sent = (error: Error | null): void => {
+      if (error !== null && !closed) onError(error);
+    };
+    return {
+      send: (bytes, to) => {
+        if (!closed) socket.send(bytes, to.port, to.address, sent);
+      },
+      close: () => close(() => socket.close()),
+    };
+  }
+  // A copy: what is read from a request is used until its answer is on disk, and the batch is filled anew long before that.
+  const batched = new BatchedSocket(fd, socket, calls, (bytes, from) => onMessage(bytes.slice(), peerAt(from)));
+  return {
+    send: (bytes, to) => batched.send(bytes, endpointOf(to)),
+    close: () => close(() => batched.close()),
+  };
+};

@@ -1,0 +1,43 @@
+// The same with what Node has, where the C library is not the one we know: slower, and nothing else differs.
+
+import type { Socket } from 'node:dgram';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import { type Endpoint, endpointOf, peerAt } from './endpoint.ts';
+import type { BurstSocket, OnDatagram } from './udp-socket.ts';
+
+/** Room for the answers of some hundred clients while we are busy; the kernel may grant less. */
+const RECEIVE_BUFFER_BYTES = 1024 * 1024;
+
+export class PlainSocket implements BurstSocket {
+  readonly address: Ipv4;
+  readonly port: number;
+  readonly #socket: Socket;
+  #open = true;
+
+  /** The socket is bound. */
+  constructor(socket: Socket, onDatagram: OnDatagram) {
+    const { address, port } = socket.address();
+    this.address = address as Ipv4;
+    this.port = port;
+    this.#socket = socket;
+    socket.setRecvBufferSize(RECEIVE_BUFFER_BYTES);
+    socket.on('message', (bytes, from) =>
+      onDatagram(bytes, endpointOf({ address: from.address as Ipv4, port: from.port })),
+    );
+  }
+
+  send(bytes: Uint8Array, to: Endpoint): void {
+    if (!this.#open) return;
+    const { address, port } = peerAt(to);
+    this.#socket.send(bytes.slice(), port, address);
+  }
+
+  /** Node cannot be asked what has arrived. */
+  receive(): void {}
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#socket.close();
+  }
+}

@@ -1,0 +1,42 @@
+// What the servers need of UDP. The real one is bound to a device; tests bring one in memory.
+
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import type { Endpoint } from './endpoint.ts';
+
+export interface UdpPeer {
+  readonly address: Ipv4;
+  readonly port: number;
+}
+
+export interface UdpSocket {
+  /** Never throws and never waits: a datagram that cannot leave is reported to `onError`. */
+  send(bytes: Uint8Array, to: UdpPeer): void;
+  close(): Promise<void>;
+}
+
+export interface UdpOptions {
+  /** Only what comes in here is received, and everything sent leaves here. */
+  readonly interface: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly onMessage: (bytes: Uint8Array, from: UdpPeer) => void;
+  readonly onError: (error: Error) => void;
+}
+
+/** `service_unavailable` names the interface, the port and what is in the way. */
+export type OpenUdp = (options: UdpOptions) => Promise<UdpSocket>;
+
+/** The bytes are valid during the call only: the next burst is written over them. */
+export type OnDatagram = (bytes: Uint8Array, from: Endpoint) => void;
+
+/** For many small exchanges at once: what is sent in one turn leaves together. */
+export interface BurstSocket {
+  readonly address: Ipv4;
+  readonly port: number;
+  /** Never throws and never waits. The bytes may be reused at once. A datagram that cannot leave is lost. */
+  send(bytes: Uint8Array, to: Endpoint): void;
+  /** Handles now what has arrived and would be handled later in this turn. */
+  receive(): void;
+  /** What was sent before leaves first. */
+  close(): void;
+}

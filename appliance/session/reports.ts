@@ -1,0 +1,118 @@
+// What a service OS may say, field by field, as docs/service-os.md has it.
+
+import { type Static, type TSchema, Type } from 'typebox';
+import { jsonReader } from './json-reader.ts';
+
+/** What cannot be found out is null, or left out. */
+const maybe = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+const Word = Type.String({ maxLength: 200 });
+const Bytes = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const Count = Type.Integer({ minimum: 0, maximum: 1_000_000 });
+const Sequence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const StepName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$', description: 'the name of a step' });
+
+const Opening = Type.Object({
+  mac: Word,
+  uuid: maybe(Word),
+  serial: maybe(Word),
+  architecture: maybe(Word),
+  firmware: maybe(Word),
+  secure_boot: maybe(Type.Boolean()),
+});
+
+const Step = Type.Object({
+  sequence: Type.Optional(Sequence),
+  step: StepName,
+  status: Type.Enum(['started', 'progress', 'done', 'failed']),
+  percent: maybe(Type.Number({ minimum: 0, maximum: 100 })),
+  message: maybe(Type.String()),
+  log: maybe(Type.String()),
+});
+
+const SessionOutcome = Type.Object({
+  sequence: Type.Optional(Sequence),
+  ok: Type.Boolean(),
+  step: maybe(StepName),
+  reason: maybe(Type.String()),
+});
+
+const Disk = Type.Object({
+  name: Word,
+  by_id: Type.Optional(Type.Array(Word, { maxItems: 32 })),
+  serial: maybe(Word),
+  model: maybe(Word),
+  bytes: Bytes,
+  rotational: maybe(Type.Boolean()),
+  health: maybe(Word),
+  read_only: maybe(Type.Boolean()),
+});
+
+const Nic = Type.Object({
+  name: Word,
+  mac: maybe(Word),
+  driver: maybe(Word),
+  link: maybe(Type.Boolean()),
+  speed_mbps: maybe(Count),
+  neighbour: maybe(Type.Object({ system: maybe(Word), port: maybe(Word) })),
+});
+
+export const Facts = Type.Object({
+  sequence: Type.Optional(Sequence),
+  system: maybe(
+    Type.Object({ manufacturer: maybe(Word), product: maybe(Word), serial: maybe(Word), uuid: maybe(Word) }),
+  ),
+  firmware: maybe(
+    Type.Object({
+      kind: maybe(Word),
+      vendor: maybe(Word),
+      version: maybe(Word),
+      secure_boot: maybe(Type.Boolean()),
+      tpm: maybe(Word),
+    }),
+  ),
+  cpu: maybe(
+    Type.Object({
+      model: maybe(Word),
+      architecture: maybe(Word),
+      sockets: maybe(Count),
+      cores: maybe(Count),
+      threads: maybe(Count),
+    }),
+  ),
+  memory: maybe(Type.Object({ bytes: maybe(Bytes) })),
+  disks: Type.Array(Disk, { maxItems: 512 }),
+  nics: Type.Array(Nic, { maxItems: 256 }),
+  bmc: maybe(Type.Object({ address: maybe(Word), mac: maybe(Word), vendor: maybe(Word) })),
+  /** Of an installer that lets the appliance in: public key lines. */
+  ssh_host_keys: maybe(Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 8 })),
+});
+
+export type OpeningBody = Static<typeof Opening>;
+export type StepBody = Static<typeof Step>;
+export type OutcomeBody = Static<typeof SessionOutcome>;
+export type MachineFactsBody = Static<typeof Facts>;
+
+export const readOpening = jsonReader(Opening);
+export const readStep = jsonReader(Step);
+export const readOutcome = jsonReader(SessionOutcome);
+export const readFacts = jsonReader(Facts);
+
+const LONGEST_MESSAGE = 500;
+const LONGEST_LOG = 4000;
+
+/** Bounded, and it says so. */
+export const boundedMessage = (text: string | null | undefined): string | null => {
+  if (!text) return null;
+  return text.length <= LONGEST_MESSAGE
+    ? text
+    : `${text.slice(0, LONGEST_MESSAGE)}… (${text.length - LONGEST_MESSAGE} more characters)`;
+};
+
+/** Of a log the end matters. */
+export const boundedLog = (text: string | null | undefined): string | null => {
+  if (!text) return null;
+  return text.length <= LONGEST_LOG
+    ? text
+    : `(${text.length - LONGEST_LOG} characters before this were left out)\n${text.slice(-LONGEST_LOG)}`;
+};

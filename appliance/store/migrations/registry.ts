@@ -1,0 +1,17 @@
+import { firstTables } from './0001-first-tables.ts';
+import { bmcTables } from './0002-bmcs.ts';
+import { enrollmentTables } from './0003-enrollment.ts';
+import { sessionTables } from './0004-sessions.ts';
+import { renderingTables } from './0005-renderings.ts';
+import { taskTables } from './0006-tasks.ts';
+import type { Migration } from './migration.ts';
+
+/** In order, without gaps. A new step is one more line. */
+export const MIGRATIONS: readonly Migration[] = [
+  firstTables,
+  bmcTables,
+  enrollmentTables,
+  sessionTables,
+  renderingTables,
+  taskTables,
+];

@@ -1,0 +1,25 @@
+import type { CounterName } from '../schema.ts';
+import type { Reader, Writer } from './transaction.ts';
+
+/**
+ * Adds to a counter and returns its new value. Numbers come from here and not from an engine's sequence because those give
+ * numbers out before the commit: a reader that remembers the last one it saw would miss a slower transaction's rows.
+ */
+export async function advance(trx: Writer, name: CounterName, by = 1): Promise<number> {
+  const { value } = await trx
+    .updateTable('counters')
+    .set((eb) => ({ value: eb('value', '+', by) }))
+    .where('name', '=', name)
+    .returning('value')
+    .executeTakeFirstOrThrow();
+  return value;
+}
+
+export async function setCounter(trx: Writer, name: CounterName, value: number): Promise<void> {
+  await trx.updateTable('counters').set({ value }).where('name', '=', name).execute();
+}
+
+export async function readCounters(db: Reader): Promise<Record<CounterName, number>> {
+  const rows = await db.selectFrom('counters').selectAll().execute();
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value])) as Record<CounterName, number>;
+}

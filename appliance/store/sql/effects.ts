@@ -1,0 +1,126 @@
+import { type Selectable, sql } from 'kysely';
+import type { Effect, EffectId, NewEffect } from '../../domain/effect.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { type MachineId, parseMachineId } from '../../domain/machine.ts';
+import { mustParse } from '../../domain/parsed.ts';
+import type { EffectTable } from '../schema.ts';
+import { inChunks } from './chunks.ts';
+import { advance } from './counters.ts';
+import { insertEvents } from './events.ts';
+import type { Reader, Writer } from './transaction.ts';
+
+/** Due at once: from the moment the state they belong to began. */
+export async function insertEffects(trx: Writer, effects: readonly NewEffect[], since: Instant): Promise<void> {
+  if (effects.length === 0) return;
+  const first = (await advance(trx, 'effect', effects.length)) - effects.length + 1;
+  const rows = effects.map((effect, index) => ({
+    seq: first + index,
+    id: effect.id,
+    machine: effect.machine,
+    kind: effect.kind,
+    correlation_id: effect.correlationId,
+    state: 'pending' as const,
+    attempts: 0,
+    not_before: since,
+    last_error: null,
+  }));
+  await inChunks(rows, (chunk) => trx.insertInto('effects').values(chunk).execute());
+}
+
+/** Pending effects with nothing of the same machine running or waiting before them. */
+const firstInLine = (db: Reader) =>
+  db
+    .selectFrom('effects as effect')
+    .where('effect.state', '=', 'pending')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('effects as earlier')
+            .select(sql.lit(1).as('found'))
+            .whereRef('earlier.machine', '=', 'effect.machine')
+            .whereRef('earlier.seq', '<', 'effect.seq')
+            .where('earlier.state', 'in', ['pending', 'running']),
+        ),
+      ),
+    );
+
+/** The state is asked for again on the outside: a second taker that had to wait for the row then sees it taken. */
+export async function takeEffects(trx: Writer, now: Instant, limit: number): Promise<Effect[]> {
+  const due = firstInLine(trx)
+    .select('effect.seq')
+    .where('effect.not_before', '<=', now)
+    .orderBy('effect.seq')
+    .limit(limit);
+  const rows = await trx
+    .updateTable('effects')
+    .set((eb) => ({ state: 'running', attempts: eb('attempts', '+', 1) }))
+    .where('seq', 'in', due)
+    .where('state', '=', 'pending')
+    .returningAll()
+    .execute();
+  return rows.map(toEffect).sort((a, b) => a.seq - b.seq);
+}
+
+export async function finishEffect(trx: Writer, id: EffectId, events: readonly NewEvent[]): Promise<void> {
+  await settle(trx, id, { state: 'done' });
+  await insertEvents(trx, events);
+}
+
+export const retryEffect = (trx: Writer, id: EffectId, notBefore: Instant, error: string): Promise<void> =>
+  settle(trx, id, { state: 'pending', not_before: notBefore, last_error: error });
+
+export async function failEffect(trx: Writer, id: EffectId, error: string, events: readonly NewEvent[]): Promise<void> {
+  await settle(trx, id, { state: 'failed', last_error: error });
+  await insertEvents(trx, events);
+}
+
+export async function reclaimEffects(trx: Writer): Promise<number> {
+  const { numUpdatedRows } = await trx
+    .updateTable('effects')
+    .set({ state: 'pending' })
+    .where('state', '=', 'running')
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+export async function readEffects(db: Reader, machine: MachineId): Promise<Effect[]> {
+  const rows = await db.selectFrom('effects').selectAll().where('machine', '=', machine).orderBy('seq').execute();
+  return rows.map(toEffect);
+}
+
+export async function readNextEffectDue(db: Reader): Promise<Instant | null> {
+  const row = await firstInLine(db)
+    .select((eb) => eb.fn.min('effect.not_before').as('next'))
+    .executeTakeFirst();
+  return row?.next ?? null;
+}
+
+/** Only what runs can end; anything else means that two runners believe to have the same effect. */
+async function settle(trx: Writer, id: EffectId, changes: Partial<EffectTable>): Promise<void> {
+  const { numUpdatedRows } = await trx
+    .updateTable('effects')
+    .set(changes)
+    .where('id', '=', id)
+    .where('state', '=', 'running')
+    .executeTakeFirst();
+  if (numUpdatedRows === 1n) return;
+  const row = await trx.selectFrom('effects').select('state').where('id', '=', id).executeTakeFirst();
+  if (!row) throw new ColdironError('not_found', `there is no effect with the id ${id}`);
+  throw new ColdironError('conflict', `effect ${id} is ${row.state}, not running: it cannot become ${changes.state}`);
+}
+
+/** The id is cast: only `insertEffects` writes it, and there it was an EffectId. */
+const toEffect = (row: Selectable<EffectTable>): Effect => ({
+  id: row.id as EffectId,
+  seq: row.seq,
+  machine: mustParse(parseMachineId(row.machine)),
+  kind: row.kind,
+  correlationId: row.correlation_id,
+  state: row.state,
+  attempts: row.attempts,
+  notBefore: row.not_before,
+  lastError: row.last_error,
+});

@@ -1,0 +1,209 @@
+import type { ExpressionBuilder, Selectable } from 'kysely';
+import { ColdironError } from '../../domain/errors.ts';
+import type { NewAuditEntry, NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { type MachineId, parseMachineId } from '../../domain/machine.ts';
+import { mustParse } from '../../domain/parsed.ts';
+import type {
+  EnrollmentToken,
+  EnrollmentTokenId,
+  HeldToken,
+  NewEnrollmentToken,
+  Redemption,
+  Renewal,
+  TokenIssue,
+} from '../enrollment-store.ts';
+import type { Database, EnrollmentTokenTable } from '../schema.ts';
+import { insertAudit } from './audit.ts';
+import { insertCertificate, revokeCertificatesOf } from './certificates.ts';
+import { insertEvents } from './events.ts';
+import { requireMachine } from './machines.ts';
+import type { Reader, Writer } from './transaction.ts';
+
+export async function issueToken(
+  trx: Writer,
+  token: NewEnrollmentToken,
+  replace: boolean,
+  event: NewEvent,
+  audit: (replaced: EnrollmentToken | null) => NewAuditEntry,
+): Promise<TokenIssue> {
+  const { hostname, state } = await requireMachine(trx, token.machine);
+  if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed: its identity is dead`);
+  const open = await openToken(trx, token.machine);
+  if (open && open.expiresAt > token.createdAt && !replace) return { issued: false, open };
+  await closeTokens(trx, token.machine, token.createdAt);
+  await insertToken(trx, token);
+  await insertEvents(trx, [event]);
+  await insertAudit(trx, [audit(open)]);
+  return { issued: true, replaced: open };
+}
+
+export async function readEnrollmentToken(db: Reader, id: EnrollmentTokenId): Promise<HeldToken | null> {
+  const row = await db
+    .selectFrom('enrollment_tokens')
+    .innerJoin('machines', 'machines.id', 'enrollment_tokens.machine')
+    .selectAll('enrollment_tokens')
+    .select('machines.state')
+    .where('enrollment_tokens.id', '=', id)
+    .executeTakeFirst();
+  return row ? { token: toToken(row), secretHash: row.secret_hash, machineRemoved: row.state === 'removed' } : null;
+}
+
+export async function readEnrollmentTokensOf(db: Reader, machine: MachineId): Promise<EnrollmentToken[]> {
+  const rows = await db
+    .selectFrom('enrollment_tokens')
+    .selectAll()
+    .where('machine', '=', machine)
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .execute();
+  return rows.map(toToken);
+}
+
+/** One conditional update decides: of any number of callers, one changes the row. */
+export async function redeemToken(trx: Writer, redemption: Redemption): Promise<boolean> {
+  const { token, machine, now, certificate, publicKey, recovery, event, audit } = redemption;
+  const consumed = await trx
+    .updateTable('enrollment_tokens')
+    .set({ consumed_at: now, redeemed_key: publicKey, redeemed_certificate: certificate.serial })
+    .where('id', '=', token)
+    .where('machine', '=', machine)
+    .where('consumed_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .where((eb) => eb.or([eb('certificate', 'is', null), eb('certificate', 'in', unrevoked(eb))]))
+    .where('machine', 'in', (eb) => eb.selectFrom('machines').select('id').where('state', '<>', 'removed'))
+    .returning('kind')
+    .executeTakeFirst();
+  if (!consumed) return false;
+  // A first enrollment starts anew: whoever still has a key of before is not this node any more.
+  if (consumed.kind === 'enrollment') await revokeCertificatesOf(trx, machine, now, 'enrolled anew', ['node']);
+  await insertCertificate(trx, certificate);
+  await insertToken(trx, recovery);
+  await insertEvents(trx, [event]);
+  await insertAudit(trx, [audit]);
+  return true;
+}
+
+/** The certificate of the answer that got lost goes, and the recovery token that came with it. */
+export async function repeatRedemption(trx: Writer, redemption: Redemption, since: Instant): Promise<boolean> {
+  const { token, machine, now, certificate, publicKey, recovery, event, audit } = redemption;
+  const used = await trx
+    .selectFrom('enrollment_tokens')
+    .innerJoin('certificates', 'certificates.serial', 'enrollment_tokens.redeemed_certificate')
+    .select('certificates.serial')
+    .where('enrollment_tokens.id', '=', token)
+    .where('enrollment_tokens.machine', '=', machine)
+    .where('enrollment_tokens.consumed_at', '>', since)
+    .where('enrollment_tokens.redeemed_key', '=', publicKey)
+    .where('certificates.confirmed_at', 'is', null)
+    .where('certificates.revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (!used || (await requireMachine(trx, machine)).state === 'removed') return false;
+  await trx
+    .updateTable('certificates')
+    .set({ revoked_at: now, revoked_because: 'it never arrived, and was given again', replaced_by: certificate.serial })
+    .where('serial', '=', used.serial)
+    .execute();
+  await trx
+    .updateTable('enrollment_tokens')
+    .set({ revoked_at: now })
+    .where('certificate', '=', used.serial)
+    .where('consumed_at', 'is', null)
+    .execute();
+  await insertCertificate(trx, certificate);
+  await trx
+    .updateTable('enrollment_tokens')
+    .set({ redeemed_certificate: certificate.serial })
+    .where('id', '=', token)
+    .execute();
+  await insertToken(trx, recovery);
+  await insertEvents(trx, [event]);
+  await insertAudit(trx, [audit]);
+  return true;
+}
+
+export async function renewCertificate(trx: Writer, renewal: Renewal): Promise<boolean> {
+  const { machine, certificate, recovery, event, audit } = renewal;
+  if ((await requireMachine(trx, machine)).state === 'removed') return false;
+  await insertCertificate(trx, certificate);
+  await insertToken(trx, recovery);
+  await insertEvents(trx, [event]);
+  await insertAudit(trx, [audit]);
+  return true;
+}
+
+export async function revokeIdentity(
+  trx: Writer,
+  machine: MachineId,
+  now: Instant,
+  because: string,
+  event: NewEvent,
+): Promise<{ tokens: number; certificates: number }> {
+  const tokens = await closeTokens(trx, machine, now);
+  const certificates = await revokeCertificatesOf(trx, machine, now, because, ['node', 'service']);
+  if (tokens + certificates > 0) await insertEvents(trx, [event]);
+  return { tokens, certificates };
+}
+
+const unrevoked = (eb: ExpressionBuilder<Database, 'enrollment_tokens'>) =>
+  eb.selectFrom('certificates').select('serial').where('revoked_at', 'is', null);
+
+/** Of several, the one that is good for longest. */
+async function openToken(db: Reader, machine: MachineId): Promise<EnrollmentToken | null> {
+  const row = await db
+    .selectFrom('enrollment_tokens')
+    .selectAll()
+    .where('machine', '=', machine)
+    .where('consumed_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .orderBy('expires_at', 'desc')
+    .executeTakeFirst();
+  return row ? toToken(row) : null;
+}
+
+async function closeTokens(trx: Writer, machine: MachineId, now: Instant): Promise<number> {
+  const { numUpdatedRows } = await trx
+    .updateTable('enrollment_tokens')
+    .set({ revoked_at: now })
+    .where('machine', '=', machine)
+    .where('consumed_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+async function insertToken(trx: Writer, token: NewEnrollmentToken): Promise<void> {
+  await trx
+    .insertInto('enrollment_tokens')
+    .values({
+      id: token.id,
+      machine: token.machine,
+      kind: token.kind,
+      delivery: token.delivery,
+      actor: token.actor,
+      created_at: token.createdAt,
+      expires_at: token.expiresAt,
+      certificate: token.certificate,
+      consumed_at: null,
+      revoked_at: null,
+      secret_hash: token.secretHash,
+      redeemed_key: null,
+      redeemed_certificate: null,
+    })
+    .execute();
+}
+
+/** The id is cast: only `insertToken` writes it, and there it was one. */
+const toToken = (row: Selectable<EnrollmentTokenTable>): EnrollmentToken => ({
+  id: row.id as EnrollmentTokenId,
+  machine: mustParse(parseMachineId(row.machine)),
+  kind: row.kind,
+  delivery: row.delivery,
+  actor: row.actor,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  certificate: row.certificate,
+  consumedAt: row.consumed_at,
+  revokedAt: row.revoked_at,
+});

@@ -1,0 +1,70 @@
+// The verbs of `enrollment-store.ts`, each in its transaction.
+
+import type { Kysely } from 'kysely';
+import type { EnrollmentStore } from '../enrollment-store.ts';
+import type { Database } from '../schema.ts';
+import {
+  activateAuthority,
+  insertFirstAuthority,
+  insertStagedAuthority,
+  readAuthorities,
+  retireAuthority,
+} from './authorities.ts';
+import {
+  confirmCertificate,
+  readCertificate,
+  readCertificatesOf,
+  readHeldCertificates,
+  recordCertificate,
+  revokeCertificate,
+} from './certificates.ts';
+import {
+  issueToken,
+  readEnrollmentToken,
+  readEnrollmentTokensOf,
+  redeemToken,
+  renewCertificate,
+  repeatRedemption,
+  revokeIdentity,
+} from './enrollment-tokens.ts';
+import {
+  activateSigningKey,
+  insertSigningKey,
+  readSigningKeys,
+  retireSigningKeys,
+  stageSigningKey,
+} from './signing-keys.ts';
+import { writing } from './transaction.ts';
+
+export const enrollmentVerbs = (db: Kysely<Database>): EnrollmentStore => ({
+  authorities: () => readAuthorities(db),
+  createFirstAuthority: (authority, audit) => writing(db, (trx) => insertFirstAuthority(trx, authority, audit)),
+  stageAuthority: (authority, audit) => writing(db, (trx) => insertStagedAuthority(trx, authority, audit)),
+  activateAuthority: (id, now, audit) => writing(db, (trx) => activateAuthority(trx, id, now, audit)),
+  retireAuthority: (id, now, despiteHolders, audit) =>
+    writing(db, (trx) => retireAuthority(trx, id, now, despiteHolders, audit)),
+
+  recordCertificate: (certificate, audit) => writing(db, (trx) => recordCertificate(trx, certificate, audit)),
+  certificate: (fingerprint) => readCertificate(db, fingerprint),
+  certificatesOf: (machine) => readCertificatesOf(db, machine),
+  heldCertificates: (query) => readHeldCertificates(db, query),
+  confirmCertificate: (serial, now) => writing(db, (trx) => confirmCertificate(trx, serial, now)),
+  revokeCertificate: (serial, now, because, audit) =>
+    writing(db, (trx) => revokeCertificate(trx, serial, now, because, audit)),
+
+  issueToken: (token, replace, event, audit) => writing(db, (trx) => issueToken(trx, token, replace, event, audit)),
+  enrollmentToken: (id) => readEnrollmentToken(db, id),
+  enrollmentTokensOf: (machine) => readEnrollmentTokensOf(db, machine),
+  redeemToken: (redemption) => writing(db, (trx) => redeemToken(trx, redemption)),
+  repeatRedemption: (redemption, since) => writing(db, (trx) => repeatRedemption(trx, redemption, since)),
+  renewCertificate: (renewal) => writing(db, (trx) => renewCertificate(trx, renewal)),
+  revokeIdentity: (machine, now, because, event) =>
+    writing(db, (trx) => revokeIdentity(trx, machine, now, because, event)),
+
+  signingKeys: () => readSigningKeys(db),
+  createFirstSigningKey: (key, audit) => writing(db, (trx) => insertSigningKey(trx, key, audit)),
+  stageSigningKey: (key, audit) => writing(db, (trx) => stageSigningKey(trx, key, audit)),
+  activateSigningKey: (id, now, graceUntil, audit) =>
+    writing(db, (trx) => activateSigningKey(trx, id, now, graceUntil, audit)),
+  retireSigningKeys: (now, audit) => writing(db, (trx) => retireSigningKeys(trx, now, audit)),
+});

@@ -1,0 +1,74 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Selectable } from 'kysely';
+import type { Event, Json, NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { parseMachineId } from '../../domain/machine.ts';
+import { mustParse } from '../../domain/parsed.ts';
+import type { EventTable } from '../schema.ts';
+import type { EventQuery } from '../store.ts';
+import { CHUNK_ROWS, inChunks } from './chunks.ts';
+import { advance } from './counters.ts';
+import type { Reader, Writer } from './transaction.ts';
+
+export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const first = (await advance(trx, 'event', events.length)) - events.length + 1;
+  const rows = events.map((event, index) => ({
+    seq: first + index,
+    at: event.at,
+    kind: event.kind,
+    actor: event.actor,
+    machine: event.machine,
+    correlation_id: event.correlationId,
+    data: JSON.stringify(event.data),
+  }));
+  await inChunks(rows, (chunk) => trx.insertInto('events').values(chunk).execute());
+}
+
+export async function readEvents(db: Reader, query: EventQuery): Promise<Event[]> {
+  const { machine, kind, after, limit, newest = false } = query;
+  let select = db
+    .selectFrom('events')
+    .selectAll()
+    .orderBy('seq', newest ? 'desc' : 'asc')
+    .limit(limit);
+  if (machine !== undefined) select = select.where('machine', '=', machine);
+  if (after !== undefined) select = select.where('seq', '>', after);
+  if (kind !== undefined) {
+    // "/" is the character after ".": the range holds every text that begins with the kind and a dot.
+    select = select.where((eb) =>
+      eb.or([eb('kind', '=', kind), eb.and([eb('kind', '>', `${kind}.`), eb('kind', '<', `${kind}/`)])]),
+    );
+  }
+  const events = (await select.execute()).map(toEvent);
+  return newest ? events.reverse() : events;
+}
+
+export async function deleteEventsBefore(trx: Writer, before: Instant): Promise<number> {
+  for (let deleted = 0; ; await setImmediate()) {
+    const result = await trx
+      .deleteFrom('events')
+      .where('seq', 'in', (eb) =>
+        eb
+          .selectFrom('events')
+          .select('seq')
+          .where('at', '<', before)
+          .limit(CHUNK_ROWS * 10),
+      )
+      .executeTakeFirst();
+    if (result.numDeletedRows === 0n) return deleted;
+    deleted += Number(result.numDeletedRows);
+  }
+}
+
+function toEvent(row: Selectable<EventTable>): Event {
+  return {
+    seq: row.seq,
+    at: row.at,
+    kind: row.kind,
+    actor: row.actor,
+    machine: row.machine === null ? null : mustParse(parseMachineId(row.machine)),
+    correlationId: row.correlation_id,
+    data: JSON.parse(row.data) as Json,
+  };
+}

@@ -1,0 +1,165 @@
+import type { Selectable } from 'kysely';
+import type { NewAuditEntry, NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import { type MachineId, parseMachineId } from '../../domain/machine.ts';
+import { mustParse } from '../../domain/parsed.ts';
+import type { Session, SessionEnd, SessionId } from '../../domain/session.ts';
+import type { SessionTable } from '../schema.ts';
+import type { NewTicket, Opening, SessionReport } from '../session-store.ts';
+import { insertAudit } from './audit.ts';
+import { insertEvents } from './events.ts';
+import type { Reader, Writer } from './transaction.ts';
+
+export async function writeTicket(trx: Writer, ticket: NewTicket): Promise<void> {
+  await trx.deleteFrom('sessions').where('machine', '=', ticket.machine).where('opened_at', 'is', null).execute();
+  await trx
+    .insertInto('sessions')
+    .values({
+      id: ticket.id,
+      machine: ticket.machine,
+      mode: ticket.mode,
+      work_order: JSON.stringify(ticket.order),
+      ticket_hash: ticket.ticketHash,
+      ticket_made_at: ticket.madeAt,
+      ticket_expires_at: ticket.expiresAt,
+      key_hash: null,
+      opened_at: null,
+      expires_at: null,
+      heard_at: null,
+      sequence: 0,
+      last_step: null,
+      ended_at: null,
+      ended_how: null,
+      ended_reason: null,
+    })
+    .execute();
+}
+
+export async function readSessionBy(
+  db: Reader,
+  column: 'ticket_hash' | 'key_hash',
+  hash: string,
+): Promise<Session | null> {
+  const row = await db.selectFrom('sessions').selectAll().where(column, '=', hash).executeTakeFirst();
+  return row ? toSession(row) : null;
+}
+
+export async function readSessionsOf(db: Reader, machine: MachineId, limit: number): Promise<Session[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('machine', '=', machine)
+    .orderBy('ticket_made_at', 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(toSession);
+}
+
+/** One conditional update decides: of any number of callers, one changes the row. */
+export async function openSession(trx: Writer, opening: Opening): Promise<boolean> {
+  const { ticketHash, keyHash, now, expiresAt, event, audit } = opening;
+  const opened = await trx
+    .updateTable('sessions')
+    .set({ key_hash: keyHash, opened_at: now, expires_at: expiresAt, heard_at: now })
+    .where('ticket_hash', '=', ticketHash)
+    .where('opened_at', 'is', null)
+    .where('ended_at', 'is', null)
+    .where('ticket_expires_at', '>', now)
+    .where('machine', 'in', (eb) => eb.selectFrom('machines').select('id').where('state', '<>', 'removed'))
+    .returning(['id', 'machine'])
+    .executeTakeFirst();
+  if (!opened) return false;
+  await trx
+    .updateTable('sessions')
+    .set({ ended_at: now, ended_how: 'superseded', ended_reason: 'the machine opened a newer session' })
+    .where('machine', '=', opened.machine)
+    .where('id', '<>', opened.id)
+    .where('ended_at', 'is', null)
+    .execute();
+  await insertEvents(trx, [event]);
+  await insertAudit(trx, [audit]);
+  return true;
+}
+
+export async function writeStep(trx: Writer, report: SessionReport): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('sessions')
+    .set({ sequence: report.sequence, heard_at: report.step.at, last_step: JSON.stringify(report.step) })
+    .where('id', '=', report.id)
+    .where('sequence', '<', report.sequence)
+    .where('opened_at', 'is not', null)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  if (report.event) await insertEvents(trx, [report.event]);
+  return true;
+}
+
+export async function endSession(
+  trx: Writer,
+  id: SessionId,
+  end: { how: SessionEnd; now: Instant; reason: string | null },
+  event: NewEvent,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('sessions')
+    .set({ ended_at: end.now, ended_how: end.how, ended_reason: end.reason })
+    .where('id', '=', id)
+    .where('opened_at', 'is not', null)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await insertEvents(trx, [event]);
+  return true;
+}
+
+export async function endSessionsOf(
+  trx: Writer,
+  machine: MachineId,
+  end: { how: SessionEnd; now: Instant; reason: string | null },
+): Promise<number> {
+  const { numUpdatedRows } = await trx
+    .updateTable('sessions')
+    .set({ ended_at: end.now, ended_how: end.how, ended_reason: end.reason })
+    .where('machine', '=', machine)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+export async function takeFile(
+  trx: Writer,
+  session: SessionId,
+  name: string,
+  now: Instant,
+  audit: NewAuditEntry,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('session_files')
+    .values({ session, name, taken_at: now })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n) return false;
+  await insertAudit(trx, [audit]);
+  return true;
+}
+
+/** The id is cast: only `writeTicket` writes it, and there it was one. */
+const toSession = (row: Selectable<SessionTable>): Session => ({
+  id: row.id as SessionId,
+  machine: mustParse(parseMachineId(row.machine)),
+  mode: row.mode,
+  order: JSON.parse(row.work_order),
+  ticketMadeAt: row.ticket_made_at,
+  ticketExpiresAt: row.ticket_expires_at,
+  openedAt: row.opened_at,
+  expiresAt: row.expires_at,
+  heardAt: row.heard_at,
+  sequence: row.sequence,
+  last: row.last_step === null ? null : JSON.parse(row.last_step),
+  ended:
+    row.ended_at === null || row.ended_how === null
+      ? null
+      : { how: row.ended_how, at: row.ended_at, reason: row.ended_reason },
+});

@@ -1,0 +1,136 @@
+// Everything the appliance remembers, in the words of the domain. Rows never leave this folder.
+//
+// Promises that hold for every engine:
+//   - A verb that writes is one transaction: when its promise resolves, the change is on disk as a whole; when it rejects
+//     or the process dies, nothing of it is there.
+//   - A failure of the engine is a ColdironError `store_unavailable`, never an empty answer.
+//   - Writers that depend on what they read name the version they saw; a stale one is refused with `version_conflict`.
+
+import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
+import type { Effect, EffectId, NewEffect } from '../domain/effect.ts';
+import type { AuditEntry, Event, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { ArmedIntent, IntentId } from '../domain/intent.ts';
+import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
+import type { Lease } from '../domain/lease.ts';
+import type { Health, Lifecycle } from '../domain/lifecycle.ts';
+import type { Machine, MachineId, MachineSpec } from '../domain/machine.ts';
+import type { ObjectName } from '../domain/names.ts';
+import type { Site, SiteNetwork } from '../domain/network.ts';
+import type { ApiToken, TokenId } from '../domain/token.ts';
+import type { BmcStore } from './bmc-store.ts';
+import type { EnrollmentStore } from './enrollment-store.ts';
+import type { RenderingStore } from './rendering-store.ts';
+import type { NewTicket, SessionStore } from './session-store.ts';
+import type { TaskStore } from './task-store.ts';
+
+export type CatalogueValue = Site | SiteNetwork | Sku | Profile | Cluster | RoceAssignment;
+
+/** What one apply writes. Made by a pure plan from an inventory that was read at `declaredRevision`. */
+export interface InventoryWrites {
+  readonly declaredRevision: number;
+  readonly putCatalogue: readonly { kind: CatalogueKind; name: ObjectName; source: string; value: CatalogueValue }[];
+  readonly dropCatalogue: readonly { kind: CatalogueKind; name: ObjectName }[];
+  readonly createMachines: readonly { id: MachineId; spec: MachineSpec; source: string; lifecycle: Lifecycle }[];
+  /** With `lifecycle` when declaring the machine also accepts it: a discovered one becomes registered. */
+  readonly changeMachines: readonly {
+    id: MachineId;
+    version: number;
+    spec: MachineSpec;
+    source: string;
+    lifecycle?: Lifecycle;
+  }[];
+  /** Their rows stay, in state `removed`; names, MACs and addresses are free again. */
+  readonly removeMachines: readonly {
+    id: MachineId;
+    version: number;
+    lifecycle: Lifecycle;
+    effects: readonly NewEffect[];
+  }[];
+  readonly events: readonly NewEvent[];
+  readonly audit: readonly NewAuditEntry[];
+}
+
+export interface Transition {
+  readonly machine: MachineId;
+  readonly version: number;
+  readonly lifecycle: Lifecycle;
+  readonly effects: readonly NewEffect[];
+  readonly events: readonly NewEvent[];
+  readonly audit: readonly NewAuditEntry[];
+}
+
+export interface EventQuery {
+  readonly machine?: MachineId;
+  /** Matches the kind itself and everything below it: `lifecycle` matches `lifecycle.ready`. */
+  readonly kind?: string;
+  readonly after?: number;
+  /** At most this many, the oldest first; with `newest`, the last ones, still in order. */
+  readonly limit: number;
+  readonly newest?: boolean;
+}
+
+export type AuditVerdict =
+  | { readonly intact: true; readonly entries: number; readonly head: string }
+  | { readonly intact: false; readonly entries: number; readonly seq: number; readonly reason: string };
+
+export interface Store extends BmcStore, EnrollmentStore, SessionStore, RenderingStore, TaskStore {
+  /** One consistent snapshot. Cost grows with the number of machines. */
+  inventory(): Promise<Inventory>;
+  /** The machines (removed ones included) that changed after `revision`, and whether the catalogue did. */
+  changesSince(
+    revision: number,
+  ): Promise<{ revision: number; declaredRevision: number; catalogueChanged: boolean; machines: Machine[] }>;
+  machine(id: MachineId): Promise<Machine | null>;
+  /** All or nothing. `version_conflict` when what is declared, or a named machine, has changed since. */
+  writeInventory(writes: InventoryWrites): Promise<{ revision: number; declaredRevision: number }>;
+
+  /** State, deadline, effects, events and audit in one transaction; `version_conflict` when the machine has changed. */
+  transition(transition: Transition): Promise<Machine>;
+  setHealth(machine: MachineId, health: Health, event: NewEvent): Promise<void>;
+  /** Machines whose deadline has passed, the most overdue first. */
+  dueDeadlines(now: Instant, limit: number): Promise<Machine[]>;
+  nextDeadline(): Promise<Instant | null>;
+
+  /**
+   * Takes effects that are due, oldest first, at most one per machine, never a second while one of the same machine runs
+   * or waits before it. A taken one is `running`, with its attempt counted, before this resolves.
+   */
+  takeEffects(now: Instant, limit: number): Promise<Effect[]>;
+  finishEffect(id: EffectId, events: readonly NewEvent[]): Promise<void>;
+  retryEffect(id: EffectId, notBefore: Instant, error: string): Promise<void>;
+  failEffect(id: EffectId, error: string, events: readonly NewEvent[]): Promise<void>;
+  /** After a crash: what was running is pending again. Returns how many. */
+  reclaimEffects(): Promise<number>;
+  effects(machine: MachineId): Promise<Effect[]>;
+  nextEffectDue(): Promise<Instant | null>;
+
+  /** Replaces any open intent of the machine: the old one is revoked in the same transaction. */
+  armIntent(intent: ArmedIntent, event: NewEvent, audit: NewAuditEntry): Promise<void>;
+  /** True for exactly one caller, and only while it is open and unexpired. With it comes the ticket to carry it out, or neither. */
+  consumeIntent(id: IntentId, now: Instant, event: NewEvent, ticket?: NewTicket | null): Promise<boolean>;
+  /** Returns how many were open. */
+  revokeIntents(machine: MachineId, now: Instant, event: NewEvent): Promise<number>;
+
+  commitLeases(leases: readonly Lease[]): Promise<void>;
+  leases(network?: ObjectName): Promise<Lease[]>;
+
+  createToken(token: ApiToken, secretHash: string, audit: NewAuditEntry): Promise<void>;
+  token(id: TokenId): Promise<{ token: ApiToken; secretHash: string } | null>;
+  tokens(): Promise<ApiToken[]>;
+  /** False when there is no such token or it was revoked before. */
+  revokeToken(id: TokenId, now: Instant, audit: NewAuditEntry): Promise<boolean>;
+
+  appendEvents(events: readonly NewEvent[]): Promise<void>;
+  events(query: EventQuery): Promise<Event[]>;
+  /** Retention: removes events older than `before`; audit entries are never removed. Returns how many went. */
+  trimEvents(before: Instant): Promise<number>;
+
+  appendAudit(entries: readonly NewAuditEntry[]): Promise<void>;
+  /** The oldest first; with `newest`, the last ones, still in order. */
+  auditEntries(after: number, limit: number, newest?: boolean): Promise<AuditEntry[]>;
+  /** Walks the whole chain: a changed, missing, moved or added row, or a cut end, is named. */
+  verifyAudit(): Promise<AuditVerdict>;
+
+  close(): Promise<void>;
+}

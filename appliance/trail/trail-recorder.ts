@@ -1,0 +1,110 @@
+// Writes the trail into the store, in batches, and gives every note the id of the boot attempt it belongs to.
+//
+// Known machines are always written down. Strangers share a small allowance: whoever floods the network with made-up MACs
+// fills neither the disk nor the story.
+
+import { randomUUID } from 'node:crypto';
+import type { NewEvent } from '../domain/event.ts';
+import { type Instant, SECOND } from '../domain/instant.ts';
+import type { Mac } from '../domain/mac.ts';
+import type { Store } from '../store/store.ts';
+import type { Trail, TrailNote } from './trail.ts';
+
+/** After this much silence the next packet is another boot. */
+const ATTEMPT_GAP = 90 * SECOND;
+const STRANGERS_PER_SECOND = 50;
+/** Beyond this the store has fallen behind, and notes are counted instead of kept. */
+const LARGEST_BACKLOG = 20_000;
+const LARGEST_BATCH = 1000;
+/** MACs remembered at once; the longest silent go first. */
+const MOST_ATTEMPTS = 50_000;
+
+interface Attempt {
+  readonly id: string;
+  lastSeen: Instant;
+}
+
+export class TrailRecorder implements Trail {
+  readonly #store: Pick<Store, 'appendEvents'>;
+  readonly #now: () => Instant;
+  readonly #attempts = new Map<Mac, Attempt>();
+  #backlog: NewEvent[] = [];
+  #lost = 0;
+  #second: Instant = 0;
+  #strangers = 0;
+
+  constructor(store: Pick<Store, 'appendEvents'>, now: () => Instant) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  note({ kind, mac, machine, beginsAttempt = false, data }: TrailNote): void {
+    const at = this.#now();
+    if (machine === null && !this.#admitStranger(at)) return;
+    if (this.#backlog.length >= LARGEST_BACKLOG) {
+      this.#lost += 1;
+      return;
+    }
+    const attempt = mac === null ? null : this.#attemptOf(mac, at, beginsAttempt);
+    this.#backlog.push({
+      at,
+      kind,
+      actor: mac === null ? 'network' : `mac:${mac}`,
+      machine,
+      correlationId: attempt,
+      data:
+        mac === null
+          ? data
+          : { mac, ...(typeof data === 'object' && data !== null && !Array.isArray(data) ? data : { data }) },
+    });
+  }
+
+  /** Writes what has gathered. A store that is away keeps it for the next turn. */
+  async flush(): Promise<void> {
+    while (this.#backlog.length > 0) {
+      const batch = this.#backlog.slice(0, LARGEST_BATCH);
+      if (this.#lost > 0) batch.push(this.#gap(this.#lost));
+      await this.#store.appendEvents(batch);
+      this.#lost = 0;
+      this.#backlog = this.#backlog.slice(Math.min(LARGEST_BATCH, this.#backlog.length));
+    }
+  }
+
+  #admitStranger(at: Instant): boolean {
+    const second = Math.floor(at / SECOND);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#strangers = 0;
+    }
+    this.#strangers += 1;
+    return this.#strangers <= STRANGERS_PER_SECOND;
+  }
+
+  #attemptOf(mac: Mac, at: Instant, begins: boolean): string {
+    const known = this.#attempts.get(mac);
+    const goesOn = known !== undefined && at - known.lastSeen < ATTEMPT_GAP && !begins;
+    const attempt = goesOn ? known : { id: randomUUID(), lastSeen: at };
+    attempt.lastSeen = at;
+    // Re-inserted, so that the map's order is the order of last being seen.
+    this.#attempts.delete(mac);
+    this.#attempts.set(mac, attempt);
+    if (this.#attempts.size > MOST_ATTEMPTS) {
+      for (const oldest of this.#attempts.keys()) {
+        this.#attempts.delete(oldest);
+        break;
+      }
+    }
+    return attempt.id;
+  }
+
+  #gap(lost: number): NewEvent {
+    return {
+      at: this.#now(),
+      kind: 'trail.gap',
+      actor: 'appliance',
+      machine: null,
+      correlationId: null,
+      data: { lost },
+    };
+  }
+}

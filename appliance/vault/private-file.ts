@@ -1,0 +1,66 @@
+// Files that hold secrets: written once and whole, read only when nobody else can read them too.
+
+import { randomUUID } from 'node:crypto';
+import { link, open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** Whole or not at all: a link appears under the final name only after the content is on disk, and replaces nothing. */
+export async function writeOnce(file: string, content: string): Promise<void> {
+  const folder = dirname(file);
+  const draft = join(folder, `.secret.${randomUUID()}`);
+  try {
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(draft, { force: true });
+  }
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+export type PrivateRead =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Who besides its owner may be able to read a file of secrets. */
+export type Readers = 'nobody' | 'group';
+
+const FORBIDDEN: Readonly<Record<Readers, number>> = { nobody: 0o077, group: 0o007 };
+/** Far more than any key or password; a device or a mistaken path is not read to its end. */
+const LARGEST = 64 * 1024;
+
+/** The mode is that of the file that is read, not of whatever has its name a moment later. */
+export async function readPrivately(file: string, alsoReadableBy: Readers): Promise<PrivateRead> {
+  try {
+    const handle = await open(file, 'r');
+    try {
+      const found = await handle.stat();
+      const mode = found.mode & 0o777;
+      if (!found.isFile()) return refused(`${file} is not a file`);
+      if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
+        const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
+        return refused(`${file} is open to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`);
+      }
+      if (found.size > LARGEST) return refused(`${file} has ${found.size} bytes; a secret is not that long`);
+      return { kind: 'read', bytes: await handle.readFile() };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'absent' } : refused(`${file} cannot be read: ${message}`);
+  }
+}
+
+const refused = (reason: string): PrivateRead => ({ kind: 'refused', reason });
+const octal = (mode: number): string => mode.toString(8).padStart(4, '0');
+const repaired = (readers: Readers): string => (readers === 'nobody' ? '0600' : '0640');

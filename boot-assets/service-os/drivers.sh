@@ -1,0 +1,39 @@
+# shellcheck shell=sh
+# Drivers for what is there: devices name themselves (modalias), modprobe knows who feels addressed.
+
+modaliases() {
+  find "$SYS/devices" -name modalias -exec cat {} + 2> /dev/null | sort -u
+}
+
+# Those seen before are there three times, so that only new ones are left. A driver brings up buses with more devices on them (a controller, then its disks), so it goes on until nothing new appears.
+load_drivers() {
+  [ -f "$RUN/aliases-seen" ] || : > "$RUN/aliases-seen"
+  for _ in 1 2 3 4 5 6; do
+    modaliases > "$RUN/aliases"
+    fresh=$(sort "$RUN/aliases-seen" "$RUN/aliases-seen" "$RUN/aliases" | uniq -u)
+    [ -n "$fresh" ] || break
+    mv "$RUN/aliases" "$RUN/aliases-seen"
+    # All at once: modprobe reads its tables only once then. By its path: busybox's xargs would take busybox's own. A device without a driver is no problem.
+    printf '%s\n' "$fresh" | tr '\n' '\000' | xargs -0 /sbin/modprobe -abq 2> /dev/null
+  done
+  # No device announces these: a filesystem's checksums, and the BMC's device file.
+  modprobe -abq crc32c_generic sd_mod nls_cp437 nls_ascii nls_iso8859_1 2> /dev/null
+}
+
+mount_efi_variables() {
+  [ -d "$SYS/firmware/efi" ] || return 0
+  modprobe -q efivarfs 2> /dev/null
+  mount -t efivarfs efivarfs "$SYS/firmware/efi/efivars" 2> /dev/null || :
+}
+
+# Controllers look for their disks in their own time.
+wait_for_disks() {
+  before=-1
+  for _ in 1 2 3 4 5 6 7 8; do
+    load_drivers
+    now=$(find "$SYS/block" -mindepth 1 -maxdepth 1 2> /dev/null | wc -l)
+    [ "$now" -gt 0 ] && [ "$now" = "$before" ] && return 0
+    before=$now
+    sleep 0.5
+  done
+}

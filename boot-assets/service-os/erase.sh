@@ -1,0 +1,108 @@
+# shellcheck shell=sh disable=SC2154
+# Every disk that the order means is made empty, and looked at afterwards. What cannot be erased makes the whole erasure fail, after
+# the others have been done.
+
+SAMPLES=${SAMPLES:-64}
+MEBIBYTE=1048576
+
+run_erase() {
+  inspect_machine
+  disks_meant > "$RUN/to-erase"
+  if [ ! -s "$RUN/to-erase" ]; then
+    [ "$(order .disks)" = all ] || finish_failed inspect "no disk is as the order wants it: there are $(disk_names | tr '\n' ' ')"
+    finish_well inspect
+  fi
+  failed_step='' failed_reason=''
+  while read -r disk; do
+    erase_disk || { failed_step=erase-$disk failed_reason=$erase_trouble; }
+  done < "$RUN/to-erase"
+  [ -z "$failed_step" ] || send_outcome false "$failed_step" "$failed_reason"
+  finish_well "erase-$disk"
+}
+
+# "all", or a list of names, serial numbers and names by id.
+disks_meant() {
+  jq -r --slurpfile order "$ORDER" '
+    $order[0].disks as $meant
+    | .[] | select($meant == "all" or ($meant | type) == "array" and ([.name, .serial] + .by_id | any(. as $one | $meant | index($one) != null)))
+    | .name' "$RUN/disks.json"
+}
+
+erase_disk() {
+  target=$DEV/$disk
+  step_started "erase-$disk" "$(jq -r --arg name "$disk" '.[] | select(.name == $name) | "\(.model // "no model"), \(.serial // "no serial number"), \(.bytes) bytes"' "$RUN/disks.json")"
+  if [ "$(line_of "$SYS/block/$disk/ro")" = 1 ]; then
+    erase_failed "$disk is read-only: it was not erased"
+    return 1
+  fi
+  size=$(disk_bytes "$disk")
+  for method in format_nvme discard overwrite; do
+    erase_method=''
+    "$method" || continue
+    if is_empty; then
+      step_done "erase-$disk" "$erase_method; $SAMPLES places read back, all empty"
+      return 0
+    fi
+    say "$disk is not empty after: $erase_method"
+  done
+  erase_failed "$disk cannot be erased: ${erase_problem:-it is not empty after being overwritten}"
+  return 1
+}
+
+erase_failed() {
+  erase_trouble=$1
+  say "erase-$disk: FAILED: $1"
+  report_step "erase-$disk" failed '' "$1"
+}
+
+# The drive's own way reaches blocks that nobody can address any more.
+format_nvme() {
+  case $disk in
+    nvme*) ;;
+    *) return 1 ;;
+  esac
+  timeout 3600 nvme format "$target" --ses=1 --force >> "$LOG" 2>&1 || return 1
+  erase_method='NVMe format with user data erase'
+  wait_for_disks
+}
+
+discard() {
+  [ "$(line_of "$SYS/block/$disk/queue/discard_max_bytes")" -gt 0 ] 2> /dev/null || return 1
+  blkdiscard --force "$target" >> "$LOG" 2>&1 || return 1
+  erase_method='discarded'
+}
+
+overwrite() {
+  erase_method='overwritten with zeros'
+  dd if=/dev/zero of="$target" bs=4M iflag=fullblock oflag=direct count="$size" iflag=count_bytes 2> "$RUN/erase-says" &
+  writer=$!
+  first=$(awk '{ print $7 }' "$SYS/block/$disk/stat")
+  pause=0
+  while kill -0 "$writer" 2> /dev/null; do
+    sleep 0.5
+    pause=$((pause + 1))
+    [ "$pause" -ge 10 ] || continue
+    pause=0
+    cleared=$((($(awk '{ print $7 }' "$SYS/block/$disk/stat") - first) * 512))
+    step_progress "erase-$disk" "$((cleared * 99 / size))" "$(size_in_words "$cleared") overwritten"
+  done
+  wait "$writer" && return 0
+  erase_problem=$(sed -n 's/^dd: //p' "$RUN/erase-says" | head -n 1)
+  return 1
+}
+
+# The first and the last mebibyte, and others spread evenly between them. Past the page cache: what counts is the disk.
+is_empty() {
+  blockdev --flushbufs "$target"
+  echo 3 > /proc/sys/vm/drop_caches
+  last=$((size - MEBIBYTE))
+  [ "$last" -gt 0 ] || last=0
+  at=0
+  while [ "$at" -lt "$SAMPLES" ]; do
+    offset=$((last * at / (SAMPLES - 1) / 512 * 512))
+    dd if="$target" bs="$MEBIBYTE" count=1 iflag=skip_bytes skip="$offset" 2> "$RUN/erase-says" > "$RUN/sample" || { erase_problem="it cannot be read at $offset" && return 1; }
+    [ "$(tr -d '\000' < "$RUN/sample" | head -c 1 | wc -c)" = 0 ] || return 1
+    at=$((at + 1))
+  done
+  rm -f "$RUN/sample"
+}

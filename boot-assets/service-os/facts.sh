@@ -1,0 +1,172 @@
+# shellcheck shell=sh
+# What the machine consists of, as docs/service-os.md has it. What cannot be found out is null.
+
+PROC=${PROC:-/proc}
+
+machine_architecture() {
+  case ${MACHINE:-$(uname -m)} in
+    aarch64) echo arm64 ;;
+    *) echo x86_64 ;;
+  esac
+}
+
+firmware_kind() {
+  if [ -d "$SYS/firmware/efi" ]; then echo uefi; else echo bios; fi
+}
+
+# The variable is four bytes of attributes and one of value. Firmware without it cannot enforce anything; null: its variables cannot
+# be read.
+secure_boot() {
+  variable=$SYS/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+  case $(od -An -t u1 -j 4 -N 1 "$variable" 2> /dev/null | tr -d ' ') in
+    1) echo true ;;
+    0) echo false ;;
+    *) if [ -d "$SYS/firmware/efi" ] && [ -z "$(ls "$SYS/firmware/efi/efivars" 2> /dev/null)" ]; then echo null; else echo false; fi ;;
+  esac
+}
+
+system_uuid() {
+  line_of "$SYS/class/dmi/id/product_uuid" | tr 'A-F' 'a-f'
+}
+
+tpm_version() {
+  for path in "$SYS"/class/tpm/tpm*; do
+    [ -e "$path" ] || continue
+    case $(line_of "$path/tpm_version_major") in
+      2) echo 2.0 ;;
+      *) echo 1.2 ;;
+    esac
+    return
+  done
+}
+
+# Words that makers put where they have nothing to say.
+told() {
+  case $1 in
+    '' | 'None' | 'none' | 'N/A' | 'Not Specified' | 'Default string' | 'To Be Filled By O.E.M.' | 'To be filled by O.E.M.' | 'System Serial Number' | 'System Product Name' | 'Not Available') ;;
+    *) printf '%s' "$1" ;;
+  esac
+}
+
+dmi() {
+  told "$(line_of "$SYS/class/dmi/id/$1")"
+}
+
+system_facts() {
+  jq -n --arg manufacturer "$(dmi sys_vendor)" --arg product "$(dmi product_name)" --arg serial "$(dmi product_serial)" \
+    --arg uuid "$(system_uuid)" --arg kind "$(firmware_kind)" --arg vendor "$(dmi bios_vendor)" \
+    --arg version "$(dmi bios_version)" --argjson secure_boot "$(secure_boot)" --arg tpm "$(tpm_version)" '
+    def given: if . == "" then null else . end;
+    { system: { manufacturer: ($manufacturer | given), product: ($product | given), serial: ($serial | given), uuid: ($uuid | given) },
+      firmware: { $kind, vendor: ($vendor | given), version: ($version | given), $secure_boot, tpm: ($tpm | given) } }'
+}
+
+# Sockets and cores are counted by what each processor says of its place; arm64 has no "model name".
+cpu_facts() {
+  for path in "$SYS"/devices/system/cpu/cpu[0-9]*/topology; do
+    [ -d "$path" ] && printf '%s %s\n' "$(line_of "$path/physical_package_id")" "$(line_of "$path/core_id")"
+  done > "$RUN/processors"
+  jq -n --arg model "$(sed -n 's/^model name[[:space:]]*: *//p' "$PROC/cpuinfo" | head -n 1)" \
+    --arg architecture "$(machine_architecture)" --arg sockets "$(cut -d ' ' -f 1 "$RUN/processors" | sort -u | wc -l)" \
+    --arg cores "$(sort -u "$RUN/processors" | wc -l)" --arg threads "$(wc -l < "$RUN/processors")" \
+    --arg kilobytes "$(installed_kilobytes)" '
+    { cpu: { model: (if $model == "" then null else $model end), $architecture, sockets: ($sockets | tonumber), cores: ($cores | tonumber),
+             threads: ($threads | tonumber) },
+      memory: { bytes: (($kilobytes | tonumber) * 1024) } }'
+}
+
+# As built in, by the firmware's own tables where they are there; otherwise what the kernel has of it.
+installed_kilobytes() {
+  by_firmware=$(dmidecode --type 17 2> /dev/null | awk '
+    $1 == "Size:" && $3 == "kB" { sum += $2 }
+    $1 == "Size:" && $3 == "MB" { sum += $2 * 1024 }
+    $1 == "Size:" && $3 == "GB" { sum += $2 * 1048576 }
+    END { if (sum) printf "%d", sum }')
+  if [ -n "$by_firmware" ]; then echo "$by_firmware"; else awk '$1 == "MemTotal:" { print $2 }' "$PROC/meminfo"; fi
+}
+
+nic_facts() {
+  for name in $(cards); do
+    path=$SYS/class/net/$name
+    driver=$(basename "$(readlink -f "$path/device/driver" 2> /dev/null)")
+    jq -n --arg name "$name" --arg mac "$(line_of "$path/address")" --arg driver "$driver" \
+      --arg carrier "$(line_of "$path/carrier")" --arg speed "$(line_of "$path/speed")" \
+      --argjson neighbour "$(neighbour_of "$name")" '
+      { $name, $mac, driver: (if $driver == "" then null else $driver end),
+        link: (if $carrier == "1" then true elif $carrier == "0" then false else null end),
+        speed_mbps: (($speed | tonumber? // 0) | if . > 0 then . else null end), $neighbour }'
+  done | jq -s '{ nics: . }'
+}
+
+# LLDP: switches tell their name every 30 seconds. One frame for each card is enough, so a listener waits in the background.
+start_neighbour_watch() {
+  for name in $(cards); do
+    ip link set "$name" up 2> /dev/null
+    (timeout 120 tcpdump -i "$name" -nn -v -c 1 ether proto 0x88cc > "$RUN/lldp-$name.part" 2> /dev/null &&
+      mv "$RUN/lldp-$name.part" "$RUN/lldp-$name") &
+  done
+}
+
+neighbour_of() {
+  [ -s "$RUN/lldp-$1" ] || { echo null && return; }
+  jq -n --arg system "$(sed -n 's/.*System Name TLV (5), length [0-9]*: //p' "$RUN/lldp-$1" | head -n 1)" \
+    --arg port "$(sed -n '/Port ID TLV (2)/{n;s/.*Subtype [^:]*: //p;}' "$RUN/lldp-$1" | head -n 1)" '
+    def given: if . == "" then null else . end;
+    { system: ($system | given), port: ($port | given) }'
+}
+
+# The BMC's own address, over the bus between it and this machine.
+bmc_facts() {
+  modprobe -abq ipmi_si ipmi_devintf 2> /dev/null
+  address='' mac='' vendor=''
+  for channel in ${BMC_DEVICE_CHECK:+1} $([ -e "$DEV/ipmi0" ] && echo 1 2 8); do
+    timeout 10 ipmitool lan print "$channel" > "$RUN/bmc" 2> /dev/null || continue
+    address=$(sed -n 's/^IP Address  *: *//p' "$RUN/bmc" | head -n 1)
+    mac=$(sed -n 's/^MAC Address  *: *//p' "$RUN/bmc" | head -n 1)
+    [ "$address" != 0.0.0.0 ] && [ -n "$address" ] && break
+  done
+  if [ -z "$mac$address" ]; then
+    echo '{ "bmc": null }'
+    return
+  fi
+  vendor=$(timeout 10 ipmitool mc info 2> /dev/null | sed -n 's/^Manufacturer Name  *: *//p')
+  jq -n --arg address "$address" --arg mac "$mac" --arg vendor "$vendor" '
+    def given: if . == "" or . == "0.0.0.0" or . == "Unknown" then null else . end;
+    { bmc: { address: ($address | given), mac: ($mac | given), vendor: ($vendor | given) } }'
+}
+
+# Leaves $RUN/facts.json as the appliance gets it, and $RUN/disks.json with what only we need to know about disks.
+collect_facts() {
+  wait_for_disks
+  disk_facts > "$RUN/disks.json"
+  {
+    system_facts
+    cpu_facts
+    jq '{ disks: map(del(.removable)) }' "$RUN/disks.json"
+    nic_facts
+    bmc_facts
+  } | jq -s add > "$RUN/facts.json"
+}
+
+inspect_machine() {
+  step_started inspect 'finding out what this machine consists of'
+  collect_facts
+  send_facts "$RUN/facts.json"
+  step_done inspect "$(jq -r '"\(.cpu.threads) threads, \(.memory.bytes / 1048576 | floor) MiB, \(.disks | length) disks, \(.nics | length) cards"' "$RUN/facts.json")"
+}
+
+# A second time, when the switches had the time to say who they are.
+report_neighbours() {
+  [ -n "$(cards)" ] || return 0
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    missing=0
+    for name in $(cards); do
+      [ "$(line_of "$SYS/class/net/$name/carrier")" != 1 ] || [ -s "$RUN/lldp-$name" ] || missing=1
+    done
+    [ "$missing" = 0 ] && break
+    sleep 2
+  done
+  ls "$RUN"/lldp-*[!t] > /dev/null 2>&1 || return 0
+  collect_facts
+  send_facts "$RUN/facts.json"
+}

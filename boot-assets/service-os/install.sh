@@ -1,0 +1,27 @@
+# shellcheck shell=sh disable=SC2154,SC2034
+# An image onto a disk. Nothing is written before the network of the finished machine has been tried and one disk was chosen.
+# shellcheck source-path=SCRIPTDIR
+. /service-os/rehearse.sh
+. /service-os/write-image.sh
+. /service-os/finish-disk.sh
+
+run_install() {
+  inspect_machine
+  rehearse_network
+  stop_if_cancelled rehearse
+  choose_target
+  write_target
+  verify_target
+  grow_target
+  seed_target
+  add_boot_entry
+  finish_well boot-entry
+}
+
+# The appliance knows the disk before its first byte is overwritten.
+choose_target() {
+  step_started choose-disk 'looking for the disk that the order means'
+  disk=$(choose_disk) || finish_failed choose-disk "$disk"
+  target=$DEV/$disk
+  step_done choose-disk "$(jq -r --arg name "$disk" '.[] | select(.name == $name) | "\(.name), \(.model // "no model"), \(.serial // "no serial number"), \(.bytes) bytes, will be overwritten"' "$RUN/disks.json")"
+}

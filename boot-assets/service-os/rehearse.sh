@@ -1,0 +1,97 @@
+# shellcheck shell=sh disable=SC2154
+# The call-home rehearsal: the network that the finished machine will have is set up for real, in a name space of its own, and the
+# appliance is called through it. Only then is anything written. Afterwards the cards come back by themselves.
+
+REHEARSAL=rehearsal
+CALL_SECONDS=${CALL_SECONDS:-20}
+
+rehearse_network() {
+  step_started rehearse 'trying the network of the finished machine'
+  home=$(order .network.call_home)
+  if [ -z "$home" ]; then
+    step_done rehearse 'the order has no network to try'
+    return
+  fi
+  give_up_address "$card"
+  problem=$(in_rehearsal 2>> "$LOG")
+  ip netns delete "$REHEARSAL" 2>> "$LOG"
+  bring_up_network
+  [ -z "$problem" ] || finish_failed rehearse "$problem"
+  step_done rehearse "$home answers through the final network"
+}
+
+# Prints what is wrong, or nothing.
+in_rehearsal() {
+  ip netns add "$REHEARSAL" && ip -n "$REHEARSAL" link set lo up || { echo 'no name space for the rehearsal' && return; }
+  jq -c '.network.links[]' "$ORDER" > "$RUN/links"
+  for kind in ethernet bond vlan; do
+    while read -r link; do
+      [ "$(field kind)" = "$kind" ] || continue
+      "make_$kind" || return
+      dress_link || return
+    done < "$RUN/links"
+  done
+  gateway=$(order .network.gateway)
+  if [ -n "$gateway" ] && ! inside ip route add default via "$gateway"; then
+    echo "the gateway $gateway is not reachable from any of the addresses"
+    return
+  fi
+  call_home
+}
+
+inside() {
+  ip netns exec "$REHEARSAL" "$@"
+}
+
+field() {
+  printf '%s' "$link" | jq -r ".$1 // empty"
+}
+
+make_ethernet() {
+  own=$(card_with_mac "$(field mac | tr 'A-F' 'a-f')") || { echo "no card has the address $(field mac): there are $(card_list)" && return 1; }
+  ip link set "$own" netns "$REHEARSAL" || { echo "$own cannot be taken" && return 1; }
+  [ "$own" = "$(field name)" ] || inside ip link set "$own" name "$(field name)" || { echo "$own cannot be called $(field name)" && return 1; }
+}
+
+make_bond() {
+  modprobe -q bonding max_bonds=0 2> /dev/null
+  inside ip link add "$(field name)" type bond mode "$(field mode)" miimon 100 || { echo "no bond $(field name)" && return 1; }
+  for member in $(printf '%s' "$link" | jq -r '.members[]'); do
+    inside ip link set "$member" down
+    inside ip link set "$member" master "$(field name)" || { echo "$member cannot be part of $(field name)" && return 1; }
+    inside ip link set "$member" up
+  done
+}
+
+make_vlan() {
+  modprobe -q 8021q 2> /dev/null
+  inside ip link add link "$(field parent)" name "$(field name)" type vlan id "$(field id)" || { echo "no VLAN $(field id) on $(field parent)" && return 1; }
+}
+
+dress_link() {
+  name=$(field name) mtu=$(field mtu) address=$(field address)
+  if [ -n "$mtu" ] && ! inside ip link set "$name" mtu "$mtu"; then
+    echo "$name takes no MTU of $mtu"
+    return 1
+  fi
+  inside ip link set "$name" up
+  [ -z "$address" ] || inside ip address add "$address" dev "$name" || { echo "$name takes no address $address" && return 1; }
+  printf '%s' "$link" | jq -r '.routes // [] | .[] | "\(.to) \(.via)"' | while read -r to via; do
+    inside ip route add "$to" via "$via" dev "$name" || echo "no route to $to via $via on $name"
+  done
+}
+
+# A link needs its time to come up, and a switch to let it through.
+call_home() {
+  until=$(($(seconds) + CALL_SECONDS))
+  while :; do
+    said=$(inside curl --silent --show-error --fail --connect-timeout 3 --max-time 10 --output /dev/null "$home" 2>&1) && return
+    [ "$(seconds)" -lt "$until" ] || break
+    sleep 1
+  done
+  unlit=''
+  while read -r link; do
+    [ "$(inside cat "/sys/class/net/$(field name)/carrier" 2> /dev/null)" = 1 ] || unlit="$unlit $(field name)"
+  done < "$RUN/links"
+  echo "the appliance cannot be reached at $home through the final network: $(printf '%s' "$said" | sed 's/^curl: ([0-9]*) //')${unlit:+; no link on$unlit}"
+}

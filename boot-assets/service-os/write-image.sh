@@ -1,0 +1,162 @@
+# shellcheck shell=sh disable=SC2154
+# The image, streamed from the appliance to the disk. Its sha256 is that of the file as it came over the wire. A second sum, of what
+# went to the disk, is compared with what can be read back from there: it guards against faulty hardware, not against people, and
+# is one that costs little.
+
+RESUMES=${RESUMES:-40}
+
+write_target() {
+  url=$(order .image.url) format=$(order .image.format) bytes=$(order .image.bytes)
+  step_started write-image "writing $url to $disk"
+  case $format in
+    raw | gzip | zstd) ;;
+    *) finish_failed write-image "the image has a form that this service OS does not know: $format" ;;
+  esac
+  release_disk
+  for attempt in 1 2 3; do
+    rm -f "$RUN/from-the-start"
+    stream_image &
+    watch_stream $!
+    [ -f "$RUN/from-the-start" ] || break
+    say "the server cannot go on in the middle of the image: starting over (attempt $attempt)"
+  done
+  check_stream
+  step_done write-image "$(size_in_words "$(cat "$RUN/written")") written, sha256 is as ordered"
+}
+
+# Whatever was on the disk before must not come to life while it is being written.
+release_disk() {
+  wipefs --all --force --quiet "$target" >> "$LOG" 2>&1 || :
+}
+
+# Each part leaves its own word about how it ended.
+stream_image() {
+  rm -f "$RUN"/stream-* "$RUN/written"
+  mkfifo "$RUN/stream-transferred" "$RUN/stream-unpacked"
+  sha256sum < "$RUN/stream-transferred" | cut -d ' ' -f 1 > "$RUN/stream-sha256" &
+  xxhsum -q -H1 < "$RUN/stream-unpacked" 2> /dev/null | cut -d ' ' -f 1 > "$RUN/stream-sum" &
+  {
+    fetch_image
+    echo $? > "$RUN/stream-fetched"
+  } | tee "$RUN/stream-transferred" | {
+    unpack_image 2> "$RUN/stream-unpack-says"
+    echo $? > "$RUN/stream-unpack"
+  } | tee "$RUN/stream-unpacked" | {
+    dd of="$target" bs=1M iflag=fullblock conv=fsync 2> "$RUN/stream-write-says"
+    echo $? > "$RUN/stream-write"
+  }
+  wait
+}
+
+unpack_image() {
+  case $format in
+    raw) cat ;;
+    gzip) gzip -dc ;;
+    zstd) zstd -dcq ;;
+  esac
+}
+
+# Goes on where the connection broke, also over a restart of the appliance. 33: the server knows no ranges, so the parts already
+# passed on cannot be skipped. 23: nobody takes the bytes any more, and the reason is further down the pipe.
+fetch_image() {
+  passed=0 tries=0 last_try=0
+  while :; do
+    curl --silent --show-error --fail --connect-timeout 5 --speed-limit 1 --speed-time 30 --continue-at "$passed" \
+      --write-out '%{stderr}\nbytes=%{size_download}\n' "$url" 2> "$RUN/stream-fetch-says"
+    code=$?
+    [ "$code" = 0 ] && return 0
+    fresh=$(sed -n 's/^bytes=//p' "$RUN/stream-fetch-says" | tail -n 1)
+    passed=$((passed + ${fresh:-0}))
+    case $code in
+      23) return 23 ;;
+      33)
+        [ "$passed" -gt 0 ] && : > "$RUN/from-the-start"
+        return 33
+        ;;
+    esac
+    # Progress earns patience.
+    [ "$passed" -gt "$last_try" ] && tries=0
+    last_try=$passed tries=$((tries + 1))
+    [ "$tries" -gt "$RESUMES" ] && return "$code"
+    echo "coldiron: the image stopped after $passed bytes ($(sed -n 's/^curl: //p' "$RUN/stream-fetch-says")); going on" >> "$LOG"
+    sleep "$(backoff "$tries")"
+  done
+}
+
+# Sectors that the disk itself has taken: field 7.
+sectors_written() {
+  awk '{ print $7 }' "$SYS/block/$disk/stat"
+}
+
+watch_stream() {
+  first=$(sectors_written)
+  pause=0
+  while kill -0 "$1" 2> /dev/null; do
+    sleep 0.5
+    pause=$((pause + 1))
+    [ "$pause" -ge 6 ] || continue
+    pause=0
+    done_bytes=$((($(sectors_written) - first) * 512))
+    step_progress write-image "$(percent_of "$done_bytes" "${bytes:-0}")" "$(size_in_words "$done_bytes") written"
+  done
+  wait "$1" 2> /dev/null || :
+}
+
+# Never 100 before it is done; empty when the whole is not known.
+percent_of() {
+  [ "$2" -gt 0 ] || return 0
+  percent=$(($1 * 100 / $2))
+  if [ "$percent" -gt 99 ]; then echo 99; else echo "$percent"; fi
+}
+
+stream_word() {
+  cat "$RUN/stream-$1" 2> /dev/null
+}
+
+# The part that failed first is the reason; the others only followed.
+check_stream() {
+  sed -n 's/^\([0-9][0-9]*\) bytes.*/\1/p' "$RUN/stream-write-says" > "$RUN/written"
+  if [ "$(stream_word write)" != 0 ]; then
+    spoil_target
+    finish_failed write-image "$disk cannot be written: $(sed -n 's/^dd: //p' "$RUN/stream-write-says" | head -n 1)"
+  fi
+  case $(stream_word fetched) in
+    0) ;;
+    *)
+      spoil_target
+      finish_failed write-image "the image did not arrive: $(sed -n 's/^curl: ([0-9]*) //p' "$RUN/stream-fetch-says" | head -n 1)"
+      ;;
+  esac
+  wanted=$(order .image.sha256)
+  found=$(stream_word sha256)
+  if [ "$wanted" != "$found" ]; then
+    spoil_target
+    finish_failed write-image "the image is not the one that was ordered: its sha256 is $found, not $wanted"
+  fi
+  if [ "$(stream_word unpack)" != 0 ]; then
+    spoil_target
+    finish_failed write-image "the image cannot be unpacked as $format: $(head -n 1 "$RUN/stream-unpack-says")"
+  fi
+  if [ -n "$bytes" ] && [ "$(cat "$RUN/written")" != "$bytes" ]; then
+    spoil_target
+    finish_failed write-image "the image has $(cat "$RUN/written") bytes, not the $bytes that were ordered"
+  fi
+}
+
+# A disk with half an image or a wrong one must not start.
+spoil_target() {
+  dd if=/dev/zero of="$target" bs=1M count=4 conv=fsync 2> /dev/null || :
+}
+
+verify_target() {
+  step_started verify-image "reading $disk back"
+  sync
+  blockdev --flushbufs "$target"
+  echo 3 > /proc/sys/vm/drop_caches
+  read_back=$(dd if="$target" bs=1M iflag=count_bytes count="$(cat "$RUN/written")" 2> "$RUN/read-says" | xxhsum -q -H1 2> /dev/null | cut -d ' ' -f 1)
+  if [ "$read_back" != "$(stream_word sum)" ]; then
+    spoil_target
+    finish_failed verify-image "what is read from $disk is not what was written: $(sed -n 's/^dd: //p' "$RUN/read-says" | head -n 1)"
+  fi
+  step_done verify-image "$(size_in_words "$(cat "$RUN/written")") read back and as written"
+}

@@ -1,0 +1,48 @@
+# What every node has, whatever its role: a way in, a clock, bounded logs, a firewall, and the units of the first boot.
+{ lib, ... }:
+{
+  imports = [
+    ../first-boot/automation.nix
+    ../first-boot/site-bootstrap.nix
+    ../lossless.nix
+    ../node-agent.nix
+    ../services.nix
+  ];
+
+  networking = {
+    # Each link says for itself where its address comes from.
+    useDHCP = lib.mkDefault false;
+    nftables.enable = lib.mkDefault true;
+    firewall.enable = lib.mkDefault true;
+  };
+
+  services.openssh = {
+    enable = true;
+    settings = {
+      PasswordAuthentication = false;
+      KbdInteractiveAuthentication = false;
+      PermitRootLogin = lib.mkDefault "prohibit-password";
+    };
+  };
+  # There are no passwords to ask for.
+  security.sudo.wheelNeedsPassword = false;
+
+  services.timesyncd.enable = lib.mkDefault true;
+  # As a file: newer releases have another option for it.
+  environment.etc."systemd/journald.conf.d/50-coldiron.conf".text = ''
+    [Journal]
+    Storage=persistent
+    SystemMaxUse=1G
+    MaxRetentionSec=7day
+  '';
+
+  nix.settings.experimental-features = [
+    "nix-command"
+    "flakes"
+  ];
+  nix.gc = {
+    automatic = lib.mkDefault true;
+    dates = lib.mkDefault "weekly";
+    options = lib.mkDefault "--delete-older-than 30d";
+  };
+}

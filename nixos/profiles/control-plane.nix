@@ -1,0 +1,10 @@
+# Holds the cluster together: consensus and databases want their pages in memory and their connections accepted.
+{ lib, ... }:
+{
+  imports = [ ../services.nix ];
+
+  boot.kernel.sysctl = {
+    "net.core.somaxconn" = lib.mkDefault 4096;
+    "vm.swappiness" = lib.mkDefault 10;
+  };
+}

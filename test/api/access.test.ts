@@ -1,0 +1,107 @@
+import type { InjectOptions } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Authenticate, guardRoutes } from '../../appliance/api/access.ts';
+import { createApp } from '../../appliance/api/base-app.ts';
+import { mayActAs, ROLES } from '../../appliance/domain/token.ts';
+import { type Fixture, openApi } from './api-fixture.ts';
+
+let api: Fixture;
+beforeAll(async () => {
+  api = await openApi();
+});
+afterAll(() => api.close());
+
+const requestTo = (route: { method: string; url: string }): InjectOptions => ({
+  method: route.method as 'GET',
+  url: route.url.replace(':node', 'node01').replace(':token', '0123456789ab'),
+  // A body no route takes: whoever is let in meets the check of the body, and nothing is changed.
+  ...(route.method === 'POST' && { payload: [] }),
+});
+
+const closed = () => api.app.routeTable.filter(({ access }) => access !== 'public');
+
+describe('the route table', () => {
+  it('has the routes of the API, so that the walk walks somewhere', () => {
+    const routes = api.app.routeTable.map(({ method, url }) => `${method} ${url}`);
+    expect(routes).toContain('POST /api/v1/admin/nodes');
+    expect(routes).toContain('POST /api/v1/nodes/:node/remove');
+    expect(routes).toContain('GET /api/v1/audit/verify');
+    expect(routes.length).toBeGreaterThan(30);
+  });
+
+  it('is public for health alone', () => {
+    const open = api.app.routeTable.filter(({ access }) => access === 'public');
+    expect(open.map(({ method, url }) => `${method} ${url}`).sort()).toEqual(['GET /health', 'HEAD /health']);
+  });
+
+  it('answers 401 on every other route to a caller without a token', async () => {
+    for (const route of closed()) {
+      const answer = await api.call(requestTo(route));
+      expect(answer.statusCode, `${route.method} ${route.url}`).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+    }
+  });
+
+  it('answers 403 to every role that is too low, and lets every other one through to the route', async () => {
+    for (const route of closed()) {
+      for (const role of ROLES) {
+        const { statusCode } = await api.call({ role, ...requestTo(route) });
+        const may = route.access !== 'public' && mayActAs(role, route.access);
+        if (may) expect([401, 403], `${role} on ${route.method} ${route.url}`).not.toContain(statusCode);
+        else expect(statusCode, `${role} on ${route.method} ${route.url}`).toBe(403);
+      }
+    }
+  });
+
+  it('lets no role but admin remove a node, apply an inventory, make a token or change the login of a BMC', () => {
+    const adminOnly = api.app.routeTable.filter(({ access }) => access === 'admin');
+    expect(new Set(adminOnly.map(({ url }) => url))).toEqual(
+      new Set([
+        '/api/v1/admin/nodes',
+        '/api/v1/ca/retire',
+        '/api/v1/ca/rotate',
+        '/api/v1/ca/task-key',
+        '/api/v1/inventory/apply',
+        '/api/v1/nodes/:node/bmc/certificate',
+        '/api/v1/nodes/:node/bmc/credentials',
+        '/api/v1/nodes/:node/bmc/rotate',
+        '/api/v1/nodes/:node/remove',
+        '/api/v1/nodes/:node/rendering',
+        '/api/v1/tokens',
+        '/api/v1/tokens/:token/revoke',
+      ]),
+    );
+  });
+});
+
+describe('a route that does not say who may call it', () => {
+  const nobody: Authenticate = async () => ({ known: false, reason: 'nobody', retryAfterSeconds: null });
+
+  it.each([
+    ['says nothing', {}],
+    ['says something else', { config: { access: 'everybody' } }],
+  ])('cannot be registered when it %s', async (_what, options) => {
+    const app = createApp({ logger: api.app.log, newId: () => 'x' });
+    guardRoutes(app, nobody);
+    expect(() => app.get('/new', options as object, async () => 'hello')).toThrow(
+      'the route GET /new does not declare who may call it',
+    );
+    await app.close();
+  });
+});
+
+describe('an unknown path', () => {
+  it.each(['/api', '/api/', '/api/v1/nothing', '/api/v1/nodes/node01/explode?x=1', '/api?x'])(
+    'below /api is not told apart from a known one without a token: %s',
+    async (url) => {
+      expect((await api.call({ url })).json()).toMatchObject({ code: 'unauthenticated' });
+      const answer = await api.call({ url, role: 'viewer' });
+      expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
+    },
+  );
+
+  it('elsewhere is simply not found', async () => {
+    const answer = await api.call({ url: '/apis' });
+    expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
+  });
+});

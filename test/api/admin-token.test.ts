@@ -1,0 +1,87 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ensureAdminToken } from '../../appliance/api/admin-token.ts';
+import { createApiToken, hashSecret } from '../../appliance/api/api-token.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import { parseTokenText } from '../../appliance/domain/token.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import type { Store } from '../../appliance/store/store.ts';
+
+const clock = { now: () => 1_000 };
+let state: string;
+let store: Store;
+
+beforeEach(async () => {
+  state = await mkdtemp(join(tmpdir(), 'coldiron-admin-token-'));
+  store = await openSqliteStore({ file: join(state, 'coldiron.db') });
+});
+afterEach(async () => {
+  await store.close();
+  await rm(state, { recursive: true });
+});
+
+const tokenInFile = async () => mustParse(parseTokenText((await readFile(join(state, 'admin-token'), 'utf8')).trim()));
+
+describe('the first admin token', () => {
+  it('is written to a file that only its owner can read, and its hash to the store', async () => {
+    expect(await ensureAdminToken(store, state, clock)).toEqual({ file: join(state, 'admin-token'), created: true });
+    expect((await stat(join(state, 'admin-token'))).mode & 0o777).toBe(0o600);
+    const { id, secret } = await tokenInFile();
+    expect(await store.token(id)).toMatchObject({
+      token: { name: 'admin', role: 'admin', expiresAt: null },
+      secretHash: hashSecret(secret),
+    });
+  });
+
+  it('is made once', async () => {
+    await ensureAdminToken(store, state, clock);
+    const first = await tokenInFile();
+    expect(await ensureAdminToken(store, state, clock)).toMatchObject({ created: false });
+    expect(await tokenInFile()).toEqual(first);
+    expect(await store.tokens()).toHaveLength(1);
+  });
+
+  it('is not made where somebody made tokens and deleted the file', async () => {
+    const request = { name: 'ci', role: 'viewer', expiresAt: null, actor: 'local:root', correlationId: null } as const;
+    await createApiToken(store, request, clock);
+    expect(await ensureAdminToken(store, state, clock)).toMatchObject({ created: false });
+    expect(await readdir(state)).not.toContain('admin-token');
+  });
+
+  it('survives a crash between the file and the store: the next start registers the token of the file', async () => {
+    const failing: Pick<Store, 'tokens' | 'createToken'> = {
+      tokens: () => store.tokens(),
+      createToken: () => Promise.reject(new Error('power cut')),
+    };
+    await expect(ensureAdminToken(failing, state, clock)).rejects.toThrow('power cut');
+    const written = await tokenInFile();
+    await ensureAdminToken(store, state, clock);
+    expect(await store.token(written.id)).toMatchObject({ secretHash: hashSecret(written.secret) });
+    expect(await tokenInFile()).toEqual(written);
+  });
+
+  it('leaves no draft behind', async () => {
+    await ensureAdminToken(store, state, clock);
+    expect((await readdir(state)).filter((name) => name.includes('admin-token'))).toEqual(['admin-token']);
+  });
+
+  it('does not take over a file that others can read', async () => {
+    await writeFile(join(state, 'admin-token'), `ci_0123456789ab_${'A'.repeat(43)}\n`);
+    await chmod(join(state, 'admin-token'), 0o644);
+    await expect(ensureAdminToken(store, state, clock)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/read by others/),
+    });
+    expect(await store.tokens()).toEqual([]);
+  });
+
+  it('does not overwrite a file that holds something else', async () => {
+    await writeFile(join(state, 'admin-token'), 'my notes', { mode: 0o600 });
+    await expect(ensureAdminToken(store, state, clock)).rejects.toMatchObject({
+      message: expect.stringMatching(/holds no token/),
+    });
+    expect(await readFile(join(state, 'admin-token'), 'utf8')).toBe('my notes');
+  });
+});

@@ -1,0 +1,241 @@
+// A management API over a real store in a folder of its own, with one token per role.
+
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { pino } from 'pino';
+import { createApiToken } from '../../appliance/api/api-token.ts';
+import { buildManagementApi } from '../../appliance/api/app.ts';
+import { bearerAuthenticator } from '../../appliance/api/auth.ts';
+import type { App } from '../../appliance/api/base-app.ts';
+import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
+import { readNodeModules } from '../../appliance/assets/template-files.ts';
+import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
+import type { OpenDriver } from '../../appliance/bmc-desk/bmc-desk.ts';
+import { openBmcService } from '../../appliance/bmc-desk/bmc-service.ts';
+import { NodeWork } from '../../appliance/deploy/node-work.ts';
+import { OrderDesk } from '../../appliance/deploy/order-desk.ts';
+import { unparsable } from '../../appliance/domain/parsed.ts';
+import { ROLES, type Role } from '../../appliance/domain/token.ts';
+import { openEnrollmentService } from '../../appliance/enrollment/enrollment-service.ts';
+import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/enrollment/settings.ts';
+import { applyInventory } from '../../appliance/inventory/apply.ts';
+import { checkInventory } from '../../appliance/inventory/check.ts';
+import { Fleet } from '../../appliance/inventory/fleet.ts';
+import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
+import type { EffectHandlers } from '../../appliance/lifecycle/effects/handler.ts';
+import { LifecycleRunner } from '../../appliance/lifecycle/runner.ts';
+import { Renderings } from '../../appliance/renderings/renderings.ts';
+import { readTemplates } from '../../appliance/servers/http/read-templates.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import type { Store } from '../../appliance/store/store.ts';
+import { createVault } from '../../appliance/vault/vault.ts';
+import { loadVaultKeys } from '../../appliance/vault/vault-keys.ts';
+
+export const RACK = {
+  sites: [{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' }],
+  networks: [
+    {
+      name: 'provisioning',
+      prefix: '10.0.100.0/24',
+      server: '10.0.100.10',
+      pools: [{ from: '10.0.100.100', to: '10.0.100.200' }],
+    },
+    { name: 'storage', prefix: '10.0.150.0/24' },
+  ],
+  skus: [
+    { name: 'gp1', architecture: 'x86_64' },
+    { name: 'h100', architecture: 'x86_64', gpus: 8, regions: ['region-1', 'region-2'] },
+    { name: 'v100', architecture: 'x86_64', gpus: 8, active: false },
+  ],
+  profiles: [{ name: 'worker', kind: 'nixos', role: 'worker' }],
+  nodes: [1, 2, 3].map((n) => ({
+    name: `node0${n}`,
+    sku: 'gp1',
+    profile: 'worker',
+    serial: `SN-00${n}`,
+    interfaces: [
+      { name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
+      { name: 'eth0', mac: `52:54:00:12:34:5${n}`, network: 'provisioning', address: `10.0.100.5${n}` },
+    ],
+  })),
+};
+
+const done = async () => ({ events: [] });
+const NO_EFFECTS: EffectHandlers = {
+  'revoke-intents': done,
+  'revoke-identity': done,
+  'boot-from-network': done,
+  'boot-from-disk': done,
+  'power-off': done,
+  'release-without-erase': done,
+};
+
+export const START = Date.UTC(2026, 0, 15, 8);
+
+export interface Fixture {
+  readonly app: App;
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly stateDir: string;
+  readonly tokens: Readonly<Record<Role, string>>;
+  readonly clock: { time: number; now(): number };
+  /** Every line the API logged, parsed, and their text. */
+  readonly log: { lines: Record<string, unknown>[]; text: string };
+  readonly probed: { host: string; port: number }[];
+  call(request: InjectOptions & { role?: Role }): Promise<LightMyRequestResponse>;
+  close(): Promise<void>;
+}
+
+export interface FixtureOptions {
+  readonly probe?: ProbeResult;
+  readonly openDriver?: OpenDriver;
+  readonly deps?: (real: ManagementDeps) => Partial<ManagementDeps>;
+}
+
+export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureOptions = {}): Promise<Fixture> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'coldiron-api-'));
+  const clock = { time: START, now: () => clock.time };
+  const store = await openSqliteStore({ file: join(stateDir, 'coldiron.db') });
+  const fleet = new Fleet();
+  const follower = new FleetFollower(store, fleet);
+  const log: Fixture['log'] = { lines: [], text: '' };
+  const probed: Fixture['probed'] = [];
+  const logger = pino(
+    {},
+    {
+      write: (line: string) => {
+        log.text += line;
+        log.lines.push(JSON.parse(line));
+      },
+    },
+  );
+
+  const { problems, sources } = checkInventory([{ file: 'rack.yaml', name: 'rack', value: RACK }]);
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  const edge = { now: () => clock.now(), newId: randomUUID };
+  const request = { sources, mode: 'reconcile', dryRun: false, actor: 'appliance', correlationId: null } as const;
+  await applyInventory(store, request, edge);
+  await follower.refresh();
+
+  const tokens = Object.fromEntries(
+    await Promise.all(
+      ROLES.map(async (role) => {
+        const asked = { name: `test-${role}`, role, expiresAt: null, actor: 'local:test', correlationId: null };
+        return [role, (await createApiToken(store, asked, clock)).text];
+      }),
+    ),
+  ) as Record<Role, string>;
+
+  const bmc = await openBmcService({
+    store,
+    vault: createVault(await loadVaultKeys(stateDir, undefined)),
+    trail: { note: () => undefined },
+    clock: bmcSystemClock,
+    bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
+    current: (id) => fleet.machineById(id),
+    scanned: [],
+    nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
+    log: logger,
+    ...(openDriver && { openDriver }),
+  });
+  const runner = new LifecycleRunner({
+    store,
+    effects: NO_EFFECTS,
+    deployMinutes: () => null,
+    clock: { now: clock.now, setTimer: () => ({ cancel: () => {} }) },
+    newId: randomUUID,
+    log: logger,
+  });
+  const templates = readTemplates();
+  const orders = new OrderDesk({
+    fleet,
+    find: () => null,
+    templates,
+    nodeParts: async () => [],
+    nixosFile: async () => null,
+    given: async () => undefined,
+  });
+  const work = new NodeWork({
+    store,
+    fleet,
+    runner,
+    orders,
+    refreshFleet: () => follower.refresh(),
+    newId: randomUUID,
+    now: clock.now,
+    find: () => null,
+    images: { find: async () => unparsable('images/service-os-x86_64/kernel') },
+    bootContract: async () => ({ problems: [], missing: [] }),
+    bootPort: () => 8080,
+    fetchable: async () => ({ ok: true, value: { bytes: null } }),
+    bundleProblems: async () => [],
+  });
+  const real: ManagementDeps = {
+    bmc,
+    work,
+    enrollment: await openEnrollmentService({
+      store,
+      fleet,
+      now: clock.now,
+      setTimer: () => ({ cancel: () => {} }),
+      newId: randomUUID,
+      state: stateDir,
+      credentialsFolder: undefined,
+      settings: DEFAULT_ENROLLMENT_SETTINGS,
+      templates,
+      agentText: '#!/bin/sh\n',
+      moveOn: async ({ id }, event, by) => void (await runner.request(id, event, by)),
+    }),
+    renderings: new Renderings({
+      fleet,
+      store,
+      templates: { ...templates, overridden: 0, look: async () => [] },
+      modules: readNodeModules(),
+      serviceFiles: async ({ spec: { hostname } }) => [
+        { path: `secrets/${hostname}-key.pem`, text: 'a private key', mode: 0o600, secret: true },
+      ],
+      ports: { boot: 8080, management: 8443 },
+      now: clock.now,
+    }),
+    store,
+    fleet,
+    refreshFleet: () => follower.refresh(),
+    hasLoader: () => true,
+    bootContract: async () => ({ problems: [], missing: [] }),
+    runner,
+    authenticate: bearerAuthenticator(store, clock),
+    clock,
+    newId: randomUUID,
+    services: () => ({ dhcp: 'running', tftp: 'running', http: 'running' }),
+    probe: async (host, port) => {
+      probed.push({ host, port });
+      return probe ?? { reached: true, banner: 'SSH-2.0-OpenSSH_9.6', milliseconds: 4 };
+    },
+    bootPort: 8080,
+    logger,
+  };
+  const app = await buildManagementApi({ ...real, ...deps(real) });
+  return {
+    app,
+    store,
+    fleet,
+    stateDir,
+    tokens,
+    clock,
+    log,
+    probed,
+    call: ({ role, headers, ...rest }) =>
+      app.inject({
+        ...rest,
+        headers: { ...headers, ...(role && { authorization: `Bearer ${tokens[role]}` }) },
+      }),
+    close: async () => {
+      await app.close();
+      await store.close();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { App } from '../../appliance/api/base-app.ts';
+import { buildBootApp } from '../../appliance/api/boot-app.ts';
+import type { Services } from '../../appliance/api/deps.ts';
+import { openApi } from './api-fixture.ts';
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0)) await close();
+});
+
+async function bootApp(services: Services): Promise<App> {
+  const app = await buildBootApp({ services: () => services, newId: () => 'id', logger: pino({ level: 'silent' }) });
+  open.push(() => app.close());
+  return app;
+}
+
+async function managementApp(services: Services): Promise<App> {
+  const api = await openApi({ deps: () => ({ services: () => services }) });
+  open.push(() => api.close());
+  return api.app;
+}
+
+describe.each([
+  ['the provisioning side', bootApp],
+  ['the management side', managementApp],
+])('health on %s', (_side, build) => {
+  it('is the text that the runbooks look for', async () => {
+    const answer = await (await build({ dhcp: 'running', tftp: 'running', http: 'running' })).inject('/health');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toBe('{"status":"healthy","services":{"dhcp":"running","tftp":"running","http":"running"}}');
+  });
+
+  it('is healthy while services that nobody asked for are off', async () => {
+    const answer = await (await build({ dhcp: 'off', tftp: 'off', http: 'running' })).inject('/health');
+    expect([answer.statusCode, answer.json().status]).toEqual([200, 'healthy']);
+  });
+
+  it('is degraded when a service has failed', async () => {
+    const answer = await (await build({ dhcp: 'failed', tftp: 'off', http: 'running' })).inject('/health');
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      { status: 'degraded', services: { dhcp: 'failed', tftp: 'off', http: 'running' } },
+    ]);
+  });
+});
+
+describe('the provisioning side', () => {
+  it('has public routes only, and nothing of the API', async () => {
+    const app = await bootApp({ dhcp: 'off', tftp: 'off', http: 'running' });
+    expect(app.routeTable.filter(({ access }) => access !== 'public')).toEqual([]);
+    expect((await app.inject('/api/v1/nodes')).json()).toEqual({
+      code: 'unauthenticated',
+      message: 'nobody can log in here; use the management port',
+      correlation_id: 'id',
+    });
+  });
+});

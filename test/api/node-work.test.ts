@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import { lifeIn } from '../../appliance/domain/lifecycle.ts';
+import type { SessionId } from '../../appliance/domain/session.ts';
+import type { Role } from '../../appliance/domain/token.ts';
+import { newEvent, transitionOf } from '../store/samples.ts';
+import { type Fixture, openApi, START } from './api-fixture.ts';
+
+let api: Fixture;
+beforeEach(async () => {
+  api = await openApi();
+});
+afterEach(() => api.close());
+
+const ask = (verb: string, payload: object = {}, role: Role = 'operator') =>
+  api.call({ role, method: 'POST', url: `/api/v1/nodes/node01/${verb}`, payload });
+const get = async (path = '') => (await api.call({ role: 'viewer', url: `/api/v1/nodes/node01${path}` })).json();
+const id = async () => api.fleet.machineById((await get()).id)?.id ?? expect.fail('no node01');
+const put = async (state: LifecycleState): Promise<void> => {
+  const machine = await api.store.machine(await id());
+  if (!machine) return;
+  const moved = await api.store.transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
+  api.fleet.update([moved], api.fleet.at);
+};
+const CONFIRMED = { confirm: 'node01' };
+
+describe('work on a node', () => {
+  it('begins when an operator asks for it, and is audited', async () => {
+    expect((await ask('commission', { note: 'new board' })).json()).toMatchObject({
+      state: 'commissioning',
+      note: 'new board',
+    });
+    expect((await api.store.auditEntries(0, 100)).at(-1)).toMatchObject({
+      action: 'node.commission',
+      actor: 'token:test-operator',
+    });
+  });
+
+  it.each(['commission', 'deploy', 'release', 'rescue', 'end-rescue', 'drain', 'undrain'])(
+    '%s is not for viewers and technicians',
+    async (verb) => {
+      for (const role of ['viewer', 'tech', 'node'] as const) {
+        expect((await ask(verb, CONFIRMED, role)).statusCode).toBe(403);
+      }
+    },
+  );
+
+  it.each(['deploy', 'release'])('%s needs the host name typed out', async (verb) => {
+    await put('ready');
+    expect((await ask(verb)).json()).toMatchObject({ code: 'invalid_request', message: 'confirm: missing' });
+    expect((await ask(verb, { confirm: 'node02' })).statusCode).toBe(400);
+    expect(await get()).toMatchObject({ state: 'ready', intent: null });
+  });
+
+  it('is refused with every reason, and nothing is armed', async () => {
+    const refused = (await ask('deploy', CONFIRMED)).json();
+    expect(refused).toMatchObject({ code: 'not_deployable', message: 'node01 cannot be deployed' });
+    expect(refused.details).toEqual([
+      expect.stringContaining('deploy is not possible from registered'),
+      expect.stringContaining('service-os-x86_64'),
+    ]);
+    expect(await get()).toMatchObject({ state: 'registered', intent: null });
+  });
+
+  it('names a profile that is not there', async () => {
+    await put('ready');
+    const { details } = (await ask('deploy', { ...CONFIRMED, profile: 'nothing' })).json();
+    expect(details).toContain('its profile nothing is not declared');
+    expect((await ask('deploy', { ...CONFIRMED, profile: '../x' })).json()).toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('releases with an erasure that is armed for this chassis, by this caller, and not for ever', async () => {
+    await put('active');
+    expect((await ask('release', CONFIRMED)).json()).toMatchObject({ state: 'releasing' });
+    expect((await get()).intent).toMatchObject({
+      kind: 'erase',
+      actor: 'token:test-operator',
+      armed_at: new Date(START).toISOString(),
+      expires_at: new Date(START + 3_600_000).toISOString(),
+      consumed_at: null,
+      revoked_at: null,
+    });
+    const again = await ask('release', CONFIRMED);
+    expect(again.json()).toMatchObject({ code: 'conflict' });
+    expect((await get()).intent).toMatchObject({ revoked_at: null });
+  });
+
+  it('rescues nobody to a machine that nobody could log in to', async () => {
+    expect((await ask('rescue')).json()).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('nobody could log in'),
+    });
+    expect(await get()).toMatchObject({ state: 'registered' });
+  });
+
+  it('drains and undrains', async () => {
+    await put('active');
+    expect((await ask('drain')).json()).toMatchObject({ state: 'draining' });
+    expect((await ask('undrain')).json()).toMatchObject({ state: 'active' });
+  });
+});
+
+describe('what is known of the work', () => {
+  it('is its sessions, without ticket or key', async () => {
+    await api.store.putTicket({
+      id: 'session-1' as SessionId,
+      machine: await id(),
+      mode: 'commission',
+      order: { mode: 'commission' },
+      ticketHash: 'a-hash',
+      madeAt: START,
+      expiresAt: START + 1,
+    });
+    const { sessions } = await get('/sessions');
+    expect(sessions).toMatchObject([{ mode: 'commission', opened_at: null, last: null, ended: null }]);
+    expect(JSON.stringify(sessions)).not.toContain('hash');
+  });
+
+  it('is what the machine consists of, the newest first', async () => {
+    for (const [at, bytes] of [
+      [1, 10],
+      [2, 20],
+    ] as const) {
+      await api.store.putFacts(await id(), { at: START + at, facts: { memory: { bytes } } }, newEvent('found'));
+    }
+    expect((await get('/facts')).facts).toMatchObject([
+      { facts: { memory: { bytes: 20 } } },
+      { facts: { memory: { bytes: 10 } } },
+    ]);
+  });
+
+  it('is why it does not go on', async () => {
+    expect(await get('/diagnosis')).toMatchObject({ node: 'node01', state: 'registered', diagnosis: null });
+    await ask('commission');
+    api.clock.time += 10 * 60_000;
+    expect((await get('/diagnosis')).diagnosis).toMatchObject({
+      id: 'no-discover',
+      next_step: expect.stringContaining('console node01'),
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { sshProbe } from '../../appliance/api/ssh-probe.ts';
+
+const open = new Set<Server>();
+const sockets = new Set<Socket>();
+
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  for (const server of open) await new Promise((closed) => server.close(closed));
+  open.clear();
+  sockets.clear();
+});
+
+async function listen(answer: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    answer(socket);
+  });
+  open.add(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const probe = sshProbe(Date.now, 250);
+
+describe('the SSH probe', () => {
+  it('reads the banner of an SSH server and hangs up', async () => {
+    let hungUp: (value: unknown) => void = () => {};
+    const gone = new Promise((resolve) => {
+      hungUp = resolve;
+    });
+    const port = await listen((socket) => {
+      socket.on('close', hungUp);
+      socket.write('SSH-2.0-OpenSSH_9.6\r\n');
+    });
+    expect(await probe('127.0.0.1', port)).toEqual({
+      reached: true,
+      banner: 'SSH-2.0-OpenSSH_9.6',
+      milliseconds: expect.any(Number),
+    });
+    await gone;
+  });
+
+  it('finds the banner after a greeting, and when it comes in pieces', async () => {
+    const port = await listen((socket) => {
+      socket.write('Authorized use only\r\nSSH-2.0-');
+      setImmediate(() => socket.write('dropbear\r\n'));
+    });
+    expect(await probe('127.0.0.1', port)).toMatchObject({ reached: true, banner: 'SSH-2.0-dropbear' });
+  });
+
+  it('says that nothing listens', async () => {
+    const port = await listen(() => {});
+    const [server] = open;
+    await new Promise((closed) => server?.close(closed));
+    open.clear();
+    expect(await probe('127.0.0.1', port)).toEqual({
+      reached: false,
+      reason: `127.0.0.1 port ${port}: the connection was refused; nothing listens there`,
+    });
+  });
+
+  it('gives up on a server that stays silent', async () => {
+    const port = await listen(() => {});
+    expect(await probe('127.0.0.1', port)).toMatchObject({ reason: expect.stringMatching(/no SSH banner/) });
+  });
+
+  it('says what hung up, without control characters', async () => {
+    const port = await listen((socket) => socket.end('\u001b[31mHTTP/1.1 400\r\n'));
+    expect(await probe('127.0.0.1', port)).toMatchObject({ reason: expect.stringMatching(/hung up after \\u001b/) });
+  });
+
+  it('does not read for ever', async () => {
+    const port = await listen((socket) => {
+      const talk = (): void => {
+        if (!socket.destroyed) socket.write('x'.repeat(1000), () => setImmediate(talk));
+      };
+      talk();
+    });
+    expect(await sshProbe(Date.now)('127.0.0.1', port)).toMatchObject({
+      reason: expect.stringMatching(/something else than SSH/),
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type ArchiveEntry, cpioArchive } from '../../appliance/assets/cpio.ts';
+import { needPackages } from '../interop/packages.ts';
+
+const file = (path: string, bytes: Uint8Array, executable = false): ArchiveEntry => ({
+  path,
+  kind: 'file',
+  bytes,
+  executable,
+});
+
+/** Unpacks with the cpio that everybody uses. */
+function unpacked<T>(archive: Buffer, look: (folder: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'coldiron-cpio-'));
+  try {
+    const { status, stderr } = spawnSync('cpio', ['-i', '--quiet'], { cwd: folder, input: archive, encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return look(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe('an archive for the kernel', () => {
+  beforeAll(() => needPackages(['cpio']));
+
+  it('unpacks to the folders, files and programs that went in', () => {
+    const archive = cpioArchive([
+      { path: 'bin', kind: 'folder' },
+      file('bin/tool', Buffer.from('#!/bin/sh\n'), true),
+      file('notes', Buffer.from('text')),
+    ]);
+    unpacked(archive, (folder) => {
+      expect(readFileSync(join(folder, 'bin/tool'), 'utf8')).toBe('#!/bin/sh\n');
+      expect(statSync(join(folder, 'bin/tool')).mode & 0o777).toBe(0o755);
+      expect(statSync(join(folder, 'notes')).mode & 0o777).toBe(0o644);
+    });
+  });
+
+  it('carries any bytes under any length of name', () => {
+    const entry = fc.record({
+      name: fc.stringMatching(/^[a-z0-9._-]{1,40}$/),
+      bytes: fc.uint8Array({ maxLength: 70 }),
+    });
+    const entries = fc
+      .uniqueArray(entry, { selector: ({ name }) => name, minLength: 1, maxLength: 6 })
+      .filter((list) => list.every(({ name }) => name !== '.' && name !== '..'));
+    fc.assert(
+      fc.property(entries, (list) => {
+        const archive = cpioArchive(list.map(({ name, bytes }) => file(name, bytes)));
+        unpacked(archive, (folder) => {
+          for (const { name, bytes } of list) expect([...readFileSync(join(folder, name))]).toEqual([...bytes]);
+        });
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,65 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { detectFileType, fileTypeInWords } from '../../appliance/assets/file-type.ts';
+import { bzImage, kernelImage, PE_MACHINE, peFile, pxeProgram } from './tiny-files.ts';
+
+describe('the type of a boot file', () => {
+  it.each(Object.entries(PE_MACHINE))('is an EFI program for %s by its PE machine type', (cpu, machine) => {
+    expect(detectFileType(peFile(machine))).toEqual({ kind: 'efi', cpu });
+  });
+
+  it('is an EFI program for nobody we know when the machine type is another', () => {
+    const type = detectFileType(peFile(0x0ebc));
+    expect(type).toEqual({ kind: 'efi', cpu: null });
+    expect(fileTypeInWords(type)).toBe('an EFI program for a machine type that we do not know');
+  });
+
+  it('is a kernel even though kernels are EFI programs too', () => {
+    expect(detectFileType(bzImage(1))).toEqual({ kind: 'kernel', cpu: 'x86_64' });
+    expect(detectFileType(bzImage(0))).toEqual({ kind: 'kernel', cpu: 'i386' });
+    expect(detectFileType(kernelImage(PE_MACHINE.arm64, 'ARM\x64'))).toEqual({ kind: 'kernel', cpu: 'arm64' });
+    expect(detectFileType(kernelImage(PE_MACHINE.riscv64, 'RSC\x05'))).toEqual({ kind: 'kernel', cpu: 'riscv64' });
+    const loong = kernelImage(PE_MACHINE.loong64, '\xcd\x23\x82\x81');
+    expect(detectFileType(loong)).toEqual({ kind: 'kernel', cpu: 'loong64' });
+  });
+
+  it('is a kernel of the named architecture for one that unpacks itself', () => {
+    const zboot = peFile(PE_MACHINE.arm64);
+    zboot.write('zimg', 4);
+    expect(detectFileType(zboot)).toEqual({ kind: 'kernel', cpu: 'arm64' });
+  });
+
+  it('is a BIOS program only with the jump and the words of one', () => {
+    expect(detectFileType(pxeProgram())).toEqual({ kind: 'bios' });
+    expect(detectFileType(Buffer.from([0xea, 0x05, 0x00, 0xc0, 0x07]))).toEqual({ kind: 'unknown' });
+  });
+
+  it.each([
+    ['gzip', gzipSync('x')],
+    ['zstd', zstdCompressSync('x')],
+    ['cpio', Buffer.from('070701000000')],
+    ['cpio with checksums', Buffer.from('070702000000')],
+  ])('is an initrd for %s', (_what, bytes) => {
+    expect(detectFileType(bytes)).toEqual({ kind: 'initrd' });
+  });
+
+  it('is a script by its first two characters', () => {
+    expect(detectFileType(Buffer.from('#!ipxe\nexit 1\n'))).toEqual({ kind: 'script' });
+  });
+
+  it('is told for any bytes at all, truncated ones and lying headers included', () => {
+    const whole = [peFile(PE_MACHINE.x86_64), bzImage(1), pxeProgram()];
+    const cut = fc
+      .tuple(fc.constantFrom(...whole), fc.nat(1200))
+      .map(([file, length]) => new Uint8Array(file.subarray(0, length)));
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array({ maxLength: 700 }), cut), (bytes) => {
+        expect(fileTypeInWords(detectFileType(bytes))).toMatch(/\w/);
+      }),
+    );
+    const lying = peFile(PE_MACHINE.x86_64);
+    lying.writeUInt32LE(0xffffffff, 0x3c);
+    expect(detectFileType(lying)).toEqual({ kind: 'unknown' });
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { readManifests } from '../../appliance/assets/manifest.ts';
+import { advertisedFiles } from '../../appliance/policy/loaders.ts';
+import { put, temporaryFolder } from './tiny-files.ts';
+
+const SUM = 'a'.repeat(64);
+
+describe('the manifest of boot files', () => {
+  it('has only loaders that some machine can be sent to, and their architecture', async () => {
+    const advertised = new Map(advertisedFiles().map(({ tftpName, cpu }) => [tftpName, cpu]));
+    const entries = await readManifests(null);
+    expect(entries.length).toBeGreaterThan(5);
+    for (const { name, architecture } of entries) expect(advertised.get(name)).toBe(architecture);
+  });
+
+  it('takes in what a site declares, in the place of our own entry where the name is the same', async () => {
+    const file = put(
+      temporaryFolder(),
+      'extra.yaml',
+      `loaders:
+  - { name: ipxe.efi, architecture: x86_64, firmware: efi, source: { url: "http://10.0.0.1/ipxe.efi", sha256: ${SUM} } }
+files:
+  - { name: images/debian/linux, url: "http://10.0.0.1/linux", sha256: ${SUM} }
+`,
+    );
+    const entries = await readManifests(file);
+    expect(entries.filter(({ name }) => name === 'ipxe.efi').map(({ source }) => source.kind)).toEqual(['url']);
+    expect(entries.at(-1)).toMatchObject({ name: 'images/debian/linux', source: { sha256: SUM } });
+  });
+
+  it('lists every problem of a site file, with its place', async () => {
+    const file = put(
+      temporaryFolder(),
+      'extra.yaml',
+      `loaders:
+  - { name: ../ipxe.efi, architecture: x86_64, firmware: efi, source: { debian: ipxe, path: /boot/ipxe.efi } }
+  - { name: a.efi, architecture: sparc, firmware: efi, source: { url: "ftp://x", sha256: 12 } }
+  - { name: b.efi, architecture: x86_64, firmware: efi, source: { debian: ipxe } }
+  - { name: images/b.efi, architecture: x86_64, firmware: efi, source: { debian: ipxe, path: /b } }
+files:
+  - { name: kernel, url: "http://10.0.0.1/linux", sha256: ${SUM} }
+`,
+    );
+    const problems = await readManifests(file).catch((error) => error.details as string[]);
+    expect(problems).toEqual([
+      expect.stringContaining('loaders[1].architecture: must be one of x86_64'),
+      expect.stringContaining('loaders[1].source.url: must be an http or https URL'),
+      expect.stringContaining('loaders[1].source.sha256: must be text, is a number'),
+      expect.stringContaining('loaders[0].name: not the name of a boot file'),
+      expect.stringContaining('loaders[1].source: must be either debian and path, or url and sha256'),
+      expect.stringContaining('loaders[2].source: must be either debian and path, or url and sha256'),
+      expect.stringContaining('loaders[3].name: only files are below nixos/ and images/'),
+      expect.stringContaining('files[0].name: a file is below nixos/ or images/'),
+    ]);
+  });
+});

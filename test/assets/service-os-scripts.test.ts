@@ -1,0 +1,152 @@
+// The scripts of the service OS as far as they need no machine of their own: under dash, which is its shell, with files in place of
+// /sys.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needPackages } from '../interop/packages.ts';
+
+const SCRIPTS = join(import.meta.dirname, '../../boot-assets/service-os');
+const folder = mkdtempSync(join(tmpdir(), 'coldiron-scripts-'));
+
+beforeAll(() => needPackages(['dash', 'jq', 'shellcheck']));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const put = (path: string, content: string): void => {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), content);
+};
+
+const run = (command: string, args: readonly string[], input: string) =>
+  spawnSync(command, args, { input, encoding: 'utf8' });
+
+/** Runs lines of shell with the functions of these files. */
+function shell(files: readonly string[], lines: string): { status: number | null; stdout: string } {
+  mkdirSync(join(folder, 'run'), { recursive: true });
+  const sources = files.map((name) => `. ${SCRIPTS}/${name}.sh`).join('\n');
+  const env = {
+    ...{ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', CONSOLE: '/dev/null', LIB: SCRIPTS },
+    ...{ RUN: join(folder, 'run'), SYS: join(folder, 'sys'), DEV: join(folder, 'dev') },
+  };
+  const { status, stdout, stderr } = spawnSync('dash', ['-eu', '-c', `${sources}\n${lines}`], {
+    env,
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  return { status, stdout };
+}
+
+describe('the scripts of the service OS', () => {
+  it('have nothing that shellcheck finds wrong', () => {
+    const files = readdirSync(SCRIPTS).filter((name) => name === 'init' || name.endsWith('.sh'));
+    expect(files.length).toBeGreaterThan(12);
+    const { stdout } = spawnSync('shellcheck', ['--shell=sh', '--severity=warning', ...files], {
+      cwd: SCRIPTS,
+      encoding: 'utf8',
+    });
+    expect(stdout).toBe('');
+  });
+
+  it('never put the session key on a command line', () => {
+    const { stdout } = spawnSync('grep', ['-rnE', '(Bearer|--oauth2|--user)', SCRIPTS], { encoding: 'utf8' });
+    expect(stdout.trim().split('\n')).toEqual([expect.stringContaining('> "$KEY"')]);
+  });
+
+  it('read the kernel command line', () => {
+    put(
+      'cmdline',
+      'quiet coldiron.server=http://10.0.2.2:8080 coldiron.mode=erase coldiron.session=http://10.0.2.2:8080/boot/session/ab coldiron.node=node05 BOOTIF=01-52-54-00-AB-CD-EF\n',
+    );
+    const { stdout } = shell(['common'], `read_command_line ${folder}/cmdline; echo "$mode $session $node $boot_mac"`);
+    expect(stdout).toBe('erase http://10.0.2.2:8080/boot/session/ab node05 52:54:00:ab:cd:ef\n');
+  });
+
+  it('call partitions as the kernel does', () => {
+    const { stdout } = shell(['disks'], 'partition_device /dev/sda 3; partition_device /dev/nvme0n1 2');
+    expect(stdout).toBe('/dev/sda3\n/dev/nvme0n1p2\n');
+  });
+
+  it('list whole disks that have a size, and nothing that the kernel made up', () => {
+    for (const name of ['sda', 'nvme0n1', 'loop0', 'sr0', 'md0', 'dm-0', 'vdb'])
+      put(`sys/block/${name}/size`, '2048\n');
+    put('sys/block/sdempty/size', '0\n');
+    expect(shell(['common', 'disks'], 'disk_names').stdout).toBe('nvme0n1\nsda\nvdb\n');
+  });
+
+  it('wait longer each time, and never longer than half a minute', () => {
+    const { stdout } = shell(['common', 'network'], 'for try in 1 2 3 4 5 6 99; do backoff $try; done');
+    expect(stdout.trim().split('\n').map(Number)).toEqual([1, 2, 4, 8, 30, 30, 30]);
+  });
+});
+
+interface Disk {
+  readonly name: string;
+  readonly serial: string | null;
+  readonly model: string | null;
+  readonly by_id: readonly string[];
+  readonly bytes: number;
+  readonly rotational: boolean | null;
+  readonly read_only: boolean;
+  readonly removable: boolean;
+}
+
+const PLAIN: Disk = {
+  ...{ name: 'sda', serial: 'A', model: 'M', by_id: ['ata-M_A'], bytes: 1000, rotational: false },
+  ...{ read_only: false, removable: false },
+};
+
+function choose(disks: readonly Disk[], wanted: object = {}, image = 500): string {
+  const order = join(folder, 'choose-order.json');
+  writeFileSync(order, JSON.stringify({ disk: wanted, image: { bytes: image } }));
+  const args = ['-r', '--slurpfile', 'order', order, '-f', join(SCRIPTS, 'choose-disk.jq')];
+  const { stdout, stderr } = run('jq', args, JSON.stringify(disks));
+  expect(stderr).toBe('');
+  return stdout.trim();
+}
+
+describe('the choice of a disk', () => {
+  const other: Disk = { ...PLAIN, name: 'sdb', serial: 'B', by_id: ['ata-M_B'], bytes: 2000, rotational: true };
+
+  it.each([
+    ['the only one', [PLAIN], {}, 'disk sda'],
+    ['by its serial number', [PLAIN, other], { serial: 'B' }, 'disk sdb'],
+    ['by its name in by-id', [PLAIN, other], { by_id: 'ata-M_A' }, 'disk sda'],
+    ['by size', [PLAIN, other], { min_bytes: 1500 }, 'disk sdb'],
+    ['by the largest size allowed', [PLAIN, other], { max_bytes: 1500 }, 'disk sda'],
+    ['by kind', [PLAIN, other], { rotational: true }, 'disk sdb'],
+  ])('%s', (_, disks, wanted, chosen) => {
+    expect(choose(disks, wanted)).toBe(chosen);
+  });
+
+  it.each([
+    ['two that match', [PLAIN, other], {}, /^refused 2 disks match .*sda.*sdb/],
+    ['none that matches', [PLAIN], { serial: 'X' }, /^refused no disk is as the order wants it; there are: sda/],
+    ['no disk at all', [], {}, /there is no disk$/],
+    ['a read-only one', [{ ...PLAIN, read_only: true }], {}, /^refused the only matching disks are read-only/],
+    ['the medium it may have started from', [{ ...PLAIN, removable: true }], {}, /^refused .* removable/],
+    ['one that is too small', [{ ...PLAIN, bytes: 499 }], {}, /^refused the image has 500 bytes and fits on none/],
+  ])('refuses %s', (_, disks, wanted, reason) => {
+    expect(choose(disks, wanted)).toMatch(reason);
+  });
+
+  it('never names a disk that is read-only, removable or too small, whatever there is', () => {
+    const disk = fc.record({
+      ...{ serial: fc.constantFrom('A', 'B', null), model: fc.constantFrom('M', null) },
+      ...{ bytes: fc.constantFrom(1, 499, 500, 1000), rotational: fc.constantFrom(true, false, null) },
+      ...{ read_only: fc.boolean(), removable: fc.boolean() },
+    });
+    fc.assert(
+      fc.property(fc.array(disk, { maxLength: 4 }), (list) => {
+        const disks = list.map((one, at) => ({ ...one, name: `sd${at}`, by_id: [] }));
+        const good = disks.filter((one) => !one.read_only && !one.removable && one.bytes >= 500);
+        const said = choose(disks);
+        if (good.length === 1) expect(said).toBe(`disk ${good[0]?.name}`);
+        else expect(said).toMatch(/^refused /);
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

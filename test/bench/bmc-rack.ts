@@ -1,0 +1,42 @@
+// Simulated BMCs for the bench, each at an address of its own on loopback, in a process of their own.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const PER_NETWORK = 250;
+
+/** 127.1.0.1 to 127.1.0.250, 127.1.1.1 and so on. */
+export const bmcAddress = (index: number): string =>
+  `127.1.${Math.floor(index / PER_NETWORK)}.${1 + (index % PER_NETWORK)}`;
+
+export const bmcAddresses = (count: number): string[] => Array.from({ length: count }, (_, index) => bmcAddress(index));
+
+/** The same addresses as FreeIPMI writes them. */
+export const bmcHostRange = (count: number): string =>
+  Array.from({ length: Math.ceil(count / PER_NETWORK) }, (_, network) => {
+    const last = Math.min(PER_NETWORK, count - network * PER_NETWORK);
+    return `127.1.${network}.[1-${last}]`;
+  }).join(',');
+
+/** Runs while the work lasts, and not longer. */
+export async function withSimulators<Result>(
+  count: number,
+  suite: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const program = fileURLToPath(import.meta.resolve('./bmc-simulators.ts'));
+  const child: ChildProcess = spawn(process.execPath, [program, String(count), String(suite)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  try {
+    const ready = child.stdout ? once(child.stdout, 'data') : exited;
+    const [said] = await Promise.race([ready, exited]);
+    if (String(said).trim() !== 'ready') throw new Error('the simulated BMCs did not start; is port 623 in use?');
+    return await work();
+  } finally {
+    child.kill('SIGKILL');
+    await exited;
+  }
+}

@@ -1,0 +1,68 @@
+// Decisions per second with 10,000 nodes in memory: from a captured DISCOVER of real firmware to what it gets and why.
+
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { decodeDhcp } from '../../appliance/codecs/dhcp4/decode.ts';
+import { parseMac } from '../../appliance/domain/mac.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import { checkInventory } from '../../appliance/inventory/check.ts';
+import { declaredInventory } from '../../appliance/inventory/declared-inventory.ts';
+import { Fleet } from '../../appliance/inventory/fleet.ts';
+import { factsFromDhcp } from '../../appliance/policy/client-facts.ts';
+import { BootDesk } from '../../appliance/servers/boot-desk.ts';
+import { readPcap } from '../captures/read-pcap.ts';
+import { largeRack, macOf } from './rack.ts';
+
+const NODES = 10_000;
+const ROUNDS = 500_000;
+
+export async function benchDecide(): Promise<void> {
+  const { problems, sources } = checkInventory([{ file: 'rack.yaml', name: 'rack', value: largeRack(NODES) }]);
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  const fleet = new Fleet();
+  fleet.replace(declaredInventory(sources, Date.now(), randomUUID));
+  const desk = new BootDesk(fleet, Date.now);
+  const [network] = [...fleet.networks()].filter((each) => each.server !== null);
+  if (!network) throw new Error('the rack has no network to boot from');
+
+  const captured = readPcap(join(import.meta.dirname, '../captures/uefi-x64-native.pcap')).find(
+    ({ destinationPort }) => destinationPort === 67,
+  );
+  if (!captured) throw new Error('the capture holds no DHCP request');
+  const packet = Uint8Array.from(captured.payload);
+  const macs = Array.from({ length: NODES }, (_, at) =>
+    Uint8Array.from(
+      macOf(at)
+        .split(':')
+        .map((byte) => Number.parseInt(byte, 16)),
+    ),
+  );
+  const facts = factsFromDhcp(decodeDhcp(packet));
+
+  const whole = perSecond(ROUNDS, (round) => {
+    packet.set(macs[round % NODES] ?? [], 28); // chaddr
+    desk.judge(factsFromDhcp(decodeDhcp(packet)), network);
+  });
+  const known = Array.from({ length: NODES }, (_, at) => ({
+    ...facts,
+    mac: mustParse(parseMac(macOf(at))),
+    uuid: null,
+  }));
+  const decision = perSecond(ROUNDS, (round) => {
+    desk.judge(known[round % NODES] ?? facts, network);
+  });
+  process.stdout.write(
+    `${'packet → facts → machine → decision'.padEnd(46)}${Math.round(whole).toLocaleString('en')} /s\n`,
+  );
+  process.stdout.write(`${'machine → decision'.padEnd(46)}${Math.round(decision).toLocaleString('en')} /s\n`);
+  process.stdout.write(
+    `decide: nodes=${NODES} packets_per_s=${Math.round(whole)} decisions_per_s=${Math.round(decision)}\n`,
+  );
+}
+
+function perSecond(rounds: number, run: (round: number) => void): number {
+  for (let warm = 0; warm < rounds / 10; warm++) run(warm);
+  const began = performance.now();
+  for (let round = 0; round < rounds; round++) run(round);
+  return rounds / ((performance.now() - began) / 1000);
+}

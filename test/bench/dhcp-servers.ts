@@ -1,0 +1,73 @@
+// The DHCP servers that are compared, set up alike: the same pool, the same lease time, the same boot file, nothing logged.
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RackProcess } from '../rack/rack-process.ts';
+import { LOADER, putLoader } from './boot-files.ts';
+import { largeRack } from './rack.ts';
+import { type BenchWire, SERVER } from './wire.ts';
+
+const POOL = { from: '10.100.16.1', to: '10.100.255.250' };
+const LEASE_SECONDS = 600;
+
+export interface DhcpServerUnderTest {
+  readonly name: string;
+  readonly start: (wire: BenchWire) => Promise<RackProcess>;
+}
+
+export const OURS: DhcpServerUnderTest = {
+  name: 'coldiron (synced to disk)',
+  start: async (wire) => {
+    putLoader(wire.state);
+    const network = { interface: wire.serverInterface, dhcp: 'authoritative', pools: [POOL] };
+    const listen = { boot: `${SERVER}:8080`, management: '127.0.0.1:8443' };
+    return await wire.coldiron({ listen, ...largeRack(0, network) });
+  },
+};
+
+export const DHCP_PEERS: readonly DhcpServerUnderTest[] = [
+  { name: 'kea, one thread', start: async (wire) => kea(wire, false) },
+  { name: 'kea, threads', start: async (wire) => kea(wire, true) },
+  { name: 'dnsmasq', start: async (wire) => dnsmasq(wire) },
+];
+
+function kea(wire: BenchWire, threads: boolean): RackProcess {
+  const name = `kea-${threads ? 'threads' : 'single'}`;
+  const folder = join(wire.folder, name);
+  mkdirSync(folder);
+  const config = {
+    Dhcp4: {
+      'interfaces-config': { interfaces: [wire.serverInterface], 'dhcp-socket-type': 'udp' },
+      'lease-database': { type: 'memfile', persist: true, name: join(folder, 'leases.csv'), 'lfc-interval': 0 },
+      'multi-threading': { 'enable-multi-threading': threads },
+      authoritative: true,
+      'valid-lifetime': LEASE_SECONDS,
+      'next-server': SERVER,
+      'boot-file-name': LOADER,
+      subnet4: [{ id: 1, subnet: '10.100.0.0/16', pools: [{ pool: `${POOL.from} - ${POOL.to}` }] }],
+      loggers: [{ name: 'kea-dhcp4', output_options: [{ output: 'stdout' }], severity: 'ERROR' }],
+    },
+  };
+  const file = wire.file(`${name}.json`, JSON.stringify(config));
+  return wire.serve(['env', `KEA_PIDFILE_DIR=${folder}`, `KEA_LOCKFILE_DIR=${folder}`, 'kea-dhcp4', '-c', file]);
+}
+
+const dnsmasq = (wire: BenchWire): RackProcess =>
+  wire.serve([
+    'dnsmasq',
+    '--keep-in-foreground',
+    '--conf-file=/dev/null',
+    '--user=root',
+    '--port=0',
+    '--quiet-dhcp',
+    '--log-facility=-',
+    `--interface=${wire.serverInterface}`,
+    '--bind-interfaces',
+    `--dhcp-range=${POOL.from},${POOL.to},255.255.0.0,${LEASE_SECONDS}`,
+    '--dhcp-lease-max=100000',
+    `--dhcp-leasefile=${join(wire.folder, 'dnsmasq.leases')}`,
+    `--dhcp-boot=${LOADER},,${SERVER}`,
+    '--dhcp-authoritative',
+    // We do not ping behind a relay either.
+    '--no-ping',
+  ]);

@@ -1,0 +1,63 @@
+// DHCP exchanges of four packets a second: ours, with every lease on disk before its ACK, against Kea, which writes leases to
+// a file and leaves it to the kernel when they reach the disk, and dnsmasq.
+
+import { needPackages } from '../interop/packages.ts';
+import { DHCP_PEERS, type DhcpServerUnderTest, OURS } from './dhcp-servers.ts';
+import { type Figure, printTable, printVerdict, shown } from './figures.ts';
+import { highestRate, type Search } from './highest-rate.ts';
+import { perfdhcp, type Step } from './perfdhcp.ts';
+import { cpuSecondsOf } from './process-cost.ts';
+import { BenchWire, SERVER } from './wire.ts';
+
+const STEP_SECONDS = 2;
+const FIRST_RATE = 250;
+const UP_WITHIN_MS = 20_000;
+
+interface Measured extends Search {
+  /** Processor time of the server for one exchange at that rate: it tells servers apart on a busy machine, too. */
+  readonly cpuMicroseconds: number;
+}
+
+export async function benchDhcp(stepSeconds = STEP_SECONDS): Promise<void> {
+  needPackages(['kea-dhcp4-server', 'kea-admin', 'dnsmasq-base', 'iproute2']);
+  await BenchWire.during(1, async (wire) => {
+    const results: (Figure & Measured)[] = [];
+    for (const server of [OURS, ...DHCP_PEERS]) {
+      const measured = await measure(wire, server, stepSeconds);
+      results.push({ name: server.name, value: measured.lossless, ...measured });
+    }
+    printTable(
+      ['4-way exchanges/s', 'without loss', 'most completed', 'limited by', 'CPU µs each'],
+      results.map(({ name, lossless, most, limitedBy, cpuMicroseconds }) => [
+        name,
+        shown(lossless),
+        shown(most),
+        limitedBy,
+        shown(cpuMicroseconds),
+      ]),
+    );
+    const [ours, ...peers] = results;
+    if (ours) printVerdict('dhcp', ours.value, peers);
+  });
+}
+
+async function measure(wire: BenchWire, server: DhcpServerUnderTest, stepSeconds: number): Promise<Measured> {
+  const running = await server.start(wire);
+  const exchanges = (rate: number, seconds: number): Promise<Step> =>
+    perfdhcp(wire.client, wire.clientAddress(0), SERVER, rate, seconds);
+  const deadline = performance.now() + UP_WITHIN_MS;
+  while ((await exchanges(10, 1)).completed === 0) {
+    if (performance.now() > deadline) throw new Error(`${server.name} does not answer:\n${running.lines.join('\n')}`);
+  }
+  const costs = new Map<number, number>();
+  const search = await highestRate(FIRST_RATE, async (rate) => {
+    const before = cpuSecondsOf(running.pid);
+    const step = await exchanges(rate, stepSeconds);
+    const spent = cpuSecondsOf(running.pid) - before;
+    costs.set(step.completed, (spent * 1e6) / (step.completed * stepSeconds));
+    return step;
+  });
+  const cpuMicroseconds = costs.get(search.lossless || search.most) ?? Number.NaN;
+  await wire.end(running);
+  return { ...search, cpuMicroseconds };
+}

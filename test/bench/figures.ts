@@ -1,0 +1,35 @@
+// What benches say: a table for people, and last a line for programs.
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+}
+
+export const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Columns as wide as what is in them; the first to the left, numbers to the right. */
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  for (const row of all) {
+    const cells = row.map((cell, column) =>
+      column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+    );
+    say(cells.join('   ').trimEnd());
+  }
+}
+
+export function printVerdict(bench: string, ours: number, peers: readonly Figure[]): void {
+  const { name, value } = peers.reduce((best, peer) => (peer.value > best.value ? peer : best));
+  say(`${bench}: ours=${shown(ours)} peer=${shown(value)} (${name}) ratio=${(ours / value).toFixed(2)}`);
+}
+
+export const shown = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
+
+export const median = (values: readonly number[]): number => percentile(values, 0.5);
+
+/** The smallest value that so great a part of all does not exceed. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
+}

@@ -1,0 +1,65 @@
+// perfdhcp as a relay with many clients behind it: how many exchanges of four packets a server completes at a given rate.
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { RackNetwork } from '../../appliance/rack/network.ts';
+
+const exec = promisify(execFile);
+
+/** More than are asked for in a whole search, so that nearly every exchange makes a new lease. */
+const CLIENTS = 50_000;
+const LATE_ANSWERS_US = 500_000;
+/** OVMF's: what boots is asked about in the way that it asks. */
+const VENDOR_CLASS = Buffer.from('PXEClient:Arch:00007:UNDI:003000').toString('hex');
+const X86_64_EFI = '0007';
+/** Its exit status when something was not answered. */
+const SOME_DROPPED = 3;
+
+export interface Step {
+  /** Exchanges a second that were asked for. */
+  readonly asked: number;
+  /** Exchanges a second that were begun. */
+  readonly begun: number;
+  /** Exchanges a second that ended with an ACK. */
+  readonly completed: number;
+  /** The part of all packets that got no answer. */
+  readonly unanswered: number;
+}
+
+export async function perfdhcp(
+  client: RackNetwork,
+  relay: string,
+  server: string,
+  asked: number,
+  seconds: number,
+): Promise<Step> {
+  const load = ['-r', String(asked), '-p', String(seconds), '-R', String(CLIENTS), '-W', String(LATE_ANSWERS_US)];
+  const options = ['-o', `60,${VENDOR_CLASS}`, '-o', `93,${X86_64_EFI}`];
+  const report = await outputOf(client.command('perfdhcp', '-4', '-l', relay, ...load, ...options, '-xi', server));
+  const [offers, acks] = halves(report);
+  if (!offers || !acks) throw new Error(`perfdhcp reports nothing:\n${report}`);
+  return {
+    asked,
+    begun: offers.sent / seconds,
+    // Its own rate counts the time that it waits for late answers.
+    completed: acks.received / seconds,
+    unanswered: 1 - (offers.received + acks.received) / (offers.sent + acks.sent),
+  };
+}
+
+async function outputOf([command, ...args]: readonly [string, ...string[]]): Promise<string> {
+  try {
+    return (await exec(command, args)).stdout;
+  } catch (error) {
+    const { code, stdout = '' } = error as { code?: unknown; stdout?: string };
+    if (code === SOME_DROPPED) return stdout;
+    throw error;
+  }
+}
+
+/** DISCOVER-OFFER, then REQUEST-ACK. */
+const halves = (report: string): { readonly sent: number; readonly received: number }[] =>
+  [...report.matchAll(/^sent packets: (\d+)\nreceived packets: (\d+)/gm)].map(([, sent, received]) => ({
+    sent: Number(sent),
+    received: Number(received),
+  }));

@@ -1,0 +1,61 @@
+// A room is switched on: 1,000 machines of an inventory of 10,000 boot within a minute, each with its own address: firmware's
+// DHCP, the loader over TFTP, iPXE's DHCP, the entry script, its own script.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { needPackages } from '../interop/packages.ts';
+import { RackProcess } from '../rack/rack-process.ts';
+import { putLoader } from './boot-files.ts';
+import { printTable, say } from './figures.ts';
+import { largeRack } from './rack.ts';
+import type { StormReport } from './storm-report.ts';
+import { BenchWire, SERVER } from './wire.ts';
+
+const NODES = 10_000;
+/** Beyond the last one switched on: as long as firmware goes on repeating itself. */
+const PATIENCE_MS = 120_000;
+/** Where the inventory's addresses lie: 10.100.1.0 to 10.100.63.255, as prefixes. */
+const MACHINES_AT = ['1.0/24', '2.0/23', '4.0/22', '8.0/21', '16.0/20', '32.0/19'].map((end) => `10.100.${end}`);
+
+export async function benchStorm(machines = 1000, seconds = 60): Promise<void> {
+  needPackages(['iproute2']);
+  await BenchWire.during(1, async (wire) => {
+    putLoader(wire.state);
+    const rack = largeRack(NODES, { interface: wire.serverInterface, dhcp: 'authoritative' });
+    writeFileSync(join(wire.folder, 'rack.json'), JSON.stringify(rack));
+    const listen = { boot: `${SERVER}:8080`, management: '127.0.0.1:8443' };
+    await wire.coldiron({ listen, inventory: ['rack.json'] });
+    await beAllMachines(wire);
+
+    const program = [process.execPath, fileURLToPath(import.meta.resolve('./storm-client.ts'))] as const;
+    const size = [machines, NODES, seconds].map(String);
+    const client = new RackProcess(wire.client, [...program, SERVER, ...size]);
+    try {
+      const line = await client.line((text) => text.startsWith('{'), seconds * 1000 + PATIENCE_MS);
+      report(machines, JSON.parse(line));
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+/** One namespace stands for all machines: it answers for every address of theirs, and broadcasts on their wire. */
+async function beAllMachines({ client }: BenchWire): Promise<void> {
+  for (const prefix of MACHINES_AT) await client.run('ip', 'route', 'add', 'local', prefix, 'dev', 'lo');
+  await client.run('ip', 'route', 'add', '255.255.255.255', 'dev', client.uplink);
+}
+
+function report(machines: number, { lost, failures, resent, seconds, phases }: StormReport): void {
+  const ms = (value: number): string => value.toFixed(1);
+  printTable(
+    [`${machines} machines, ms`, 'done', 'p50', 'p99', 'max'],
+    phases.map(({ phase, count, p50, p99, max }) => [phase, String(count), ms(p50), ms(p99), ms(max)]),
+  );
+  say(`all of it took ${seconds.toFixed(1)} s; ${resent} packets or requests were repeated`);
+  for (const failure of failures) say(`lost: ${failure}`);
+  const script = phases.find(({ phase }) => phase === 'own script');
+  say(
+    `storm: machines=${machines} lost=${lost} p50_ms=${ms(script?.p50 ?? Number.NaN)} p99_ms=${ms(script?.p99 ?? Number.NaN)}`,
+  );
+}

@@ -1,0 +1,121 @@
+// Thirty-two machines that fetch the same loader of 1 MiB over TFTP at the same time, each several times in a row: with blocks
+// that are acknowledged one by one (curl), and with windows (atftp).
+
+import { needPackages } from '../interop/packages.ts';
+import { allAtOnce, type ClientWork } from './all-at-once.ts';
+import { LOADER, loaderFolder, putLoader } from './boot-files.ts';
+import { provesItself } from './fetch-once.ts';
+import { median, printTable, printVerdict, shown } from './figures.ts';
+import { largeRack } from './rack.ts';
+import { BenchWire, PEERS, SERVER } from './wire.ts';
+
+const CLIENTS = 32;
+const BLOCK_SIZE = '1468';
+/** What our server grants at most; EDK2 asks for 4. */
+const WINDOW_SIZE = '16';
+
+interface TftpServerUnderTest {
+  readonly name: string;
+  readonly address: string;
+}
+const [DNSMASQ, ATFTPD] = PEERS;
+const SERVERS: readonly TftpServerUnderTest[] = [
+  { name: 'coldiron', address: SERVER },
+  { name: 'dnsmasq', address: DNSMASQ },
+  { name: 'atftpd', address: ATFTPD },
+];
+
+interface TftpClient {
+  readonly name: string;
+  /** Fetches the loader so many times, one after the other. */
+  readonly work: (address: string, times: number) => Omit<ClientWork, 'network'>;
+}
+const CURL: TftpClient = {
+  name: `curl, blocks of ${BLOCK_SIZE}`,
+  // All in one process: to start curl takes longer than to fetch the file.
+  work: (address, times) => {
+    const once = ['-o', '/dev/null', `tftp://${address}/${LOADER}`];
+    const all = Array.from({ length: times }, () => once).flat();
+    return { program: ['curl', '-sS', '--tftp-blksize', BLOCK_SIZE, ...all], times: 1 };
+  },
+};
+const atftp = (name: string, ...options: readonly string[]): TftpClient => ({
+  name,
+  work: (address, times) => {
+    const wanted = [`blksize ${BLOCK_SIZE}`, ...options].flatMap((option) => ['--option', option]);
+    return { program: ['atftp', ...wanted, '-g', '-r', LOADER, '-l', '/dev/null', address], times };
+  },
+});
+const CLIENT_PROGRAMS = [
+  CURL,
+  atftp(`atftp, blocks of ${BLOCK_SIZE}`),
+  atftp(`atftp, windows of ${WINDOW_SIZE}`, `windowsize ${WINDOW_SIZE}`),
+];
+
+export async function benchTftp(timesEach = 8, rounds = 3): Promise<void> {
+  needPackages(['dnsmasq-base', 'atftpd', 'atftp', 'curl', 'iproute2']);
+  await BenchWire.during(CLIENTS, async (wire) => {
+    const loader = putLoader(wire.state);
+    startPeers(wire, loaderFolder(wire.state));
+    const listen = { boot: 'off', management: '127.0.0.1:8443', tftp: `${SERVER}:69` };
+    await wire.coldiron({ listen, ...largeRack(0) });
+    for (const { address } of SERVERS) await provesItself(wire.client, `tftp://${address}/${LOADER}`, loader);
+
+    const speeds = new Map<string, number[]>();
+    for (let round = 0; round < rounds; round++) {
+      for (const client of CLIENT_PROGRAMS) {
+        for (const server of SERVERS) {
+          const work = client.work(server.address, timesEach);
+          const { seconds } = await allAtOnce(wire.clients.map((network) => ({ network, ...work })));
+          const key = keyOf(client, server);
+          speeds.set(key, [...(speeds.get(key) ?? []), (CLIENTS * timesEach * loader.length) / 1e6 / seconds]);
+        }
+      }
+    }
+    const speed = (client: TftpClient, server: TftpServerUnderTest): number =>
+      median(speeds.get(keyOf(client, server)) ?? []);
+    report(speed);
+  });
+}
+
+const keyOf = (client: TftpClient, server: TftpServerUnderTest): string => `${client.name} ${server.name}`;
+
+function report(speed: (client: TftpClient, server: TftpServerUnderTest) => number): void {
+  const rows = CLIENT_PROGRAMS.map((client) => {
+    const values = SERVERS.map((server) => speed(client, server));
+    const [ours = Number.NaN, ...peers] = values;
+    return [client.name, ...values.map(shown), (ours / Math.max(...peers)).toFixed(2)];
+  });
+  printTable([`${CLIENTS} clients, 1 MiB, MB/s`, ...SERVERS.map(({ name }) => name), 'ratio'], rows);
+  const figures = SERVERS.map((server) => ({ name: server.name, value: speed(CURL, server) }));
+  const [ours, ...peers] = figures;
+  if (ours) printVerdict('tftp', ours.value, peers);
+}
+
+function startPeers(wire: BenchWire, folder: string): void {
+  wire.serve([
+    'dnsmasq',
+    '--keep-in-foreground',
+    '--conf-file=/dev/null',
+    '--user=root',
+    '--port=0',
+    '--log-facility=-',
+    `--listen-address=${DNSMASQ}`,
+    '--bind-interfaces',
+    '--enable-tftp',
+    `--tftp-root=${folder}`,
+    '--quiet-tftp',
+  ]);
+  const asRoot = ['--user', 'root', '--group', 'root', '--verbose=0'];
+  wire.serve([
+    'atftpd',
+    '--daemon',
+    '--no-fork',
+    '--bind-address',
+    ATFTPD,
+    ...asRoot,
+    '--logfile',
+    '/dev/null',
+    folder,
+  ]);
+}

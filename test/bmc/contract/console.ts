@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { readUntil } from '../ipmi/client-rig.ts';
+import type { Contract } from './describe-bmc.ts';
+
+export function describeConsole({ start, lacks }: Contract): void {
+  describe('the console', () => {
+    it.runIf(lacks.has('console'))('is refused where there is none', async () => {
+      const { open } = await start();
+      await expect(open().openConsole({ steal: true })).rejects.toMatchObject({
+        failure: 'unsupported',
+        retryable: false,
+      });
+    });
+
+    it.skipIf(lacks.has('console'))('carries bytes both ways, and ends for the reader when it is closed', async () => {
+      const { open, machine } = await start();
+      const bmc = open();
+      const console = await bmc.openConsole({ steal: false });
+      expect(await readUntil(console, 'login: ')).toBe('node login: ');
+      console.write(new TextEncoder().encode('root\n'));
+      expect(await readUntil(console, '\n')).toBe('ROOT\n');
+      const reading = readUntil(console, 'never');
+      await console.close();
+      expect(await reading).toBe('');
+      await console.close();
+      await bmc.close();
+      expect(machine.openSessions()).toBe(0);
+    });
+
+    it.skipIf(lacks.has('console'))('does not keep other verbs waiting', async () => {
+      const { open } = await start();
+      const bmc = open();
+      const console = await bmc.openConsole({ steal: false });
+      expect(await bmc.powerState()).toBe('off');
+      await console.close();
+    });
+
+    it.skipIf(lacks.has('console'))('that somebody has is busy, unless it is taken over', async () => {
+      const { open, holdConsole } = await start();
+      holdConsole?.();
+      const bmc = open();
+      await expect(bmc.openConsole({ steal: false })).rejects.toMatchObject({ failure: 'busy', retryable: true });
+      const console = await bmc.openConsole({ steal: true });
+      expect(await readUntil(console, 'login: ')).toBe('node login: ');
+      await console.close();
+    });
+  });
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { BmcError } from '../../../appliance/bmc/bmc-error.ts';
+import { Secret } from '../../../appliance/domain/secret.ts';
+import type { Contract } from './describe-bmc.ts';
+
+const WRONG = 'Wr0ng-guess-here';
+const NEW = 'An0ther-password';
+
+export function describeLogin({ start, lacks }: Contract): void {
+  describe('the login', () => {
+    it('with a wrong password is refused, is never tried again by itself, and is not told to anybody', async () => {
+      const { open, password } = await start();
+      const refusal: unknown = await open(WRONG)
+        .powerState()
+        .catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(BmcError);
+      expect(refusal).toMatchObject({ failure: 'authentication', retryable: false });
+      const told = `${String(refusal)}${JSON.stringify(refusal)}${(refusal as Error).stack}`;
+      expect(told).not.toContain(WRONG);
+      expect(told).not.toContain(password);
+    });
+
+    it.skipIf(lacks.has('own-password'))('gets another password, and only then needs it', async () => {
+      const { open } = await start();
+      const bmc = open();
+      await bmc.setOwnPassword(new Secret(NEW));
+      await bmc.close();
+      expect(await open(NEW).powerState()).toBe('off');
+      await expect(open().powerState()).rejects.toMatchObject({ failure: 'authentication' });
+    });
+
+    it.skipIf(lacks.has('own-password'))(
+      'can be given its old password back by the session that changed it',
+      async () => {
+        const { open, password } = await start();
+        const bmc = open();
+        await bmc.setOwnPassword(new Secret(NEW));
+        await bmc.setOwnPassword(new Secret(password));
+        expect(await open().powerState()).toBe('off');
+      },
+    );
+  });
+
+  describe('the driver', () => {
+    it('lets verbs wait for each other', async () => {
+      const { open, machine } = await start();
+      const bmc = open();
+      const [before, , after, log] = await Promise.all([
+        bmc.powerState(),
+        bmc.powerOn(),
+        bmc.powerState(),
+        bmc.eventLog(),
+      ]);
+      expect([before, after]).toEqual(['off', 'on']);
+      expect(log.length).toBeGreaterThan(0);
+      expect(machine.openSessions()).toBeLessThanOrEqual(1);
+    });
+
+    it('leaves no session behind, ends once, and answers nothing afterwards', async () => {
+      const { open, machine } = await start();
+      const bmc = open();
+      await bmc.powerState();
+      await bmc.close();
+      await bmc.close();
+      expect(machine.openSessions()).toBe(0);
+      await expect(bmc.powerState()).rejects.toMatchObject({ failure: 'closed', retryable: false });
+    });
+
+    it('touches nobody before it is asked', async () => {
+      const { open, machine } = await start();
+      await open().close();
+      expect(machine.openSessions()).toBe(0);
+    });
+
+    it('says that nothing answers, and that it may later', async () => {
+      const { open, unplug } = await start();
+      await unplug();
+      await expect(open().powerState()).rejects.toMatchObject({ failure: 'unreachable', retryable: true });
+    });
+  });
+}

@@ -1,0 +1,53 @@
+// The recorder keeps those promises that can be kept without touching anybody.
+
+import { describe, expect, it } from 'vitest';
+import { type Bmc, BOOT_DEVICES } from '../../../appliance/bmc/bmc.ts';
+import { recorderBmc } from '../../../appliance/bmc/recorder.ts';
+import { Secret } from '../../../appliance/domain/secret.ts';
+
+const EVERY_VERB: Readonly<Record<keyof Bmc, (bmc: Bmc) => Promise<unknown>>> = {
+  identity: (bmc) => bmc.identity(),
+  powerState: (bmc) => bmc.powerState(),
+  powerOn: (bmc) => bmc.powerOn(),
+  powerOff: (bmc) => bmc.powerOff(),
+  powerCycle: (bmc) => bmc.powerCycle(),
+  powerReset: (bmc) => bmc.powerReset(),
+  powerSoft: (bmc) => bmc.powerSoft(),
+  setBoot: (bmc) => bmc.setBoot({ device: 'network', persistent: false, firmware: 'efi' }),
+  identify: (bmc) => bmc.identify('on'),
+  sensors: (bmc) => bmc.sensors(),
+  eventLog: (bmc) => bmc.eventLog(),
+  clearEventLog: (bmc) => bmc.clearEventLog(),
+  openConsole: (bmc) => bmc.openConsole({ steal: false }),
+  setOwnPassword: (bmc) => bmc.setOwnPassword(new Secret('hunter2')),
+  close: (bmc) => bmc.close(),
+};
+
+const ONLY_ASK: readonly string[] = ['identity', 'powerState', 'sensors', 'eventLog', 'close'];
+
+describe('the recorder keeps the promises of a BMC:', () => {
+  it.each(Object.keys(EVERY_VERB) as (keyof Bmc)[])(
+    '%s is written down once where it changes something',
+    async (verb) => {
+      const actions: string[] = [];
+      await EVERY_VERB[verb](recorderBmc((action) => actions.push(action)));
+      expect(actions).toHaveLength(ONLY_ASK.includes(verb) ? 0 : 1);
+      expect(actions.join()).not.toContain('hunter2');
+    },
+  );
+
+  it('a boot device reads back as it was set', async () => {
+    const bmc = recorderBmc(() => undefined);
+    for (const device of BOOT_DEVICES) {
+      const readBack = await bmc.setBoot({ device, persistent: true, firmware: null });
+      expect(readBack).toEqual({ device, differences: [] });
+    }
+  });
+
+  it('what nobody was asked is unknown', async () => {
+    const bmc = recorderBmc(() => undefined);
+    expect(await bmc.powerState()).toBe('unknown');
+    expect(await bmc.identity()).toEqual({ vendor: 'unknown', product: 'unknown', firmware: 'unknown', serial: null });
+    expect([await bmc.sensors(), await bmc.eventLog()]).toEqual([[], []]);
+  });
+});

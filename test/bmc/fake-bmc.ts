@@ -1,0 +1,55 @@
+// A machine and its BMC in memory, whose firmware obeys only the boot choices that a test says it obeys.
+
+import type { Bmc, BmcIdentity, BootChoice, PowerState } from '../../appliance/bmc/bmc.ts';
+import { BmcError, type BmcFailure } from '../../appliance/bmc/bmc-error.ts';
+import { recorderBmc } from '../../appliance/bmc/recorder.ts';
+
+export const OWN_ORDER: BootChoice = { device: 'none', persistent: false, firmware: null };
+
+export class FakeMachine {
+  power: PowerState = 'on';
+  boot: BootChoice = OWN_ORDER;
+  /** What it is started from, once for each start. */
+  readonly starts: BootChoice[] = [];
+  readonly verbs: string[] = [];
+  obeys: (choice: BootChoice) => boolean = () => true;
+  onStart: (from: BootChoice) => void = () => undefined;
+  /** Verbs that fail, and how. */
+  readonly fails = new Map<string, BmcFailure>();
+
+  start(): void {
+    const from = this.obeys(this.boot) ? this.boot : OWN_ORDER;
+    if (!this.boot.persistent && from === this.boot) this.boot = OWN_ORDER;
+    this.power = 'on';
+    this.starts.push(from);
+    this.onStart(from);
+  }
+}
+
+export function fakeBmc(machine: FakeMachine, identity: Partial<BmcIdentity> = {}, name = 'bmc'): Bmc {
+  const verb = async <Result>(what: string, work: () => Result): Promise<Result> => {
+    machine.verbs.push(what);
+    const failure = machine.fails.get(`${name} ${what}`) ?? machine.fails.get(what);
+    if (failure) throw new BmcError(failure, `${name} fails: ${failure}`);
+    return work();
+  };
+  return {
+    ...recorderBmc(() => undefined),
+    identity: () =>
+      verb('identity', () => ({ vendor: 'Ironworks', product: 'Anvil 2', firmware: '1.0', serial: null, ...identity })),
+    powerState: () => verb('powerState', () => machine.power),
+    powerOn: () =>
+      verb('powerOn', () => {
+        if (machine.power !== 'on') machine.start();
+      }),
+    powerOff: () =>
+      verb('powerOff', () => {
+        machine.power = 'off';
+      }),
+    setBoot: (choice) =>
+      verb('setBoot', () => {
+        machine.boot = choice;
+        return { device: choice.device, differences: [] };
+      }),
+  };
+}

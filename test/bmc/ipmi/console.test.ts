@@ -1,0 +1,97 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { BmcConsole } from '../../../appliance/bmc/bmc.ts';
+import { IpmiConnection, type IpmiTools } from '../../../appliance/bmc/ipmi/connection.ts';
+import { type ConsoleOptions, openConsole } from '../../../appliance/bmc/ipmi/console.ts';
+import { powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
+import { QUICK, RACING, readUntil, startSimulator, targetOf } from './client-rig.ts';
+import type { SimulatedBmc } from './simulator/simulated-bmc.ts';
+
+interface RigOptions extends Partial<ConsoleOptions> {
+  readonly prepare?: (bmc: SimulatedBmc) => void;
+  readonly tools?: IpmiTools;
+}
+
+async function rig({ prepare, tools = QUICK, steal = false }: RigOptions = {}) {
+  const bmc = await startSimulator();
+  prepare?.(bmc);
+  const connection = await IpmiConnection.open(targetOf(bmc.port), tools);
+  onTestFinished(() => connection.close());
+  const console = await openConsole(connection, { steal });
+  return { bmc, connection, console };
+}
+
+const type = (console: BmcConsole, text: string): void => console.write(new TextEncoder().encode(text));
+
+describe('the console', () => {
+  it('shows what the machine prints and carries what is typed', async () => {
+    const { bmc, connection, console } = await rig();
+    expect(await readUntil(console, 'login: ')).toBe('node login: ');
+    type(console, 'root\n');
+    expect(await readUntil(console, '\n')).toBe('ROOT\n');
+    await console.close();
+    await connection.close();
+    expect(bmc.console.active).toBe(false);
+    expect(bmc.activeSessions).toBe(0);
+  });
+
+  it('delivers once what the BMC says twice', async () => {
+    const { console } = await rig({
+      prepare: (bmc) => {
+        bmc.console.stutters = true;
+      },
+    });
+    expect(await readUntil(console, 'login: ')).toBe('node login: ');
+  });
+
+  it('repeats what was typed until the BMC has taken all of it', async () => {
+    const { bmc, console } = await rig({
+      tools: RACING,
+      prepare: (simulator) => {
+        simulator.console.ignoreTyped = 2;
+        simulator.console.accepts = 3;
+      },
+    });
+    await readUntil(console, 'login: ');
+    type(console, 'shutdown\n');
+    expect(await readUntil(console, '\n')).toBe('SHUTDOWN\n');
+    expect(bmc.console.typed).toEqual(['shu', 'tdo', 'wn\n']);
+  });
+
+  it('that somebody holds is refused in words, or taken over on request', async () => {
+    const prepare = (bmc: SimulatedBmc): void => {
+      bmc.console.active = true;
+    };
+    await expect(rig({ prepare })).rejects.toMatchObject({
+      failure: 'busy',
+      message: expect.stringContaining('somebody else holds the console'),
+    });
+    const { console } = await rig({ prepare, steal: true });
+    expect(await readUntil(console, 'login: ')).toBe('node login: ');
+  });
+
+  it('ends with a reason when the BMC takes it away', async () => {
+    const { bmc, console } = await rig();
+    await readUntil(console, 'login: ');
+    bmc.takeConsoleAway();
+    await expect(readUntil(console, 'never')).rejects.toThrow('the BMC took the console away');
+  });
+
+  it('ends with a reason when the BMC vanishes', async () => {
+    const { bmc, connection, console } = await rig();
+    await readUntil(console, 'login: ');
+    bmc.deaf = true;
+    const reading = readUntil(console, 'never');
+    await Promise.all([
+      expect(reading).rejects.toMatchObject({ failure: 'vanished' }),
+      expect(powerStatus(connection)).rejects.toMatchObject({ failure: 'vanished' }),
+    ]);
+  });
+
+  it('ends without one when it is closed', async () => {
+    const { console } = await rig();
+    await readUntil(console, 'login: ');
+    const reading = readUntil(console, 'never');
+    await console.close();
+    expect(await reading).toBe('');
+  });
+});

@@ -1,0 +1,65 @@
+// Serial over LAN through OpenIPMI's simulator to a serial port that this test holds the other end of.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { IpmiConnection } from '../../../appliance/bmc/ipmi/connection.ts';
+import { openConsole } from '../../../appliance/bmc/ipmi/console.ts';
+import { needPackages } from '../../interop/packages.ts';
+import { QUICK, readUntil, targetOf } from './client-rig.ts';
+import { startOpenIpmi } from './openipmi.ts';
+
+beforeAll(() => needPackages(['openipmi', 'socat']));
+
+/** A pseudo terminal for the simulator; the machine's end of the cable is the socket. */
+async function serialPort(): Promise<{ device: string; machine: Socket }> {
+  const folder = mkdtempSync(join(tmpdir(), 'coldiron-serial-'));
+  const device = join(folder, 'tty');
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const socat = spawn('socat', [`PTY,link=${device},rawer`, `TCP:127.0.0.1:${port}`], { stdio: 'ignore' });
+  const exited = once(socat, 'exit');
+  // socat makes the terminal first and connects then.
+  const [machine] = (await once(server, 'connection')) as [Socket];
+  onTestFinished(async () => {
+    socat.kill('SIGKILL');
+    await exited;
+    machine.destroy();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return { device, machine };
+}
+
+describe('the console through OpenIPMI', () => {
+  it('carries a whole boot log out and a login in', async () => {
+    const { device, machine } = await serialPort();
+    const simulator = await startOpenIpmi(device);
+    const connection = await IpmiConnection.open(
+      targetOf(simulator.port, { name: 'admin', password: 'lab-password' }),
+      QUICK,
+    );
+    onTestFinished(() => connection.close());
+    const console = await openConsole(connection, { steal: true });
+    const log = Array.from({ length: 200 }, (_, line) => `[${line}] a line of the boot log\r\n`).join('');
+    machine.write(`${log}login: `);
+    expect(await readUntil(console, 'login: ')).toBe(`${log}login: `);
+
+    let typed = '';
+    const heard = new Promise<void>((resolve) => {
+      machine.on('data', (data) => {
+        typed += data.toString('latin1');
+        if (typed.endsWith('\n')) resolve();
+      });
+    });
+    console.write(new TextEncoder().encode(`${'x'.repeat(500)}\n`));
+    await heard;
+    expect(typed).toBe(`${'x'.repeat(500)}\n`);
+    await console.close();
+  });
+});

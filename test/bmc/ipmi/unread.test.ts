@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { Unread } from '../../../appliance/bmc/ipmi/unread.ts';
+
+describe('what nobody has read yet', () => {
+  it('comes out as it came in, and does not change with what it was made of', () => {
+    const unread = new Unread(10);
+    const bytes = Uint8Array.of(1, 2);
+    unread.push(bytes);
+    unread.push(Uint8Array.of(3));
+    bytes.fill(9);
+    expect([unread.shift(), unread.shift(), unread.shift()]).toEqual([Uint8Array.of(1, 2), Uint8Array.of(3), null]);
+  });
+
+  it('is never more than its limit, and there is room again once it was read', () => {
+    const unread = new Unread(4);
+    expect([unread.push(new Uint8Array(3)), unread.push(new Uint8Array(2)), unread.push(new Uint8Array(1))]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    unread.shift();
+    expect(unread.push(new Uint8Array(3))).toBe(true);
+  });
+});

@@ -1,0 +1,126 @@
+// The machine behind a mock BMC: what its resources show and its actions change. Time is counted in looks, not in seconds.
+
+export type MockPower = 'On' | 'Off' | 'PoweringOn' | 'PoweringOff';
+
+export interface MockBoot {
+  target: string;
+  enabled: string;
+  mode: string;
+  httpBootUri: string | null;
+}
+
+export interface MockUser {
+  name: string;
+  password: string;
+  mustChangePassword: boolean;
+}
+
+export interface MockEntry {
+  readonly id: string;
+  readonly created: string;
+  readonly severity: string;
+  readonly message: string;
+}
+
+export interface MockMachine {
+  power: MockPower;
+  /** ResetTypes in the order they came. */
+  readonly resets: string[];
+  boot: MockBoot;
+  /** What each start was told to be from. */
+  readonly startedFrom: string[];
+  light: boolean;
+  image: string | null;
+  readonly users: MockUser[];
+  log: MockEntry[];
+}
+
+/** What the BMC does other than it says. Counts are in requests or looks, and go down. */
+export interface Lies {
+  /** Accepts resets and does nothing. */
+  powerIgnored?: boolean;
+  /** Looks at the machine until a change of power is over. */
+  powerTakes?: number;
+  /** Accepts overrides and keeps none. */
+  bootIgnored?: boolean;
+  /** Looks for which the old override is still shown. */
+  bootTakes?: number;
+  lightIgnored?: boolean;
+  mediaIgnored?: boolean;
+  passwordIgnored?: boolean;
+  logKept?: boolean;
+  /** Requests that are answered with 503. */
+  unavailable?: number;
+  /** Changes that are refused with this message before one is taken. */
+  notNow?: { readonly status: number; readonly messageId: string; times: number };
+  /** Looks until a task is done; Infinity: never. */
+  taskTakes?: number;
+  taskFails?: boolean;
+}
+
+export const ADMIN = { name: 'root', password: 'Correct-Horse-7' };
+
+export function mockMachine(): MockMachine {
+  return {
+    power: 'Off',
+    resets: [],
+    boot: { target: 'None', enabled: 'Disabled', mode: 'Legacy', httpBootUri: 'http://192.0.2.1/old.efi' },
+    startedFrom: [],
+    light: false,
+    image: null,
+    users: [
+      { name: 'guest', password: 'Guest-Word-1', mustChangePassword: false },
+      { ...ADMIN, mustChangePassword: false },
+    ],
+    log: [
+      { id: '1', created: '2024-03-01T10:00:00Z', severity: 'OK', message: 'System Boot' },
+      { id: '2', created: '2024-03-02T11:30:00Z', severity: 'Warning', message: 'Fan 3 slow' },
+      { id: '3', created: '2024-03-03T12:45:00+01:00', severity: 'Critical', message: 'PSU 1 lost its input' },
+    ],
+  };
+}
+
+/** What the firmware does with the override when the machine starts. */
+function start(machine: MockMachine): void {
+  const { boot } = machine;
+  machine.startedFrom.push(boot.enabled === 'Disabled' ? 'None' : boot.target);
+  if (boot.enabled === 'Once') boot.enabled = 'Disabled';
+}
+
+/** Null: done. Otherwise the message to refuse it with: firmwares refuse what is so already. */
+export function resetMachine(machine: MockMachine, type: string, lies: Lies): string | null {
+  machine.resets.push(type);
+  const isOn = machine.power === 'On' || machine.power === 'PoweringOn';
+  if (lies.powerIgnored) return null;
+  const slow = (lies.powerTakes ?? 0) > 0;
+  switch (type) {
+    case 'On':
+    case 'ForceOn':
+      if (isOn) return 'Base.1.8.NoOperation';
+      machine.power = slow ? 'PoweringOn' : 'On';
+      start(machine);
+      return null;
+    case 'ForceOff':
+      if (!isOn) return 'Base.1.8.NoOperation';
+      machine.power = slow ? 'PoweringOff' : 'Off';
+      return null;
+    case 'GracefulShutdown':
+      return isOn ? null : 'Base.1.8.NoOperation';
+    case 'PushPowerButton':
+      machine.power = isOn ? 'Off' : 'On';
+      if (!isOn) start(machine);
+      return null;
+    default:
+      if (!isOn) return 'Base.1.8.NoOperation';
+      start(machine);
+      return null;
+  }
+}
+
+/** Somebody looks; what takes a while comes nearer. */
+export function passLook(machine: MockMachine, lies: Lies): void {
+  if (machine.power !== 'PoweringOn' && machine.power !== 'PoweringOff') return;
+  const left = (lies.powerTakes ?? 0) - 1;
+  lies.powerTakes = left;
+  if (left <= 0) machine.power = machine.power === 'PoweringOn' ? 'On' : 'Off';
+}

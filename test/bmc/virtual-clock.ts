@@ -1,0 +1,73 @@
+// A clock whose time passes by itself, and only while everybody waits for it: hours take milliseconds, and nothing is missed.
+
+import { setImmediate } from 'node:timers/promises';
+import type { BmcClock } from '../../appliance/bmc/clock.ts';
+import type { Instant } from '../../appliance/domain/instant.ts';
+
+interface Wake {
+  readonly at: Instant;
+  readonly run: () => void;
+}
+
+export class VirtualClock implements BmcClock {
+  #now: Instant;
+  readonly #wakes = new Set<Wake>();
+
+  constructor(now: Instant = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+  }
+
+  now(): Instant {
+    return this.#now;
+  }
+
+  wakeAt(at: Instant, run: () => void): () => void {
+    const wake = { at, run };
+    this.#wakes.add(wake);
+    return () => this.#wakes.delete(wake);
+  }
+
+  get pending(): number {
+    return this.#wakes.size;
+  }
+
+  /** Lets time pass until this settles. A promise that nothing will ever settle is a failure. */
+  async until<Result>(promise: Promise<Result>): Promise<Result> {
+    let settled = false;
+    const over = promise.then(
+      () => {
+        settled = true;
+      },
+      () => {
+        settled = true;
+      },
+    );
+    for (;;) {
+      // Twice: what one turn of the loop has set going, the next one finishes.
+      await setImmediate();
+      await setImmediate();
+      if (settled) break;
+      if (!this.#step()) throw new Error('everybody waits, and nothing is due');
+    }
+    await over;
+    return promise;
+  }
+
+  /** Lets so much time pass. */
+  async advance(duration: number): Promise<void> {
+    const end = this.#now + duration;
+    const arrived = new Promise<void>((resolve) => {
+      this.wakeAt(end, resolve);
+    });
+    await this.until(arrived);
+  }
+
+  #step(): boolean {
+    const [next] = [...this.#wakes].sort((a, b) => a.at - b.at);
+    if (!next) return false;
+    this.#wakes.delete(next);
+    this.#now = Math.max(this.#now, next.at);
+    next.run();
+    return true;
+  }
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EscapeReader } from '../../appliance/cli/escape.ts';
+
+/** Typed in these pieces; what was sent until leaving, and what was wanted. */
+function type(...pieces: string[]): { sent: string; wants: string[] } {
+  const reader = new EscapeReader();
+  let sent = '';
+  const wants: string[] = [];
+  for (const piece of pieces) {
+    const typed = reader.read(Buffer.from(piece, 'latin1'));
+    sent += Buffer.from(typed.send).toString('latin1');
+    if (typed.wants !== 'nothing') wants.push(typed.wants);
+    if (typed.wants === 'leave') break;
+  }
+  return { sent, wants };
+}
+
+describe('the escape of the console', () => {
+  it.each([
+    ['leaves at once', ['~.'], '', ['leave']],
+    ['leaves after a line', ['ls\r~.more'], 'ls\r', ['leave']],
+    ['leaves when the keys come one by one', ['ls\r', '~', '.'], 'ls\r', ['leave']],
+    ['helps, and the line still begins', ['~?', '~.'], '', ['help', 'leave']],
+    ['sends a tilde for two', ['~~.'], '~.', []],
+    ['does not leave in the middle of a line', ['a~.'], 'a~.', []],
+    ['sends a tilde that meant something else', ['~a'], '~a', []],
+    ['takes a new line behind a tilde for one', ['~\r~.'], '~\r', ['leave']],
+    ['knows line feeds too', ['x\n~.'], 'x\n', ['leave']],
+  ])('%s', (_what, pieces, sent, wants) => {
+    expect(type(...pieces)).toEqual({ sent, wants });
+  });
+
+  it('does not depend on how the keys are cut into pieces', () => {
+    const keys = fc.array(fc.constantFrom('~', '.', '?', '\r', '\n', 'a'), { maxLength: 30 });
+    fc.assert(
+      fc.property(keys, fc.array(fc.nat(30), { maxLength: 6 }), (letters, cuts) => {
+        const text = letters.join('');
+        const places = [0, ...cuts.filter((at) => at <= text.length).sort((a, b) => a - b), text.length];
+        const pieces = places.slice(1).map((end, index) => text.slice(places[index], end));
+        const whole = type(...letters);
+        const cut = type(...pieces);
+        expect(cut.sent).toBe(whole.sent);
+        expect(cut.wants.includes('leave')).toBe(whole.wants.includes('leave'));
+      }),
+    );
+  });
+
+  it('lets everything through that has no tilde', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        const keys = bytes.map((byte) => (byte === 0x7e ? 0x7d : byte));
+        expect([...new EscapeReader().read(keys).send]).toEqual([...keys]);
+      }),
+    );
+  });
+});

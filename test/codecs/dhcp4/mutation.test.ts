@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
+import { describeDhcp, summarizeDhcp } from '../../../appliance/codecs/dhcp4/describe.ts';
+import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
+import { DhcpDecodeError } from '../../../appliance/codecs/dhcp4/errors.ts';
+import { dhcpPackets } from './captured-packets.ts';
+
+const MUTANTS = 1_000_000;
+/** Describing and encoding cost far more than decoding: one mutant in this many goes all the way. */
+const ALL_THE_WAY = 25;
+const SEED = 0x2131;
+
+/** Marsaglia's xorshift32: the same mutants in every run. */
+function* numbers(seed: number): Generator<number, never> {
+  let state = seed;
+  for (;;) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    yield state >>> 0;
+  }
+}
+
+/** Bytes that decide something: PAD, END, 52, 82, 43, 175, lengths at the edge. */
+const TELLING = [0, 1, 2, 3, 43, 52, 67, 77, 82, 97, 127, 128, 175, 254, 255];
+
+test('a million mutated captures decode or are refused, and nothing else happens', () => {
+  const random = numbers(SEED);
+  const below = (limit: number): number => random.next().value % limit;
+  const originals = dhcpPackets();
+  const seen = { decoded: 0, refused: 0, printed: 0, encoded: 0, odd: 0 };
+
+  for (let mutant = 0; mutant < MUTANTS; mutant++) {
+    const original = originals[below(originals.length)] ?? new Uint8Array();
+    const cut = below(8) === 0 ? below(original.length) : 0;
+    const packet = original.slice(0, original.length - cut);
+    // Mostly among the options, where the structure is; sometimes anywhere.
+    for (let changes = 1 + below(6); changes > 0; changes--) {
+      const at = below(4) === 0 ? below(packet.length) : 240 + below(Math.max(1, packet.length - 240));
+      packet[at] = below(2) === 0 ? below(256) : (TELLING[below(TELLING.length)] ?? 0);
+    }
+    try {
+      const message = decodeDhcp(packet);
+      seen.decoded++;
+      if (message.oddities) seen.odd++;
+      if (mutant % ALL_THE_WAY !== 0) continue;
+      seen.printed +=
+        /^[\x20-\x7e\n]+$/.test(describeDhcp(message)) && /^[\x20-\x7e]+$/.test(summarizeDhcp(message)) ? 1 : 0;
+      encodeDhcp(message, { maxBytes: 1472 });
+      seen.encoded++;
+    } catch (error) {
+      if (!(error instanceof DhcpDecodeError)) throw error;
+      seen.refused++;
+    }
+  }
+
+  expect(seen.decoded + seen.refused).toBe(MUTANTS);
+  expect(seen.refused).toBeGreaterThan(MUTANTS / 100);
+  expect(seen.odd).toBeGreaterThan(MUTANTS / 10);
+  expect(seen.printed).toBeGreaterThan(MUTANTS / ALL_THE_WAY / 2);
+  expect(seen.encoded).toBe(seen.printed);
+});

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { blockFromWire, wireBlock } from '../../../appliance/codecs/tftp/block-number.ts';
+
+describe('block numbers', () => {
+  it('go on with 0 after 65535, as EDK2, iPXE, U-Boot and GRUB count', () => {
+    expect([65534, 65535, 65536, 65537, 131072].map((count) => wireBlock(count, 0))).toEqual([65534, 65535, 0, 1, 0]);
+  });
+
+  it('go on with 1 for ROMs that count so', () => {
+    expect([0, 65534, 65535, 65536, 131070, 131071].map((count) => wireBlock(count, 1))).toEqual([
+      0, 65534, 65535, 1, 65535, 1,
+    ]);
+  });
+
+  it('with rollover to 1, a number 0 means the answer to the OACK and nothing else', () => {
+    expect(blockFromWire(0, 65534, 1)).toBe(0);
+  });
+
+  it('are told apart within any window that is granted', () => {
+    const rollover = fc.constantFrom(0 as const, 1 as const);
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.nat(32_767), rollover, (from, ahead, to) => {
+        expect(blockFromWire(wireBlock(from + ahead, to), from, to)).toBe(from + ahead);
+      }),
+    );
+  });
+
+  it('from behind the window are never taken for one inside it', () => {
+    const rollover = fc.constantFrom(0 as const, 1 as const);
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 40_000, max: 1_000_000 }),
+        fc.integer({ min: 1, max: 32_767 }),
+        rollover,
+        (from, behind, to) => {
+          expect(blockFromWire(wireBlock(from - behind, to), from, to)).toBeGreaterThan(from + 32_767);
+        },
+      ),
+    );
+  });
+});

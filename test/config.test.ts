@@ -1,0 +1,182 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../appliance/config.ts';
+import { ColdironError } from '../appliance/domain/errors.ts';
+import { prefixText } from '../appliance/domain/ipv4.ts';
+import { checkInventory } from '../appliance/inventory/check.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'coldiron-config-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function config(text: string): Promise<string> {
+  await writeFile(join(folder, 'coldiron.yaml'), text);
+  return join(folder, 'coldiron.yaml');
+}
+
+async function problems(text: string): Promise<string[]> {
+  const error = await loadConfig(await config(text)).then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ColdironError);
+  expect((error as ColdironError).code).toBe('invalid_config');
+  return (error as ColdironError).details.map((line) => line.replaceAll(`${folder}/`, ''));
+}
+
+describe('the configuration', () => {
+  it('needs nothing but an empty mapping, and then stays on this host', async () => {
+    const file = await config('{}');
+    expect(await loadConfig(file)).toEqual({
+      file,
+      bmcScan: [],
+      state: join(folder, 'state'),
+      listen: {
+        boot: { address: '127.0.0.1', port: 8080 },
+        management: { address: '127.0.0.1', port: 8443 },
+        tftp: 'networks',
+        node: null,
+      },
+      enrollment: {},
+      ignoreOtherDhcpServers: false,
+      tls: null,
+      retentionDays: 30,
+      logLevel: 'info',
+      inventoryFiles: [],
+      templates: null,
+      inline: null,
+    });
+  });
+
+  it('takes every setting', async () => {
+    await mkdir(join(folder, 'racks'));
+    for (const name of ['tls.pem', 'tls.key', 'racks/b.yaml', 'racks/a.yaml', 'racks/notes.txt', 'own.yaml']) {
+      await writeFile(join(folder, name), '{}');
+    }
+    const file = await config(`
+      state: var/lib
+      listen: { boot: 10.0.100.10:8080, management: 0.0.0.0:0, tftp: 10.0.100.10:69, node: 10.0.100.10:8444 }
+      enrollment: { certificate_hours: 48, heartbeat_seconds: 10 }
+      dhcp: { ignore_other_servers: true }
+      tls: { certificate: tls.pem, key: tls.key }
+      store: { engine: sqlite }
+      inventory: [racks/*.yaml, own.yaml, racks/a.yaml, '*.yaml']
+      retention: { event_days: 7 }
+      log: { level: debug }
+    `);
+    expect(await loadConfig(file)).toMatchObject({
+      state: join(folder, 'var/lib'),
+      listen: {
+        boot: { address: '10.0.100.10', port: 8080 },
+        management: { address: '0.0.0.0', port: 0 },
+        tftp: { address: '10.0.100.10', port: 69 },
+        node: { address: '10.0.100.10', port: 8444 },
+      },
+      enrollment: { nodeLifetime: 172_800_000, heartbeatEvery: 10_000 },
+      ignoreOtherDhcpServers: true,
+      tls: { certificateFile: join(folder, 'tls.pem'), keyFile: join(folder, 'tls.key') },
+      inventoryFiles: ['racks/a.yaml', 'racks/b.yaml', 'own.yaml'].map((name) => join(folder, name)),
+      retentionDays: 7,
+      logLevel: 'debug',
+    });
+  });
+
+  it('can leave the boot side off', async () => {
+    const { listen } = await loadConfig(await config('listen: { boot: off, tftp: off }'));
+    expect([listen.boot, listen.tftp]).toEqual([null, null]);
+  });
+
+  it('lets the command line choose the state folder, from where it stands', async () => {
+    const { state } = await loadConfig(await config('state: elsewhere'), { state: 'mine' });
+    expect(state).toBe(resolve('mine'));
+  });
+
+  it('finds files beside a configuration that is named by a relative path', async () => {
+    await writeFile(join(folder, 'rack.yaml'), '{}');
+    const file = relative(process.cwd(), await config('inventory: [rack.yaml]'));
+    const { inventoryFiles, state } = await loadConfig(file);
+    expect(inventoryFiles.map((name) => resolve(name))).toEqual([join(folder, 'rack.yaml')]);
+    expect(state).toBe(join(folder, 'state'));
+  });
+
+  it('holds inventory of its own, under the name "site"', async () => {
+    const file = await config('sites: [{ name: lab }]\nnetworks: [{ name: boot, prefix: 10.0.0.0/24 }]\n');
+    const { inline } = await loadConfig(file);
+    expect(inline).toMatchObject({ file, name: 'site', value: { sites: [{ name: 'lab' }] } });
+    if (!inline) throw new Error('no inline inventory');
+    expect(checkInventory([inline]).problems).toEqual([]);
+  });
+
+  it('lists every problem at once, with its place', async () => {
+    expect(
+      await problems(`
+        stat: x
+        listen: { boot: localhost:8080, management: 127.0.0.1:99999, nodes: 1 }
+        tls: { certificate: none.pem }
+        store: { engine: postgres }
+        inventory: [none.yaml, 'racks/*.yaml']
+        retention: { event_days: 0 }
+        log: { level: verbose }
+        sites: [{ nam: lab }]
+      `),
+    ).toEqual([
+      'coldiron.yaml: stat: unknown key (did you mean state?)',
+      'coldiron.yaml: listen.nodes: unknown key (did you mean node?)',
+      'coldiron.yaml: tls.key: is missing',
+      'coldiron.yaml: store.engine: must be one of sqlite: postgres',
+      'coldiron.yaml: retention.event_days: must be 1 to 3650: 0',
+      'coldiron.yaml: log.level: must be one of trace, debug, info, warn, error, fatal, silent: verbose',
+      'coldiron.yaml: sites[0].nam: unknown key (did you mean name?)',
+      'coldiron.yaml: sites[0].name: is missing',
+      'coldiron.yaml: listen.boot: must be an IPv4 address and a port, like 127.0.0.1:8080: localhost:8080, or off',
+      'coldiron.yaml: listen.management: must be an IPv4 address and a port, like 127.0.0.1:8080: 127.0.0.1:99999',
+      'coldiron.yaml: tls.certificate: cannot be read: none.pem',
+      'coldiron.yaml: inventory[0]: no file is called none.yaml',
+      'coldiron.yaml: inventory[1]: no file is called racks/*.yaml',
+    ]);
+  });
+
+  it("knows the folder of the operator's templates, and misses it when it is not there", async () => {
+    await mkdir(join(folder, 'own'));
+    expect((await loadConfig(await config('templates: own'))).templates).toBe(join(folder, 'own'));
+    expect(await problems('templates: nowhere')).toEqual(['coldiron.yaml: templates: there is no folder nowhere']);
+  });
+
+  it('takes networks in which BMCs may be looked for, and knows none by itself', async () => {
+    expect((await loadConfig(await config('{}'))).bmcScan).toEqual([]);
+    const { bmcScan } = await loadConfig(await config('bmc: { scan: [10.0.10.0/24, 10.0.11.0/24] }'));
+    expect(bmcScan.map(prefixText)).toEqual(['10.0.10.0/24', '10.0.11.0/24']);
+    expect(await problems('bmc: { scan: [10.0.10.0/24, 10.0.10.1/24] }')).toEqual([
+      'coldiron.yaml: bmc.scan[1]: has host bits set: 10.0.10.1/24 lies in 10.0.10.0/24; write that',
+    ]);
+  });
+
+  it('does not let tokens cross the network in the clear', async () => {
+    expect(await problems('listen: { management: 10.0.10.10:8443 }')).toEqual([
+      'coldiron.yaml: listen.management: 10.0.10.10:8443 can be reached from other machines, and without tls tokens ' +
+        'would cross the network in the clear: name tls.certificate and tls.key, or listen on 127.0.0.1',
+    ]);
+    const file = await config('listen: { management: 127.9.9.9:1 }');
+    expect((await loadConfig(file)).listen.management).toEqual({ address: '127.9.9.9', port: 1 });
+  });
+
+  it.each([
+    ['is not there', null, 'coldiron.yaml: no such file'],
+    ['is empty', '', 'coldiron.yaml: is empty; write {} to declare nothing'],
+    ['is a list', '- a', 'coldiron.yaml: must be a mapping of sections (nodes: …, networks: …)'],
+    ['is no YAML', 'a: [', 'coldiron.yaml:1:5: not YAML: unexpected end of the stream within a flow collection'],
+    ['has a key twice', 'state: a\nstate: b', 'coldiron.yaml:2:1: not YAML: duplicated mapping key'],
+  ])('says so when the file %s', async (_what, text, problem) => {
+    const found = text === null ? await absent() : await problems(text);
+    expect(found).toEqual([problem]);
+  });
+});
+
+const absent = async (): Promise<string[]> => {
+  const error: unknown = await loadConfig(join(folder, 'coldiron.yaml')).catch((reason: unknown) => reason);
+  return (error as ColdironError).details.map((line) => line.replaceAll(`${folder}/`, ''));
+};

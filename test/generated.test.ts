@@ -1,0 +1,12 @@
+// Files that are made from code say what the code says.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { lifecycleDocument } from '../appliance/lifecycle/diagram.ts';
+
+describe('docs/lifecycle.md', () => {
+  it('is what the transitions table says (npm run docs writes it anew)', () => {
+    expect(readFileSync(join(import.meta.dirname, '../docs/lifecycle.md'), 'utf8')).toBe(lifecycleDocument());
+  });
+});

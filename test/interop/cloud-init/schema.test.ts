@@ -1,0 +1,63 @@
+// cloud-init's own judgement of what we tell it.
+
+import { load } from 'js-yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { renderCloudInit } from '../../../appliance/render/cloud-init/cloud-init.ts';
+import { renderAutoinstall } from '../../../appliance/render/installers/autoinstall.ts';
+import type { RenderedFile } from '../../../appliance/render/rendered-file.ts';
+import { CLOUD_INIT_CASES, INSTALLER_CASES, TEMPLATES } from '../../render/installers/samples.ts';
+import { DebianRoot } from './debian-root.ts';
+
+let debian: DebianRoot;
+beforeAll(async () => {
+  debian = await DebianRoot.prepare();
+}, 600_000);
+
+const textOf = (files: readonly RenderedFile[], path: string): string =>
+  files.find((file) => file.path === path)?.text ?? '';
+
+const judged = async (documents: Readonly<Record<string, string>>): Promise<string> => {
+  const given = Object.fromEntries(Object.entries(documents).map(([name, text]) => [`/judged/${name}`, text]));
+  const { output } = await debian.run(
+    'for f in /judged/*; do cloud-init schema --config-file "$f" 2>&1 || true; done',
+    given,
+  );
+  return output;
+};
+
+describe("cloud-init's schema", () => {
+  it('accepts the user-data of every kind of machine', async () => {
+    const documents = Object.fromEntries(
+      CLOUD_INIT_CASES.map(([name, plan, extras]) => [
+        name,
+        textOf(renderCloudInit(plan, extras, TEMPLATES), 'user-data'),
+      ]),
+    );
+    const lines = (await judged(documents)).trim().split('\n');
+    expect(lines.sort()).toEqual(
+      Object.keys(documents)
+        .map((name) => `Valid cloud-config: /judged/${name}`)
+        .sort(),
+    );
+  });
+
+  it('accepts what an installed Ubuntu is told on its first boot', async () => {
+    const documents = Object.fromEntries(
+      INSTALLER_CASES.autoinstall.map(([name, plan, extras]) => {
+        const text = textOf(renderAutoinstall(plan, extras, TEMPLATES), 'user-data');
+        const { autoinstall } = load(text) as { autoinstall: { 'user-data': object } };
+        return [name, `#cloud-config\n${JSON.stringify(autoinstall['user-data'])}`];
+      }),
+    );
+    const lines = (await judged(documents)).trim().split('\n');
+    expect(lines.sort()).toEqual(
+      Object.keys(documents)
+        .map((name) => `Valid cloud-config: /judged/${name}`)
+        .sort(),
+    );
+  });
+
+  it('would say what is wrong', async () => {
+    expect(await judged({ wrong: '#cloud-config\nusers: []\nssh_pwauth: [1]\n' })).toMatch(/users: \[\] is too short/);
+  });
+});

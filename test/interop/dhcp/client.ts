@@ -1,0 +1,147 @@
+// A client of our own that does what it is told, also what no proper client does. Prints each reply as a line of JSON.
+//
+//   client.ts once DEVICE '{"type":"discover", …}'   sends one packet and goes on listening
+//   client.ts storm DEVICE GIADDR SERVER             full exchanges for one client after the other, behind a relay that is
+//                                                    itself, until it is ended; prints each lease it was acknowledged
+
+import { setImmediate } from 'node:timers/promises';
+import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
+import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
+import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
+import { readIpv4, writeIpv4, writeText, writeU16 } from '../../../appliance/codecs/dhcp4/option-values.ts';
+import {
+  type DhcpMessageType,
+  messageType,
+  OPTION,
+  writeMessageType,
+} from '../../../appliance/codecs/dhcp4/options.ts';
+import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
+import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
+
+const [mode, device = '', ...rest] = process.argv.slice(2);
+const UNSET = '0.0.0.0' as Ipv4;
+const AT_ONCE = 64;
+const PATIENCE_MS = 300;
+
+interface Told {
+  readonly type: DhcpMessageType;
+  readonly mac: string;
+  readonly xid?: number;
+  readonly requested?: Ipv4;
+  readonly server?: Ipv4;
+  readonly ciaddr?: Ipv4;
+  readonly giaddr?: Ipv4;
+  /** As UEFI firmware. */
+  readonly pxe?: boolean;
+  readonly to?: Ipv4;
+  readonly port?: number;
+  /** The port it speaks from. */
+  readonly from?: number;
+}
+
+function packetOf(told: Told): Uint8Array {
+  const chaddr = new Uint8Array(16);
+  chaddr.set(Buffer.from(told.mac.replaceAll(':', ''), 'hex'));
+  const options = new Map<number, Uint8Array>([[OPTION.messageType, writeMessageType(told.type)]]);
+  if (told.requested) options.set(OPTION.requestedAddress, writeIpv4(told.requested));
+  if (told.server) options.set(OPTION.serverIdentifier, writeIpv4(told.server));
+  if (told.pxe) {
+    options.set(OPTION.vendorClass, writeText('PXEClient:Arch:00007:UNDI:003000'));
+    options.set(OPTION.clientArchitecture, writeU16(7));
+  }
+  const message: DhcpMessage = {
+    op: 'request',
+    htype: 1,
+    hlen: 6,
+    hops: told.giaddr ? 1 : 0,
+    xid: told.xid ?? 1,
+    secs: 0,
+    broadcast: true,
+    ciaddr: told.ciaddr ?? UNSET,
+    yiaddr: UNSET,
+    siaddr: UNSET,
+    giaddr: told.giaddr ?? UNSET,
+    chaddr,
+    sname: '',
+    file: '',
+    options,
+  };
+  return encodeDhcp(message, { maxBytes: 1472 }).bytes;
+}
+
+const print = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+
+function shownReply(bytes: Uint8Array, from: { address: string; port: number }): object {
+  const message = decodeDhcp(bytes);
+  const server = message.options.get(OPTION.serverIdentifier);
+  const identifier = server && readIpv4(server);
+  const { yiaddr, siaddr, file, xid } = message;
+  return {
+    type: messageType(message),
+    xid,
+    yiaddr,
+    siaddr,
+    file,
+    server: identifier?.ok ? identifier.value : null,
+    from,
+  };
+}
+
+async function once(told: Told): Promise<void> {
+  const socket = await openDeviceSocket({
+    interface: device,
+    port: told.from ?? 68,
+    onMessage: (bytes, from) => {
+      if (decodeDhcp(bytes).op === 'reply') print(shownReply(bytes, from));
+    },
+    onError: (error) => print({ error: error.message }),
+  });
+  socket.send(packetOf(told), { address: told.to ?? ('255.255.255.255' as Ipv4), port: told.port ?? 67 });
+  // Datagrams leave at the end of the turn they were sent in; whoever reads the line may end us at once.
+  await setImmediate();
+  print({ sent: told.type });
+}
+
+async function storm(giaddr: Ipv4, server: Ipv4): Promise<void> {
+  let next = 0;
+  let count = 0;
+  const waiting = new Map<number, { type: DhcpMessageType; answer: (message: DhcpMessage) => void }>();
+  const socket = await openDeviceSocket({
+    interface: device,
+    port: 67,
+    onMessage: (bytes) => {
+      const message = decodeDhcp(bytes);
+      const pending = waiting.get(message.xid);
+      if (pending && messageType(message) === pending.type) pending.answer(message);
+    },
+    onError: () => {},
+  });
+  /** Asks again until it is answered: the server may be gone for a moment. */
+  const ask = async (told: Told & { xid: number }, type: DhcpMessageType): Promise<DhcpMessage> => {
+    const bytes = packetOf(told);
+    const send = (): void => socket.send(bytes, { address: server, port: 67 });
+    const answered = new Promise<DhcpMessage>((answer) => waiting.set(told.xid, { type, answer }));
+    const again = setInterval(send, PATIENCE_MS);
+    send();
+    const message = await answered;
+    clearInterval(again);
+    waiting.delete(told.xid);
+    return message;
+  };
+  const oneAfterTheOther = async (): Promise<never> => {
+    for (;;) {
+      const id = next++;
+      const mac = `02:90:${[24, 16, 8, 0].map((shift) => ((id >>> shift) & 255).toString(16).padStart(2, '0')).join(':')}`;
+      const offer = await ask({ type: 'discover', mac, giaddr, xid: 2 * id }, 'offer');
+      const selection = { type: 'request', mac, giaddr, requested: offer.yiaddr, server, xid: 2 * id + 1 } as const;
+      const ack = await ask(selection, 'ack');
+      print({ mac, address: ack.yiaddr, count: ++count });
+    }
+  };
+  for (let n = 0; n < AT_ONCE; n++) void oneAfterTheOther();
+  print({ storming: AT_ONCE });
+}
+
+if (mode === 'once') await once(JSON.parse(rest[0] ?? '{}') as Told);
+else if (mode === 'storm') await storm(rest[0] as Ipv4, rest[1] as Ipv4);
+else throw new Error('once or storm');

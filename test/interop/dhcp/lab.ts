@@ -1,0 +1,94 @@
+// A DHCP server of ours in one namespace, and peers in others.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Lease } from '../../../appliance/domain/lease.ts';
+import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { Namespaces, type Running } from '../namespaces.ts';
+
+const SERVE = join(import.meta.dirname, '../../servers/dhcp/serve.ts');
+const CLIENT = join(import.meta.dirname, 'client.ts');
+const BAD_LINE = join(import.meta.dirname, 'bad-line.ts');
+
+export interface LabNetwork {
+  readonly name: string;
+  readonly prefix: string;
+  readonly server: string;
+  readonly device: string;
+  readonly from: string;
+  readonly to: string;
+  readonly dhcp?: 'authoritative' | 'proxy';
+}
+
+export class Lab {
+  readonly namespaces = new Namespaces();
+  readonly folder = mkdtempSync(join(tmpdir(), 'coldiron-dhcp-'));
+  readonly state = join(this.folder, 'state');
+  readonly #trail = join(this.folder, 'trail');
+  #server: Running | null = null;
+
+  /** The server in its namespace, which is called `server`. Resolves when each interface answers or is refused. */
+  async serve(networks: readonly LabNetwork[], ...options: readonly string[]): Promise<Running & { states: string }> {
+    const inventory = join(this.folder, 'lab.yaml');
+    writeFileSync(inventory, inventoryOf(networks));
+    const files = ['--inventory', inventory, '--state', this.state, '--trail', this.#trail];
+    const server = this.namespaces.start('server', process.execPath, SERVE, ...files, ...options);
+    this.#server = server;
+    const [states] = await server.says(/^\[.*\]$/m);
+    return Object.assign(server, { states });
+  }
+
+  /** One client of our own, as it is told; prints each reply as a line of JSON. */
+  client(namespace: string, ...args: readonly string[]): Running {
+    return this.namespaces.start(namespace, process.execPath, CLIENT, ...args);
+  }
+
+  async badLine(namespace: string, ...args: readonly string[]): Promise<Running> {
+    const line = this.namespaces.start(namespace, process.execPath, BAD_LINE, ...args);
+    await line.says(/carrying/);
+    return line;
+  }
+
+  /** ISC dhclient until it has an address. */
+  async dhclient(namespace: string, device: string): Promise<string> {
+    const files = ['-lf', join(this.folder, `${namespace}.leases`), '-pf', join(this.folder, `${namespace}.pid`)];
+    const impatient = join(this.folder, 'dhclient.conf');
+    writeFileSync(impatient, 'initial-interval 1; backoff-cutoff 1; retry 1;\n');
+    const options = ['-4', '-d', '-v', '-sf', '/bin/true', '-cf', impatient, ...files];
+    const client = this.namespaces.start(namespace, 'dhclient', ...options, device);
+    const [, address = ''] = await client.says(/bound to ([0-9.]+)/);
+    await client.stop();
+    return address;
+  }
+
+  /** Everything that was told. Ends the server, which writes down what it told last before it goes. */
+  async notes(): Promise<TrailNote[]> {
+    await this.#server?.stop();
+    const lines = readFileSync(this.#trail, 'utf8').trimEnd().split('\n');
+    return lines.map((line) => JSON.parse(line) as TrailNote);
+  }
+
+  async leases(): Promise<Lease[]> {
+    const store = await openSqliteStoreReadOnly({ file: join(this.state, 'coldiron.db') });
+    try {
+      return await store.leases();
+    } finally {
+      await store.close();
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.namespaces.remove();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const inventoryOf = (networks: readonly LabNetwork[]): string =>
+  `sites: [{ name: lab }]\nnetworks:\n${networks
+    .map(
+      ({ name, prefix, server, device, from, to, dhcp = 'authoritative' }) =>
+        `  - { name: ${name}, prefix: ${prefix}, server: ${server}, interface: ${device}, dhcp: ${dhcp}, unknown: inspect, efi_loader: ipxe, pools: [{ from: ${from}, to: ${to} }] }\n`,
+    )
+    .join('')}`;

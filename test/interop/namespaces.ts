@@ -1,0 +1,147 @@
+// Network namespaces for peers that speak to us over real sockets: made for one test, and gone afterwards with everything
+// that runs in them. Needs root.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Finished {
+  readonly status: number | null;
+  readonly output: string;
+}
+
+interface End {
+  readonly namespace: string;
+  readonly device: string;
+  /** With the length of its prefix; absent: it gets one by DHCP, or none. */
+  readonly address?: string;
+}
+
+export class Running {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #waiting = new Set<() => void>();
+  output = '';
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    const wake = (): void => {
+      for (const waiting of [...this.#waiting]) waiting();
+    };
+    this.#ended = once(child, 'close').then(wake);
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk) => {
+        this.output += chunk;
+        wake();
+      });
+    }
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Resolves with the match when its output matches; rejects when it ends without. */
+  async says(pattern: RegExp): Promise<RegExpMatchArray> {
+    return await this.until((output) => output.match(pattern), `${pattern}`);
+  }
+
+  /** Resolves with what `find` finds in its output; rejects when it ends before. */
+  async until<T>(find: (output: string) => T | null, what: string): Promise<T> {
+    for (;;) {
+      const found = find(this.output);
+      if (found !== null) return found;
+      if (!this.isRunning) throw new Error(`it ended and never said ${what}:\n${this.output}`);
+      await new Promise<void>((resolve) => {
+        const waiting = (): void => {
+          this.#waiting.delete(waiting);
+          resolve();
+        };
+        this.#waiting.add(waiting);
+      });
+    }
+  }
+
+  async finished(): Promise<Finished> {
+    await this.#ended;
+    return { status: this.#child.exitCode, output: this.output };
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Finished> {
+    if (this.isRunning) this.#child.kill(signal);
+    return await this.finished();
+  }
+}
+
+export class Namespaces {
+  readonly #names = new Map<string, string>();
+  readonly #running: Running[] = [];
+
+  constructor() {
+    if (process.getuid?.() !== 0) throw new Error('this test makes network namespaces, and that needs root');
+  }
+
+  add(...names: readonly string[]): void {
+    for (const name of names) {
+      // The process id keeps tests that run side by side apart.
+      const system = `coldiron-test-${process.pid}-${name}`;
+      ip('netns', 'add', system);
+      this.#names.set(name, system);
+      ip('-n', system, 'link', 'set', 'lo', 'up');
+    }
+  }
+
+  /** A cable between two namespaces. */
+  connect(a: End, b: End): void {
+    const [left, right] = [this.#name(a.namespace), this.#name(b.namespace)];
+    ip('link', 'add', a.device, 'netns', left, 'type', 'veth', 'peer', 'name', b.device, 'netns', right);
+    for (const end of [a, b]) {
+      if (end.address) this.ip(end.namespace, 'address', 'add', end.address, 'dev', end.device);
+      this.ip(end.namespace, 'link', 'set', 'dev', end.device, 'up');
+    }
+  }
+
+  /** A switch in a namespace of its own, with a cable to each of the others. */
+  switch(name: string, ...ends: readonly End[]): void {
+    this.add(name);
+    this.ip(name, 'link', 'add', 'switch0', 'type', 'bridge', 'stp_state', '0', 'forward_delay', '0');
+    this.ip(name, 'link', 'set', 'switch0', 'up');
+    for (const [index, end] of ends.entries()) {
+      this.connect({ namespace: name, device: `port${index}` }, end);
+      this.ip(name, 'link', 'set', `port${index}`, 'master', 'switch0');
+    }
+  }
+
+  ip(namespace: string, ...args: readonly string[]): void {
+    ip('-n', this.#name(namespace), ...args);
+  }
+
+  /** Starts a program in a namespace; it is ended by `remove` at the latest. */
+  start(namespace: string, program: string, ...args: readonly string[]): Running {
+    const command = ['netns', 'exec', this.#name(namespace), program, ...args];
+    const running = new Running(spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'] }));
+    this.#running.push(running);
+    return running;
+  }
+
+  /** Runs a program in a namespace to its end. */
+  run(namespace: string, program: string, ...args: readonly string[]): Promise<Finished> {
+    return this.start(namespace, program, ...args).finished();
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.#running.map((running) => running.stop('SIGKILL')));
+    for (const system of this.#names.values()) ip('netns', 'delete', system);
+    this.#names.clear();
+  }
+
+  #name(name: string): string {
+    const system = this.#names.get(name);
+    if (system === undefined) throw new Error(`no namespace is called ${name}`);
+    return system;
+  }
+}
+
+function ip(...args: readonly string[]): void {
+  const { status, stderr } = spawnSync('ip', args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr}`);
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ColdironError } from '../../appliance/domain/errors.ts';
+import { SECOND } from '../../appliance/domain/instant.ts';
+import { aLife, aMachine, machineId } from './machines.ts';
+import { MemoryStore } from './memory-store.ts';
+import { aGate, aRig, NODE01, OPS } from './runner-rig.ts';
+
+const registered = () => new MemoryStore(aMachine({}));
+
+describe('a new runner', () => {
+  it('does again what the last one was killed in the middle of', async () => {
+    const store = registered();
+    const begun = aGate();
+    const killed = aRig(store, {
+      'boot-from-network': () => {
+        begun.open();
+        return new Promise(() => {});
+      },
+    });
+    await killed.runner.start();
+    await killed.runner.request(NODE01, 'commission', OPS);
+    await begun.passed;
+    expect(store.written).toMatchObject([{ state: 'running', attempts: 1 }]);
+
+    const next = aRig(store);
+    await next.runner.start();
+    await next.runner.idle();
+    expect(next.calls.map((call) => call.kind)).toEqual(['boot-from-network']);
+    expect(store.written).toMatchObject([{ state: 'done', attempts: 2 }]);
+    await next.runner.stop();
+  });
+
+  it('does what was only written down', async () => {
+    const store = registered();
+    await aRig(store).runner.request(NODE01, 'commission', OPS);
+    expect(store.written).toMatchObject([{ state: 'pending' }]);
+
+    const next = aRig(store);
+    await next.runner.start();
+    await next.runner.idle();
+    expect(store.written).toMatchObject([{ state: 'done' }]);
+    await next.runner.stop();
+  });
+
+  it('does not move the machine twice when the last one died after moving it and before ending the effect', async () => {
+    const store = new MemoryStore(aMachine({ lifecycle: aLife('releasing') }));
+    const fallback = async () => ({
+      events: [],
+      leadsTo: { event: 'released-unerased', note: 'unerased' } as const,
+    });
+    const killed = aRig(store, { 'release-without-erase': fallback });
+    const moved = aGate();
+    const finishEffect = store.finishEffect.bind(store);
+    store.finishEffect = (id, events) => {
+      if (store.machines.get(NODE01)?.lifecycle.state !== 'ready') return finishEffect(id, events);
+      moved.open();
+      return new Promise(() => {});
+    };
+    await killed.runner.start();
+    await killed.runner.request(NODE01, 'erase-failed', OPS);
+    await moved.passed;
+    store.finishEffect = finishEffect;
+
+    const next = aRig(store, { 'release-without-erase': fallback });
+    await next.runner.start();
+    await next.runner.idle();
+    expect(store.log.map((event) => event.kind)).toEqual([
+      'lifecycle.releasing',
+      'lifecycle.ready',
+      'effect.superseded',
+    ]);
+    expect(store.written.map((effect) => effect.state)).toEqual(['done', 'done', 'done', 'done']);
+    await next.runner.stop();
+  });
+});
+
+describe('stop', () => {
+  it('waits for the effect that is running and leaves the rest pending', async () => {
+    const store = new MemoryStore(aMachine({ lifecycle: aLife('active') }));
+    const begun = aGate();
+    const gate = aGate();
+    const { runner, calls, clock } = aRig(store, {
+      'revoke-identity': async () => {
+        begun.open();
+        await gate.passed;
+        return { events: [] };
+      },
+    });
+    await runner.start();
+    await runner.request(NODE01, 'release', OPS);
+    await begun.passed;
+    const stopped = runner.stop();
+    gate.open();
+    await stopped;
+    expect(calls).toHaveLength(1);
+    expect(store.written.map((effect) => effect.state)).toEqual(['done', 'pending']);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('does not wait for ever: an effect that hangs is taken up by the next process', async () => {
+    const store = registered();
+    const begun = aGate();
+    const { runner, clock, complaints } = aRig(store, {
+      'boot-from-network': () => {
+        begun.open();
+        return new Promise(() => {});
+      },
+    });
+    await runner.start();
+    await runner.request(NODE01, 'commission', OPS);
+    await begun.passed;
+    const stopped = runner.stop();
+    await clock.advance(10 * SECOND, async () => {});
+    await stopped;
+    expect(complaints).toEqual(['stopped while effects were running']);
+    expect(store.written).toMatchObject([{ state: 'running' }]);
+  });
+
+  it('ends the waiting for a store that is away', async () => {
+    const store = registered();
+    const asked = aGate();
+    store.finishEffect = async () => {
+      asked.open();
+      throw new ColdironError('store_unavailable', 'disk full');
+    };
+    const { runner, clock, complaints } = aRig(store);
+    await runner.start();
+    await runner.request(NODE01, 'commission', OPS);
+    await asked.passed;
+    // One timer is the runner's nap, the other one the pause before the store is asked again.
+    await vi.waitUntil(() => clock.pendingTimers === 2);
+    await runner.stop();
+    expect(clock.pendingTimers).toBe(0);
+    expect(complaints).toContain('effect could not be settled');
+    expect(store.written).toMatchObject([{ state: 'running' }]);
+  });
+
+  it('takes requests afterwards too, and begins nothing for them', async () => {
+    const { runner, store, calls, clock } = aRig(registered());
+    await runner.start();
+    await runner.stop();
+    await runner.request(NODE01, 'commission', OPS);
+    await runner.idle();
+    expect(calls).toEqual([]);
+    expect(store.written).toMatchObject([{ state: 'pending' }]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('keeps at most 256 effects going at once', async () => {
+    const fleet = Array.from({ length: 300 }, (_, index) => ({ ...aMachine({}), id: machineId(index) }));
+    const store = new MemoryStore(...fleet);
+    const gate = aGate();
+    const full = aGate();
+    const { runner, calls } = aRig(store, {
+      'boot-from-network': async () => {
+        if (calls.length === 256) full.open();
+        await gate.passed;
+        return { events: [] };
+      },
+    });
+    for (const { id } of fleet) await runner.request(id, 'commission', OPS);
+    await runner.start();
+    await full.passed;
+    expect(store.written.filter((effect) => effect.state === 'running')).toHaveLength(256);
+    gate.open();
+    await runner.idle();
+    expect(store.written.every((effect) => effect.state === 'done')).toBe(true);
+    await runner.stop();
+  });
+});

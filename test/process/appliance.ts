@@ -1,0 +1,135 @@
+// A real `coldiron serve` in its own process, and the CLI as a user types it.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '../..');
+const COLDIRON = join(ROOT, 'coldiron');
+
+export interface Run {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function coldiron(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): Run {
+  const { status, stdout, stderr } = spawnSync(COLDIRON, args, {
+    cwd: options.cwd ?? ROOT,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: undefined, ...options.env },
+    input: '',
+  });
+  return { status, stdout, stderr };
+}
+
+/** A folder with a site file that listens on free loopback ports. Removed by `remove`. */
+export class SiteFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'coldiron-'));
+  readonly state = join(this.path, 'state');
+
+  constructor(siteFile: string) {
+    writeFileSync(join(this.path, 'coldiron.yaml'), siteFile);
+  }
+
+  write(name: string, text: string): string {
+    const file = join(this.path, name);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.path, name), 'utf8');
+  }
+
+  run(...args: string[]): Run {
+    return coldiron(args, { cwd: this.path });
+  }
+
+  /** One that goes on while the test does. */
+  start(...args: string[]): RunningCommand {
+    return new RunningCommand(this.path, args);
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+/** A command that is not over yet. It ends by itself, or with the appliance that it talks to. */
+export class RunningCommand {
+  readonly #child: ChildProcess;
+  /** What it has printed, on both. */
+  text = '';
+
+  constructor(folder: string, args: readonly string[]) {
+    this.#child = spawn(COLDIRON, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (chunk) => {
+        this.text += chunk;
+      });
+    }
+  }
+
+  async says(words: RegExp): Promise<void> {
+    while (!words.test(this.text)) {
+      if (this.#child.exitCode !== null) throw new Error(`it ended without saying so: ${this.text}`);
+      await Promise.race([once(this.#child.stdout as NodeJS.ReadableStream, 'data'), once(this.#child, 'close')]);
+    }
+  }
+
+  /** Its exit code. */
+  async ended(): Promise<number | null> {
+    if (this.#child.exitCode === null) await once(this.#child, 'close');
+    return this.#child.exitCode;
+  }
+}
+
+export const LOOPBACK_SITE = 'listen:\n  boot: 127.0.0.1:0\n  management: 127.0.0.1:0\n';
+
+export class ServingProcess {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+
+  constructor(folder: string, env: Record<string, string> = {}) {
+    this.child = spawn(COLDIRON, ['serve'], {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child.stdout?.on('data', (chunk) => {
+      this.stdout += chunk;
+    });
+    this.child.stderr?.on('data', (chunk) => {
+      this.stderr += chunk;
+    });
+  }
+
+  /** The URL that was printed for `boot` or `management`. */
+  where(what: string): string {
+    const line = this.stdout.split('\n').find((text) => text.startsWith(what.padEnd(12)));
+    if (!line) throw new Error(`nothing was printed for ${what}: ${this.stdout}`);
+    return line.slice(12);
+  }
+
+  async up(): Promise<this> {
+    while (!this.stdout.includes('Coldiron is up')) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
+        throw new Error(`serve ended: ${this.stderr}`);
+      await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), once(this.child, 'exit')]);
+    }
+    return this;
+  }
+
+  async end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const exited = once(this.child, 'exit');
+      this.child.kill(signal);
+      await exited;
+    }
+    return { code: this.child.exitCode, signal: this.child.signalCode };
+  }
+}

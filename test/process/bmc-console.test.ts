@@ -1,0 +1,140 @@
+// A node's serial console, as a person at a terminal has it.
+
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ADMIN, type SimulatedBmc } from '../bmc/ipmi/simulator/simulated-bmc.ts';
+import { needPackages } from '../interop/packages.ts';
+import { ROOT } from './appliance.ts';
+import { BmcSite } from './bmc-site.ts';
+
+const COLDIRON = join(ROOT, 'coldiron');
+
+let site: BmcSite;
+let bmc: SimulatedBmc;
+beforeEach(async () => {
+  needPackages(['bsdutils']);
+  site = new BmcSite([{ number: 1, password: ADMIN.password }]);
+  bmc = await site.bmc(1);
+  await site.serve();
+});
+afterEach(() => site.remove());
+
+/** What a terminal shows, and waiting for it. */
+class Terminal {
+  readonly child: ChildProcess;
+  shown = '';
+
+  constructor(command: string) {
+    // script(1) makes a pseudo terminal; what it reads is what is typed there.
+    this.child = site.start('script', ['-q', '-e', '-c', command, '/dev/null']);
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk) => {
+        this.shown += chunk;
+      });
+    }
+  }
+
+  type(keys: string): void {
+    this.child.stdin?.write(keys);
+  }
+
+  async shows(text: string): Promise<void> {
+    while (!this.shown.includes(text)) {
+      if (this.child.exitCode !== null) throw new Error(`it ended without ${text}: ${this.shown}`);
+      const { stdout } = this.child;
+      if (stdout) await Promise.race([once(stdout, 'data'), once(this.child, 'exit')]);
+    }
+  }
+
+  async ended(): Promise<number | null> {
+    if (this.child.exitCode === null) await once(this.child, 'close');
+    return this.child.exitCode;
+  }
+}
+
+describe('a console', () => {
+  it('shows what the machine says, types what is typed, and leaves the terminal as it was', async () => {
+    const terminal = new Terminal(`sh -c '${COLDIRON} console node01; echo ended $?; stty -a'`);
+    await terminal.shows('node login: ');
+    terminal.type('hello\r');
+    await terminal.shows('HELLO');
+    terminal.type('~?');
+    await terminal.shows('~.  leave the console');
+    terminal.type('~.');
+    await terminal.shows('speed');
+    expect(await terminal.ended()).toBe(0);
+    expect(terminal.shown).toContain('ended 0');
+    expect(terminal.shown).toMatch(/ icanon/);
+    expect(terminal.shown).toMatch(/ echo /);
+    expect(bmc.console.typed.join('')).toBe('hello\r');
+    expect(bmc.console.active).toBe(false);
+    const { stdout } = await site.run(['trail', 'node01']);
+    expect(stdout).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
+  });
+
+  it('belongs to one at a time, and can be taken over', async () => {
+    const mine = new Terminal(`${COLDIRON} console node01`);
+    await mine.shows('node login: ');
+    const refused = await site.run(['console', 'node01']);
+    expect([refused.status, refused.stderr]).toEqual([7, expect.stringContaining('--steal')]);
+    const theirs = new Terminal(`${COLDIRON} console node01 --steal`);
+    await theirs.shows('node login: ');
+    theirs.type('mine\r');
+    await theirs.shows('MINE');
+    theirs.type('~.');
+    expect(await theirs.ended()).toBe(0);
+    mine.type('\r~.');
+    await mine.ended();
+  });
+
+  it('ends with a word when the BMC takes it away, and with the appliance', async () => {
+    const terminal = new Terminal(`sh -c '${COLDIRON} console node01; stty -a'`);
+    await terminal.shows('node login: ');
+    bmc.takeConsoleAway();
+    await terminal.shows('[coldiron: the console ended');
+    await terminal.ended();
+    expect(terminal.shown).toMatch(/ icanon/);
+
+    const other = new Terminal(`sh -c '${COLDIRON} console node01; stty -a'`);
+    await other.shows('node login: ');
+    expect(await site.serving?.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    await other.ended();
+    expect(other.shown).toMatch(/ icanon/);
+  });
+
+  it.each(['SIGTERM', 'SIGHUP'] as const)('leaves the terminal as it was when %s ends it', async (signal) => {
+    const terminal = new Terminal(`sh -c 'trap : HUP; ${COLDIRON} console node01; stty -a'`);
+    await terminal.shows('node login: ');
+    const [mine] = site.processes().filter(({ commandLine }) => /coldiron\.ts\0console\0/.test(commandLine));
+    if (!mine) throw new Error('the console is no process');
+    process.kill(mine.pid, signal);
+    await terminal.ended();
+    expect(terminal.shown).toMatch(/ icanon/);
+    expect(terminal.shown).toMatch(/ echo /);
+  });
+
+  it('is the same over TCP with a token', async () => {
+    const { origin } = new URL(site.serving?.where('management') ?? '');
+    const token = join(site.folder.state, 'admin-token');
+    const terminal = new Terminal(`${COLDIRON} console node01 --server ${origin} --token-file ${token}`);
+    await terminal.shows('node login: ');
+    terminal.type('over tcp\r');
+    await terminal.shows('OVER TCP');
+    terminal.type('~.');
+    expect(await terminal.ended()).toBe(0);
+  });
+
+  it('is open to nobody without a token', async () => {
+    const management = new URL(site.serving?.where('management') ?? '');
+    const headers = { connection: 'Upgrade', upgrade: 'coldiron-console' };
+    const asked = request(new URL(`${management}/nodes/node01/console`), { headers });
+    asked.end();
+    const [answer] = await once(asked, 'response');
+    expect(answer.statusCode).toBe(401);
+    answer.resume();
+    await once(answer, 'end');
+  });
+});

@@ -1,0 +1,166 @@
+// The logins of BMCs, from the command line to the BMC, and nowhere else.
+
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ADMIN, type SimulatedBmc } from '../bmc/ipmi/simulator/simulated-bmc.ts';
+import { BmcSite } from './bmc-site.ts';
+
+const WRONG = 'not-the-password';
+
+let site: BmcSite;
+let bmc: SimulatedBmc;
+
+async function begin(password: string | null): Promise<void> {
+  site = new BmcSite([{ number: 1, password }]);
+  bmc = await site.bmc(1);
+  await site.serve();
+}
+afterEach(() => site.remove());
+
+const inForce = (): string => bmc.machine.users.find(({ name }) => name === ADMIN.name)?.password ?? '';
+const status = async () => (await site.json('power', 'node01', 'status'))[0];
+const setCredentials = (password: string, ...more: string[]) =>
+  site.run(['bmc', 'set-credentials', 'node01', '--username', ADMIN.name, ...more], `${password}\n`);
+
+describe('credentials', () => {
+  beforeEach(() => begin(null));
+
+  it('come from standard input, are tried first, and are kept over a restart', async () => {
+    const wrong = await setCredentials(WRONG);
+    expect([wrong.status, wrong.stderr]).toEqual([6, expect.stringContaining('node01')]);
+    expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
+
+    const right = await setCredentials(ADMIN.password);
+    expect(right.stdout).toBe("The credentials of node01's BMC are in the vault; they let us in.\n");
+    expect(await status()).toMatchObject({ power: 'off' });
+    await site.serving?.end('SIGTERM');
+    await site.serve();
+    expect(await status()).toMatchObject({ power: 'off' });
+  });
+
+  it('are refused when there are none', async () => {
+    const run = await site.run(['bmc', 'set-credentials', 'node01', '--username', 'admin']);
+    expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('it is empty')]);
+  });
+});
+
+describe('a BMC with a key of its own (Kg)', () => {
+  it('lets us in with that key and not without', async () => {
+    site = new BmcSite([{ number: 1, password: null }]);
+    bmc = await site.bmc(1, { bmcKey: 'key of the lab' });
+    await site.serve();
+    expect((await setCredentials(ADMIN.password)).status).toBe(6);
+    const key = site.folder.write('kg', 'key of the lab\n');
+    chmodSync(key, 0o644);
+    const open = await setCredentials(ADMIN.password, '--key-file', key);
+    expect([open.status, open.stderr]).toEqual([
+      2,
+      expect.stringContaining(`everybody can read the file of the BMC key`),
+    ]);
+    chmodSync(key, 0o600);
+    expect((await setCredentials(ADMIN.password, '--key-file', key)).status).toBe(0);
+    expect(await status()).toMatchObject({ power: 'off' });
+  });
+});
+
+describe('a password file that everybody may read', () => {
+  it('is named with its mode', async () => {
+    await begin(ADMIN.password);
+    const file = join(site.folder.path, 'password1');
+    chmodSync(file, 0o644);
+    const run = await site.run(['power', 'node01', 'status']);
+    expect([run.status, run.stderr]).toEqual([6, expect.stringContaining(`${file} is open to everybody (mode 0644)`)]);
+  });
+});
+
+describe('too many wrong passwords', () => {
+  it('stop every further try, until somebody sets the right one', async () => {
+    await begin(WRONG);
+    expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
+    expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
+    const heard = bmc.heard.length;
+    const third = await status();
+    expect(third).toMatchObject({ code: 'bmc_locked_out', message: expect.stringContaining('try again after') });
+    expect(bmc.heard.length).toBe(heard);
+    expect((await setCredentials(ADMIN.password)).status).toBe(0);
+    expect(await status()).toMatchObject({ power: 'off' });
+  });
+});
+
+describe('rotating the password', () => {
+  beforeEach(() => begin(ADMIN.password));
+
+  it('leaves one that only the BMC and the vault know', async () => {
+    const run = await site.run(['bmc', 'rotate', 'node01']);
+    expect([run.status, run.stderr]).toEqual([0, '']);
+    expect(inForce()).not.toBe(ADMIN.password);
+    expect(await status()).toMatchObject({ power: 'off' });
+    const actions = (await site.json('audit', 'list')).map(({ action }: { action: string }) => action);
+    expect(actions.slice(-3)).toEqual(['bmc.rotate', 'bmc.rotation-begun', 'bmc.rotated']);
+  });
+
+  it('goes back to the old one when the BMC keeps something else', async () => {
+    // It cuts the new password off, and takes the old one back as it is.
+    Object.defineProperty(bmc.lies, 'passwordBytes', { get: () => (inForce() === ADMIN.password ? 8 : 20) });
+    const run = await site.run(['bmc', 'rotate', 'node01']);
+    expect([run.status, run.stderr]).toEqual([7, expect.stringContaining('the old password is in force')]);
+    expect(inForce()).toBe(ADMIN.password);
+    expect(await status()).toMatchObject({ power: 'off' });
+    expect((await site.run(['trail', 'node01'])).stdout).toMatch(
+      /bmc\.failed +its BMC did not do what it was told, rotate/,
+    );
+  });
+});
+
+describe('the secrets', () => {
+  it('are in no file of the state, no log line, no answer and no process list', async () => {
+    await begin(null);
+    const setting = setCredentials(ADMIN.password);
+    const lists = [processList()];
+    expect(lists[0]).toContain('set-credentials');
+    await setting;
+    const rotating = site.run(['bmc', 'rotate', 'node01']);
+    lists.push(processList());
+    await rotating;
+    await status();
+    const answers = await Promise.all([
+      site.run(['trail', 'node01', '--json']),
+      site.run(['audit', 'list', '--json']),
+      site.run(['nodes', 'show', 'node01', '--json']),
+    ]);
+    const vaultKey = readFileSync(join(site.folder.state, 'vault-key'), 'latin1').trim();
+    const places: Record<string, string> = {
+      log: `${site.serving?.stdout}${site.serving?.stderr}`,
+      answers: answers.map((run) => run.stdout + run.stderr).join(''),
+      processes: lists.join('\n'),
+      ...filesBelow(site.folder.state),
+    };
+    expect(Object.keys(places)).toEqual(expect.arrayContaining(['coldiron.db', 'coldiron.db-wal', 'vault-key']));
+    const secrets = [ADMIN.password, inForce(), vaultKey];
+    expect(new Set(secrets).size).toBe(3);
+    for (const [place, content] of Object.entries(places)) {
+      for (const secret of secrets.filter((each) => !(place === 'vault-key' && each === vaultKey))) {
+        for (const form of formsOf(secret)) expect(content.includes(form), `${form} in ${place}`).toBe(false);
+      }
+    }
+  });
+});
+
+const formsOf = (secret: string): string[] => {
+  const bytes = Buffer.from(secret);
+  return [secret, bytes.toString('hex'), bytes.toString('base64').replace(/=+$/, '')];
+};
+
+const processList = (): string =>
+  site
+    .processes()
+    .map(({ commandLine, environment }) => commandLine + environment)
+    .join('\n');
+
+function filesBelow(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    names.map(({ name, parentPath }) => [name, readFileSync(join(parentPath, name), 'latin1')]),
+  );
+}

@@ -1,0 +1,61 @@
+// A site on the loopback whose machines are fake: one that becomes a Debian server, and one beside it.
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FakeServiceOs } from '../session/fake-service-os.ts';
+import { type ServingProcess, SiteFolder } from './appliance.ts';
+
+export const UUID = '7a11ab1e-0000-4080-8000-525400123456';
+export const CHASSIS = { mac: '52:54:00:12:34:56', uuid: UUID, address: '127.0.0.56' };
+export const NEIGHBOUR = { mac: '52:54:00:12:34:57', address: '127.0.0.57' };
+const IMAGE = Buffer.from('not really a disk image, but with a checksum all the same\n');
+export const IMAGE_SHA256 = createHash('sha256').update(IMAGE).digest('hex');
+
+const siteFile = (sha256: string): string => `listen: { boot: 127.0.0.1:0, management: 127.0.0.1:0, tftp: off }
+sites:
+  - name: lab
+    bmc_mode: recorder
+    accounts:
+      - name: ada
+        admin: true
+        ssh_keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7Z7aUAFCdKZS5c ada@example.com"]
+networks:
+  - { name: here, prefix: 127.0.0.0/8, server: 127.0.0.1, dhcp: off }
+skus: [{ name: gp1, architecture: x86_64 }]
+profiles:
+  - name: debian
+    kind: cloud-image
+    deploy_minutes: 30
+    image: { source: debian/disk.raw, sha256: ${sha256}, format: raw }
+  - { name: nix, kind: nixos, role: worker }
+nodes:
+  - name: node01
+    sku: gp1
+    profile: debian
+    uuid: ${UUID}
+    serial: S-1
+    interfaces: [{ name: eth0, mac: "${CHASSIS.mac}", network: here, address: ${CHASSIS.address} }]
+  - name: node02
+    sku: gp1
+    profile: debian
+    interfaces: [{ name: eth0, mac: "${NEIGHBOUR.mac}", network: here, address: ${NEIGHBOUR.address} }]
+`;
+
+/** With the boot files that the service OS needs, as far as anybody looks at them. */
+export function serviceOsSite(sha256 = IMAGE_SHA256): SiteFolder {
+  const site = new SiteFolder(siteFile(sha256));
+  const shelve = (name: string, bytes: Buffer): void => {
+    const file = join(site.state, 'assets/images', name);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, bytes);
+  };
+  mkdirSync(site.state, { recursive: true, mode: 0o700 });
+  shelve('service-os-x86_64/kernel', Buffer.from('a kernel'));
+  shelve('service-os-x86_64/initrd', Buffer.from('an initrd'));
+  shelve('debian/disk.raw', IMAGE);
+  return site;
+}
+
+export const machineOf = (serving: ServingProcess, chassis = CHASSIS): FakeServiceOs =>
+  new FakeServiceOs(serving.where('boot'), chassis);

@@ -1,0 +1,15 @@
+// Real firmware in front of a real `coldiron serve`: from power-on to a kernel that reports. Needs root, and a minute of the
+// network on the first run, for Debian's packages. One machine at a time: each takes a processor for itself.
+
+import { vi } from 'vitest';
+import { bootsBesideOtherServer, bootsThroughRelay } from './boots/neighbours.ts';
+import { plainBoots } from './boots/plain.ts';
+import { signedBoots } from './boots/signed.ts';
+
+// The first run builds loaders and kernels.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
+
+plainBoots();
+signedBoots();
+bootsBesideOtherServer();
+bootsThroughRelay();

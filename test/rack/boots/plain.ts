@@ -1,0 +1,90 @@
+// Machines in front of an appliance that is the network's only DHCP server.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bootAndRead, bootAndWait } from '../boot-and-wait.ts';
+import { declared, machine } from '../machines.ts';
+import { biosDisk, uefiDisk } from '../marked-disks.ts';
+import { RackSite } from '../rack-site.ts';
+import { filesByHttp, filesByTftp } from '../served-files.ts';
+
+const biosNode = machine('bios-ipxe-rom', 11);
+const uefiNode = machine('uefi-pxe', 12);
+const distrusted = machine('bios-ipxe-rom', 13);
+
+export const plainBoots = () =>
+  describe('an appliance alone on its network', () => {
+    let site: RackSite;
+    beforeAll(async () => {
+      site = await RackSite.start({
+        nodes: [
+          declared('bios-node', biosNode),
+          declared('uefi-node', uefiNode),
+          declared('distrusted-node', distrusted),
+        ],
+      });
+    });
+    afterAll(() => site?.stop());
+
+    it('boots a BIOS machine whose card has iPXE in its ROM, without another loader', async () => {
+      const spec = machine('bios-ipxe-rom', 1);
+      const { report, log } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'pcbios', architecture: 'x86_64' });
+      expect(filesByTftp(log)).toEqual([]);
+    });
+
+    it('boots a BIOS machine whose card has another ROM, through undionly.kpxe', async () => {
+      const spec = machine('bios-first-stage', 2);
+      const { report, log } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'pcbios', architecture: 'x86_64' });
+      expect(filesByTftp(log)).toEqual(['undionly.kpxe']);
+    });
+
+    it('boots a UEFI machine by the PXE of its own firmware, through snponly.efi', async () => {
+      const spec = machine('uefi-pxe', 3);
+      const { report, log } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'x86_64' });
+      expect(filesByTftp(log)).toEqual(['snponly.efi']);
+    });
+
+    it('boots a UEFI machine whose card has iPXE in its ROM, without another loader', async () => {
+      const spec = machine('uefi-ipxe-rom', 5);
+      const { report, log } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'x86_64' });
+      expect(filesByTftp(log)).toEqual([]);
+    });
+
+    it('boots a UEFI machine by HTTP Boot, with no TFTP at all', async () => {
+      const spec = machine('uefi-http', 4);
+      const { report, log } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'x86_64' });
+      expect(filesByTftp(log)).toEqual([]);
+      expect(filesByHttp(log)).toContain('/boot/loader/snponly.efi');
+    });
+
+    it('sends a declared BIOS machine that nothing is armed for to its own disk', async () => {
+      const text = 'this is the disk of the BIOS machine';
+      const disk = biosDisk(site.file('bios-disk.img'), text);
+      const screen = await bootAndRead(site, { ...biosNode, disk }, new RegExp(text));
+      expect(unwrapped(screen)).toContain(`bios-node (${biosNode.mac}) boots from its own disk`);
+    });
+
+    it('sends a declared UEFI machine that nothing is armed for on to the next entry of its firmware', async () => {
+      const text = 'this is the disk of the UEFI machine';
+      const disk = uefiDisk(site.file('uefi-disk'), site.loader('grubx64.efi'), text);
+      const screen = await bootAndRead(site, { ...uefiNode, disk }, new RegExp(text));
+      expect(unwrapped(screen)).toContain(`uefi-node (${uefiNode.mac}) boots from its own disk`);
+    });
+
+    it('shows a quarantined machine on its own screen who it is, why it gets nothing and what to do', async () => {
+      const api = await site.api();
+      await api.post('/api/v1/nodes/distrusted-node/quarantine', { note: 'the lid stood open' });
+      const screen = unwrapped(await bootAndRead(site, distrusted, /The next boot entry follows/));
+      expect(screen).toContain(`Coldiron does not boot distrusted-node (${distrusted.mac}), state: quarantined`);
+      expect(screen).toContain('Reason: distrusted-node is quarantined: the lid stood open');
+      expect(screen).toContain('To do: Settle the reason, then clear the quarantine of distrusted-node.');
+      expect(screen).toContain('Code: quarantined');
+    });
+  });
+
+/** A screen has 80 columns; what is longer goes on in the next line. */
+const unwrapped = (screen: string): string => screen.replace(/([^\n]{80})\n+/g, '$1');

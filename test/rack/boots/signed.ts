@@ -1,0 +1,32 @@
+// A network under Secure Boot: shim and GRUB in the place of iPXE, everything by TFTP.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bootAndWait } from '../boot-and-wait.ts';
+import { machine } from '../machines.ts';
+import { RackSite } from '../rack-site.ts';
+import { filesByTftp } from '../served-files.ts';
+
+export const signedBoots = () =>
+  describe('an appliance on a network under Secure Boot', () => {
+    let site: RackSite;
+    beforeAll(async () => {
+      site = await RackSite.start({ network: { secure_boot: true } });
+    });
+    afterAll(() => site?.stop());
+
+    it('boots a machine that starts only signed programs, through shim and GRUB, into a locked-down kernel', async () => {
+      const spec = machine('uefi-secureboot', 1);
+      const { report, log, console } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'x86_64' });
+      expect(filesByTftp(log).slice(0, 2)).toEqual(['shimx64.efi', 'grubx64.efi']);
+      expect(console).toContain('Kernel is locked down from EFI Secure Boot');
+    });
+
+    it('boots an arm64 machine with the kernel of its own architecture', async () => {
+      const spec = machine('arm64-uefi', 2);
+      const { report, log } = await bootAndWait(site, spec);
+      expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'aarch64' });
+      expect(filesByTftp(log).slice(0, 2)).toEqual(['shimaa64.efi', 'grubaa64.efi']);
+      expect(filesByTftp(log)).toContain('boot/service-os-arm64/kernel');
+    });
+  });

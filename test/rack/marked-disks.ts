@@ -1,0 +1,46 @@
+// Disks that say on the serial line that a machine was started from them.
+
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MachineDisk } from '../../appliance/rack/firmware.ts';
+
+/** BIOS loads the first sector to 0x7c00 and jumps there. */
+const PRINT_AND_HALT = [
+  0xfa, // cli: SeaBIOS writes to the same line at every tick of the clock
+  ...[0x31, 0xc0], // xor ax, ax
+  ...[0x8e, 0xd8], // mov ds, ax
+  0xfc, // cld
+  ...[0xbe, 0x17, 0x7c], // mov si, 0x7c17: the text, right behind this
+  ...[0xba, 0xf8, 0x03], // mov dx, 0x3f8: the first serial port
+  0xac, // lodsb
+  ...[0x84, 0xc0], // test al, al
+  ...[0x74, 0x03], // jz +3: to hlt
+  0xee, // out dx, al
+  ...[0xeb, 0xf8], // jmp -8: to lodsb
+  0xf4, // hlt
+  ...[0xeb, 0xfd], // jmp -3: to hlt
+];
+
+/** The first sector of a disk that BIOS starts. */
+export function bootSector(text: string): Buffer {
+  const sector = Buffer.alloc(512);
+  sector.set(PRINT_AND_HALT);
+  sector.write(`\r\n${text}\r\n\0`, PRINT_AND_HALT.length, 'latin1');
+  sector.writeUInt16LE(0xaa55, 510);
+  return sector;
+}
+
+export function biosDisk(file: string, text: string): MachineDisk {
+  const disk = Buffer.alloc(1024 * 1024);
+  disk.set(bootSector(text));
+  writeFileSync(file, disk);
+  return { kind: 'image', file };
+}
+
+/** UEFI starts \EFI\BOOT\BOOTX64.EFI of a disk it knows nothing else about; GRUB reads its configuration from beside it. */
+export function uefiDisk(folder: string, grub: string, text: string): MachineDisk {
+  for (const name of ['EFI/BOOT', 'grub']) mkdirSync(join(folder, name), { recursive: true });
+  cpSync(grub, join(folder, 'EFI/BOOT/BOOTX64.EFI'), { dereference: true });
+  writeFileSync(join(folder, 'grub/grub.cfg'), `echo ${text}\nsleep 300\n`);
+  return { kind: 'folder', path: folder };
+}

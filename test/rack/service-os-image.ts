@@ -1,0 +1,61 @@
+// A disk image that is as small as one can be and still be installed: a boot sector that says a word on the serial line, and one
+// partition with an ext4 file system that has the name of an operating system in it.
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const BOOTED = 'the tiny image has started';
+const MEBIBYTE = 1024 * 1024;
+
+/** Real mode at 7c00: sends the text behind it to the first serial port, then halts. */
+const BOOT_CODE = [
+  ...[0x31, 0xc0, 0x8e, 0xd8, 0xfc], // xor ax, ax; mov ds, ax; cld
+  ...[0xbe, 0x16, 0x7c], // mov si, text
+  ...[0xac, 0x84, 0xc0, 0x74, 0x06], // next: lodsb; test al, al; jz halt
+  ...[0xba, 0xf8, 0x03, 0xee, 0xeb, 0xf5], // mov dx, 3f8h; out dx, al; jmp next
+  ...[0xf4, 0xeb, 0xfd], // halt: hlt; jmp halt
+];
+
+/** What it prints; it has to end well. */
+export function output(command: string, args: readonly string[], input = ''): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { input, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command}: ${stderr || error?.message}`);
+  return stdout;
+}
+
+/** Where the root file system begins. */
+export const ROOT_AT = 5 * MEBIBYTE;
+
+/** 24 MiB: an EFI system partition with something where a loader would be, and the root. */
+export function tinyImage(): Buffer {
+  const folder = mkdtempSync(join(tmpdir(), 'coldiron-image-'));
+  try {
+    const disk = join(folder, 'disk');
+    const root = join(folder, 'root');
+    const tree = join(folder, 'tree');
+    const efi = join(folder, 'efi');
+    mkdirSync(join(tree, 'etc'), { recursive: true });
+    writeFileSync(join(tree, 'etc/os-release'), 'ID=tiny\n');
+    writeFileSync(root, '');
+    truncateSync(root, 16 * MEBIBYTE);
+    output('mke2fs', ['-q', '-t', 'ext4', '-L', 'tiny', '-d', tree, root]);
+    writeFileSync(disk, '');
+    truncateSync(disk, 24 * MEBIBYTE);
+    const table = `label: gpt\nstart=2048, size=8192, type=U\nstart=${ROOT_AT / 512}, size=${(16 * MEBIBYTE) / 512}\n`;
+    output('sfdisk', ['--quiet', disk], table);
+    writeFileSync(efi, '');
+    truncateSync(efi, 4 * MEBIBYTE);
+    output('mformat', ['-i', efi, '::']);
+    output('mmd', ['-i', efi, '::/EFI', '::/EFI/BOOT']);
+    output('mcopy', ['-i', efi, join(tree, 'etc/os-release'), '::/EFI/BOOT/BOOTX64.EFI']);
+    const image = readFileSync(disk);
+    readFileSync(efi).copy(image, MEBIBYTE);
+    readFileSync(root).copy(image, ROOT_AT);
+    Buffer.from([...BOOT_CODE, ...Buffer.from(`\r\n${BOOTED}\r\n\0`)]).copy(image, 0);
+    return image;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,245 @@
+#!/bin/sh
+# Installs the node agent of node01 with the bootstrap bundle 0123456789ab.
+# It holds an enrollment token: for root on that one node, and for nobody else. Remove it afterwards.
+# Running it again changes nothing; a newer bundle makes the node enroll anew.
+set -eu
+umask 077
+
+hostname='node01'
+bundle_id='0123456789ab'
+install_root='/opt/coldiron/node-agent'
+agent_path='/opt/coldiron/node-agent/node-agent'
+env_file='/etc/coldiron/node-agent.env'
+unit_name='coldiron-node-agent.service'
+ca_bundle='/etc/coldiron/ca-bundle.crt'
+node_ca_bundle='/etc/coldiron/node-cert-ca-bundle.crt'
+cert='/etc/coldiron/cert.pem'
+key='/etc/coldiron/key.pem'
+marker=$install_root/bundle-id
+unit_file=/etc/systemd/system/$unit_name
+wanted_by=/etc/systemd/system/multi-user.target.wants/$unit_name
+
+ca_bundle_text='-----BEGIN CERTIFICATE-----
+AAAA
+-----END CERTIFICATE-----
+'
+node_ca_bundle_text='-----BEGIN CERTIFICATE-----
+AAAA
+-----END CERTIFICATE-----
+-----BEGIN CERTIFICATE-----
+AAAA
+-----END CERTIFICATE-----
+'
+unit_text='[Unit]
+Description=Coldiron node agent of node01
+Wants=network-online.target
+After=network-online.target
+# An agent that cannot reach its control plane tries for as long as it takes.
+StartLimitIntervalSec=0
+
+[Service]
+Type=simple
+EnvironmentFile=/etc/coldiron/node-agent.env
+ExecStart=/opt/coldiron/node-agent/node-agent
+Restart=always
+RestartSec=5
+UMask=0077
+StateDirectory=coldiron
+StateDirectoryMode=0700
+# It writes its own files and nothing else, and gains nothing that it did not start with.
+ProtectSystem=strict
+ReadWritePaths=/etc/coldiron
+NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectHome=yes
+ProtectControlGroups=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+'
+env_text='COLDIRON_NODE_ID="11111111-2222-3333-4444-555555555555"
+COLDIRON_API_URL="https://api.internal:8444"
+COLDIRON_ENROLLMENT_TOKEN="ce_0123456789ab_S3cr3t-_S3cr3t-_S3cr3t-_S3cr3t-_S3cr3t-_abc"
+COLDIRON_TASK_SIGNING_PUBKEYS="active:0011223344556677:MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=,staged:8899aabbccddeeff:MCowBQYDK2VwAyEA/FHNjmIYoaONpH7QAjDwWAgW7RO6MwOsXeuRFUiQgCU="
+COLDIRON_CA_BUNDLE_PATH="/etc/coldiron/ca-bundle.crt"
+COLDIRON_CA_FINGERPRINT="AB:CD"
+COLDIRON_NODE_CERT_CA_BUNDLE_PATH="/etc/coldiron/node-cert-ca-bundle.crt"
+COLDIRON_CERT_PATH="/etc/coldiron/cert.pem"
+COLDIRON_KEY_PATH="/etc/coldiron/key.pem"
+COLDIRON_NODE_AGENT_OCI_REF="registry.internal/coldiron/node-agent:1.0"
+COLDIRON_NODE_AGENT_DIGEST="sha256:313254b50daae8acd17f35aa8f0dc6298d1d72d58f75bf0793da2bd1f7fac364"
+COLDIRON_NODE_AGENT_PULL_DELIVERY_MODE="embedded"
+COLDIRON_NODE_AGENT_INSTALL_ROOT="/opt/coldiron/node-agent"
+COLDIRON_NODE_AGENT_ENV_FILE="/etc/coldiron/node-agent.env"
+COLDIRON_NODE_AGENT_SYSTEMD_UNIT="coldiron-node-agent.service"
+'
+agent_text='#!/bin/sh
+# It'\''s an agent: "quotes", $variables, `commands`, back\slashes and ümlauts.
+printf '\''%s\n'\'' '\''hello'\'' "$1"
+
+'
+agent_digest='sha256:313254b50daae8acd17f35aa8f0dc6298d1d72d58f75bf0793da2bd1f7fac364'
+
+root=
+dry_run=no
+start=yes
+changed=no
+
+usage() {
+  printf '%s\n' \
+    'install-node-agent.sh [--dry-run] [--no-start] [--root DIR]' \
+    '  --dry-run   say what would change, and change nothing' \
+    '  --no-start  install only; the agent starts with the next boot' \
+    '  --root DIR  install into the system below DIR, which is not running'
+}
+
+say() { printf '%s\n' "$*"; }
+
+fail() {
+  printf 'install-node-agent.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+# A trailing mark keeps the line ends that a command substitution would cut off.
+holds() {
+  [ -f "$1" ] && [ ! -L "$1" ] && [ "$(cat "$1" 2>/dev/null && printf x)" = "$2x" ]
+}
+
+# place FILE MODE TEXT: whole or not at all. Says the name and never the text.
+place() {
+  target=$root$1
+  if holds "$target" "$3" && [ "$(stat -c %a "$target")" = "$2" ]; then
+    say "unchanged: $1"
+    return
+  fi
+  changed=yes
+  if [ "$dry_run" = yes ]; then
+    say "would write: $1"
+    return
+  fi
+  (umask 022 && mkdir -p "${target%/*}")
+  rm -f "$target.new"
+  printf '%s' "$3" >"$target.new"
+  chmod "$2" "$target.new"
+  mv -f "$target.new" "$target"
+  say "written: $1"
+}
+
+keep() {
+  if [ -s "$root$1" ]; then say "kept: $1"; else place "$@"; fi
+}
+
+# A certificate of before would keep the agent from using the new token.
+set_aside() {
+  [ -e "$root$1" ] || return 0
+  changed=yes
+  if [ "$dry_run" = yes ]; then
+    say "would set aside: $1"
+    return
+  fi
+  mv -f "$root$1" "$root$1.before-$bundle_id"
+  say "set aside: $1"
+}
+
+check_agent() {
+  [ -n "$agent_digest" ] || return 0
+  found=$(printf '%s' "$agent_text" | sha256sum | cut -d ' ' -f 1)
+  [ "sha256:$found" = "$agent_digest" ] || fail "the agent in this file is not the one the bundle names: $agent_digest"
+}
+
+is_installed() {
+  [ -f "$root$env_file" ] && holds "$root$marker" "$bundle_id
+"
+}
+
+enable_at_boot() {
+  if [ "$(readlink "$root$wanted_by" 2>/dev/null)" = "../$unit_name" ]; then
+    say "unchanged: $wanted_by"
+    return
+  fi
+  changed=yes
+  if [ "$dry_run" = yes ]; then
+    say "would enable: $unit_name"
+    return
+  fi
+  (umask 022 && mkdir -p "$root${wanted_by%/*}")
+  ln -sfn "../$unit_name" "$root$wanted_by"
+  say "enabled: $unit_name"
+}
+
+start_agent() {
+  if [ "$start" = no ] || [ -n "$root" ] || [ ! -d /run/systemd/system ]; then
+    say "the agent starts with the next boot"
+    return
+  fi
+  if [ "$dry_run" = yes ]; then
+    say "would start: $unit_name"
+    return
+  fi
+  systemctl daemon-reload
+  if [ "$changed" = yes ]; then
+    systemctl restart "$unit_name"
+  else
+    systemctl start "$unit_name"
+  fi
+  say "started: $unit_name"
+}
+
+while [ $# -gt 0 ]; do
+  case $1 in
+    --dry-run) dry_run=yes ;;
+    --no-start) start=no ;;
+    --root)
+      [ $# -ge 2 ] || fail '--root needs a folder'
+      [ -d "$2" ] || fail "--root: there is no folder $2"
+      root=$(cd "$2" && pwd)
+      [ "$root" != / ] || root=
+      shift
+      ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      usage >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+
+if [ -z "$root" ] && [ "$dry_run" = no ] && [ "$(id -u)" -ne 0 ]; then fail 'must be run as root'; fi
+check_agent
+say "node agent of $hostname, bundle $bundle_id"
+
+place "$agent_path" 755 "$agent_text"
+place "$unit_file" 644 "$unit_text"
+if is_installed; then
+  # Since then they are the agent's: it has put its recovery token there, and the authorities it was told about.
+  keep "$ca_bundle" 644 "$ca_bundle_text"
+  keep "$node_ca_bundle" 644 "$node_ca_bundle_text"
+  say "kept: $env_file"
+else
+  set_aside "$cert"
+  set_aside "$key"
+  place "$ca_bundle" 644 "$ca_bundle_text"
+  place "$node_ca_bundle" 644 "$node_ca_bundle_text"
+  place "$env_file" 600 "$env_text"
+  # Last: after an interruption before this point, everything above is done again.
+  place "$marker" 600 "$bundle_id
+"
+fi
+enable_at_boot
+if [ "$changed" = no ]; then say 'nothing had to change'; fi
+if [ "$changed" = yes ] && [ "$dry_run" = no ]; then sync; fi
+start_agent

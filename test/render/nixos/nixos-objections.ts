@@ -1,0 +1,106 @@
+// What is wrong although every option is there and of its type: what NixOS would fail or warn with, by the module that it is
+// about (below nixos/modules), and firewall rules that would not be read.
+
+import { at, namesIn } from './expected-configuration.ts';
+import type { Evaluated } from './nix-evaluation.ts';
+
+type Rule = (configuration: Evaluated) => string[];
+
+/** system/boot/systemd.nix */
+const units: Rule = (configuration) => {
+  const services = at(configuration, 'systemd', 'services');
+  return namesIn(services).flatMap((name) => {
+    const unit = at(services, name);
+    const restart = at(unit, 'serviceConfig', 'Restart');
+    const isOneshot = at(unit, 'serviceConfig', 'Type') === 'oneshot';
+    const waits = textsAt(unit, 'after').includes('network-online.target');
+    const asks = [...textsAt(unit, 'wants'), ...textsAt(unit, 'bindsTo')].includes('network-online.target');
+    return [
+      ...(isOneshot && (restart === 'always' || restart === 'on-success')
+        ? [`${name}: a oneshot cannot be restarted ${restart}`]
+        : []),
+      ...(waits && !asks ? [`${name}: after network-online.target, but nothing asks for it`] : []),
+    ];
+  });
+};
+
+/** system/boot/loader/grub/grub.nix */
+const grub: Rule = (configuration) => {
+  const loader = at(configuration, 'boot', 'loader');
+  const mirrors = listAt(loader, 'grub', 'mirroredBoots');
+  const devices = mirrors.flatMap((mirror) => textsAt(mirror, 'devices')).filter((device) => device !== 'nodev');
+  const isOn = at(loader, 'grub', 'enable') === true;
+  return [
+    ...(isOn &&
+    at(loader, 'grub', 'efiInstallAsRemovable') === true &&
+    at(loader, 'efi', 'canTouchEfiVariables') === true
+      ? ['GRUB as for removable disks and in the EFI variables']
+      : []),
+    ...(isOn && mirrors.length === 0 && biosDisks(configuration) === 0 ? ['GRUB on no disk'] : []),
+    ...(new Set(devices).size < devices.length ? ['GRUB twice on one disk'] : []),
+    ...mirrors.flatMap((mirror) =>
+      textsAt(mirror, 'devices').length === 0 ? [`GRUB for ${at(mirror, 'path')} on no disk`] : [],
+    ),
+  ];
+};
+
+/** disko names these to GRUB itself (lib/types/gpt.nix). */
+function biosDisks(configuration: Evaluated): number {
+  const disks = at(configuration, 'disko', 'devices', 'disk');
+  return namesIn(disks).filter((disk) => {
+    const partitions = at(disks, disk, 'content', 'partitions');
+    return namesIn(partitions).some((name) => at(partitions, name, 'type') === 'EF02');
+  }).length;
+}
+
+/** config/users-groups.nix */
+const accounts: Rule = (configuration) => {
+  const users = at(configuration, 'users', 'users');
+  const letsIn = (name: string): boolean =>
+    (name === 'root' || textsAt(users, name, 'extraGroups').includes('wheel')) &&
+    textsAt(users, name, 'openssh', 'authorizedKeys', 'keys').length > 0;
+  const isClosed = at(configuration, 'users', 'mutableUsers') === false;
+  return [
+    ...(isClosed && !namesIn(users).some(letsIn) ? ['nobody could ever log in'] : []),
+    ...namesIn(users).flatMap((name) => {
+      const group = at(users, name, 'group');
+      const isSystem = at(users, name, 'isSystemUser') === true;
+      return isSystem && typeof group !== 'string' ? [`${name} has no group`] : [];
+    }),
+  ];
+};
+
+/** tasks/network-interfaces.nix */
+const links: Rule = (configuration) =>
+  namesIn(at(configuration, 'networking', 'interfaces')).flatMap((name) =>
+    name.length < 16 ? [] : [`${name} is too long for a link`],
+  );
+
+/** tasks/swraid.nix */
+const arrays: Rule = (configuration) => {
+  const settings = at(configuration, 'boot', 'swraid');
+  const tells = /MAILADDR|PROGRAM/.test(String(at(settings, 'mdadmConf')));
+  return at(settings, 'enable') === true && !tells ? ['arrays that tell nobody of a broken disk'] : [];
+};
+
+/** misc/version.nix, services/networking/firewall-nftables.nix */
+const system: Rule = (configuration) => {
+  const networking = at(configuration, 'networking');
+  const rules = at(networking, 'firewall', 'extraInputRules');
+  return [
+    ...(at(configuration, 'system', 'stateVersion') ? [] : ['no state version']),
+    ...(rules && at(networking, 'nftables', 'enable') !== true ? ['rules for an nftables that is off'] : []),
+  ];
+};
+
+const RULES: readonly Rule[] = [units, grub, accounts, links, arrays, system];
+
+export const objectionsIn = (configuration: Evaluated): string[] => RULES.flatMap((rule) => rule(configuration));
+
+function listAt(value: Evaluated | undefined, ...path: readonly string[]): readonly Evaluated[] {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : [];
+}
+
+const textsAt = (value: Evaluated | undefined, ...path: readonly string[]): string[] =>
+  listAt(value, ...path).filter((one) => typeof one === 'string');

@@ -1,0 +1,258 @@
+// Values in files that other programs read: whatever they are, the program reads the same, or they are refused.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { load } from 'js-yaml';
+import { describe, expect, it } from 'vitest';
+import type { Parsed } from '../../appliance/domain/parsed.ts';
+import { TEXT_FORMATS } from '../../appliance/render/text-format.ts';
+import { needPackages } from '../interop/packages.ts';
+import { hostileText } from './nixos/plan-arbitrary.ts';
+
+const { json, yaml, shell, env, unit, zone, hosts, nftables } = TEXT_FORMATS;
+
+const anyText = fc.oneof(
+  hostileText,
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('', 'no', '1:30', '0x1f', '~', '-'),
+);
+const data = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    anyText,
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.constant(null),
+    tie('list'),
+    tie('set'),
+  ),
+  list: fc.array(tie('value'), { maxLength: 4 }),
+  set: fc.dictionary(
+    anyText.filter((key) => key !== '__proto__'),
+    tie('value'),
+    { maxKeys: 4 },
+  ),
+})).value;
+
+const reasonOf = (made: Parsed<string>): string => (made.ok ? '' : made.reason);
+
+/** Refused only for what no file can hold. */
+const hasNoPlace = (value: unknown): boolean => /\\u0000|\\ud[89a-f]/.test(JSON.stringify(value));
+
+describe('plain data', () => {
+  it('comes back from JSON unchanged', () => {
+    fc.assert(
+      fc.property(data, (value) => {
+        const made = json.literal(value);
+        if (made.ok) expect(JSON.parse(made.value)).toEqual(value);
+        else expect(hasNoPlace(value), made.reason).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('comes back from YAML unchanged, within a document', () => {
+    fc.assert(
+      fc.property(data, (value) => {
+        const made = yaml.literal(value);
+        if (made.ok) expect(load(`a: ${made.value}\nb:\n  - ${made.value}\n`)).toEqual({ a: value, b: [value] });
+        else expect(hasNoPlace(value), made.reason).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('comes back unchanged from the YAML of cloud-init and Ansible', () => {
+    needPackages(['python3-yaml']);
+    const values = fc.sample(data, 300);
+    const sound = values.flatMap((value) => {
+      const made = yaml.literal(value);
+      return made.ok ? [{ value, text: `a: ${made.value}\n` }] : [];
+    });
+    expect(sound.length).toBeGreaterThan(100);
+    const script =
+      'import json, sys, yaml; print(json.dumps([yaml.safe_load(text)["a"] for text in json.load(sys.stdin)]))';
+    const { stdout, stderr } = spawnSync('python3', ['-c', script], {
+      input: JSON.stringify(sound.map(({ text }) => text)),
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual(sound.map(({ value }) => value));
+  });
+
+  it('is refused with the place inside it', () => {
+    expect(reasonOf(json.literal({ a: [{ b: undefined }] }))).toBe('.a[0].b is not plain data');
+    expect(reasonOf(yaml.literal({ a: 1.5, b: '\0' }))).toBe(
+      '.a is not a whole number that keeps its value; .b has the character U+0000, which no file of this kind can hold',
+    );
+    const circle: unknown[] = [];
+    circle.push(circle);
+    expect(reasonOf(json.literal(circle))).toContain('is nested more than 32 deep');
+    expect(reasonOf(yaml.literal({ ['k'.repeat(1001)]: 1 }))).toContain('a key of more than 1000 characters');
+  });
+});
+
+/** What a shell makes of a script: each argument of `say` on its own. */
+function shellArguments(program: string, script: string): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'coldiron-shell-'));
+  try {
+    const file = join(folder, 'script');
+    writeFileSync(file, `say() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${script}`);
+    const { stdout, stderr } = spawnSync(program, [file], { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    return stdout.split('\0').slice(0, -1);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+describe('a value in a shell script', () => {
+  it.each(['dash', 'bash'])('is one word to %s, whatever it is', (program) => {
+    const values = [
+      '',
+      '4 kB '.repeat(820),
+      '-n',
+      '😀',
+      ...fc.sample(anyText, 300).filter((text) => shell.literal(text).ok),
+    ];
+    const script = values
+      .map((value) => `x=${literalOf(shell.literal(value))}; say "$x" ${literalOf(shell.literal(value))}`)
+      .join('\n');
+    expect(shellArguments(program, script)).toEqual(values.flatMap((value) => [value, value]));
+  });
+
+  it('is a text, a number or a truth, and no list: a list would be several words', () => {
+    expect(shell.literal(7)).toEqual({ ok: true, value: "'7'" });
+    expect(shell.literal(true)).toEqual({ ok: true, value: "'true'" });
+    expect(shell.literal(['a']).ok).toBe(false);
+    expect(shell.literal('\0').ok).toBe(false);
+  });
+});
+
+describe('a value in a file of environment variables', () => {
+  it('is the same to a shell and to systemd, whatever it is, or is refused', () => {
+    const values = fc.sample(anyText, 400).filter((text) => env.literal(text).ok);
+    expect(values.length).toBeGreaterThan(100);
+    const script = values.map((value) => `X=${literalOf(env.literal(value))}\nsay "$X"`).join('\n');
+    expect(shellArguments('dash', script)).toEqual(values);
+    for (const value of values) expect(systemdValue(literalOf(env.literal(value)))).toBe(value);
+  });
+
+  it.each(['a\nb', 'a\rb', 'a\0b', 'a\u2028b'])('is refused when it is %j', (value) => {
+    expect(env.literal(value).ok).toBe(false);
+  });
+
+  /** systemd's parse_env_file_internal() for a value in double quotes. */
+  function systemdValue(text: string): string {
+    expect(text).toMatch(/^".*"$/);
+    return text.slice(1, -1).replace(/\\(.)/g, (all, next: string) => ('"\\`$'.includes(next) ? next : all));
+  }
+});
+
+describe('a value in a unit of systemd', () => {
+  it('is one word after its quotes, escapes and specifiers are read, or is refused', () => {
+    fc.assert(
+      fc.property(anyText, (value) => {
+        const made = unit.literal(value);
+        if (!made.ok) return;
+        expect(made.value).not.toMatch(/[\n\r]/);
+        expect(unitWords(`${made.value} end`)).toEqual([value, 'end']);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(unit.literal('50% of "it" \\ all')).toEqual({ ok: true, value: '"50%% of \\"it\\" \\\\ all"' });
+    for (const bad of ['a\nb', '$HOME', 'a\0']) expect(unit.literal(bad).ok).toBe(false);
+  });
+
+  it('never ends its line or names a specifier when it is for people', () => {
+    fc.assert(
+      fc.property(anyText, (value) => {
+        const shown = unit.shown(value);
+        expect(shown).toMatch(/^[\x20-\x7e]*$/);
+        expect(shown.replaceAll('%%', '')).not.toContain('%');
+        expect(shown).not.toMatch(/\\$/);
+      }),
+    );
+  });
+
+  /** systemd.syntax(7): words by white space, quotes at a word's start, C escapes inside, then specifiers. */
+  function unitWords(line: string): string[] {
+    const words = line.match(/"(?:[^"\\]|\\.)*"(?=\s|$)|\S+/g) ?? [];
+    return words.map((word) =>
+      (word.startsWith('"') ? word.slice(1, -1).replace(/\\(.)/g, '$1') : word).replaceAll('%%', '%'),
+    );
+  }
+});
+
+describe('a value in a zone file', () => {
+  it.each(['node01', 'node01.example.com.', '10.0.0.1', '_ntp._udp', '*.apps', '0/25.2.0.192.in-addr.arpa.', '@', 42])(
+    'may be %j',
+    (value) => {
+      expect(zone.literal(value)).toEqual({ ok: true, value: String(value) });
+    },
+  );
+
+  it.each([
+    '',
+    'a b',
+    'a;b',
+    '$INCLUDE',
+    'a..b',
+    '.a',
+    '-a',
+    'a-',
+    'a"b',
+    'a\nb',
+    `${'a'.repeat(64)}.b`,
+    'é',
+    '(',
+    '@.a',
+    null,
+    ['a'],
+  ])('may not be %j', (value) => {
+    expect(zone.literal(value).ok).toBe(false);
+  });
+
+  it('is a text of at most 255 bytes in each pair of quotes when it is a TXT record', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, fc.string({ minLength: 250, maxLength: 600 })), (value) => {
+        const made = zone.shown(value);
+        expect(made).toMatch(/^"[\x20-\x7e]*"( "[\x20-\x7e]*")*$/);
+        const strings = [...made.matchAll(/"((?:[^"\\]|\\\d{3})*)"/g)].map(([, inner = '']) =>
+          Buffer.concat(
+            [...inner.matchAll(/\\(\d{3})|(.)/g)].map(([, code, plain]) =>
+              Buffer.from(code === undefined ? [plain?.charCodeAt(0) ?? 0] : [Number(code)]),
+            ),
+          ),
+        );
+        expect(strings.every(({ length }) => length <= 255)).toBe(true);
+        expect(Buffer.concat(strings)).toEqual(Buffer.from(new TextEncoder().encode(value)));
+      }),
+    );
+  });
+});
+
+describe('a value in a hosts file or a firewall', () => {
+  it('is an address or a name, or is refused', () => {
+    for (const good of ['10.0.0.1', 'node01.example.com', '2001:db8::1'])
+      expect(hosts.literal(good)).toEqual({ ok: true, value: good });
+    for (const bad of ['', 'a b', 'a#b', 'a\nb', '-a', 'é', 7, null]) expect(hosts.literal(bad).ok).toBe(false);
+  });
+
+  it('is a number, an address or a quoted text for nft, and a list is a set', () => {
+    expect(nftables.literal([53, 80])).toEqual({ ok: true, value: '{ 53, 80 }' });
+    expect(nftables.literal('10.0.0.0/8')).toEqual({ ok: true, value: '10.0.0.0/8' });
+    expect(nftables.literal('eth0')).toEqual({ ok: true, value: '"eth0"' });
+    for (const bad of [[], '', 'a"b', 'a\\b', 'a\nb', -1, 1.5, [['a']], 'x'.repeat(129)])
+      expect(nftables.literal(bad).ok).toBe(false);
+  });
+});
+
+function literalOf(made: Parsed<string>): string {
+  if (!made.ok) throw new Error(made.reason);
+  return made.value;
+}

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TEXT_FORMATS } from '../../appliance/render/text-format.ts';
+import { grubCommands } from './grub-shell-model.ts';
+import { ipxeCommands } from './ipxe-shell-model.ts';
+
+const { ipxe, grub } = TEXT_FORMATS;
+const EXPANSION = '$'.concat('{net0/mac}');
+
+/** Words and signs that mean something to one of the shells, in any order, among arbitrary text. */
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom('||', '&&', ';', '#', '#!ipxe', '${', '}', '$', '\\', '"', "'", ' ', '\n', '\r', '\0', '\t'),
+      fc.constantFrom(':', '-', '--', '|', '&', '{', EXPANSION, 'goto', 'chain', '\\\n', 'é', '\u2028', '<', '>'),
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+    ),
+    { maxLength: 8 },
+  )
+  .map((parts) => parts.join(''));
+
+const sound = fc.string({ unit: fc.constantFrom(...'abcXYZ019-._:/=,+@%?&;|#"\'<>()[]!*~^`'), minLength: 1 });
+
+/** Enough of them get through that the properties below say something. */
+const mixed = fc.oneof(
+  hostile,
+  sound,
+  fc.tuple(sound, hostile).map((parts) => parts.join('')),
+);
+
+describe('a value in an iPXE script', () => {
+  it('is one word and nothing else, or it is refused', () => {
+    fc.assert(
+      fc.property(mixed, mixed, (first, second) => {
+        fc.pre([first, second].map(ipxe.literal).every((made) => made.ok));
+        const commands = ipxeCommands(`kernel ${first} x=${second} ${second}${first} end || goto failed\nboot\n`);
+        expect(commands.map(({ words }) => words)).toEqual([
+          ['kernel', first, `x=${second}`, `${second}${first}`, 'end'],
+          ['goto', 'failed'],
+          ['boot'],
+        ]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('passes when it is plain: names, URLs and kernel parameters come out as they went in', () => {
+    for (const value of [
+      'node01',
+      'http://10.0.0.1:8080/boot/x?a=1&b=2',
+      'ds=nocloud;s=http://h/',
+      'init=/nix/store/a-b/init',
+    ]) {
+      expect(ipxe.literal(value)).toEqual({ ok: true, value });
+    }
+    fc.assert(
+      fc.property(sound, (value) => {
+        fc.pre(!/^[#-]/.test(value) && !/^[|&;]+$/.test(value));
+        expect(ipxe.literal(value)).toEqual({ ok: true, value });
+      }),
+    );
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a space', 'a b'],
+    ['a line feed', 'a\nb'],
+    ['a carriage return', 'a\rb'],
+    ['a NUL', 'a\0b'],
+    ['an escape character', 'a\x1bb'],
+    ['a character outside ASCII', 'a\u00e9'],
+    ['an expansion', EXPANSION],
+    ['half of an expansion', '{net0/mac}'],
+    ['a shebang', '#!ipxe'],
+    ['an option', '--autofree'],
+    ['an operator', '||'],
+    ['half an operator', '&'],
+    ['a backslash', 'a\\'],
+    ['501 characters', 'a'.repeat(501)],
+  ])('is refused when it has %s', (_what, value) => {
+    expect(ipxe.literal(value).ok).toBe(false);
+  });
+});
+
+describe('words on the screen of iPXE', () => {
+  it('never end the echo, whatever they are', () => {
+    fc.assert(
+      fc.property(hostile, hostile, (first, second) => {
+        const line = `echo Reason: ${ipxe.shown(first)} (${ipxe.shown(second)})`;
+        const commands = ipxeCommands(`${line}\nexit\n`);
+        expect(commands).toHaveLength(2);
+        expect(commands[0]?.words.join(' ')).toBe(line);
+        expect(commands[0]?.words.slice(0, 2)).toEqual(['echo', 'Reason:']);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('stay readable, are ASCII and have an end', () => {
+    expect(ipxe.shown('node01 failed (deploy: no disk), so it boots from its own disk')).toBe(
+      'node01 failed (deploy: no disk), so it boots from its own disk',
+    );
+    expect(ipxe.shown(`Gerät || ${EXPANSION} # weg`)).toBe('Ger?t ? ?(net0/mac) ? weg');
+    expect(ipxe.shown('word '.repeat(500)).length).toBe(300);
+    expect(ipxe.shown('-n gone')).toBe('?n gone');
+    expect(ipxe.shown('\n\t')).toBe('?');
+  });
+});
+
+describe('a value in a GRUB configuration', () => {
+  it('is one word and nothing else, or it is refused', () => {
+    fc.assert(
+      fc.property(mixed, mixed, (first, second) => {
+        const [one, two] = [grub.literal(first), grub.literal(second)];
+        fc.pre(one.ok && two.ok);
+        if (!one.ok || !two.ok) return;
+        const commands = grubCommands(`linux ${one.value} x=${two.value} ${two.value}${one.value}\nboot\n`);
+        expect(commands).toEqual([['linux', first, `x=${second}`, `${second}${first}`], ['boot']]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('never ends the echo when it is for the screen', () => {
+    fc.assert(
+      fc.property(hostile, (value) => {
+        const commands = grubCommands(`echo Reason: ${grub.shown(value)}\nexit\n`);
+        expect(commands).toHaveLength(2);
+        expect(commands[0]).toHaveLength(3);
+        expect(commands[1]).toEqual(['exit']);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each(["it's", '$prefix', 'a\nb', 'a\0b', ''])('is refused when it is %j', (value) => {
+    expect(grub.literal(value).ok).toBe(false);
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { SECOND } from '../../../appliance/domain/instant.ts';
+import { neighboursOn } from '../../../appliance/servers/dhcp/conflict-probe.ts';
+import { MAC } from '../../policy/boot-fixtures.ts';
+import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { packet, Rig } from './rig.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const HEADER = 'IP address       HW type     Flags       HW address            Mask     Device\n';
+const line = (address: string, flags: string, hardware: string, device = 'eth1'): string =>
+  `${address.padEnd(16)} 0x1         ${flags}         ${hardware}     *        ${device}\n`;
+const STRANGER = '02:00:00:00:00:99';
+
+async function probing(): Promise<Rig> {
+  const rig = new Rig({ settings: { conflictProbe: true } });
+  await rig.server.start();
+  return rig;
+}
+const offers = (rig: Rig): string[] => rig.udp.said.map((said) => said.split(' ').slice(0, 2).join(' '));
+const probed = (rig: Rig): string[] =>
+  rig.udp.sent.filter(({ bytes }) => bytes.length === 0).map(({ to }) => to.address);
+
+describe('an address of the pool', () => {
+  it('is looked at before it is first offered', async () => {
+    const rig = await probing();
+    rig.hears(packet('discover', mac(1)));
+    expect(offers(rig)).toEqual([]);
+    expect(probed(rig)).toEqual(['10.0.100.100']);
+    await rig.clock.advance(SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100']);
+  });
+
+  it('is looked at once: neither for a repeated DISCOVER nor for the next client', async () => {
+    const rig = await probing();
+    rig.hears(packet('discover', mac(1)));
+    rig.hears(packet('discover', mac(1)));
+    await rig.clock.advance(SECOND, turn);
+    rig.hears(packet('discover', mac(1)));
+    expect(probed(rig)).toEqual(['10.0.100.100']);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100', 'offer 10.0.100.100']);
+    expect(rig.story).toContain('dhcp.silent probe-under-way');
+  });
+
+  it('that a stranger uses is left alone, and the next one is offered', async () => {
+    const rig = await probing();
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
+    rig.hears(packet('discover', mac(1)));
+    await rig.clock.advance(SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.101']);
+    expect(rig.story).toContain('dhcp.conflict');
+    rig.hears(packet('discover', mac(2), { requested: ip('10.0.100.100') }));
+    await rig.clock.advance(SECOND, turn);
+    expect(offers(rig).at(-1)).toBe('offer 10.0.100.102');
+  });
+
+  it('that the client itself answers on is no conflict', async () => {
+    const rig = await probing();
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', mac(1));
+    rig.hears(packet('discover', mac(1)));
+    await rig.clock.advance(SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100']);
+  });
+
+  it('is looked at side by side with others, not one after the other', async () => {
+    const rig = await probing();
+    for (const n of [1, 2, 3, 4]) rig.hears(packet('discover', mac(n)));
+    expect(probed(rig)).toHaveLength(4);
+    await rig.clock.advance(0.6 * SECOND, turn);
+    expect(offers(rig)).toHaveLength(4);
+    expect(rig.clock.pendingTimers).toBe(0);
+  });
+
+  it('is offered unseen behind a relay, and where the inventory reserves it', async () => {
+    const rig = await probing();
+    rig.hears(packet('discover', mac(1), { giaddr: ip('10.0.100.2') }));
+    rig.hears(packet('discover', MAC));
+    expect(probed(rig)).toEqual([]);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100', 'offer 10.0.100.50']);
+  });
+});
+
+describe('the table of neighbours', () => {
+  it('tells who answered on an interface', () => {
+    const table =
+      HEADER +
+      line('10.0.100.7', '0x2', STRANGER) +
+      line('10.0.100.8', '0x0', '00:00:00:00:00:00') +
+      line('10.0.100.9', '0x2', STRANGER, 'eth2');
+    expect([...neighboursOn('eth1', table)]).toEqual([['10.0.100.7', STRANGER]]);
+    expect([...neighboursOn('eth1', '')]).toEqual([]);
+  });
+});

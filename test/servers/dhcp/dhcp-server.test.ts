@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import { OPTION } from '../../../appliance/codecs/dhcp4/options.ts';
+import { ColdironError } from '../../../appliance/domain/errors.ts';
+import { MINUTE } from '../../../appliance/domain/instant.ts';
+import { MAC, machineIn, name, networkWith, OTHER_UUID, SERVER } from '../../policy/boot-fixtures.ts';
+import { ip, mac, NETWORK, POOL, RESERVED } from '../../policy/lease-fixtures.ts';
+import { FIRMWARE, packet, Rig } from './rig.ts';
+
+const take = (client = mac(1), xid = 7) =>
+  packet('request', client, { requested: POOL.from, server: SERVER.address, xid });
+
+describe('an exchange', () => {
+  it('goes from DISCOVER to ACK, and each step is told', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
+    rig.hears(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
+    await rig.udp.until(2);
+    expect(rig.udp.said).toEqual([
+      'offer 10.0.100.100 to 255.255.255.255:68 by eth1:67',
+      'ack 10.0.100.100 to 255.255.255.255:68 by eth1:67',
+    ]);
+    expect(rig.story).toEqual(['dhcp.discover', 'dhcp.offer pool', 'dhcp.request', 'dhcp.ack selected']);
+    expect(rig.notes.map((note) => note.beginsAttempt ?? false)).toEqual([true, false, false, false]);
+    expect(rig.lines.filter(({ level }) => level === 'info').map(({ message }) => message)).toEqual([
+      'dhcp: answers on eth1',
+      'dhcp ack to request: it takes the address that it was offered',
+    ]);
+    expect(rig.unknown).toEqual(['52:54:00:00:00:01 on provisioning']);
+    await rig.server.stop();
+  });
+
+  it('gives a machine of the inventory its own address and name', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(packet('discover', MAC));
+    expect(rig.udp.said).toEqual([`offer ${RESERVED} to 255.255.255.255:68 by eth1:67`]);
+    expect(Buffer.from(rig.udp.replies[0]?.message.options.get(OPTION.hostName) ?? []).toString()).toBe('node01');
+    expect(rig.unknown).toEqual([]);
+  });
+
+  it('is refused with a NAK where the address is wrong', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(packet('request', mac(1), { requested: ip('192.168.1.9') }));
+    expect(rig.udp.said).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
+    expect(rig.store.commits).toEqual([]);
+  });
+
+  it('does not take place with an unknown machine that the network ignores', async () => {
+    const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
+    await rig.server.start();
+    for (let n = 0; n < 3; n++) rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
+    expect(rig.udp.said).toEqual([]);
+    expect(rig.story.at(-1)).toBe('dhcp.silent unaccepted-ignored');
+    const silences = rig.lines.filter(({ message }) => message.startsWith('dhcp silent'));
+    expect(silences.map(({ level }) => level)).toEqual(['info', 'debug', 'debug']);
+  });
+
+  it('reports another chassis than the declared one', async () => {
+    const rig = new Rig({ machines: [machineIn('ready', { spec: { uuid: OTHER_UUID } })] });
+    await rig.server.start();
+    const uuid = Uint8Array.from([
+      0, 0x1e, 0xab, 0x11, 0x7a, 0, 0, 0x80, 0x40, 0x80, 0, 0x52, 0x54, 0, 0x12, 0x34, 0x56,
+    ]);
+    rig.hears(packet('discover', MAC, { options: [...FIRMWARE, [OPTION.chassisUuid, uuid]] }));
+    expect(rig.findings).toEqual(['node01 chassis-mismatch']);
+  });
+
+  it('is not begun by packets that make no sense', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    const from = { address: ip('10.0.100.9'), port: 68 };
+    rig.udp.deliver('eth1:67', new Uint8Array(3), from);
+    rig.udp.deliver('eth1:67', new Uint8Array(400), from);
+    rig.hears(packet('request', mac(1)));
+    rig.hears(packet('request', mac(1), { options: [[OPTION.serverIdentifier, Uint8Array.of(1, 2)]] }));
+    rig.hears({ ...packet('discover', mac(1)), htype: 32, hlen: 0 });
+    rig.hears({ ...packet('discover', mac(1)), options: new Map() });
+    expect(rig.udp.said).toEqual([]);
+    expect(rig.story.filter((told) => told.startsWith('dhcp.silent'))).toEqual([
+      'dhcp.silent malformed',
+      'dhcp.silent malformed',
+      'dhcp.silent malformed',
+      'dhcp.silent malformed',
+      'dhcp.silent not-ethernet',
+      'dhcp.silent malformed',
+    ]);
+    rig.hears(packet('discover', mac(1)));
+    expect(rig.udp.said).toHaveLength(1);
+  });
+});
+
+describe('a lease', () => {
+  it('is on disk before its ACK leaves, and many share a commit', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    let open = (): void => {};
+    rig.store.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    for (const n of [0, 1, 2, 3]) {
+      rig.hears(packet('request', mac(n + 1), { requested: ip(`10.0.100.${100 + n}`), server: SERVER.address }));
+    }
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(rig.udp.said).toEqual([]);
+    open();
+    await rig.udp.until(4);
+    expect(rig.store.commits.map((commit) => commit.length)).toEqual([4]);
+    expect(rig.udp.said.every((said) => said.startsWith('ack'))).toBe(true);
+  });
+
+  it('is never acknowledged when the store fails, and is once it works again', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.store.failure = new ColdironError('store_unavailable', 'the disk is full');
+    rig.hears(take());
+    await rig.server.stop();
+    expect(rig.udp.said).toEqual([]);
+    expect(rig.story.at(-1)).toBe('dhcp.silent not-written');
+    expect(rig.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+
+    rig.store.failure = null;
+    const again = new Rig();
+    await again.server.start();
+    again.store.failure = new Error('for a moment');
+    again.hears(take());
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    again.store.failure = null;
+    again.hears(take());
+    await again.udp.until(1);
+    expect(again.udp.said).toEqual(['ack 10.0.100.100 to 255.255.255.255:68 by eth1:67']);
+  });
+
+  it('is acknowledged again without a second write when the request comes again', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(take());
+    rig.hears(take());
+    await rig.udp.until(1);
+    rig.hears(take());
+    expect(rig.udp.said).toHaveLength(2);
+    expect(rig.udp.sent[1]?.bytes).toEqual(rig.udp.sent[0]?.bytes);
+    expect(rig.store.commits).toHaveLength(1);
+    expect(rig.story).toContain('dhcp.silent answer-under-way');
+  });
+
+  it('survives a restart: nobody else is given its address', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(take());
+    await rig.udp.until(1);
+    const after = new Rig({ stored: [...rig.store.commits.flat()] });
+    await after.server.start();
+    after.hears(packet('discover', mac(2)));
+    after.hears(packet('discover', mac(1)));
+    expect(after.udp.said.map((said) => said.split(' ')[1])).toEqual(['10.0.100.101', '10.0.100.100']);
+  });
+
+  it('that is being written is acknowledged before the server stops', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(take());
+    await rig.server.stop();
+    expect(rig.udp.said).toHaveLength(1);
+    expect(rig.udp.opened).toEqual([]);
+    rig.hears(packet('discover', mac(2)));
+    expect(rig.udp.said).toHaveLength(1);
+  });
+
+  it('that is given back or found taken is written down without an answer', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.hears(take());
+    await rig.udp.until(1);
+    rig.hears(packet('decline', mac(1), { requested: POOL.from, server: SERVER.address }));
+    rig.hears(packet('discover', mac(1)));
+    expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.0\.100\.101/);
+    await rig.server.stop();
+    expect(rig.store.commits.flat().map(({ state }) => state)).toEqual(['bound', 'declined']);
+    expect(rig.story).toContain('dhcp.conflict');
+  });
+});
+
+describe('interfaces', () => {
+  const second = networkWith({
+    name: name('second'),
+    interface: 'eth2',
+    prefix: { network: ip('10.0.101.0'), length: 24 },
+    server: ip('10.0.101.10'),
+    pools: [{ from: ip('10.0.101.100'), to: ip('10.0.101.110') }],
+    unknown: 'inspect',
+  });
+  const first = { ...NETWORK, unknown: 'inspect' as const };
+
+  it('answer each on its own, with its own addresses', async () => {
+    const rig = new Rig({ networks: [first, second] });
+    await rig.server.start();
+    rig.hears(packet('discover', mac(1)), { at: 'eth1:67' });
+    rig.hears(packet('discover', mac(1)), { at: 'eth2:67' });
+    expect(rig.udp.said).toEqual([
+      'offer 10.0.100.100 to 255.255.255.255:68 by eth1:67',
+      'offer 10.0.101.100 to 255.255.255.255:68 by eth2:67',
+    ]);
+    rig.hears(packet('discover', mac(2), { giaddr: ip('10.0.101.1') }), { at: 'eth1:67' });
+    expect(rig.story.at(-1)).toBe('dhcp.silent other-interface');
+  });
+
+  it('follow the inventory', async () => {
+    const rig = new Rig({ networks: [first] });
+    await rig.server.start();
+    expect(rig.udp.opened).toEqual(['eth1:4011', 'eth1:67', 'eth1:68']);
+    rig.declare([{ ...first, dhcp: 'off' }, second]);
+    await rig.server.reconcile();
+    expect(rig.udp.opened).toEqual(['eth2:4011', 'eth2:67', 'eth2:68']);
+    await rig.server.stop();
+  });
+
+  it('that cannot be opened are named, leave nothing open, and are tried again', async () => {
+    const rig = new Rig({ networks: [first, second] });
+    rig.udp.refuse(
+      'eth1:4011',
+      new ColdironError('service_unavailable', 'cannot listen on eth1, UDP port 4011: taken'),
+    );
+    await rig.server.start();
+    expect(rig.udp.opened.filter((at) => at.startsWith('eth1'))).toEqual([]);
+    expect(rig.server.states()).toEqual([
+      { interface: 'eth1', networks: ['provisioning'], refusedBecause: 'cannot listen on eth1, UDP port 4011: taken' },
+      { interface: 'eth2', networks: ['second'], refusedBecause: null },
+    ]);
+    rig.udp.permit('eth1:4011');
+    await rig.server.reconcile();
+    expect(rig.server.states()[0]?.refusedBecause).toBeNull();
+  });
+});
+
+describe('a machine in a loop', () => {
+  const boot = async (rig: Rig, xid: number): Promise<void> => {
+    const asks = { requested: POOL.from, server: SERVER.address, xid, options: FIRMWARE };
+    rig.hears(packet('request', mac(1), asks));
+    await rig.udp.until(rig.udp.sent.length + 1);
+    await rig.clock.advance(MINUTE, async () => {});
+  };
+
+  it('is noticed when it is sent to the same loader three times and never fetches its script', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    for (const xid of [1, 2, 3]) await boot(rig, xid);
+    expect(rig.notes.filter(({ kind }) => kind === 'dhcp.loop').map(({ data }) => data)).toEqual([
+      { network: 'provisioning', file: 'ipxe.efi', times: 3 },
+    ]);
+  });
+
+  it('is none when it fetched the script in between', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    await boot(rig, 1);
+    await boot(rig, 2);
+    rig.server.scriptFetched(mac(1));
+    await boot(rig, 3);
+    expect(rig.story).not.toContain('dhcp.loop');
+  });
+});

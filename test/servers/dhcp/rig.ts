@@ -1,0 +1,151 @@
+// A DHCP server in memory: fake clock, sockets and store, and clients that speak to it.
+
+import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
+import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
+import { writeIpv4, writeText, writeU16 } from '../../../appliance/codecs/dhcp4/option-values.ts';
+import { type DhcpMessageType, OPTION, writeMessageType } from '../../../appliance/codecs/dhcp4/options.ts';
+import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
+import type { Lease } from '../../../appliance/domain/lease.ts';
+import type { Mac } from '../../../appliance/domain/mac.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import type { SiteNetwork } from '../../../appliance/domain/network.ts';
+import { Fleet } from '../../../appliance/inventory/fleet.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { DhcpServer } from '../../../appliance/servers/dhcp/dhcp-server.ts';
+import type { DhcpSettings } from '../../../appliance/servers/dhcp/surroundings.ts';
+import type { UdpPeer } from '../../../appliance/servers/udp/udp-socket.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
+import { FakeClock } from '../../lifecycle/fake-clock.ts';
+import { NOW } from '../../policy/boot-fixtures.ts';
+import { ip, NETWORK, NODE } from '../../policy/lease-fixtures.ts';
+import { MemoryUdp } from './memory-udp.ts';
+
+export const NOWHERE: UdpPeer = { address: ip('0.0.0.0'), port: 68 };
+
+/** A store whose commits can be held up or made to fail. */
+export class FakeLeaseStore {
+  readonly commits: (readonly Lease[])[] = [];
+  stored: Lease[] = [];
+  failure: Error | null = null;
+  gate: Promise<void> | null = null;
+
+  async leases(): Promise<Lease[]> {
+    return this.stored;
+  }
+
+  async commitLeases(leases: readonly Lease[]): Promise<void> {
+    await this.gate;
+    if (this.failure) throw this.failure;
+    this.commits.push(leases);
+  }
+}
+
+interface RigOptions {
+  readonly networks?: readonly SiteNetwork[];
+  readonly machines?: readonly Machine[];
+  readonly settings?: Partial<DhcpSettings>;
+  readonly stored?: Lease[];
+}
+
+export class Rig {
+  readonly clock = new FakeClock(NOW);
+  readonly udp = new MemoryUdp();
+  readonly store = new FakeLeaseStore();
+  readonly fleet = new Fleet();
+  readonly notes: TrailNote[] = [];
+  readonly lines: { level: string; message: string }[] = [];
+  readonly findings: string[] = [];
+  readonly unknown: string[] = [];
+  readonly hinted: string[] = [];
+  neighbours = '';
+  readonly server: DhcpServer;
+
+  constructor({
+    networks = [{ ...NETWORK, unknown: 'inspect' }],
+    machines = [NODE],
+    settings = {},
+    stored = [],
+  }: RigOptions = {}) {
+    this.store.stored = stored;
+    this.declare(networks, machines);
+    const line = (level: string) => (_: object, message: string) => void this.lines.push({ level, message });
+    this.server = new DhcpServer({
+      clock: this.clock,
+      logger: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+      settings: {
+        bootPort: 8080,
+        leaseTimes: { bootSeconds: 600, osSeconds: 3600 },
+        conflictProbe: false,
+        ignoreOtherServers: true,
+        ...settings,
+      },
+      fleet: this.fleet,
+      desk: new BootDesk(this.fleet, () => this.clock.now()),
+      store: this.store,
+      trail: { note: (note) => void this.notes.push(note) },
+      openUdp: this.udp.open,
+      neighbours: async () => this.neighbours,
+      randomBytes: (count) => new Uint8Array(count).fill(0xee),
+      onFinding: (machine, finding) => void this.findings.push(`${machine.spec.hostname} ${finding.kind}`),
+      onIpxe: (device) => void this.hinted.push(device),
+      onUnknown: (facts, network) => void this.unknown.push(`${facts.mac} on ${network.name}`),
+    });
+  }
+
+  declare(networks: readonly SiteNetwork[], machines: readonly Machine[] = [NODE]): void {
+    const nothing = { sites: [], skus: [], profiles: [], clusters: [], roce: [], sources: new Map() };
+    this.fleet.replace({ ...nothing, networks, machines, declaredRevision: 1, revision: 1 });
+  }
+
+  /** Kinds of the notes, with the reason where there is one. */
+  get story(): string[] {
+    return this.notes.map(({ kind, data }) => {
+      const because = (data as { because?: string }).because;
+      return because === undefined ? kind : `${kind} ${because}`;
+    });
+  }
+
+  /** A client's packet comes in. */
+  hears(packet: DhcpMessage, { at = 'eth1:67', from = NOWHERE }: { at?: string; from?: UdpPeer } = {}): void {
+    this.udp.deliver(at, encodeDhcp(packet, { maxBytes: 1472 }).bytes, from);
+  }
+}
+
+interface Asks {
+  readonly requested?: Ipv4;
+  readonly server?: Ipv4;
+  readonly ciaddr?: Ipv4;
+  readonly giaddr?: Ipv4;
+  readonly xid?: number;
+  readonly options?: readonly (readonly [number, Uint8Array])[];
+}
+
+/** As an operating system asks. */
+export function packet(type: DhcpMessageType, mac: Mac, asks: Asks = {}): DhcpMessage {
+  const chaddr = new Uint8Array(16);
+  chaddr.set(Buffer.from(mac.replaceAll(':', ''), 'hex'));
+  const options = new Map<number, Uint8Array>([[OPTION.messageType, writeMessageType(type)]]);
+  if (asks.requested) options.set(OPTION.requestedAddress, writeIpv4(asks.requested));
+  if (asks.server) options.set(OPTION.serverIdentifier, writeIpv4(asks.server));
+  for (const [code, value] of asks.options ?? []) options.set(code, value);
+  const unset = ip('0.0.0.0');
+  return {
+    ...plainMessage,
+    op: 'request',
+    xid: asks.xid ?? 7,
+    ciaddr: asks.ciaddr ?? unset,
+    yiaddr: unset,
+    siaddr: unset,
+    giaddr: asks.giaddr ?? unset,
+    file: '',
+    chaddr,
+    options,
+  };
+}
+
+/** The options that make it the firmware of a UEFI machine. */
+export const FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
+  [OPTION.vendorClass, writeText('PXEClient:Arch:00007:UNDI:003000')],
+  [OPTION.clientArchitecture, writeU16(7)],
+];

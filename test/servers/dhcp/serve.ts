@@ -1,0 +1,73 @@
+// The DHCP server as a process of its own, for peers in network namespaces and for measurements: store, fleet, server.
+//
+//   serve.ts --inventory FILE --state DIR [--no-probe] [--ignore-others] [--log LEVEL] [--trail FILE]
+//
+// Prints one line of JSON, the state of each interface, when it serves. Ends on SIGTERM, with every lease on disk.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { Fleet } from '../../../appliance/inventory/fleet.ts';
+import { FleetFollower } from '../../../appliance/inventory/fleet-follower.ts';
+import { applySiteInventory } from '../../../appliance/inventory/site-inventory.ts';
+import { systemClock as clock } from '../../../appliance/lifecycle/runner/clock.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { DhcpServer } from '../../../appliance/servers/dhcp/dhcp-server.ts';
+import { DEFAULT_LEASE_TIMES } from '../../../appliance/servers/dhcp/surroundings.ts';
+import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
+import { openSqliteStore } from '../../../appliance/store/sqlite.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+
+const { values } = parseArgs({
+  options: {
+    inventory: { type: 'string' },
+    state: { type: 'string' },
+    log: { type: 'string', default: 'warn' },
+    trail: { type: 'string' },
+    'no-probe': { type: 'boolean', default: false },
+    'ignore-others': { type: 'boolean', default: false },
+  },
+});
+const { inventory, state } = values;
+if (inventory === undefined || state === undefined) throw new Error('--inventory FILE and --state DIR are needed');
+
+mkdirSync(state, { recursive: true });
+const logger = pino({ level: values.log }, pino.destination(2));
+const store = await openSqliteStore({ file: join(state, 'coldiron.db') });
+const site = { file: inventory, inline: null, inventoryFiles: [inventory], state };
+await applySiteInventory(store, await store.inventory(), site, { now: clock.now, newId: randomUUID, logger });
+const fleet = new Fleet();
+await new FleetFollower(store, fleet).refresh();
+
+const notes = values.trail === undefined ? null : createWriteStream(values.trail);
+const server = new DhcpServer({
+  clock,
+  logger,
+  settings: {
+    bootPort: 8080,
+    leaseTimes: DEFAULT_LEASE_TIMES,
+    conflictProbe: !values['no-probe'],
+    ignoreOtherServers: values['ignore-others'],
+  },
+  fleet,
+  desk: new BootDesk(fleet, clock.now),
+  store,
+  trail: { note: (note: TrailNote) => void notes?.write(`${JSON.stringify(note)}\n`) },
+  openUdp: openDeviceSocket,
+  neighbours: () => readFile('/proc/net/arp', 'utf8'),
+  randomBytes,
+  onFinding: () => {},
+  onIpxe: () => {},
+  onUnknown: () => {},
+});
+await server.start();
+process.stdout.write(`${JSON.stringify(server.states())}\n`);
+
+process.once('SIGTERM', async () => {
+  await server.stop();
+  await store.close();
+  notes?.end();
+});

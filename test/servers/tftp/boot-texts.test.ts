@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { unparsable } from '../../../appliance/domain/parsed.ts';
+import { factsFromTftp } from '../../../appliance/policy/client-facts.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
+import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
+import { MAC, machineIn, NOW, OTHER_UUID, UUID } from '../../policy/boot-fixtures.ts';
+import { fleetOf, LOOPBACK } from './tftp-rig.ts';
+
+function texts(machine: Machine | null) {
+  const templates = readBootTemplates();
+  const desk = new BootDesk(fleetOf(machine), () => NOW);
+  const findings: string[] = [];
+  const scripts = new ScriptDesk({
+    images: { find: async () => unparsable('an image') },
+    templates,
+    consume: async () => true,
+    onFinding: (_machine, { kind }) => void findings.push(kind),
+    onScriptFetched: () => {},
+    onStoreFailure: () => {},
+  });
+  const boot = new BootTexts({ desk, scripts, templates, bootPort: 8080 });
+  const ask = (name: string) => {
+    const facts = factsFromTftp({ address: LOOPBACK, file: name, mac: null });
+    return boot.textFor(name, facts, desk.judge(facts));
+  };
+  return { ask, findings };
+}
+
+describe('a text that a loader asks for over TFTP', () => {
+  it('is the entry script under the name that iPXE 2 tries by itself', async () => {
+    const { ask } = texts(machineIn('ready'));
+    expect(await ask('autoexec.ipxe')).toMatch(/^#!ipxe\n/);
+  });
+
+  it("is GRUB's configuration, which sends each machine to its own", async () => {
+    const { ask } = texts(machineIn('ready'));
+    expect(await ask('grub/grub.cfg')).toContain('grub/machine/');
+    const own = await ask(`grub/machine/${MAC}_${UUID}.cfg`);
+    expect(own).toContain('node01');
+    expect(own).not.toContain('linux ');
+  });
+
+  it('is a refusal for another chassis, and somebody is told', async () => {
+    const known = machineIn('ready');
+    const { ask, findings } = texts({ ...known, spec: { ...known.spec, uuid: UUID } });
+    expect(await ask(`grub/machine/${MAC}_${OTHER_UUID}.cfg`)).toContain('chassis-mismatch');
+    expect(findings).toEqual(['chassis-mismatch']);
+  });
+
+  it.each(['grub/x86_64-efi/command.lst', 'revocations_sbat.efi', 'pxelinux.cfg/default'])(
+    'is nothing under %s',
+    async (name) => {
+      expect(await texts(machineIn('ready')).ask(name)).toBeNull();
+    },
+  );
+});

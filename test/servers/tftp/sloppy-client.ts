@@ -1,0 +1,86 @@
+// A TFTP client that does what it is told, right or wrong: every datagram by hand, nothing sent by itself.
+
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
+import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
+import type { TftpPacket } from '../../../appliance/codecs/tftp/packet.ts';
+
+export interface Answer {
+  readonly packet: TftpPacket;
+  readonly from: number;
+}
+
+export interface SloppyClient {
+  readonly port: number;
+  send(packet: TftpPacket | Uint8Array, to: number): void;
+  /** The next datagram. */
+  next(): Promise<Answer>;
+  /** Datagrams that came and were not asked for yet. */
+  unread(): number;
+  close(): Promise<void>;
+}
+
+export async function sloppyClient(): Promise<SloppyClient> {
+  // What is sent has left before the socket may be closed: Node's own look-up would put it off.
+  const socket = createSocket({ type: 'udp4', lookup: (host, _options, found) => found(null, host, 4) });
+  const queue: Answer[] = [];
+  const waiting: ((answer: Answer) => void)[] = [];
+  socket.on('message', (bytes, { port }) => {
+    const answer = { packet: decodeTftp(bytes), from: port };
+    const reader = waiting.shift();
+    if (reader) reader(answer);
+    else queue.push(answer);
+  });
+  const listening = once(socket, 'listening');
+  socket.bind(0, '127.0.0.1');
+  await listening;
+  let open = true;
+  const close = async () => {
+    if (!open) return;
+    open = false;
+    socket.close();
+    await once(socket, 'close');
+  };
+  onTestFinished(close);
+  return {
+    port: socket.address().port,
+    send: (packet, to) => socket.send(packet instanceof Uint8Array ? packet : encodeTftp(packet), to, '127.0.0.1'),
+    next: async () => queue.shift() ?? new Promise<Answer>((read) => waiting.push(read)),
+    unread: () => queue.length,
+    close,
+  };
+}
+
+export const read = (fileName: string, options: Record<string, string> = {}): TftpPacket => ({
+  op: 'read',
+  fileName,
+  mode: 'octet',
+  options: new Map(Object.entries(options)),
+});
+export const ack = (block: number): TftpPacket => ({ op: 'ack', block });
+
+/** Loads a whole file, the polite way. */
+export async function load(
+  client: SloppyClient,
+  port: number,
+  fileName: string,
+  options: { readonly blksize?: string; readonly windowsize?: string } = {},
+): Promise<Buffer> {
+  client.send(read(fileName, options), port);
+  const blockSize = Number(options.blksize ?? 512);
+  const windowSize = Number(options.windowsize ?? 1);
+  const blocks: Uint8Array[] = [];
+  for (;;) {
+    const { packet, from } = await client.next();
+    if (packet.op === 'optionAck') client.send(ack(0), from);
+    else if (packet.op === 'data') {
+      if (packet.block !== blocks.length + 1) throw new Error(`block ${packet.block} after ${blocks.length}`);
+      blocks.push(packet.payload);
+      const isLast = packet.payload.length < blockSize;
+      if (isLast || packet.block % windowSize === 0) client.send(ack(packet.block), from);
+      if (isLast) return Buffer.concat(blocks);
+    } else throw new Error(`not expected: ${JSON.stringify(packet)}`);
+  }
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import type { TftpAnswer, TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
+import { intentWith, MAC, machineIn, NOW } from '../../policy/boot-fixtures.ts';
+import { deskWith, fleetOf, LOOPBACK, libraryWithFiles } from './tftp-rig.ts';
+
+function inWords({ reply }: TftpAnswer): string {
+  if (reply.do === 'ignore') return 'nothing';
+  if (reply.do === 'refuse') return `ERROR ${reply.code}`;
+  return 'asset' in reply.content ? reply.content.asset.name : `text ${Buffer.from(reply.content.text)}`;
+}
+const ask = async (desk: TftpDesk, name: string) => inWords(await desk.answer(name, LOOPBACK));
+
+/** No UUID: a read request tells none. */
+const plain = { uuid: null } as const;
+const secure = { ...plain, secureBoot: true } as const;
+const quarantined = machineIn('quarantined', { spec: plain });
+const deploying = (spec: Partial<Machine['spec']>) =>
+  machineIn('deploying', { spec, intent: intentWith({ uuid: null }) });
+
+describe('a read request', () => {
+  const CASES: readonly [who: string, machine: Machine | null, name: string, answer: string][] = [
+    ['a ready machine', machineIn('ready', { spec: plain }), 'snponly.efi', 'snponly.efi'],
+    ['firmware with a leading slash', machineIn('ready', { spec: plain }), '/snponly.efi', 'snponly.efi'],
+    ['firmware with back slashes', machineIn('ready', { spec: plain }), '\\\\undionly.kpxe', 'undionly.kpxe'],
+    ['a quarantined machine, which is to see why', quarantined, 'ipxe.efi', 'ipxe.efi'],
+    ['a quarantined machine', quarantined, 'grub/grub.cfg', 'text exit\n'],
+    ['an unknown machine on a network that refuses', null, 'snponly.efi', 'snponly.efi'],
+    ['somebody who guesses', machineIn('ready', { spec: plain }), 'etc/passwd', 'ERROR 1'],
+    ['somebody who climbs', machineIn('ready', { spec: plain }), '../../etc/passwd', 'ERROR 2'],
+    ['somebody who knows the folders', machineIn('ready', { spec: plain }), 'loader/snponly.efi', 'ERROR 1'],
+    ['somebody who names an image outright', deploying(secure), 'nixos/worker/bzImage', 'ERROR 1'],
+    ['the GRUB of an armed machine', deploying(secure), 'boot/nixos/worker/bzImage', 'nixos/worker/bzImage'],
+    ['the GRUB of an armed machine, for another profile', deploying(secure), 'boot/nixos/other/bzImage', 'ERROR 2'],
+    ['an armed machine that has iPXE and HTTP', deploying(plain), 'boot/nixos/worker/bzImage', 'ERROR 2'],
+    [
+      'the GRUB of a machine in commissioning',
+      machineIn('commissioning', { spec: secure }),
+      'boot/service-os/linux',
+      'images/service-os/linux',
+    ],
+    ['the GRUB of a ready machine', machineIn('ready', { spec: secure }), 'boot/service-os/linux', 'ERROR 2'],
+    [
+      'the GRUB of a quarantined machine',
+      machineIn('quarantined', { spec: secure }),
+      'boot/service-os/linux',
+      'ERROR 2',
+    ],
+    ['an armed GRUB with a name of no file', deploying(secure), 'boot/nixos/worker/nothing', 'ERROR 1'],
+  ];
+
+  it.each(CASES.map(([who, machine, name, answer]) => ({ who, machine, name, answer })))(
+    'of $who for $name is answered $answer',
+    async ({ machine, name, answer }) => {
+      expect(await ask(await deskWith({ machine }), name)).toBe(answer);
+    },
+  );
+
+  it('of a machine that is to hear nothing is not even refused', async () => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' } });
+    expect(await ask(desk, 'snponly.efi')).toBe('nothing');
+    expect(await ask(desk, 'nothing')).toBe('nothing');
+  });
+
+  it('says in the log which name was probably meant', async () => {
+    const { reply } = await (await deskWith()).answer('snponly.ef', LOOPBACK);
+    expect(reply).toMatchObject({ kind: 'tftp.not-found', why: 'no such file (did you mean snponly.efi?)' });
+  });
+
+  it('brings the machine and what was decided to whoever renders the text', async () => {
+    const seen: unknown[] = [];
+    const scriptFor = (name: string, facts: { mac: unknown; via: string }, judged: { machine: Machine | null }) => {
+      seen.push(name, facts.mac, facts.via, judged.machine?.spec.hostname);
+      return 'text';
+    };
+    await ask(await deskWith({ desk: { scriptFor } }), 'autoexec.ipxe');
+    expect(seen).toEqual(['autoexec.ipxe', MAC, 'tftp', 'node01']);
+  });
+});
+
+describe('the images of an installation that was handed out', () => {
+  async function handedOut(later: Machine) {
+    let machine = deploying(secure);
+    let now = NOW;
+    const library = await libraryWithFiles();
+    const desk = await deskWith({
+      desk: {
+        library,
+        now: () => now,
+        desk: { judge: (facts) => new BootDesk(fleetOf(machine), () => now).judge(facts) },
+      },
+    });
+    await desk.answer('grub/grub.cfg', LOOPBACK);
+    machine = later;
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    return { ask: (name: string) => ask(desk, name), pass };
+  }
+  const used = machineIn('deploying', { spec: secure, intent: intentWith({ uuid: null, consumedAt: NOW }) });
+
+  it('can be loaded although the intent is used up by then, for half an hour', async () => {
+    const boot = await handedOut(used);
+    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('nixos/worker/bzImage');
+    expect(await boot.ask('boot/nixos/other/bzImage')).toBe('ERROR 2');
+    boot.pass(30 * 60_000);
+    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('ERROR 2');
+  });
+
+  it('cannot be loaded any more once the machine is quarantined, or was handed something else', async () => {
+    expect(await (await handedOut(machineIn('quarantined', { spec: secure }))).ask('boot/nixos/worker/bzImage')).toBe(
+      'ERROR 2',
+    );
+    const boot = await handedOut(used);
+    await boot.ask('grub/grub.cfg');
+    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('ERROR 2');
+  });
+});

@@ -1,0 +1,121 @@
+import { writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Asset } from '../../../appliance/assets/asset.ts';
+import { put, temporaryFolder } from '../../assets/tiny-files.ts';
+import { ack, load, read, sloppyClient } from './sloppy-client.ts';
+import { LOADER, openSockets, startServer } from './tftp-rig.ts';
+
+const deskFor = (asset: Asset) => ({
+  answer: async (name: string) => ({
+    name,
+    mac: null,
+    judged: null,
+    reply: { do: 'send' as const, content: { asset } },
+  }),
+});
+
+function largeFile(bytes: Buffer): Asset {
+  const file = put(temporaryFolder(), 'initrd', bytes);
+  const sha256 = 'b'.repeat(64);
+  return { name: 'initrd', file, size: bytes.length, sha256, kind: 'initrd', architecture: null, contentType: '' };
+}
+
+describe('the limits of the TFTP server', () => {
+  it('let one address have four transfers at once, and a fifth when one has ended', async () => {
+    const rig = await startServer();
+    const clients = [];
+    for (let count = 0; count < 4; count += 1) {
+      const client = await sloppyClient();
+      client.send(read('snponly.efi', { tsize: '0' }), rig.port);
+      clients.push({ client, ...(await client.next()) });
+    }
+    const fifth = await sloppyClient();
+    fifth.send(read('snponly.efi'), rig.port);
+    expect((await fifth.next()).packet).toMatchObject({ op: 'error', message: expect.stringContaining('too many') });
+    clients[0]?.client.send({ op: 'error', code: 0, message: 'closed' }, clients[0].from);
+    await rig.noted('tftp.probe');
+    expect(await load(fifth, rig.port, 'snponly.efi')).toHaveLength(LOADER.length);
+  });
+
+  it('hold for all addresses together', async () => {
+    const { port } = await startServer({ atOnce: 1 });
+    const [first, second] = [await sloppyClient(), await sloppyClient()];
+    first.send(read('snponly.efi'), port);
+    await first.next();
+    second.send(read('snponly.efi'), port);
+    expect((await second.next()).packet).toMatchObject({ op: 'error', message: 'too many transfers at once (1)' });
+  });
+
+  it('end a transfer whose client has fallen silent, whatever timeout it asked for', async () => {
+    const rig = await startServer({ idleMs: 200 });
+    const client = await sloppyClient();
+    client.send(read('snponly.efi', { timeout: '255' }), rig.port);
+    const { from } = await client.next();
+    client.send(ack(0), from);
+    await client.next();
+    const [note] = await rig.noted('tftp.timeout');
+    expect(note?.data).toMatchObject({ reason: 'the client has fallen silent', blocks: 0 });
+    expect(rig.server.transfersUnderWay).toBe(0);
+  });
+
+  it('send again what was not acknowledged, after a second', async () => {
+    const { port } = await startServer();
+    const client = await sloppyClient();
+    client.send(read('snponly.efi'), port);
+    const first = await client.next();
+    expect(await client.next()).toEqual(first);
+  });
+});
+
+describe('files that are too large to be held', () => {
+  const content = Buffer.alloc(3 * 1024 * 1024 + 17, 'piece by piece ');
+
+  it.each([
+    ['octet', { blksize: '1468', windowsize: '7' }],
+    ['octet, block by block', { blksize: '1024' }],
+  ])('arrive whole (%s)', async (_how, options) => {
+    const asset = largeFile(content);
+    const { port, noted } = await startServer({ memoryBytes: 1024 * 1024 }, deskFor(asset));
+    const client = await sloppyClient();
+    expect((await load(client, port, 'initrd', options)).equals(content)).toBe(true);
+    await noted('tftp.completed');
+  });
+
+  it('end with an ERROR when they have become shorter meanwhile, in memory or not', async () => {
+    for (const memoryBytes of [1024 * 1024, 64 * 1024 * 1024]) {
+      const asset = largeFile(content);
+      const { port } = await startServer({ memoryBytes }, deskFor(asset));
+      writeFileSync(asset.file, content.subarray(0, 1024 * 1024 + 5));
+      await expect(load(await sloppyClient(), port, 'initrd', { blksize: '1468' })).rejects.toThrow(/"op":"error"/);
+    }
+  });
+});
+
+describe('what is left of a thousand transfers', () => {
+  it('is nothing: no socket, no entry, whether they completed, were aborted or refused', async () => {
+    const rig = await startServer({ perClient: 100 });
+    const before = openSockets();
+    for (let round = 0; round < 50; round += 1) {
+      const clients = await Promise.all(Array.from({ length: 20 }, () => sloppyClient()));
+      await Promise.all(
+        clients.map(async (client, at) => {
+          if (at % 4 === 0) await load(client, rig.port, 'ipxe.efi', { blksize: '1468' });
+          else {
+            client.send(read(at % 4 === 1 ? 'nothing' : 'snponly.efi', { tsize: '0' }), rig.port);
+            const { from, packet } = await client.next();
+            if (packet.op === 'optionAck') {
+              if (at % 4 === 3) client.send(ack(0), from);
+              client.send({ op: 'error', code: 0, message: 'closed' }, from);
+            }
+          }
+        }),
+      );
+      await Promise.all(clients.map((client) => client.close()));
+    }
+    await rig.noted('tftp.completed', 250);
+    await rig.noted('tftp.probe', 500);
+    await rig.noted('tftp.not-found', 250);
+    expect(rig.server.transfersUnderWay).toBe(0);
+    expect(openSockets()).toBeLessThanOrEqual(before);
+  });
+});

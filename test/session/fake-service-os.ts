@@ -1,0 +1,133 @@
+// A machine that starts the service OS and speaks its protocol, without being one: it fetches its script as iPXE does, takes the
+// ticket from the kernel's parameters, and goes on from there. Everything it sends leaves from an address of its own.
+
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  /** Null: it is none. */
+  readonly json: unknown;
+}
+
+export interface Chassis {
+  readonly mac: string;
+  readonly uuid?: string;
+  readonly address: string;
+}
+
+export class FakeServiceOs {
+  readonly #server: string;
+  readonly #chassis: Chassis;
+  #key: string | null = null;
+  #sequence = 0;
+
+  constructor(server: string, chassis: Chassis) {
+    this.#server = server;
+    this.#chassis = chassis;
+  }
+
+  get key(): string | null {
+    return this.#key;
+  }
+
+  /** The text of the script that this boot gets. */
+  async script(method: 'GET' | 'HEAD' = 'GET'): Promise<string> {
+    const { mac, uuid } = this.#chassis;
+    const path = `/boot/ipxe/${mac.replaceAll(':', '-')}.ipxe`;
+    const query = new URLSearchParams({ ...(uuid && { uuid }), buildarch: 'x86_64', platform: 'efi' });
+    return (await this.ask(method, `${path}?${query}`)).body;
+  }
+
+  /** The path of the ticket in a script; null: it starts nothing that has one. */
+  static ticketIn(script: string): string | null {
+    const url = /coldiron\.session=(\S+)/.exec(script)?.[1];
+    return url === undefined ? null : new URL(url).pathname;
+  }
+
+  /** Boots from the network, up to the open session. */
+  async boot(): Promise<Answer> {
+    const script = await this.script();
+    const ticket = FakeServiceOs.ticketIn(script);
+    if (ticket === null) throw new Error(`this script starts no service OS:\n${script}`);
+    return this.open(ticket);
+  }
+
+  async open(ticket: string, changes: object = {}): Promise<Answer> {
+    const { mac, uuid } = this.#chassis;
+    const told = {
+      mac,
+      uuid: uuid ?? null,
+      serial: null,
+      architecture: 'x86_64',
+      firmware: 'uefi',
+      secure_boot: false,
+    };
+    const answer = await this.ask('POST', ticket, { ...told, ...changes });
+    if (answer.status === 201) this.#key = sessionKeyIn(answer.json);
+    return answer;
+  }
+
+  order(): Promise<Answer> {
+    return this.ask('GET', '/boot/session/order');
+  }
+
+  facts(changes: object = {}): Promise<Answer> {
+    const { mac, uuid } = this.#chassis;
+    return this.ask('PUT', '/boot/session/facts', {
+      sequence: 1,
+      system: { manufacturer: 'Acme', product: 'Box', serial: 'S-1', uuid: uuid ?? null },
+      firmware: { kind: 'uefi', vendor: 'Acme', version: '1.0', secure_boot: false, tpm: null },
+      cpu: { model: 'Core', architecture: 'x86_64', sockets: 1, cores: 4, threads: 8 },
+      memory: { bytes: 8 * 1024 ** 3 },
+      disks: [{ name: 'sda', by_id: ['ata-1'], serial: 'D-1', model: 'Disk', bytes: 1e12, rotational: false }],
+      nics: [{ name: 'eth0', mac, driver: 'virtio_net', link: true, speed_mbps: 1000, neighbour: null }],
+      bmc: null,
+      ...changes,
+    });
+  }
+
+  step(step: string, status: string, more: object = {}): Promise<Answer> {
+    this.#sequence += 1;
+    return this.ask('POST', '/boot/session/steps', { sequence: this.#sequence, step, status, ...more });
+  }
+
+  file(name: string): Promise<Answer> {
+    return this.ask('GET', `/boot/session/files/${name}`);
+  }
+
+  outcome(ok: boolean, more: object = {}): Promise<Answer> {
+    return this.ask('POST', '/boot/session/outcome', { ok, ...more });
+  }
+
+  async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+    const payload = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const asked = request(new URL(path, this.#server), {
+      method,
+      localAddress: this.#chassis.address,
+      agent: false,
+      headers: {
+        ...(this.#key !== null && path.startsWith('/boot/session/') && { authorization: `Bearer ${this.#key}` }),
+        ...(payload !== null && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
+      },
+    });
+    asked.on('response', (answer) => {
+      text(answer).then((received) => {
+        const isJson = answer.headers['content-type']?.startsWith('application/json') && received !== '';
+        resolve({ status: answer.statusCode ?? 0, body: received, json: isJson ? JSON.parse(received) : null });
+      }, reject);
+    });
+    asked.on('error', reject);
+    asked.end(payload ?? undefined);
+    return promise;
+  }
+}
+
+function sessionKeyIn(json: unknown): string {
+  if (typeof json === 'object' && json !== null && 'session' in json && typeof json.session === 'string') {
+    return json.session;
+  }
+  throw new Error(`an answer without a key: ${JSON.stringify(json)}`);
+}

@@ -1,0 +1,44 @@
+// Every promise of appliance/store/store.ts, on every engine.
+
+import { describe } from 'vitest';
+import { auditContract } from './contract/audit.ts';
+import { auditTamperingContract } from './contract/audit-tampering.ts';
+import { bmcCredentialsContract } from './contract/bmc-credentials.ts';
+import { bmcMemoriesContract } from './contract/bmc-memories.ts';
+import { effectsContract } from './contract/effects.ts';
+import { authoritiesContract, signingKeysContract } from './contract/enrollment-authorities.ts';
+import { certificatesContract } from './contract/enrollment-certificates.ts';
+import { enrollmentTokensContract } from './contract/enrollment-tokens.ts';
+import { eventsContract } from './contract/events.ts';
+import { intentsContract } from './contract/intents.ts';
+import { inventoryContract } from './contract/inventory.ts';
+import { inventoryConflictsContract } from './contract/inventory-conflicts.ts';
+import { leasesContract } from './contract/leases.ts';
+import { lifecycleContract } from './contract/lifecycle.ts';
+import { renderingsContract } from './contract/renderings.ts';
+import { sessionsContract } from './contract/sessions.ts';
+import { tasksContract } from './contract/tasks.ts';
+import { tokensContract } from './contract/tokens.ts';
+import { ENGINES } from './engines.ts';
+
+describe.each(ENGINES)('a store on $name', (engine) => {
+  describe('inventory', () => inventoryContract(engine));
+  describe('what only one machine may have', () => inventoryConflictsContract(engine));
+  describe('lifecycle', () => lifecycleContract(engine));
+  describe('effects', () => effectsContract(engine));
+  describe('intents', () => intentsContract(engine));
+  describe('leases', () => leasesContract(engine));
+  describe('tokens', () => tokensContract(engine));
+  describe('authorities', () => authoritiesContract(engine));
+  describe('certificates', () => certificatesContract(engine));
+  describe('enrollment tokens', () => enrollmentTokensContract(engine));
+  describe('task-signing keys', () => signingKeysContract(engine));
+  describe('events', () => eventsContract(engine));
+  describe('BMC credentials', () => bmcCredentialsContract(engine));
+  describe('what BMCs taught', () => bmcMemoriesContract(engine));
+  describe('what machines were given', () => renderingsContract(engine));
+  describe('sessions', () => sessionsContract(engine));
+  describe('tasks', () => tasksContract(engine));
+  describe('audit', () => auditContract(engine));
+  describe('an audit chain that somebody tampered with', () => auditTamperingContract(engine));
+});

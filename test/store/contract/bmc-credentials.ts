@@ -1,0 +1,118 @@
+import { expect, it } from 'vitest';
+import type { SealedText } from '../../../appliance/domain/sealed-text.ts';
+import type { SealedCredentials } from '../../../appliance/store/bmc-store.ts';
+import { type Engine, useStore } from '../engines.ts';
+import { addMachine, NOW, newAudit, newMachineId, transitionOf } from '../samples.ts';
+
+const sealed = (text: string): SealedText => text as SealedText;
+const FACTORY: SealedCredentials = { username: 'ADMIN', password: sealed('v1.a'), key: null, setAt: NOW };
+const ROTATED: SealedCredentials = { username: 'ADMIN', password: sealed('v1.b'), key: sealed('v1.k'), setAt: NOW + 1 };
+const SET = newAudit('bmc.credentials-set');
+const PENDING = newAudit('bmc.rotation-begun');
+const CONFIRMED = newAudit('bmc.rotated');
+const DROPPED = newAudit('bmc.rotation-undone');
+const NOTHING = { current: null, pending: null };
+
+export function bmcCredentialsContract(engine: Engine): void {
+  const opened = useStore(engine);
+  const actions = async () => (await opened().store.auditEntries(0, 10)).map(({ action }) => action);
+
+  it('has none of a machine that was given none', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    expect(await store.bmcCredentials(id)).toEqual(NOTHING);
+    expect(await store.allBmcCredentials()).toEqual([]);
+  });
+
+  it('keeps the current ones of each machine for itself, with an audit entry', async () => {
+    const { store } = opened();
+    const [one, other] = [await addMachine(store, 1), await addMachine(store, 2)];
+    await store.setBmcCredentials(one.id, FACTORY, SET);
+    expect(await store.bmcCredentials(one.id)).toEqual({ current: FACTORY, pending: null });
+    expect(await store.bmcCredentials(other.id)).toEqual(NOTHING);
+    expect(await store.allBmcCredentials()).toEqual([{ machine: one.id, held: { current: FACTORY, pending: null } }]);
+    expect(await actions()).toEqual(['bmc.credentials-set']);
+  });
+
+  it('keeps pending ones beside the current ones, and the newest pending ones only', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    await store.setBmcCredentials(id, FACTORY, SET);
+    await store.setPendingBmcCredentials(id, { ...ROTATED, password: sealed('v1.older') }, PENDING);
+    await store.setPendingBmcCredentials(id, ROTATED, PENDING);
+    expect(await store.bmcCredentials(id)).toEqual({ current: FACTORY, pending: ROTATED });
+  });
+
+  it('has pending ones also where there are no current ones', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    await store.setPendingBmcCredentials(id, ROTATED, PENDING);
+    expect(await store.bmcCredentials(id)).toEqual({ current: null, pending: ROTATED });
+    expect(await store.confirmPendingBmcCredentials(id, CONFIRMED)).toBe(true);
+    expect(await store.bmcCredentials(id)).toEqual({ current: ROTATED, pending: null });
+  });
+
+  it('confirms pending ones once, with one audit entry', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    await store.setBmcCredentials(id, FACTORY, SET);
+    await store.setPendingBmcCredentials(id, ROTATED, PENDING);
+    const twice = await Promise.all([
+      store.confirmPendingBmcCredentials(id, CONFIRMED),
+      store.confirmPendingBmcCredentials(id, CONFIRMED),
+    ]);
+    expect(twice.sort()).toEqual([false, true]);
+    expect(await store.bmcCredentials(id)).toEqual({ current: ROTATED, pending: null });
+    expect(await actions()).toEqual(['bmc.credentials-set', 'bmc.rotation-begun', 'bmc.rotated']);
+  });
+
+  it('drops pending ones and leaves the current ones', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    await store.setBmcCredentials(id, FACTORY, SET);
+    await store.setPendingBmcCredentials(id, ROTATED, PENDING);
+    expect(await store.dropPendingBmcCredentials(id, DROPPED)).toBe(true);
+    expect(await store.dropPendingBmcCredentials(id, DROPPED)).toBe(false);
+    expect(await store.bmcCredentials(id)).toEqual({ current: FACTORY, pending: null });
+    expect(await actions()).toEqual(['bmc.credentials-set', 'bmc.rotation-begun', 'bmc.rotation-undone']);
+  });
+
+  it('has nothing pending any more when somebody sets current ones', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    await store.setPendingBmcCredentials(id, ROTATED, PENDING);
+    await store.setBmcCredentials(id, FACTORY, SET);
+    expect(await store.bmcCredentials(id)).toEqual({ current: FACTORY, pending: null });
+  });
+
+  it('takes newly sealed texts for those it was told about, and leaves what has changed meanwhile', async () => {
+    const { store } = opened();
+    const { id } = await addMachine(store, 1);
+    await store.setBmcCredentials(id, FACTORY, SET);
+    await store.setPendingBmcCredentials(id, ROTATED, PENDING);
+    const before = await store.bmcCredentials(id);
+    const anew = (held: SealedCredentials) => ({ ...held, password: sealed(`v1.new-${held.password}`) });
+    await store.setPendingBmcCredentials(id, { ...ROTATED, password: sealed('v1.younger') }, PENDING);
+    await store.resealBmcCredentials(id, before, { current: anew(FACTORY), pending: anew(ROTATED) });
+    expect(await store.bmcCredentials(id)).toEqual({
+      current: anew(FACTORY),
+      pending: { ...ROTATED, password: 'v1.younger' },
+    });
+  });
+
+  it('forgets them with the machine, and takes none for one that is removed or was never there', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    await store.setBmcCredentials(machine.id, FACTORY, SET);
+    await store.setPendingBmcCredentials(machine.id, ROTATED, PENDING);
+    await store.transition(transitionOf(machine, 'removed'));
+    expect(await store.allBmcCredentials()).toEqual([]);
+    await expect(store.setBmcCredentials(machine.id, FACTORY, SET)).rejects.toMatchObject({
+      code: 'conflict',
+      message: 'node1 is removed, and that is final',
+    });
+    await expect(store.setPendingBmcCredentials(newMachineId(), FACTORY, SET)).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+}

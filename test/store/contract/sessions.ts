@@ -1,0 +1,192 @@
+import { expect, it } from 'vitest';
+import { MINUTE } from '../../../appliance/domain/instant.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import type { SessionId } from '../../../appliance/domain/session.ts';
+import { KEPT_FACTS, type NewTicket, type Opening } from '../../../appliance/store/session-store.ts';
+import type { Store } from '../../../appliance/store/store.ts';
+import { type Engine, useStore } from '../engines.ts';
+import { addMachine, eventKinds, intentFor, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
+
+let count = 0;
+const ticketFor = (machine: Machine, differing: Partial<NewTicket> = {}): NewTicket => {
+  count += 1;
+  return {
+    id: `session-${count}` as SessionId,
+    machine: machine.id,
+    mode: 'commission',
+    order: { mode: 'commission', tests: [{ name: 'memory' }] },
+    ticketHash: `ticket-${count}`,
+    madeAt: NOW,
+    expiresAt: NOW + 15 * MINUTE,
+    ...differing,
+  };
+};
+
+const openingOf = ({ ticketHash }: NewTicket, differing: Partial<Opening> = {}): Opening => ({
+  ticketHash,
+  keyHash: `key of ${ticketHash}`,
+  now: NOW + 1,
+  expiresAt: NOW + 60 * MINUTE,
+  event: newEvent('opened'),
+  audit: newAudit('session.opened'),
+  ...differing,
+});
+
+const reportOf = (ticket: NewTicket, sequence: number, step = 'inspect') => ({
+  id: ticket.id,
+  sequence,
+  step: { step, status: 'started' as const, percent: null, message: null, at: NOW + sequence },
+  event: newEvent('stepped'),
+});
+
+export function sessionsContract(engine: Engine): void {
+  const opened = useStore(engine);
+  const withTicket = async (differing: Partial<NewTicket> = {}) => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    const ticket = ticketFor(machine, differing);
+    await store.putTicket(ticket);
+    return { store, machine, ticket };
+  };
+  const withSession = async () => {
+    const made = await withTicket();
+    expect(await made.store.openSession(openingOf(made.ticket))).toBe(true);
+    return made;
+  };
+  const sessionOf = (store: Store, { ticketHash }: NewTicket) => store.sessionByTicket(ticketHash);
+
+  it('keeps a ticket with its order, and finds it by its hash only', async () => {
+    const { store, machine, ticket } = await withTicket();
+    expect(await sessionOf(store, ticket)).toEqual({
+      id: ticket.id,
+      machine: machine.id,
+      mode: 'commission',
+      order: ticket.order,
+      ticketMadeAt: NOW,
+      ticketExpiresAt: NOW + 15 * MINUTE,
+      openedAt: null,
+      expiresAt: null,
+      heardAt: null,
+      sequence: 0,
+      last: null,
+      ended: null,
+    });
+    expect(await store.sessionByTicket('another')).toBeNull();
+    expect(await store.sessionByKey('another')).toBeNull();
+  });
+
+  it('a newer ticket takes the place of one that nobody used', async () => {
+    const { store, machine, ticket } = await withTicket();
+    const newer = ticketFor(machine, { madeAt: NOW + 5 });
+    await store.putTicket(newer);
+    expect(await sessionOf(store, ticket)).toBeNull();
+    expect(await store.openSession(openingOf(ticket))).toBe(false);
+    expect(await store.openSession(openingOf(newer, { now: NOW + 6 }))).toBe(true);
+  });
+
+  it('is opened by one of many callers at once, with event and audit', async () => {
+    const { store, ticket } = await withTicket();
+    const other = await opened().another();
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        (n % 2 ? store : other).openSession(openingOf(ticket, { keyHash: `k${n}` })),
+      ),
+    );
+    expect(tries.filter(Boolean)).toHaveLength(1);
+    expect(await eventKinds(store)).toEqual(['opened']);
+    expect((await store.auditEntries(0, 10)).at(-1)).toMatchObject({ action: 'session.opened' });
+    const key = `k${tries.indexOf(true)}`;
+    expect(await store.sessionByKey(key)).toMatchObject({ id: ticket.id, openedAt: NOW + 1, heardAt: NOW + 1 });
+  });
+
+  it('is not opened after its end, nor for a machine that is removed', async () => {
+    const { store, machine, ticket } = await withTicket();
+    expect(await store.openSession(openingOf(ticket, { now: ticket.expiresAt }))).toBe(false);
+    await store.transition(transitionOf(machine, 'removed'));
+    expect(await store.openSession(openingOf(ticket))).toBe(false);
+  });
+
+  it('ends the older session of the machine when a newer one is opened, and not before', async () => {
+    const { store, machine, ticket } = await withSession();
+    const newer = ticketFor(machine, { madeAt: NOW + 5 });
+    await store.putTicket(newer);
+    expect(await store.reportStep(reportOf(ticket, 1))).toBe(true);
+    await store.openSession(openingOf(newer, { now: NOW + 9 }));
+    expect((await sessionOf(store, ticket))?.ended).toMatchObject({ how: 'superseded', at: NOW + 9 });
+    expect(await store.reportStep(reportOf(ticket, 2))).toBe(false);
+    expect((await store.sessionsOf(machine.id, 10)).map(({ id }) => id)).toEqual([newer.id, ticket.id]);
+    expect(await store.sessionsOf(machine.id, 1)).toHaveLength(1);
+  });
+
+  it('takes each report once, in order', async () => {
+    const { store, ticket } = await withSession();
+    expect(await store.reportStep(reportOf(ticket, 2, 'choose-disk'))).toBe(true);
+    expect(await store.reportStep(reportOf(ticket, 2, 'write-image'))).toBe(false);
+    expect(await store.reportStep(reportOf(ticket, 1))).toBe(false);
+    expect(await sessionOf(store, ticket)).toMatchObject({
+      sequence: 2,
+      heardAt: NOW + 2,
+      last: { step: 'choose-disk', status: 'started' },
+    });
+    expect(await eventKinds(store)).toEqual(['opened', 'stepped']);
+  });
+
+  it('takes no report before it is opened', async () => {
+    const { store, ticket } = await withTicket();
+    expect(await store.reportStep(reportOf(ticket, 1))).toBe(false);
+    expect(await store.endSession(ticket.id, 'succeeded', NOW, null, newEvent('ended'))).toBe(false);
+  });
+
+  it('ends once', async () => {
+    const { store, ticket } = await withSession();
+    expect(await store.endSession(ticket.id, 'failed', NOW + 9, 'no disk', newEvent('ended'))).toBe(true);
+    expect(await store.endSession(ticket.id, 'succeeded', NOW + 10, null, newEvent('ended'))).toBe(false);
+    expect((await sessionOf(store, ticket))?.ended).toEqual({ how: 'failed', at: NOW + 9, reason: 'no disk' });
+    expect(await eventKinds(store)).toEqual(['opened', 'ended']);
+  });
+
+  it('comes with the use of an intent, or neither does', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    const intent = intentFor(machine);
+    await store.armIntent(intent, newEvent('intent.armed'), newAudit('intent.arm'));
+    const [first, second] = [ticketFor(machine), ticketFor(machine)];
+    const tries = await Promise.all(
+      [first, second].map((ticket) => store.consumeIntent(intent.id, NOW + 1, newEvent('intent.consumed'), ticket)),
+    );
+    expect(tries).toEqual([true, false]);
+    expect(await sessionOf(store, first)).toMatchObject({ id: first.id, openedAt: null });
+    expect(await sessionOf(store, second)).toBeNull();
+  });
+
+  it('ends with its machine, used or not', async () => {
+    const { store, machine, ticket } = await withSession();
+    await store.putTicket(ticketFor(machine, { madeAt: NOW + 5 }));
+    expect(await store.endSessionsOf(machine.id, 'cancelled', NOW + 9, 'quarantined')).toBe(2);
+    expect(await store.endSessionsOf(machine.id, 'cancelled', NOW + 9, 'quarantined')).toBe(0);
+    expect((await sessionOf(store, ticket))?.ended).toMatchObject({ how: 'cancelled', reason: 'quarantined' });
+  });
+
+  it('gives a file out once, whoever asks', async () => {
+    const { store, ticket } = await withSession();
+    const other = await opened().another();
+    const take = (from: Store, name: string) => from.takeSessionFile(ticket.id, name, NOW, newAudit(`file.${name}`));
+    const tries = await Promise.all([store, other, store, other].map((from) => take(from, 'user-data')));
+    expect(tries.filter(Boolean)).toHaveLength(1);
+    expect(await take(store, 'meta-data')).toBe(true);
+    const actions = (await store.auditEntries(0, 10)).map(({ action }) => action);
+    expect(actions.filter((action) => action === 'file.user-data')).toHaveLength(1);
+  });
+
+  it('keeps the newest facts of each machine', async () => {
+    const { store, machine } = await withTicket();
+    const other = await addMachine(store, 2);
+    for (let at = 1; at <= KEPT_FACTS + 2; at += 1) {
+      await store.putFacts(machine.id, { facts: { memory: { bytes: at } }, at: NOW + at }, newEvent('found'));
+    }
+    const kept = await store.factsOf(machine.id);
+    expect(kept.map(({ at }) => at - NOW)).toEqual([7, 6, 5, 4, 3]);
+    expect(kept[0]?.facts).toEqual({ memory: { bytes: 7 } });
+    expect(await store.factsOf(other.id)).toEqual([]);
+  });
+}

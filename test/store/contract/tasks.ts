@@ -1,0 +1,173 @@
+import { expect, it } from 'vitest';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import type { Task, TaskId, TaskKind } from '../../../appliance/domain/task.ts';
+import type { Store } from '../../../appliance/store/store.ts';
+import { type Lease, MOST_ATTEMPTS, MOST_OPEN_TASKS, type NewTask } from '../../../appliance/store/task-store.ts';
+import { type Engine, useStore } from '../engines.ts';
+import { addMachine, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
+
+const EVENT = newEvent('task.created');
+const AUDIT = newAudit('task.created');
+
+const newTask = (machine: Machine, n: number, kind: TaskKind = 'ping'): NewTask => ({
+  id: `task-${n}` as TaskId,
+  machine: machine.id,
+  kind,
+  parameters: { level: 'quick' },
+  actor: 'token:alice',
+  createdAt: NOW + n,
+  expiresAt: NOW + 1000,
+  payload: `{"task":${n}}`,
+  signature: 'c2ln',
+  signingKey: 'key-1',
+});
+
+const leaseOf = (machine: Machine, lease: string, changes: Partial<Lease> = {}): Lease => ({
+  machine: machine.id,
+  lease,
+  now: NOW + 10,
+  until: NOW + 40,
+  ...changes,
+});
+
+const result = (machine: Machine, id: string, output = 'pong', succeeded = true) => ({
+  id: id as TaskId,
+  machine: machine.id,
+  now: NOW + 50,
+  result: { succeeded, output },
+  event: newEvent('task.succeeded', { machine: machine.id }),
+});
+
+export function tasksContract(engine: Engine): void {
+  const opened = useStore(engine);
+  const begun = async (kind: TaskKind): Promise<{ store: Store; machine: Machine; id: TaskId }> => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    await store.createTask(newTask(machine, 1, kind), EVENT, AUDIT);
+    await store.leaseTask(leaseOf(machine, 'a'));
+    const id = 'task-1' as TaskId;
+    expect(await store.startTask(id, leaseOf(machine, 'a', { until: NOW + 100 }), newEvent('task.begun'))).toBe(true);
+    return { store, machine, id };
+  };
+  const swept = (store: Store, now: number): Promise<Task[]> =>
+    store.sweepTasks(now, ({ state, machine }) => newEvent(`task.${state}`, { machine }));
+
+  it('keeps a task as it was given, and gives it to one of any number of callers', async () => {
+    const { store, another } = opened();
+    const machine = await addMachine(store, 1);
+    await store.createTask(newTask(machine, 1), EVENT, AUDIT);
+    expect(await store.task('task-1' as TaskId)).toMatchObject({
+      ...newTask(machine, 1),
+      state: 'queued',
+      attempts: 0,
+    });
+    const other = await another();
+    const leased = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => (n % 2 ? store : other).leaseTask(leaseOf(machine, `l${n}`))),
+    );
+    expect(leased.filter((task) => task !== null)).toMatchObject([{ id: 'task-1', state: 'leased', attempts: 1 }]);
+  });
+
+  it('gives the oldest first, to its own machine only, and none whose time is over', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    const other = await addMachine(store, 2);
+    for (const n of [2, 1]) await store.createTask(newTask(machine, n), EVENT, AUDIT);
+    expect(await store.leaseTask(leaseOf(other, 'x'))).toBeNull();
+    expect(await store.leaseTask(leaseOf(machine, 'x', { now: NOW + 1000 }))).toBeNull();
+    expect(await store.leaseTask(leaseOf(machine, 'x'))).toMatchObject({ id: 'task-1' });
+    expect((await store.tasksOf(machine.id, 10)).map(({ id }) => id)).toEqual(['task-2', 'task-1']);
+  });
+
+  it('lets the holder of the lease begin, as often as it says so, and nobody else or later', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    const other = await addMachine(store, 2);
+    await store.createTask(newTask(machine, 1), EVENT, AUDIT);
+    await store.leaseTask(leaseOf(machine, 'a'));
+    const id = 'task-1' as TaskId;
+    const begin = (lease: Lease) => store.startTask(id, lease, newEvent('task.begun'));
+    expect(await begin(leaseOf(machine, 'b'))).toBe(false);
+    expect(await begin(leaseOf(other, 'a'))).toBe(false);
+    expect(await begin(leaseOf(machine, 'a', { now: NOW + 40 }))).toBe(false);
+    expect(await begin(leaseOf(machine, 'a'))).toBe(true);
+    expect(await begin(leaseOf(machine, 'a'))).toBe(true);
+    expect(await store.task(id)).toMatchObject({ state: 'running' });
+  });
+
+  it('records a result once: the same again is fine, another one changes nothing', async () => {
+    const { store, machine, id } = await begun('ping');
+    const other = await addMachine(store, 2);
+    expect(await store.finishTask(result(other, id))).toBe('absent');
+    expect(await store.finishTask(result(machine, id))).toBe('recorded');
+    expect(await store.finishTask(result(machine, id))).toBe('repeated');
+    expect(await store.finishTask(result(machine, id, 'something else'))).toBe('differs');
+    expect(await store.finishTask(result(machine, id, 'pong', false))).toBe('differs');
+    expect(await store.task(id)).toMatchObject({ state: 'succeeded', result: { succeeded: true, output: 'pong' } });
+  });
+
+  it('takes no result of a task that was not begun', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    await store.createTask(newTask(machine, 1), EVENT, AUDIT);
+    expect(await store.finishTask(result(machine, 'task-1'))).toBe('refused');
+    await store.leaseTask(leaseOf(machine, 'a'));
+    expect(await store.finishTask(result(machine, 'task-1'))).toBe('refused');
+  });
+
+  it('gives out again what was never begun, whatever it is', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    await store.createTask(newTask(machine, 1, 'reboot'), EVENT, AUDIT);
+    await store.leaseTask(leaseOf(machine, 'a'));
+    expect(await swept(store, NOW + 39)).toEqual([]);
+    expect(await swept(store, NOW + 40)).toMatchObject([{ id: 'task-1', state: 'queued' }]);
+    expect(await store.leaseTask(leaseOf(machine, 'b'))).toMatchObject({ lease: 'b', attempts: 2 });
+    expect(await store.startTask('task-1' as TaskId, leaseOf(machine, 'a'), EVENT)).toBe(false);
+  });
+
+  it('gives out again what was begun only where doing it twice is the same', async () => {
+    const { store, id } = await begun('ping');
+    expect(await swept(store, NOW + 100)).toMatchObject([{ id, state: 'queued', finishedAt: null }]);
+  });
+
+  it('calls it unknown where it is not, and still takes a result that comes late', async () => {
+    const { store, machine, id } = await begun('reboot');
+    expect(await swept(store, NOW + 100)).toMatchObject([{ id, state: 'unknown', finishedAt: NOW + 100 }]);
+    expect(await store.leaseTask(leaseOf(machine, 'b'))).toBeNull();
+    expect(await store.finishTask(result(machine, id))).toBe('recorded');
+  });
+
+  it('gives up after some attempts, and lets what nobody fetched expire', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    await store.createTask(newTask(machine, 1), EVENT, AUDIT);
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+      await store.leaseTask(leaseOf(machine, `l${attempt}`));
+      await swept(store, NOW + 40);
+    }
+    expect(await store.task('task-1' as TaskId)).toMatchObject({ state: 'expired' });
+    await store.createTask(newTask(machine, 2), EVENT, AUDIT);
+    expect(await swept(store, NOW + 1000)).toMatchObject([{ id: 'task-2', state: 'expired' }]);
+    expect(await store.trimTasks(NOW + 1001)).toBe(2);
+  });
+
+  it('refuses tasks for removed machines, and more than can wait', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    for (let n = 0; n < MOST_OPEN_TASKS; n += 1) await store.createTask(newTask(machine, n), EVENT, AUDIT);
+    await expect(store.createTask(newTask(machine, 900), EVENT, AUDIT)).rejects.toMatchObject({ code: 'conflict' });
+    const gone = await addMachine(store, 2);
+    await store.transition(transitionOf(gone, 'removed'));
+    await expect(store.createTask(newTask(gone, 901), EVENT, AUDIT)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
+  it('keeps the last word of each node', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    await store.putHeartbeats([{ machine: machine.id, at: NOW, report: null }]);
+    await store.putHeartbeats([{ machine: machine.id, at: NOW + 5, report: { agent: '1' } }]);
+    expect(await store.heartbeats()).toEqual([{ machine: machine.id, at: NOW + 5, report: { agent: '1' } }]);
+    expect(await store.heartbeatOf(machine.id)).toMatchObject({ at: NOW + 5 });
+  });
+}

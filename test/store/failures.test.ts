@@ -1,0 +1,146 @@
+// What callers see when the engine below the store fails.
+
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import BetterSqlite3 from 'better-sqlite3';
+import { Kysely } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Database } from '../../appliance/store/schema.ts';
+import { createSqlStore } from '../../appliance/store/sql-store.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { sqliteDialect } from '../../appliance/store/sqlite-driver.ts';
+import type { Store } from '../../appliance/store/store.ts';
+import { brokenStore } from './broken-store.ts';
+import { addMachine, creationOf, eventKinds, inventoryWrites, leaseOf, newAudit, newEvent, specOf } from './samples.ts';
+import { useScratchFolder } from './scratch-folder.ts';
+
+const UNAVAILABLE = { name: 'ColdironError', code: 'store_unavailable' };
+
+describe('a store whose engine fails', () => {
+  const at = useScratchFolder();
+
+  /** The store over a connection that the test can reach. */
+  async function openWithConnection(): Promise<{ store: Store; database: BetterSqlite3.Database }> {
+    const file = at('coldiron.db');
+    await (await openSqliteStore({ file })).close();
+    const database = new BetterSqlite3(file);
+    const db = new Kysely<Database>({ dialect: sqliteDialect(database) });
+    return { store: createSqlStore(db, async () => void database.close()), database };
+  }
+
+  it('says that the disk is full, keeps what it had, and works again when there is room', async () => {
+    const { store, database } = await openWithConnection();
+    const machine = await addMachine(store, 1);
+    database.pragma('max_page_count = 1');
+    const createMachines = Array.from({ length: 500 }, (_, n) => creationOf(specOf(n + 2)));
+    await expect(store.writeInventory(inventoryWrites(1, { createMachines }))).rejects.toMatchObject({
+      ...UNAVAILABLE,
+      message: expect.stringContaining('the disk is full (SQLITE_FULL'),
+    });
+    expect((await store.inventory()).machines).toEqual([machine]);
+    database.pragma('max_page_count = 1000000');
+    await store.writeInventory(inventoryWrites(1, { createMachines }));
+    expect((await store.inventory()).machines).toHaveLength(501);
+    await store.close();
+  });
+
+  it('says that the file is damaged instead of giving an empty answer', async () => {
+    const file = at('coldiron.db');
+    const store = await openSqliteStore({ file });
+    await store.commitLeases(Array.from({ length: 2_000 }, (_, n) => leaseOf(n)));
+    await store.close();
+    const { size } = statSync(file);
+    const handle = openSync(file, 'r+');
+    writeSync(handle, Buffer.alloc(size - 4096, 0xff), 0, size - 4096, 4096);
+    closeSync(handle);
+    await expect(openSqliteStore({ file }).then((damaged) => damaged.leases())).rejects.toMatchObject({
+      ...UNAVAILABLE,
+      message: expect.stringContaining('the database file is damaged (SQLITE_CORRUPT'),
+    });
+  });
+
+  it('says that the file cannot be written to', async () => {
+    const { store, database } = await openWithConnection();
+    database.pragma('query_only = ON');
+    await expect(store.commitLeases([leaseOf(1)])).rejects.toMatchObject({
+      ...UNAVAILABLE,
+      message: expect.stringContaining('the file cannot be written to (SQLITE_READONLY'),
+    });
+    await store.close();
+  });
+
+  it('waits for a lock of another process without stopping this one', async () => {
+    const file = at('coldiron.db');
+    const store = await openSqliteStore({ file });
+    const other = new BetterSqlite3(file);
+    other.exec('begin immediate');
+    let waiting = true;
+    const write = store.appendEvents([newEvent('a')]).finally(() => {
+      waiting = false;
+    });
+    for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+    expect(waiting).toBe(true);
+    other.exec('commit');
+    other.close();
+    await write;
+    expect(await eventKinds(store)).toEqual(['a']);
+    await store.close();
+  });
+
+  it('shows the first error when SQLite has rolled back by itself', async () => {
+    const { store, database } = await openWithConnection();
+    database.exec("create trigger t before insert on leases begin select raise(rollback, 'the first error'); end");
+    await expect(store.commitLeases([leaseOf(1)])).rejects.toThrow('the first error');
+    await store.close();
+  });
+
+  it('leaves mistakes of ours what they are', async () => {
+    const { store } = await openWithConnection();
+    const creation = creationOf(specOf(1));
+    const twice = inventoryWrites(0, { createMachines: [creation, { ...creation, spec: specOf(2) }] });
+    await expect(store.writeInventory(twice)).rejects.toMatchObject({ code: 'SQLITE_CONSTRAINT_PRIMARYKEY' });
+    await store.close();
+  });
+
+  it('says that it is closed, to readers and writers', async () => {
+    const store = await openSqliteStore({ file: at('coldiron.db') });
+    await store.close();
+    const closed = { ...UNAVAILABLE, message: 'the store is closed' };
+    await expect(store.inventory()).rejects.toMatchObject(closed);
+    await expect(store.leases()).rejects.toMatchObject(closed);
+    await expect(store.commitLeases([leaseOf(1)])).rejects.toMatchObject(closed);
+    await expect(store.close()).resolves.toBeUndefined();
+  });
+
+  it('lets what has begun come to its end before it closes', async () => {
+    const file = at('coldiron.db');
+    const store = await openSqliteStore({ file });
+    const createMachines = Array.from({ length: 600 }, (_, n) => creationOf(specOf(n)));
+    const write = store.writeInventory(inventoryWrites(0, { createMachines, audit: [newAudit('inventory.apply')] }));
+    await setImmediate();
+    await store.close();
+    await write;
+    const again = await openSqliteStore({ file });
+    expect((await again.inventory()).machines).toHaveLength(600);
+    await again.close();
+  });
+});
+
+describe('the broken store for other tests', () => {
+  const at = useScratchFolder();
+
+  it('fails in every verb as the contract says', async () => {
+    const working = await openSqliteStore({ file: at('coldiron.db') });
+    const names = Object.keys(working) as (keyof Store)[];
+    await working.close();
+    expect(names.length).toBeGreaterThan(30);
+    const broken = brokenStore() as unknown as Record<string, () => Promise<unknown>>;
+    for (const name of names) await expect(broken[name]?.(), name).rejects.toMatchObject(UNAVAILABLE);
+  });
+
+  it('may be given verbs that still work', async () => {
+    const store = brokenStore({ close: async () => undefined });
+    await expect(store.close()).resolves.toBeUndefined();
+    await expect(store.appendEvents([newEvent('a')])).rejects.toMatchObject(UNAVAILABLE);
+  });
+});

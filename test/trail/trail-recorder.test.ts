@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import type { NewEvent } from '../../appliance/domain/event.ts';
+import { parseMac } from '../../appliance/domain/mac.ts';
+import { parseMachineId } from '../../appliance/domain/machine.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import { TrailRecorder } from '../../appliance/trail/trail-recorder.ts';
+
+const machine = mustParse(parseMachineId('00000000-0000-4000-8000-000000000001'));
+const mac = mustParse(parseMac('52:54:00:12:34:56'));
+const other = mustParse(parseMac('52:54:00:12:34:57'));
+
+function recorder() {
+  const written: NewEvent[] = [];
+  const clock = { now: 1_000_000 };
+  const store = { fails: false };
+  const trail = new TrailRecorder(
+    {
+      appendEvents: async (events) => {
+        if (store.fails) throw new Error('the disk is full');
+        written.push(...events);
+      },
+    },
+    () => clock.now,
+  );
+  const note = (kind: string, from = mac, begins = false) =>
+    trail.note({ kind, mac: from, machine, beginsAttempt: begins, data: { kind } });
+  return { trail, note, written, clock, store };
+}
+
+describe('the trail', () => {
+  it('gives the packets of one boot one attempt id, and each machine its own', async () => {
+    const { trail, note, written, clock } = recorder();
+    note('dhcp.discover', mac, true);
+    note('dhcp.discover', other, true);
+    clock.now += 5_000;
+    note('tftp.completed');
+    clock.now += 80_000;
+    note('http.script');
+    await trail.flush();
+    const ids = written.map((event) => event.correlationId);
+    expect(ids[0]).toBe(ids[2]);
+    expect(ids[0]).toBe(ids[3]);
+    expect(ids[1]).not.toBe(ids[0]);
+    expect(written[0]).toMatchObject({ kind: 'dhcp.discover', machine, data: { mac, kind: 'dhcp.discover' } });
+  });
+
+  it('begins a new attempt when firmware starts over, and after a long silence', async () => {
+    const { trail, note, written, clock } = recorder();
+    note('dhcp.discover', mac, true);
+    note('dhcp.discover', mac, true);
+    clock.now += 90_000;
+    note('dhcp.request');
+    await trail.flush();
+    expect(new Set(written.map((event) => event.correlationId)).size).toBe(3);
+  });
+
+  it('keeps what the store could not take, in order, for the next time', async () => {
+    const { trail, note, written, store } = recorder();
+    note('a');
+    store.fails = true;
+    await expect(trail.flush()).rejects.toThrow('the disk is full');
+    note('b');
+    store.fails = false;
+    await trail.flush();
+    expect(written.map((event) => event.kind)).toEqual(['a', 'b']);
+  });
+
+  it('does not grow without end while the store is away, and says how much it lost', async () => {
+    const { trail, note, written } = recorder();
+    for (let at = 0; at < 25_000; at++) note('dhcp.discover');
+    await trail.flush();
+    expect(written.filter((event) => event.kind === 'dhcp.discover')).toHaveLength(20_000);
+    expect(written.filter((event) => event.kind === 'trail.gap')).toMatchObject([{ data: { lost: 5_000 } }]);
+  });
+
+  it('lets strangers fill neither the disk nor the story', async () => {
+    const { trail, written, note } = recorder();
+    for (let at = 0; at < 10_000; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
+    note('known');
+    await trail.flush();
+    expect(written.length).toBe(51);
+    expect(written.at(-1)?.kind).toBe('known');
+  });
+});
