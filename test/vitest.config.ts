@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -7,8 +8,11 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // How long a loaded machine may take until something is so; what is so at once costs nothing.
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', ['json', { outputFile: '.ci/report.json' }]],
   },
 });

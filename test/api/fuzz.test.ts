@@ -73,7 +73,7 @@ describe('whatever is sent', () => {
         const headers = { 'content-type': 'application/json' };
         await sane(await api.call({ role: 'admin', method: 'POST', url, payload, headers }), { url, body });
       }),
-      { numRuns: 600, examples: routes.map((route) => [route, {}]) },
+      { numRuns: 600, examples: routes.map((route): [string, object] => [route, {}]) },
     );
   });
 
