@@ -17,7 +17,25 @@ export interface InspectedDisk {
 }
 
 /** Paths, one for each selector in its order. */
-export function chooseDisks(storage: Storage, disks: readonly InspectedDisk[]): Parsed<readonly string[]> {
+export function chooseDisks(
+  storage: Pick<Storage, 'disks'>,
+  disks: readonly InspectedDisk[],
+): Parsed<readonly string[]> {
+  const meant = disksMeant(storage, disks);
+  if (!meant.ok) return meant;
+  const alone = disks.length === 1;
+  const paths = all(meant.value.map((disk, at) => pathOf(disk, storage.disks[at]?.byId ?? null, alone)));
+  // Two disks may say that they are the same one.
+  const twice = paths.ok ? paths.value.filter((path, at) => paths.value.indexOf(path) !== at) : [];
+  if (twice.length === 0) return paths;
+  return unparsable([...new Set(twice)].map((path) => `${path} is meant by two selectors`).join('; '));
+}
+
+/** One for each selector in its order. */
+export function disksMeant(
+  storage: Pick<Storage, 'disks'>,
+  disks: readonly InspectedDisk[],
+): Parsed<readonly InspectedDisk[]> {
   const named = storage.disks.map((selector) =>
     selector.byId === null ? undefined : disks.find(({ byId }) => byId.includes(selector.byId ?? '')),
   );
@@ -26,14 +44,14 @@ export function chooseDisks(storage: Storage, disks: readonly InspectedDisk[]): 
     return chooseOne(selector, free, disks);
   });
   const reasons = chosen.flatMap((choice) => (choice.ok ? [] : [choice.reason]));
-  const paths = chosen.flatMap((choice) => (choice.ok ? [choice.value] : []));
-  const twice = paths.filter((path, at) => paths.indexOf(path) !== at);
-  const problems = [...reasons, ...new Set(twice.map((path) => `${path} is meant by two selectors`))];
-  return problems.length === 0 ? parsed(paths) : unparsable(problems.join('; '));
+  const meant = chosen.flatMap((choice) => (choice.ok ? [choice.value] : []));
+  const twice = meant.filter((disk, at) => meant.indexOf(disk) !== at);
+  const problems = [...reasons, ...new Set(twice.map((disk) => `${diskText(disk)} is meant by two selectors`))];
+  return problems.length === 0 ? parsed(meant) : unparsable(problems.join('; '));
 }
 
 /** Without an inspection only a name below /dev/disk/by-id says which disk it is. */
-export function pathsWithoutInspection(storage: Storage): Parsed<readonly string[]> {
+export function pathsWithoutInspection(storage: Pick<Storage, 'disks'>): Parsed<readonly string[]> {
   const chosen = storage.disks.map(({ byId }) => (byId === null ? null : byIdPath(byId)));
   if (chosen.includes(null)) {
     const open = storage.disks.filter(({ byId }) => byId === null).map(selectorText);
@@ -42,7 +60,11 @@ export function pathsWithoutInspection(storage: Storage): Parsed<readonly string
   return all(chosen.filter((path) => path !== null));
 }
 
-function chooseOne(selector: DiskSelector, free: readonly InspectedDisk[], disks: readonly InspectedDisk[]) {
+function chooseOne(
+  selector: DiskSelector,
+  free: readonly InspectedDisk[],
+  disks: readonly InspectedDisk[],
+): Parsed<InspectedDisk> {
   const matching = free.filter((disk) => matches(selector, disk));
   const [only, ...more] = matching;
   if (only === undefined) {
@@ -53,7 +75,7 @@ function chooseOne(selector: DiskSelector, free: readonly InspectedDisk[], disks
     const found = matching.map(diskText).join(', ');
     return unparsable(`${matching.length} disks match ${selectorText(selector)}: ${found}; name one by its id`);
   }
-  return pathOf(only, selector, disks.length === 1);
+  return parsed(only);
 }
 
 function matches(selector: DiskSelector, disk: InspectedDisk): boolean {
@@ -69,8 +91,8 @@ function matches(selector: DiskSelector, disk: InspectedDisk): boolean {
 }
 
 /** A kernel's own name may be another disk's after the next boot, except where there is only one. */
-function pathOf(disk: InspectedDisk, selector: DiskSelector, isAlone: boolean): Parsed<string> {
-  const name = selector.byId ?? preferredName(disk.byId);
+function pathOf(disk: InspectedDisk, byId: string | null, isAlone: boolean): Parsed<string> {
+  const name = byId ?? preferredName(disk.byId);
   if (name !== undefined) return byIdPath(name);
   if (isAlone && /^\/dev\/[a-z0-9]+$/.test(disk.path)) return parsed(disk.path);
   return unparsable(`${diskText(disk)} has no name below /dev/disk/by-id, and there are other disks`);

@@ -17,8 +17,16 @@ interface LinksView {
   readonly interfaces: readonly InterfaceView[];
   readonly bonds: readonly { readonly name: string; readonly members: readonly string[]; readonly options: object }[];
   readonly vlans: readonly { readonly name: string; readonly id: number; readonly parent: string }[];
-  /** Cards that get their name by their hardware address, in whatever order they are found. */
-  readonly namedCards: readonly { readonly name: string; readonly unit: string; readonly mac: string }[];
+  /**
+   * Cards that get their name by their hardware address. Of all files about a card udev applies only the first, which these are:
+   * NixOS' own, with the size of its frames, comes after them (40-NAME.link).
+   */
+  readonly namedCards: readonly {
+    readonly name: string;
+    readonly unit: string;
+    readonly mac: string;
+    readonly mtuBytes: string | null;
+  }[];
   readonly gateway: { readonly address: string; readonly interface: string | null } | null;
   readonly lossless: readonly { readonly name: string; readonly priority: number }[];
 }
@@ -36,7 +44,9 @@ export function linksView(plan: NodePlan): LinksView {
     vlans: links.flatMap((link) =>
       link.kind === 'vlan' ? [{ name: link.name, id: link.id, parent: link.parent }] : [],
     ),
-    namedCards: cards.flatMap(({ name, mac }) => (mac === null ? [] : [{ name, unit: `10-${name}`, mac }])),
+    namedCards: cards.flatMap(({ name, mac, mtu }) =>
+      mac === null ? [] : [{ name, unit: `10-${name}`, mac, mtuBytes: mtu === null ? null : String(mtu) }],
+    ),
     gateway: plan.gateway === null ? null : { address: plan.gateway, interface: gatewayLink(plan)?.name ?? null },
     lossless: roce.flatMap(({ name, priority }) => (priority === null ? [] : [{ name, priority }])),
   };

@@ -16,7 +16,8 @@ interface FlakeInputs {
 
 const FLAKE_INPUTS: FlakeInputs = {
   nixpkgs: 'github:NixOS/nixpkgs/nixos-25.11',
-  disko: 'github:nix-community/disko',
+  // A release: two nodes that are installed on different days are divided alike.
+  disko: 'github:nix-community/disko/v1.13.0',
   sopsNix: 'github:Mic92/sops-nix',
 };
 

@@ -221,6 +221,13 @@ describe('the evaluation itself', () => {
     ],
     ['a misspelt key of disko', 'disko.nix', 'mountpoint = "/"', 'mountpiont = "/"', /mountpiont: no such option/],
     ['an impossible size', 'disko.nix', '"1G"', '"1 G"', /"1 G" is not/],
+    [
+      'a kernel setting that two modules make, although they agree',
+      'configuration.nix',
+      'console.keyMap',
+      'boot.kernel.sysctl."vm.swappiness" = lib.mkDefault 10; console.keyMap',
+      /vm.swappiness: defined more than once/,
+    ],
     ['a misspelt upstream module', 'hardware.nix', 'not-detected', 'not-detectd', /unknown upstream module/],
   ];
 
@@ -336,6 +343,38 @@ describe('the evaluation itself', () => {
     ],
     ['no state version', controlPlane, 'configuration.nix', /system.stateVersion.*/, '', 'no state version'],
     ['a service without a group', controlPlane, 'services.nix', 'inherit group;', '', 'chainfire has no group'],
+    [
+      'a group that nobody made',
+      controlPlane,
+      'services.nix',
+      /users.groups.*/,
+      '',
+      'chainfire has a group that is not there, coldiron-cluster',
+    ],
+    [
+      'an MTU that udev never reads',
+      bonded,
+      'configuration.nix',
+      'linkConfig.MTUBytes = "4200";',
+      '',
+      '10-enp2s0.link hides the MTU of enp2s0',
+    ],
+    [
+      'a member of a bond with an address',
+      bonded,
+      'configuration.nix',
+      'interfaces."enp1s0f0" = {',
+      'interfaces."enp1s0f0" = { ipv4.addresses = [ { address = "10.0.100.62"; prefixLength = 24; } ];',
+      'enp1s0f0 is in a bond and has an address',
+    ],
+    [
+      'another localhost',
+      controlPlane,
+      'configuration.nix',
+      '"node02.example.com"',
+      '"localhost"',
+      '10.0.200.11 is called localhost',
+    ],
   ];
 
   it.each(OBJECTIONS)('finds %s', (_what, plan, file, from, to, objection) => {

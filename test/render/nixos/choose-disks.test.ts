@@ -75,7 +75,7 @@ describe('choosing disks', () => {
   it('refuses one disk for two selectors', () => {
     expect(chosen(ALL, selector({ serial: 'C3' }), selector({ rotational: true }))).toEqual({
       ok: false,
-      reason: '/dev/disk/by-id/ata-HDD_C is meant by two selectors',
+      reason: 'ata-HDD_C (Old, 4000 GB) is meant by two selectors',
     });
   });
 

@@ -50,7 +50,10 @@ export function told(configuration: Evaluated, plan: NodePlan) {
     cards: Object.fromEntries(
       namesIn(at(configuration, 'systemd', 'network', 'links')).map((unit) => [
         at(configuration, 'systemd', 'network', 'links', unit, 'linkConfig', 'Name'),
-        at(configuration, 'systemd', 'network', 'links', unit, 'matchConfig', 'PermanentMACAddress'),
+        [
+          at(configuration, 'systemd', 'network', 'links', unit, 'matchConfig', 'PermanentMACAddress'),
+          at(configuration, 'systemd', 'network', 'links', unit, 'linkConfig', 'MTUBytes') ?? null,
+        ],
       ]),
     ),
     lossless: namesIn(at(configuration, 'coldiron', 'lossless')).map((name) => [
@@ -128,7 +131,7 @@ export function meant(plan: NodePlan): ReturnType<typeof told> {
     timeServers: [...plan.ntpServers],
     cards: Object.fromEntries(
       [...plan.links.flatMap((link) => (link.kind === 'ethernet' ? [link] : [])), ...plan.roce].flatMap(
-        ({ name, mac }) => (mac === null ? [] : [[name, mac]]),
+        ({ name, mac, mtu }) => (mac === null ? [] : [[name, [mac, mtu === null ? null : `${mtu}`]]]),
       ),
     ),
     lossless: plan.roce.flatMap(({ name, priority }) => (priority === null ? [] : [[name, priority]])),

@@ -1,5 +1,6 @@
 # The part of nixpkgs' lib that our modules and configurations use, written anew: enough to evaluate them with nothing but
-# Debian's nix-bin. A type is what it accepts (`ok`), or what it is made of (`of`, `list`, `tree`).
+# Debian's nix-bin. A type is what it accepts (`ok`), or what it is made of (`of`, `list`, `tree`); `once`: even two equal
+# definitions are one too many.
 let
   inherit (builtins)
     all attrNames concatLists elem filter foldl' hasAttr head isAttrs isBool isInt isList isString length listToAttrs map match

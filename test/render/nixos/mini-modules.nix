@@ -112,6 +112,7 @@ let
     let bad = filter (value: !(node.ok value)) values; in
     if bad != [ ] then throw "${spelled path}: ${toJSON (head bad)} is not ${node.name} (${where})"
     else if node ? join then node.join values
+    else if (node.once or false) && length values > 1 then throw "${spelled path}: defined more than once (${where})"
     else if filter (value: value != head values) values != [ ] then throw "${spelled path}: conflicting values ${toJSON values} (${where})"
     else head values;
 

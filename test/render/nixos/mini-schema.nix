@@ -43,7 +43,7 @@ in
     _module.args = t.attrsOf (t.listOf device);
     boot = {
       initrd.availableKernelModules = strings;
-      kernel.sysctl = t.attrsOf t.anything;
+      kernel.sysctl = t.attrsOf (t.anything // { once = true; });
       kernelModules = strings;
       kernelParams = t.listOf (t.strMatching "([^\"[:space:]]|\"[^\"]*\")+");
       loader = {
@@ -147,7 +147,7 @@ in
       stateVersion = t.strMatching "[0-9]{2}[.](05|11)";
     };
     systemd = {
-      network.links = t.attrsOf (t.submodule { options = { matchConfig.PermanentMACAddress = t.strMatching "([0-9a-f]{2}:){5}[0-9a-f]{2}"; linkConfig.Name = t.str; }; });
+      network.links = t.attrsOf (t.submodule { options = { matchConfig.PermanentMACAddress = t.strMatching "([0-9a-f]{2}:){5}[0-9a-f]{2}"; linkConfig = { Name = t.str; MTUBytes = t.strMatching "[0-9]+"; }; }; });
       package = withDefault t.package (upstream "systemd");
       paths = t.attrsOf (t.submodule { options = { wantedBy = strings; pathConfig = keysOf [ "PathExists" ]; }; });
       services = t.attrsOf (t.submodule { options = {

@@ -56,6 +56,7 @@ function biosDisks(configuration: Evaluated): number {
 /** config/users-groups.nix */
 const accounts: Rule = (configuration) => {
   const users = at(configuration, 'users', 'users');
+  const groups = at(configuration, 'users', 'groups');
   const letsIn = (name: string): boolean =>
     (name === 'root' || textsAt(users, name, 'extraGroups').includes('wheel')) &&
     textsAt(users, name, 'openssh', 'authorizedKeys', 'keys').length > 0;
@@ -64,17 +65,40 @@ const accounts: Rule = (configuration) => {
     ...(isClosed && !namesIn(users).some(letsIn) ? ['nobody could ever log in'] : []),
     ...namesIn(users).flatMap((name) => {
       const group = at(users, name, 'group');
-      const isSystem = at(users, name, 'isSystemUser') === true;
-      return isSystem && typeof group !== 'string' ? [`${name} has no group`] : [];
+      if (typeof group !== 'string') return at(users, name, 'isSystemUser') === true ? [`${name} has no group`] : [];
+      return namesIn(groups).includes(group) ? [] : [`${name} has a group that is not there, ${group}`];
     }),
   ];
 };
 
-/** tasks/network-interfaces.nix */
-const links: Rule = (configuration) =>
-  namesIn(at(configuration, 'networking', 'interfaces')).flatMap((name) =>
-    name.length < 16 ? [] : [`${name} is too long for a link`],
-  );
+/** tasks/network-interfaces.nix, config/networking.nix */
+const links: Rule = (configuration) => {
+  const networking = at(configuration, 'networking');
+  const interfaces = at(networking, 'interfaces');
+  const bonds = at(networking, 'bonds');
+  const members = namesIn(bonds).flatMap((bond) => textsAt(bonds, bond, 'interfaces'));
+  const hosts = at(networking, 'hosts');
+  return [
+    ...namesIn(interfaces).flatMap((name) => (name.length < 16 ? [] : [`${name} is too long for a link`])),
+    ...members.flatMap((name) =>
+      listAt(interfaces, name, 'ipv4', 'addresses').length === 0 ? [] : [`${name} is in a bond and has an address`],
+    ),
+    ...namesIn(hosts).flatMap((address) =>
+      textsAt(hosts, address).includes('localhost') ? [`${address} is called localhost`] : [],
+    ),
+  ];
+};
+
+/** tasks/network-interfaces-scripted.nix sets an MTU by 40-NAME.link; of the files about a card udev applies only the first. */
+const linkFiles: Rule = (configuration) => {
+  const files = at(configuration, 'systemd', 'network', 'links');
+  return namesIn(files).flatMap((file) => {
+    const name = String(at(files, file, 'linkConfig', 'Name'));
+    const mtu = at(configuration, 'networking', 'interfaces', name, 'mtu') ?? null;
+    const isHidden = file < `40-${name}` && mtu !== null && at(files, file, 'linkConfig', 'MTUBytes') !== String(mtu);
+    return isHidden ? [`${file}.link hides the MTU of ${name}`] : [];
+  });
+};
 
 /** tasks/swraid.nix */
 const arrays: Rule = (configuration) => {
@@ -93,7 +117,7 @@ const system: Rule = (configuration) => {
   ];
 };
 
-const RULES: readonly Rule[] = [units, grub, accounts, links, arrays, system];
+const RULES: readonly Rule[] = [units, grub, accounts, links, linkFiles, arrays, system];
 
 export const objectionsIn = (configuration: Evaluated): string[] => RULES.flatMap((rule) => rule(configuration));
 
