@@ -32,6 +32,8 @@ const NEVER = -Infinity;
 
 export class NetworkLeases {
   readonly #slots = new Map<Ipv4, Slot>();
+  /** Looked up last: a decision and what follows from it ask about the same address again and again. */
+  #last: Slot | null = null;
   readonly #leaseOf = new Map<Mac, Lease>();
   readonly #offerTo = new Map<Mac, Offer>();
   #ranges: readonly { readonly from: number; readonly to: number }[] = [];
@@ -71,7 +73,7 @@ export class NetworkLeases {
   }
 
   leaseAt(address: Ipv4): Lease | null {
-    return this.#slots.get(address)?.lease ?? null;
+    return this.#known(address)?.lease ?? null;
   }
 
   offeredTo(mac: Mac, now: Instant): Ipv4 | null {
@@ -80,7 +82,7 @@ export class NetworkLeases {
   }
 
   isFreeFor(mac: Mac, address: Ipv4, now: Instant): boolean {
-    const slot = this.#slots.get(address);
+    const slot = this.#known(address);
     if (slot === undefined) return true;
     if (slot.restsUntil > now) return false;
     if (slot.offer !== null && slot.offer.until > now && slot.offer.mac !== mac) return false;
@@ -134,13 +136,13 @@ export class NetworkLeases {
 
   /** Whether the answer to this very request is being written down. */
   isWriting(address: Ipv4, mac: Mac, xid: number): boolean {
-    const slot = this.#slots.get(address);
+    const slot = this.#known(address);
     return slot?.writing === true && slot.xid === xid && slot.offer?.mac === mac;
   }
 
   /** The lease that this very request was answered with before. */
   answered(address: Ipv4, mac: Mac, xid: number): Lease | null {
-    const slot = this.#slots.get(address);
+    const slot = this.#known(address);
     return slot?.xid === xid && !slot.writing && slot.lease?.mac === mac ? slot.lease : null;
   }
 
@@ -179,7 +181,7 @@ export class NetworkLeases {
   }
 
   isTrusted(address: Ipv4): boolean {
-    return this.#slots.get(address)?.trusted ?? false;
+    return this.#known(address)?.trusted ?? false;
   }
 
   trust(address: Ipv4): void {
@@ -203,8 +205,15 @@ export class NetworkLeases {
     return null;
   }
 
-  #slot(address: Ipv4): Slot {
+  #known(address: Ipv4): Slot | undefined {
+    if (this.#last?.address === address) return this.#last;
     const known = this.#slots.get(address);
+    if (known !== undefined) this.#last = known;
+    return known;
+  }
+
+  #slot(address: Ipv4): Slot {
+    const known = this.#known(address);
     if (known !== undefined) return known;
     const slot: Slot = {
       address,
@@ -218,6 +227,7 @@ export class NetworkLeases {
       heapIndex: -1,
     };
     this.#slots.set(address, slot);
+    this.#last = slot;
     return slot;
   }
 

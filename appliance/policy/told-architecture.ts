@@ -18,9 +18,14 @@ export function toldArchitecture(option93: Uint8Array | undefined, vendorClass: 
   if (!codes.ok) return { architecture: byVendorClass, oddities: [`option 93: ${codes.reason}`] };
 
   const oddities: string[] = [];
-  const unknown = codes.value.filter((code) => !CLIENT_ARCHITECTURES.has(code));
+  const unknown: number[] = [];
+  let first: ClientArchitecture | null = null;
+  for (const code of codes.value) {
+    const known = CLIENT_ARCHITECTURES.get(code);
+    if (known === undefined) unknown.push(code);
+    else first ??= known;
+  }
   if (unknown.length > 0) oddities.push(`option 93 names what IANA does not list: ${shown(unknown.join(', '))}`);
-  const first = codes.value.flatMap((code) => CLIENT_ARCHITECTURES.get(code) ?? [])[0] ?? null;
   if (first && byVendorClass && first !== byVendorClass) {
     oddities.push(`option 60 says architecture ${byVendorClass.code}, option 93 says ${first.code}`);
   }

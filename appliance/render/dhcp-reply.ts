@@ -35,18 +35,36 @@ export interface ReplyContext {
   /** What we call ourselves: the server's address, or what the relay wants in its place (RFC 5107). */
   readonly serverIdentifier: Ipv4;
   readonly stage: FirstStage;
+  /** What `networkValues` made of the network before; left out, it is made anew. */
+  readonly values?: NetworkValues | undefined;
 }
+
+/** The option values that every reply on a network has alike. */
+export interface NetworkValues {
+  readonly subnetMask: Uint8Array;
+  readonly router: Uint8Array | null;
+  readonly nameServers: Uint8Array | null;
+  readonly domainName: Uint8Array | null;
+  readonly broadcastAddress: Uint8Array;
+}
+
+export const networkValues = ({ prefix, gateway, dns, domain }: SiteNetwork): NetworkValues => ({
+  subnetMask: writeIpv4(netmask(prefix)),
+  router: gateway === null ? null : writeIpv4(gateway),
+  nameServers: dns.length === 0 ? null : writeIpv4List(dns),
+  domainName: domain === null ? null : writeText(domain),
+  broadcastAddress: writeIpv4(broadcastAddress(prefix)),
+});
 
 type Options = Map<number, Uint8Array>;
 
 const UNSET = ipv4FromNumber(0);
 
 export function dhcpReply(reply: DhcpReply, context: ReplyContext): DhcpMessage {
-  const { request, serverIdentifier } = context;
-  const options: Options = new Map([
-    [OPTION.messageType, writeMessageType(TYPES[reply.kind])],
-    [OPTION.serverIdentifier, writeIpv4(serverIdentifier)],
-  ]);
+  const { request, serverIdentifier, values = networkValues(context.network) } = context;
+  const options: Options = new Map();
+  options.set(OPTION.messageType, writeMessageType(TYPES[reply.kind]));
+  options.set(OPTION.serverIdentifier, writeIpv4(serverIdentifier));
   const echo = (code: number): void => {
     const value = request.options.get(code);
     if (value !== undefined) options.set(code, value);
@@ -55,14 +73,16 @@ export function dhcpReply(reply: DhcpReply, context: ReplyContext): DhcpMessage 
   let boot: BootFields = NOTHING_TO_BOOT;
   if (reply.kind === 'nak') options.set(OPTION.errorMessage, writeText(reply.words));
   else {
-    if (reply.kind === 'offer' || reply.kind === 'ack') putLease(options, reply.seconds, context.network);
+    if (reply.kind === 'offer' || reply.kind === 'ack') putLease(options, reply.seconds, values);
     boot = putBoot(options, context, SETTINGS[reply.kind]);
     if (boot !== NOTHING_TO_BOOT) echo(OPTION.chassisUuid);
   }
   // RFC 6842 §3: a client that names itself hears its name again.
   echo(OPTION.clientIdentifier);
   echo(OPTION.subnetSelection);
-  if (reply.kind === 'offer' || reply.kind === 'ack' || reply.kind === 'inform') putSettings(options, context);
+  if (reply.kind === 'offer' || reply.kind === 'ack' || reply.kind === 'inform') {
+    putSettings(options, context.machine, values);
+  }
   echo(OPTION.relayAgentInformation);
 
   return {
@@ -106,20 +126,20 @@ const SETTINGS = {
 const KEEPS_CIADDR: readonly DhcpReply['kind'][] = ['ack', 'inform', 'boot-server'];
 
 /** RFC 2131 §4.4.5: renew at half of the time, ask everybody at seven eighths. */
-function putLease(options: Options, seconds: number, network: SiteNetwork): void {
+function putLease(options: Options, seconds: number, { subnetMask }: NetworkValues): void {
   options.set(OPTION.leaseTime, writeU32(seconds));
-  options.set(OPTION.subnetMask, writeIpv4(netmask(network.prefix)));
+  options.set(OPTION.subnetMask, subnetMask);
   options.set(OPTION.renewalTime, writeU32(Math.floor(seconds / 2)));
   options.set(OPTION.rebindingTime, writeU32(Math.floor((seconds * 7) / 8)));
 }
 
-function putSettings(options: Options, { network, machine }: ReplyContext): void {
-  options.set(OPTION.subnetMask, writeIpv4(netmask(network.prefix)));
-  if (network.gateway !== null) options.set(OPTION.router, writeIpv4(network.gateway));
-  if (network.dns.length > 0) options.set(OPTION.domainNameServer, writeIpv4List(network.dns));
+function putSettings(options: Options, machine: Machine | null, values: NetworkValues): void {
+  options.set(OPTION.subnetMask, values.subnetMask);
+  if (values.router !== null) options.set(OPTION.router, values.router);
+  if (values.nameServers !== null) options.set(OPTION.domainNameServer, values.nameServers);
   if (machine !== null) options.set(OPTION.hostName, writeText(machine.spec.hostname));
-  if (network.domain !== null) options.set(OPTION.domainName, writeText(network.domain));
-  options.set(OPTION.broadcastAddress, writeIpv4(broadcastAddress(network.prefix)));
+  if (values.domainName !== null) options.set(OPTION.domainName, values.domainName);
+  options.set(OPTION.broadcastAddress, values.broadcastAddress);
 }
 
 interface BootFields {
@@ -130,6 +150,7 @@ interface BootFields {
 const NOTHING_TO_BOOT: BootFields = { nextServer: UNSET, file: '' };
 /** 175.0xb0, one byte, true; closed with 255 as iPXE writes it. */
 const NO_PXEDHCP = Uint8Array.of(0xb0, 1, 1, 0xff);
+const WITHOUT_DISCOVERY = bootFileWithoutDiscovery();
 
 /**
  * In the header as well as in options: shim finds the next file from the header alone, U-Boot reads nothing else, and HTTP
@@ -141,7 +162,7 @@ function putBoot(options: Options, context: ReplyContext, setting: AnswerSetting
   const name = answer === null ? null : nameOf(stage, server);
   if (answer === null || name === null) return NOTHING_TO_BOOT;
   if (answer.vendorClass !== null) options.set(OPTION.vendorClass, writeText(answer.vendorClass));
-  if (answer.withoutDiscovery) options.set(OPTION.vendorSpecific, bootFileWithoutDiscovery());
+  if (answer.withoutDiscovery) options.set(OPTION.vendorSpecific, WITHOUT_DISCOVERY);
   if (answer.withoutProxyWait) options.set(OPTION.ipxe, NO_PXEDHCP);
   options.set(OPTION.tftpServerName, writeTerminatedText(server.address));
   options.set(OPTION.bootFileName, writeTerminatedText(name));

@@ -32,6 +32,8 @@ const LOCK_ATTEMPTS = 500;
 
 class LockingSqliteDriver extends SqliteDriver {
   readonly #database: BetterSqlite3.Database;
+  /** How long SQLite waits for others by itself, as it was set when the file was opened. */
+  #patience: number | null = null;
 
   constructor(database: BetterSqlite3.Database) {
     super({ database: guarded(database) });
@@ -59,12 +61,13 @@ class LockingSqliteDriver extends SqliteDriver {
 
   async #beginWithoutWaiting(connection: DatabaseConnection): Promise<void> {
     if (!this.#database.open) throw storeIsClosed();
-    const patience = this.#database.pragma('busy_timeout', { simple: true });
-    this.#database.pragma('busy_timeout = 0');
+    this.#patience ??= Number(this.#database.pragma('busy_timeout', { simple: true }));
+    // Executed, not asked: leases are committed hundreds of times a second, and an answer costs more than the setting.
+    this.#database.exec('pragma busy_timeout = 0');
     try {
       await connection.executeQuery(CompiledQuery.raw('begin immediate'));
     } finally {
-      this.#database.pragma(`busy_timeout = ${patience}`);
+      this.#database.exec(`pragma busy_timeout = ${this.#patience}`);
     }
   }
 

@@ -44,11 +44,11 @@ export class SqliteLeases {
     if (!database.open) throw new ColdironError('store_unavailable', 'the store is closed');
     // NORMAL still syncs around checkpoints and new logs, which is what keeps the file whole; it only leaves the sync of
     // this commit to us.
-    database.pragma('synchronous = NORMAL');
+    database.exec('pragma synchronous = NORMAL');
     try {
       await connection.transaction().execute(async () => translating(database.name, () => this.#upsertAll(leases)));
     } finally {
-      if (database.open) database.pragma('synchronous = FULL');
+      if (database.open) database.exec('pragma synchronous = FULL');
     }
   }
 

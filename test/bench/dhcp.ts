@@ -27,10 +27,11 @@ export async function benchDhcp(stepSeconds = STEP_SECONDS): Promise<void> {
       results.push({ name: server.name, value: measured.lossless, ...measured });
     }
     printTable(
-      ['4-way exchanges/s', 'without loss', 'most completed', 'limited by', 'CPU µs each'],
-      results.map(({ name, lossless, most, limitedBy, cpuMicroseconds }) => [
+      ['4-way exchanges/s', 'without loss', 'not taken', 'most completed', 'limited by', 'CPU µs each'],
+      results.map(({ name, lossless, untaken, most, limitedBy, cpuMicroseconds }) => [
         name,
         shown(lossless),
+        shown(untaken),
         shown(most),
         limitedBy,
         shown(cpuMicroseconds),

@@ -1,11 +1,11 @@
-// The highest rate at which nothing is lost: doubled until something is, then narrowed down.
+// The highest rate at which the server loses nothing and perfdhcp keeps up: doubled until one of them fails, then narrowed down.
 
 import type { Step } from './perfdhcp.ts';
 
 /** A handful of packets that the measuring machine itself was too busy for. */
 const TOLERATED = 0.001;
 const NARROWINGS = 4;
-/** Begun of those asked for; below this perfdhcp is what cannot go faster. */
+/** Begun of those asked for, and ended of those begun; below this perfdhcp is what cannot go faster. */
 const KEPT_UP = 0.85;
 
 export interface Search {
@@ -14,37 +14,41 @@ export interface Search {
   /** The most that were completed in a second at any rate. */
   readonly most: number;
   readonly limitedBy: 'server' | 'perfdhcp';
+  /** Answers a second that perfdhcp did not take, at that highest rate: what it cost to measure on the same machine. */
+  readonly untaken: number;
 }
 
 export async function highestRate(from: number, measure: (rate: number) => Promise<Step>): Promise<Search> {
   let most = 0;
   let lossless = 0;
   let good = 0;
-  const holds = async (rate: number): Promise<Step | null> => {
+  let untaken = 0;
+  let limitedBy: Search['limitedBy'] = 'server';
+  const holds = async (rate: number): Promise<boolean> => {
     // A single bad moment of the machine is not the server's limit.
     for (let attempt = 1; attempt <= 2; attempt++) {
       const step = await measure(rate);
       most = Math.max(most, step.completed);
-      if (step.unanswered <= TOLERATED) {
+      const answered = step.unanswered <= TOLERATED;
+      const keptUp = step.begun >= step.asked * KEPT_UP && step.completed >= step.begun * KEPT_UP;
+      if (answered && keptUp) {
         good = Math.max(good, rate);
-        lossless = Math.max(lossless, step.completed);
-        return step;
+        if (step.completed > lossless) {
+          lossless = step.completed;
+          untaken = step.untaken;
+        }
+        return true;
       }
+      limitedBy = answered ? 'perfdhcp' : 'server';
     }
-    return null;
+    return false;
   };
 
   let bad = from;
-  for (;;) {
-    const step = await holds(bad);
-    if (step === null) break;
-    if (step.begun < step.asked * KEPT_UP) return { lossless, most, limitedBy: 'perfdhcp' };
-    bad *= 2;
-  }
-  if (good === 0) return { lossless, most, limitedBy: 'server' };
-  for (let narrowing = 0; narrowing < NARROWINGS; narrowing++) {
+  while (await holds(bad)) bad *= 2;
+  for (let narrowing = 0; good > 0 && narrowing < NARROWINGS; narrowing++) {
     const between = Math.round((good + bad) / 2);
-    if ((await holds(between)) === null) bad = between;
+    if (!(await holds(between))) bad = between;
   }
-  return { lossless, most, limitedBy: 'server' };
+  return { lossless, most, limitedBy, untaken };
 }

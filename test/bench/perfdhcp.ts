@@ -22,8 +22,10 @@ export interface Step {
   readonly begun: number;
   /** Exchanges a second that ended with an ACK. */
   readonly completed: number;
-  /** The part of all packets that got no answer. */
+  /** The part of all packets that the server did not answer. */
   readonly unanswered: number;
+  /** Answers a second that came, and that perfdhcp was too busy to take from its socket. */
+  readonly untaken: number;
 }
 
 export async function perfdhcp(
@@ -35,16 +37,29 @@ export async function perfdhcp(
 ): Promise<Step> {
   const load = ['-r', String(asked), '-p', String(seconds), '-R', String(CLIENTS), '-W', String(LATE_ANSWERS_US)];
   const options = ['-o', `60,${VENDOR_CLASS}`, '-o', `93,${X86_64_EFI}`];
+  const before = await overflownIn(client);
   const report = await outputOf(client.command('perfdhcp', '-4', '-l', relay, ...load, ...options, '-xi', server));
+  const untaken = (await overflownIn(client)) - before;
   const [offers, acks] = halves(report);
   if (!offers || !acks) throw new Error(`perfdhcp reports nothing:\n${report}`);
+  const sent = offers.sent + acks.sent;
   return {
     asked,
     begun: offers.sent / seconds,
     // Its own rate counts the time that it waits for late answers.
     completed: acks.received / seconds,
-    unanswered: 1 - (offers.received + acks.received) / (offers.sent + acks.sent),
+    unanswered: Math.max(0, 1 - (offers.received + acks.received + untaken) / sent),
+    untaken: untaken / seconds,
   };
+}
+
+/** Datagrams that a socket of this client had no room for, so far: snmp(5), RcvbufErrors. */
+async function overflownIn(client: RackNetwork): Promise<number> {
+  const [names = [], values = []] = (await client.run('cat', '/proc/net/snmp'))
+    .split('\n')
+    .filter((line) => line.startsWith('Udp: '))
+    .map((line) => line.split(' '));
+  return Number(values[names.indexOf('RcvbufErrors')]);
 }
 
 async function outputOf([command, ...args]: readonly [string, ...string[]]): Promise<string> {

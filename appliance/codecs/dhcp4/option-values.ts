@@ -34,7 +34,10 @@ export function latin1(bytes: Uint8Array, from: number, to: number): string {
 
 export const writeU8 = (number: number): Uint8Array => writeNumber(number, 1);
 export const writeU16 = (number: number): Uint8Array => writeNumber(number, 2);
-export const writeU32 = (number: number): Uint8Array => writeNumber(number, 4);
+export function writeU32(number: number): Uint8Array {
+  checkNumber('4-byte number', number, 0xffffffff);
+  return Uint8Array.of(number >>> 24, number >>> 16, number >>> 8, number);
+}
 
 export function writeIpv4(address: Ipv4): Uint8Array {
   const bytes = new Uint8Array(4);
@@ -73,6 +76,10 @@ export function putLatin1(bytes: Uint8Array, at: number, text: string, field: st
 
 /** Straight from the characters: four addresses are in every reply, and splitting text is what this would cost. */
 export function putIpv4(bytes: Uint8Array, at: number, address: Ipv4, field: string): void {
+  if (address === UNSET) {
+    bytes.fill(0, at, at + 4);
+    return;
+  }
   let octet = -1;
   let index = 0;
   for (let position = 0; position <= address.length; position++) {

@@ -4,6 +4,7 @@
 import { encodeDhcp } from '../../codecs/dhcp4/encode.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Lease } from '../../domain/lease.ts';
+import type { SiteNetwork } from '../../domain/network.ts';
 import type { BootDecision } from '../../policy/decide-boot.ts';
 import { type LeaseDecision, OFFER_HELD_MS, REST_MS } from '../../policy/decide-lease.ts';
 import type { ProxyDecision } from '../../policy/decide-proxy.ts';
@@ -11,7 +12,8 @@ import { LEASE_BECAUSE, type LeaseReason } from '../../policy/lease-because.ts';
 import type { LeaseRequest } from '../../policy/lease-request.ts';
 import type { NetworkLeases } from '../../policy/network-leases.ts';
 import { type ReplyKind, replyAddress } from '../../policy/reply-address.ts';
-import { type DhcpReply, dhcpReply, replyLimit } from '../../render/dhcp-reply.ts';
+import { type DhcpReply, dhcpReply, type NetworkValues, networkValues, replyLimit } from '../../render/dhcp-reply.ts';
+import { ByteSlab } from '../udp/byte-slab.ts';
 import type { UdpPeer } from '../udp/udp-socket.ts';
 import type { ConflictProbe } from './conflict-probe.ts';
 import type { Asked, ExchangeRecord, Told } from './exchange-record.ts';
@@ -53,6 +55,8 @@ export class Answering {
   readonly #loops = new LoopGuard();
   /** Addresses that are being looked at. */
   readonly #probing = new Set<Ipv4>();
+  readonly #networkValues = new WeakMap<SiteNetwork, NetworkValues>();
+  readonly #memory = new ByteSlab();
 
   constructor(around: DhcpSurroundings, record: ExchangeRecord, others: Others) {
     this.#around = around;
@@ -181,21 +185,34 @@ export class Answering {
     const { bootPort } = this.#around.settings;
     const server = { address: network.server ?? serverIdentifier, bootPort };
     const stage = boot.firstStage;
-    const rendered = dhcpReply(reply, { request: message, facts, machine, network, server, serverIdentifier, stage });
-    const { bytes, dropped } = encodeDhcp(rendered, { maxBytes: replyLimit(message) });
+    const values = this.#valuesOf(network);
+    const context = { request: message, facts, machine, network, server, serverIdentifier, stage, values };
+    const rendered = dhcpReply(reply, context);
+    const { bytes, dropped } = encodeDhcp(rendered, { maxBytes: replyLimit(message), memory: this.#memory.take });
     line.send(bytes, replyAddress(message, kind, from));
+    const given = reply.kind === 'offer' || reply.kind === 'ack' ? reply : null;
     this.#record.told(question, TOLD[kind], {
       because,
       words: LEASE_BECAUSE[because],
       repeat,
       file: rendered.file,
-      ...('address' in reply ? { address: reply.address, seconds: reply.seconds } : {}),
+      address: given?.address,
+      seconds: given?.seconds,
     });
     if (dropped.length > 0) {
       this.#around.logger.debug({ mac: question.mac, dropped }, 'dhcp: options that did not fit were left out');
     }
     if (facts.program === 'ipxe' && kind !== 'nak') this.#around.onIpxe(line.networks.interface);
     if (kind === 'ack' || kind === 'boot-server') this.#watchForLoop(question);
+  }
+
+  /** A changed network comes as another object. */
+  #valuesOf(network: SiteNetwork): NetworkValues {
+    const known = this.#networkValues.get(network);
+    if (known !== undefined) return known;
+    const values = networkValues(network);
+    this.#networkValues.set(network, values);
+    return values;
   }
 
   #watchForLoop(question: Question): void {

@@ -28,8 +28,8 @@ export type Told = 'offer' | 'ack' | 'nak' | 'silent';
 export interface ToldDetails {
   readonly because: string;
   readonly words: string;
-  readonly address?: Ipv4;
-  readonly seconds?: number;
+  readonly address?: Ipv4 | undefined;
+  readonly seconds?: number | undefined;
   readonly file?: string;
   /** The same answer to the same question. */
   readonly repeat?: boolean;
@@ -74,15 +74,11 @@ export class ExchangeRecord {
     const { message, mac, network, machine } = asked;
     const { because, words, address, seconds, file, repeat = false } = details;
     const xid = xidText(message);
-    const data = {
-      xid,
-      network: network.name,
-      because,
-      ...(told === 'silent' ? { words } : {}),
-      ...(address === undefined ? {} : { address }),
-      ...(seconds === undefined ? {} : { seconds }),
-      ...(file === undefined || file === '' ? {} : { file }),
-    };
+    const data: { [key: string]: string | number } = { xid, network: network.name, because };
+    if (told === 'silent') data.words = words;
+    if (address !== undefined) data.address = address;
+    if (seconds !== undefined) data.seconds = seconds;
+    if (file !== undefined && file !== '') data.file = file;
     this.#around.trail.note({ kind: `dhcp.${told}`, mac, machine: machine?.id ?? null, data });
     const node = machine?.spec.hostname;
     const fields = { mac, xid, network: network.name, node, address, file, because };

@@ -75,9 +75,9 @@ export class Exchange {
   }
 
   #judge(heard: Omit<Question, 'machine' | 'boot' | 'leases' | 'serverIdentifier'>): void {
-    const { facts, network, type, request } = heard;
+    const { message, type, facts, mac, network, request, from, line } = heard;
     const { machine, decision } = this.#around.desk.judge(facts, network);
-    const asked = { ...heard, machine };
+    const asked = { message, type, facts, mac, network, machine };
     this.#record.asked(asked);
     this.#tellOthers(facts, type, asked, decision);
     if (network.server === null || decision.outcome.kind === 'silent') {
@@ -85,7 +85,22 @@ export class Exchange {
       this.#record.told(asked, 'silent', { because: id, words });
     } else {
       const serverIdentifier = request.relayAgent?.serverOverride ?? network.server;
-      const question = { ...asked, boot: decision, leases: this.#book.of(network), serverIdentifier };
+      const leases = this.#book.of(network);
+      const boot = decision;
+      const question = {
+        message,
+        type,
+        facts,
+        mac,
+        network,
+        machine,
+        request,
+        from,
+        line,
+        boot,
+        leases,
+        serverIdentifier,
+      };
       this.#answering.carryOut(this.#decide(question), question);
     }
   }

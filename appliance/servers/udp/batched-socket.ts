@@ -5,13 +5,18 @@
 import type { Socket } from 'node:dgram';
 import koffi from 'koffi';
 import type { Ipv4 } from '../../domain/ipv4.ts';
-import { BATCH_SLOTS, DatagramBatch, SLOT_BYTES } from './datagram-batch.ts';
+import { DatagramBatch, SLOT_BYTES } from './datagram-batch.ts';
 import { type Endpoint, endpointOf, peerAt } from './endpoint.ts';
 import { Outbox } from './outbox.ts';
 import type { BurstSocket, OnDatagram, UdpPeer } from './udp-socket.ts';
 
-/** With 64 a batch. Afterwards it is somebody else's turn: Node calls again at once when there is more. */
-const MOST_BATCHES_IN_A_TURN = 8;
+/**
+ * Answered before more are read: the first of many who asked at once go on while the others are being answered, and none
+ * of them, nor a relay that asks for all, is handed more at once than its socket has room for.
+ */
+const READ_AT_ONCE = 8;
+/** Afterwards it is somebody else's turn: Node calls again at once when there is more. */
+const MOST_BATCHES_IN_A_TURN = 64;
 const MSG_DONTWAIT = 0x40;
 
 export interface BatchCalls {
@@ -97,7 +102,7 @@ export class BatchedSocket implements BurstSocket {
   /** False when there was nothing. */
   #receiveBatch(): boolean {
     if (!this.#open) return false;
-    const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), BATCH_SLOTS, MSG_DONTWAIT, null);
+    const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), READ_AT_ONCE, MSG_DONTWAIT, null);
     for (let slot = 0; slot < count && this.#open; slot += 1) {
       const bytes = this.#inbox.received(slot);
       if (bytes) this.#onDatagram(bytes, this.#inbox.peer(slot));

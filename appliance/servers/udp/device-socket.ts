@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { BatchedSocket, batchCalls } from './batched-socket.ts';
 import { closeDescriptor, forbidSharing, openBoundDescriptor } from './bound-descriptor.ts';
-import { endpointOf, peerAt } from './endpoint.ts';
+import { ByteSlab } from './byte-slab.ts';
+import { LastPeer } from './last-peer.ts';
 import type { OpenUdp } from './udp-socket.ts';
 
 export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMessage, onError }) => {
@@ -45,10 +46,12 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMes
       close: () => close(() => socket.close()),
     };
   }
+  const copies = new ByteSlab();
+  const peers = new LastPeer();
   // A copy: what is read from a request is used until its answer is on disk, and the batch is filled anew long before that.
-  const batched = new BatchedSocket(fd, socket, calls, (bytes, from) => onMessage(bytes.slice(), peerAt(from)));
+  const batched = new BatchedSocket(fd, socket, calls, (bytes, from) => onMessage(copies.copy(bytes), peers.at(from)));
   return {
-    send: (bytes, to) => batched.send(bytes, endpointOf(to)),
+    send: (bytes, to) => batched.send(bytes, peers.endpointOf(to)),
     close: () => close(() => batched.close()),
   };
 };

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { OPTION } from '../../../appliance/codecs/dhcp4/options.ts';
 import { ColdironError } from '../../../appliance/domain/errors.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
-import { MAC, machineIn, name, networkWith, OTHER_UUID, SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac, NETWORK, POOL, RESERVED } from '../../policy/lease-fixtures.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { factsOf, MAC, machineIn, NOW, name, networkWith, OTHER_UUID, SERVER } from '../../policy/boot-fixtures.ts';
+import { ip, mac, NETWORK, NODE, POOL, RESERVED } from '../../policy/lease-fixtures.ts';
 import { FIRMWARE, packet, Rig } from './rig.ts';
 
 const take = (client = mac(1), xid = 7) =>
@@ -55,6 +56,20 @@ describe('an exchange', () => {
     expect(rig.story.at(-1)).toBe('dhcp.silent unaccepted-ignored');
     const silences = rig.lines.filter(({ message }) => message.startsWith('dhcp silent'));
     expect(silences.map(({ level }) => level)).toEqual(['info', 'debug', 'debug']);
+  });
+
+  it('lends a removed machine an address of the pool, on which its refusal waits, and not what was its own', async () => {
+    const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
+    rig.fleet.update([{ ...NODE, lifecycle: { ...NODE.lifecycle, state: 'removed' } }], rig.fleet.at);
+    await rig.server.start();
+    rig.hears(packet('discover', MAC, { options: FIRMWARE }));
+    expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
+    const { machine, decision } = new BootDesk(rig.fleet, () => NOW).judge(factsOf(7), NETWORK);
+    expect(machine).toBeNull();
+    expect(decision).toMatchObject({
+      outcome: { kind: 'refusal', whatToDo: expect.stringContaining('coldiron nodes add') },
+      because: { id: 'removed', words: expect.stringContaining('node01') },
+    });
   });
 
   it('reports another chassis than the declared one', async () => {
