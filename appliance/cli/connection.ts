@@ -1,15 +1,14 @@
 // How the CLI reaches an appliance: over the socket in its state folder, where reaching the file is the permission, or
 // over HTTP with a token.
 
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
-import https from 'node:https';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { Agent, request } from 'undici';
-import { loadConfig } from '../config.ts';
 import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
+import { readDocument } from '../inventory/document.ts';
 
 export interface ConnectionOptions {
   readonly config?: string;
@@ -36,7 +35,16 @@ const DEFAULT_STATE = 'state';
 export async function stateFolder(options: Pick<ConnectionOptions, 'config' | 'state'>): Promise<string> {
   if (options.state !== undefined) return resolve(options.state);
   const file = options.config ?? (existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : undefined);
-  return file === undefined ? resolve(DEFAULT_STATE) : (await loadConfig(file)).state;
+  return file === undefined ? resolve(DEFAULT_STATE) : stateNamedBy(file);
+}
+
+/** Of the whole site file this is all that a verb needs; checking the rest takes longer than most verbs do. */
+async function stateNamedBy(file: string): Promise<string> {
+  const document = await readDocument(file);
+  const { state = DEFAULT_STATE } = document.ok ? document.value : { state: null };
+  if (typeof state === 'string' && state !== '') return resolve(dirname(file), state);
+  const { loadConfig } = await import('../config.ts');
+  return (await loadConfig(file)).state;
 }
 
 export async function connect(options: ConnectionOptions): Promise<Connection> {
@@ -81,6 +89,7 @@ function token(options: ConnectionOptions): string {
 
 /** Long enough for an apply of the largest inventory; a connection that is refused fails at once. */
 const ANSWER_TIMEOUT_MS = 120_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 function urlOf({ origin }: Appliance, path: string, query: Query = {}): URL {
   const url = new URL(path, origin);
@@ -94,38 +103,50 @@ async function call<T>(
   path: string,
   { query, body }: { query?: Query | undefined; body?: unknown },
 ): Promise<T> {
-  const { socketPath, headers } = appliance;
-  const dispatcher = new Agent({
-    connect: socketPath === null ? { timeout: 10_000 } : { socketPath },
-    headersTimeout: ANSWER_TIMEOUT_MS,
-    bodyTimeout: ANSWER_TIMEOUT_MS,
-  });
+  const asked = await requestTo(appliance, urlOf(appliance, path, query), { method, agent: false });
+  // Also of one that is answered before it was heard to the end, and then cannot be sent any further.
+  asked.on('error', () => undefined);
+  const tooSlow = (): void => void asked.destroy(new Error('it did not answer in time'));
+  const connecting = setTimeout(tooSlow, CONNECT_TIMEOUT_MS);
+  asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
+  asked.setTimeout(ANSWER_TIMEOUT_MS, tooSlow);
+  if (body === undefined) asked.end();
+  else {
+    const sent = Buffer.from(JSON.stringify(body));
+    asked.setHeader('content-type', 'application/json').setHeader('content-length', sent.length).end(sent);
+  }
   try {
-    const answer = await request(urlOf(appliance, path, query), {
-      method,
-      dispatcher,
-      headers: body === undefined ? headers : { ...headers, 'content-type': 'application/json' },
-      body: body === undefined ? null : JSON.stringify(body),
-    });
-    const content = await answer.body.text();
-    if (answer.statusCode >= 400) throw refusal(answer.statusCode, content);
+    const [answer] = (await once(asked, 'response')) as [http.IncomingMessage];
+    const content = await text(answer);
+    const status = answer.statusCode ?? 0;
+    if (status >= 400) throw refusal(status, content);
     return JSON.parse(content) as T;
   } catch (error) {
     throw error instanceof ColdironError ? error : unreachable(error as NodeJS.ErrnoException, placeOf(appliance));
   } finally {
-    await dispatcher.close();
+    clearTimeout(connecting);
   }
+}
+
+async function requestTo(
+  { socketPath, headers }: Appliance,
+  url: URL,
+  options: http.RequestOptions & { headers?: Readonly<Record<string, string>> },
+): Promise<http.ClientRequest> {
+  // Loading TLS takes as long as everything else that a small verb does.
+  const { request } = url.protocol === 'https:' ? await import('node:https') : http;
+  return request(url, {
+    ...(socketPath !== null && { socketPath }),
+    ...options,
+    headers: { ...headers, ...options.headers },
+  });
 }
 
 const placeOf = ({ socketPath, origin }: Appliance): string => socketPath ?? origin;
 
-function upgrade(appliance: Appliance, url: URL, protocol: string): Promise<Duplex> {
-  const { socketPath, headers } = appliance;
+async function upgrade(appliance: Appliance, url: URL, protocol: string): Promise<Duplex> {
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
-  const asked = (url.protocol === 'https:' ? https : http).request(url, {
-    ...(socketPath !== null && { socketPath }),
-    headers: { ...headers, connection: 'Upgrade', upgrade: protocol },
-  });
+  const asked = await requestTo(appliance, url, { headers: { connection: 'Upgrade', upgrade: protocol } });
   asked.on('upgrade', (_answer, stream, head) => {
     if (head.length > 0) stream.unshift(head);
     resolve(stream);

@@ -21,6 +21,8 @@ export type Catalogue = Omit<DeclaredInventory, 'nodes'>;
 export interface Inventory extends Catalogue {
   /** Removed machines are not among them. */
   readonly machines: readonly Machine[];
+  /** Those whose life is over, in the order in which they were removed. Left out where nobody remembers any. */
+  readonly removed?: readonly Machine[];
   /** Which source declared each catalogue object, by `kind/name`. */
   readonly sources: ReadonlyMap<string, string>;
   /** Counts changes of what is declared; not of what becomes of it. */
@@ -38,6 +40,7 @@ export const EMPTY_INVENTORY: Inventory = {
   clusters: [],
   roce: [],
   machines: [],
+  removed: [],
   sources: new Map(),
   declaredRevision: 0,
   revision: 0,

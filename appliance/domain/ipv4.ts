@@ -14,15 +14,11 @@ export interface Ipv4Range {
   readonly to: Ipv4;
 }
 
-const QUAD = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/;
+const QUAD = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
 /** Leading zeros are refused: 010.0.0.1 is 8.0.0.1 to some programs and 10.0.0.1 to others. */
 export function parseIpv4(text: string): Parsed<Ipv4> {
-  const match = QUAD.exec(text);
-  if (!match || match.slice(1).some((octet) => Number(octet) > 255)) {
-    return unparsable(`not an IPv4 address: ${shown(text)}`);
-  }
-  return parsed(text as Ipv4);
+  return QUAD.test(text) ? parsed(text as Ipv4) : unparsable(`not an IPv4 address: ${shown(text)}`);
 }
 
 export function ipv4FromBytes(bytes: Uint8Array): Parsed<Ipv4> {
@@ -76,9 +72,12 @@ export const contains = (prefix: Prefix, address: Ipv4): boolean =>
   (ipv4ToNumber(address) & maskNumber(prefix.length)) >>> 0 === ipv4ToNumber(prefix.network);
 
 /** True for an address that a machine can have: neither the network's own nor its broadcast address (RFC 3021 exempts /31). */
-export const isHostAddress = (prefix: Prefix, address: Ipv4): boolean =>
-  contains(prefix, address) &&
-  (prefix.length >= 31 || (address !== prefix.network && address !== broadcastAddress(prefix)));
+export function isHostAddress(prefix: Prefix, address: Ipv4): boolean {
+  if (!contains(prefix, address)) return false;
+  const hostBits = ~maskNumber(prefix.length) >>> 0;
+  const host = (ipv4ToNumber(address) & hostBits) >>> 0;
+  return prefix.length >= 31 || (host !== 0 && host !== hostBits);
+}
 
 export const overlaps = (a: Prefix, b: Prefix): boolean =>
   a.length <= b.length ? contains(a, b.network) : contains(b, a.network);

@@ -11,7 +11,11 @@ const SPELLINGS = [
   /^[0-9a-f]{12}$/, // 525400123456, labels and bar codes
 ];
 
+/** As it is kept, and of one machine: most of what is read is spelled so already. */
+const KEPT = /^(?!00(?::00){5}$)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}$/;
+
 export function parseMac(text: string): Parsed<Mac> {
+  if (KEPT.test(text)) return parsed(text as Mac);
   const lower = text.trim().toLowerCase();
   if (!SPELLINGS.some((spelling) => spelling.test(lower))) return unparsable(`not a MAC address: ${shown(text)}`);
   return fromDigits(lower.replace(/[^0-9a-f]/g, ''));
@@ -21,7 +25,12 @@ export function parseMac(text: string): Parsed<Mac> {
 export function macFromBytes(bytes: Uint8Array): Parsed<Mac> {
   if (bytes.length !== 6) return unparsable(`a MAC address has 6 bytes, this has ${bytes.length}`);
   // Read from every DHCP packet: an address that belongs to a machine is spelled at once.
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = bytes;
+  const a = bytes[0] ?? 0;
+  const b = bytes[1] ?? 0;
+  const c = bytes[2] ?? 0;
+  const d = bytes[3] ?? 0;
+  const e = bytes[4] ?? 0;
+  const f = bytes[5] ?? 0;
   const spelled = `${HEX_PAIRS[a]}:${HEX_PAIRS[b]}:${HEX_PAIRS[c]}:${HEX_PAIRS[d]}:${HEX_PAIRS[e]}:${HEX_PAIRS[f]}`;
   const belongsToOne = (a & 1) === 0 && (a | b | c | d | e | f) !== 0;
   return belongsToOne ? parsed(spelled as Mac) : fromDigits(spelled.replaceAll(':', ''));

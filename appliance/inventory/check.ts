@@ -56,7 +56,7 @@ export function checkInventory(
   const profiles = reading.section('profiles', declareProfile);
   const clusters = reading.section('clusters', (fields) => declareCluster(fields, around));
   const roce = reading.section('roce', (fields) => declareRoceOf(fields, around));
-  const nodes = reading.section('nodes', (fields) => declareNode(fields, around));
+  const nodes = reading.section('nodes', (fields) => others.sameNode(declareNode(fields, around)));
   crossCheck(
     {
       sites: allSites,

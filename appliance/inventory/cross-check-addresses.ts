@@ -2,7 +2,7 @@
 
 import { broadcastAddress, type Ipv4, ipv4ToNumber, type Prefix } from '../domain/ipv4.ts';
 import { notAHostOf, poolProblem } from './cross-check-networks.ts';
-import { type Drafts, type Findings, linkDrafts, type NodeDraft, type Place, placeText } from './drafts.ts';
+import { type Drafts, type Findings, forEachLink, type NodeDraft, type Place, placeText } from './drafts.ts';
 
 interface Claim {
   readonly site: string;
@@ -14,15 +14,16 @@ interface Claim {
 
 export function checkAddresses(drafts: Drafts, findings: Findings): void {
   const pools = poolsBySite(drafts);
-  const taken = new Map<string, Claim>();
+  const taken = new Map<string, Map<number, Claim>>();
   for (const claim of [...infrastructureClaims(drafts), ...nodeClaims(drafts, findings), ...roceClaims(drafts)]) {
     const { site, address, at, field } = claim;
     const number = ipv4ToNumber(address);
     const pool = pools.get(site)?.find(({ from, to }) => number >= from && number <= to);
     if (pool) findings.report(at, field, `${address} lies in the pool ${placeText(pool.at, pool.field)}`, pool.at);
-    const key = `${site}/${address}`;
-    const first = taken.get(key);
-    if (!first) taken.set(key, claim);
+    const ofSite = taken.get(site) ?? new Map<number, Claim>();
+    if (ofSite.size === 0) taken.set(site, ofSite);
+    const first = ofSite.get(number);
+    if (!first) ofSite.set(number, claim);
     else if (!mayShare(first, claim)) {
       const message = `${address} is taken: it is the ${first.what} of ${placeText(first.at, first.field)}`;
       findings.report(at, field, message, first.at);
@@ -68,11 +69,8 @@ function nodeClaims(drafts: Drafts, findings: Findings): Claim[] {
   const networks = new Map(drafts.networks.map((entry) => [entry.draft.name, entry]));
   const edges = edgeAddresses(drafts);
   for (const { at, draft } of drafts.nodes) {
-    for (const {
-      field: link,
-      link: { network: name, address },
-    } of linkDrafts(draft)) {
-      if (!address || bootsWith(draft, link, address)) continue;
+    forEachLink(draft, ({ network: name, address }, link) => {
+      if (!address || bootsWith(draft, link, address)) return;
       const network = name ? networks.get(name) : undefined;
       const field = `${link}.address`;
       const problem = network?.draft.prefix && notAHostOf(network.draft.prefix, address);
@@ -81,7 +79,7 @@ function nodeClaims(drafts: Drafts, findings: Findings): Claim[] {
         const site = (network ? network.draft.site : draft.site) ?? '';
         claims.push({ site, address, at, field, what: linkWord(link) });
       }
-    }
+    });
     const address = draft.bmc?.address;
     if (!address) continue;
     const site = draft.site ?? '';
@@ -95,6 +93,7 @@ function nodeClaims(drafts: Drafts, findings: Findings): Claim[] {
 
 /** A bond may keep the address that one of its members booted with. */
 const bootsWith = ({ interfaces, bonds }: NodeDraft, field: string, address: Ipv4): boolean => {
+  if (!field.startsWith('bonds')) return false;
   const bond = bonds?.find((_, index) => field === `bonds[${index}]`);
   const members = interfaces?.filter((nic) => nic?.name !== undefined && bond?.members?.includes(nic.name));
   return members?.some((nic) => nic?.address === address && nic.network === bond?.network) ?? false;

@@ -1,6 +1,6 @@
 // Things of which there is one: names within a section, host names, MAC addresses, chassis, VLANs of a site.
 
-import { type Drafts, type Findings, linkDrafts, type Place, placeText } from './drafts.ts';
+import { type Drafts, type Findings, forEachLink, type Place, placeText } from './drafts.ts';
 
 export function checkDuplicates(drafts: Drafts, findings: Findings): void {
   for (const section of ['sites', 'networks', 'skus', 'profiles', 'clusters', 'roce'] as const) {
@@ -15,10 +15,10 @@ export function checkDuplicates(drafts: Drafts, findings: Findings): void {
     hostnames.claim(draft.hostname, at, 'name');
     uuids.claim(draft.uuid, at, 'uuid');
     const links = new Register(findings);
-    for (const { field, link } of linkDrafts(draft)) {
-      links.claim(link.name, at, `${field}.name`);
-      if ('mac' in link) macs.claim(link.mac, at, `${field}.mac`);
-    }
+    forEachLink(draft, (link, field) => {
+      links.claim(link.name, at, field, '.name');
+      if ('mac' in link) macs.claim(link.mac, at, field, '.mac');
+    });
   }
 }
 
@@ -34,16 +34,20 @@ function checkVlans(drafts: Drafts, findings: Findings): void {
 
 class Register {
   readonly #findings: Findings;
-  readonly #held = new Map<string | number, { at: Place; field: string }>();
+  readonly #held = new Map<string | number, { at: Place; field: string; part: string }>();
 
   constructor(findings: Findings) {
     this.#findings = findings;
   }
 
-  claim(value: string | number | null | undefined, at: Place, field: string): void {
+  /** `part` is the end of the field's name: put together only for a message. */
+  claim(value: string | number | null | undefined, at: Place, field: string, part = ''): void {
     if (value === null || value === undefined) return;
     const first = this.#held.get(value);
-    if (!first) this.#held.set(value, { at, field });
-    else this.#findings.report(at, field, `${value} is taken by ${placeText(first.at, first.field)}`, first.at);
+    if (!first) this.#held.set(value, { at, field, part });
+    else {
+      const taken = `${value} is taken by ${placeText(first.at, first.field + first.part)}`;
+      this.#findings.report(at, field + part, taken, first.at);
+    }
   }
 }

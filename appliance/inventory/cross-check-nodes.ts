@@ -1,10 +1,12 @@
 // A node against what it names: its SKU, its profile, its cluster and its networks.
 
 import {
+  type ClusterDraft,
   type Drafts,
   type Entry,
   type Findings,
-  linkDrafts,
+  forEachLink,
+  type NetworkDraft,
   type NodeDraft,
   type ProfileDraft,
   type SiteDraft,
@@ -70,14 +72,16 @@ function checkProfile(
 
 /** A machine stands in one place: everything it is attached to must be there too. */
 function checkSites({ at, draft }: Entry<NodeDraft>, references: References, findings: Findings): void {
-  const elsewhere = (what: string, site: string | undefined) =>
-    references.apart(draft.site, site) ? `${what} is at site ${site}, the node at ${draft.site}` : null;
+  const checkSite = (field: string, what: string, other: Entry<ClusterDraft | NetworkDraft>): void => {
+    const { name, site } = other.draft;
+    if (!references.apart(draft.site, site)) return;
+    findings.report(at, field, `${what} ${name} is at site ${site}, the node at ${draft.site}`, other.at);
+  };
   const cluster = references.follow('clusters', draft.cluster, at, 'cluster');
-  const clusterProblem = cluster && elsewhere(`cluster ${draft.cluster}`, cluster.draft.site);
-  if (clusterProblem) findings.report(at, 'cluster', clusterProblem, cluster.at);
-  for (const { field, link } of linkDrafts(draft)) {
-    const network = references.follow('networks', link.network, at, `${field}.network`);
-    const problem = network && elsewhere(`network ${link.network}`, network.draft.site);
-    if (problem) findings.report(at, `${field}.network`, problem, network.at);
-  }
+  if (cluster) checkSite('cluster', 'cluster', cluster);
+  forEachLink(draft, ({ network: name }, link) => {
+    const field = `${link}.network`;
+    const network = references.follow('networks', name, at, field);
+    if (network) checkSite(field, 'network', network);
+  });
 }

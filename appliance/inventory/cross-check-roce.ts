@@ -1,7 +1,7 @@
 // Links that were assigned beforehand: each once, at a site that is there, and not in the way of the node's own.
 
 import { roceName } from '../domain/catalogue.ts';
-import { type Drafts, type Findings, linkDrafts, type NodeDraft, placeText } from './drafts.ts';
+import { type Drafts, type Findings, forEachLink, type NodeDraft, placeText } from './drafts.ts';
 import type { References } from './references.ts';
 
 export function checkRoce(drafts: Drafts, references: References, findings: Findings): void {
@@ -12,7 +12,8 @@ export function checkRoce(drafts: Drafts, references: References, findings: Find
   for (const { at, draft } of drafts.roce) {
     references.follow('sites', draft.site, at, 'site');
     const node = draft.name === undefined ? undefined : nodes.get(draft.name);
-    const own = new Map(node ? linkDrafts(node.draft).map(({ field, link }) => [link.name, field]) : []);
+    const own = new Map<string | undefined, string>();
+    if (node) forEachLink(node.draft, (link, field) => own.set(link.name, field));
     const names = new Set<string>();
     draft.links?.forEach((link, index) => {
       const field = `links[${index}]`;

@@ -27,8 +27,11 @@ function checkRoutes({ at, draft }: Entry<NetworkDraft>, findings: Findings): vo
 }
 
 function checkProfile({ at, draft }: Entry<ProfileDraft>, findings: Findings): void {
-  const { kind, image, storage } = draft;
+  const { kind, image, storage, install } = draft;
   if (!kind) return;
+  if (install === 'push' && kind !== 'nixos') {
+    findings.report(at, 'install', `kind ${kind} is installed by the service OS; only nixos can be pushed`);
+  }
   if (image && !IMAGE_KINDS.includes(kind)) {
     findings.report(at, 'image', `kind ${kind} installs a system; only ${IMAGE_KINDS.join(' and ')} write an image`);
   }

@@ -94,6 +94,7 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   locale: profile.value('locale', PROFILE_DEFAULTS.locale),
   keyboard: profile.value('keyboard', PROFILE_DEFAULTS.keyboard),
   stateVersion: profile.value('state_version', PROFILE_DEFAULTS.stateVersion),
+  install: profile.value('install', PROFILE_DEFAULTS.install),
   secrets: profile.value('secrets', PROFILE_DEFAULTS.secrets),
   roce: profile.value('roce', PROFILE_DEFAULTS.roce),
   accounts: declareAccounts(profile),

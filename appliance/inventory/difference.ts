@@ -11,13 +11,21 @@ const MOST_LINES = 20;
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && sameValue(left[key], right[key]))
-  );
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    for (let at = 0; at < a.length; at++) if (!sameValue(a[at], b[at])) return false;
+    return true;
+  }
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  let more = 0;
+  for (const key in left) {
+    const other = right[key];
+    if (!sameValue(left[key], other) || (other === undefined && !Object.hasOwn(right, key))) return false;
+    more += 1;
+  }
+  for (const _ in right) more -= 1;
+  return more === 0;
 }
 
 /** An object of the domain as a file would say it: prefixes as text, keys in snake case, a node's host name as its name. */

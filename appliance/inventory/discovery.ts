@@ -39,7 +39,9 @@ export class Discovery {
   async seen({ mac, uuid, serial, cpu }: ClientFacts, network: SiteNetwork): Promise<void> {
     const { fleet, log } = this.#parts;
     if (mac === null || network.unknown === 'ignore') return;
-    if (fleet.machineByMac(mac) !== null || this.#underWay.has(mac) || !this.#hasRoom()) return;
+    // What was removed stays removed until somebody declares it anew.
+    if (fleet.machineByMac(mac) !== null || fleet.removedMachine(mac, uuid) !== null) return;
+    if (this.#underWay.has(mac) || !this.#hasRoom()) return;
     this.#underWay.add(mac);
     try {
       const spec: MachineSpec = {

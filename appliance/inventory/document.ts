@@ -2,6 +2,7 @@
 
 import { open } from 'node:fs/promises';
 import { load, YAMLException } from 'js-yaml';
+import { readPlainYaml } from './plain-yaml.ts';
 
 export type ReadDocument =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
@@ -51,7 +52,7 @@ export function parseDocument(text: string, file: string): ReadDocument {
   const refused = (problem: string): ReadDocument => ({ ok: false, problem: `${file}${problem}` });
   let value: unknown;
   try {
-    value = file.endsWith('.json') ? parseJson(text) : load(text);
+    value = file.endsWith('.json') ? parseJson(text) : (readPlainYaml(text) ?? load(text));
   } catch (error) {
     return refused(syntaxProblem(error));
   }

@@ -73,15 +73,24 @@ export interface Drafts {
 type AnyLinkDraft = Draft<MachineInterface> | Draft<MachineBond> | Draft<MachineVlan>;
 
 /** Every link of a node that could be read, and the field it stands in: `bonds[0]`. */
-export function linkDrafts(node: NodeDraft): { readonly field: string; readonly link: AnyLinkDraft }[] {
-  const links: { field: string; link: AnyLinkDraft }[] = [];
-  for (const list of ['interfaces', 'bonds', 'vlans'] as const) {
-    node[list]?.forEach((link, index) => {
-      if (link) links.push({ field: `${list}[${index}]`, link });
-    });
+export function forEachLink(node: NodeDraft, visit: (link: AnyLinkDraft, field: string) => void): void {
+  for (const list of LINK_LISTS) {
+    const links = node[list] ?? [];
+    for (let at = 0; at < links.length; at++) {
+      const link = links[at];
+      if (link) visit(link, FIRST_FIELDS[list][at] ?? `${list}[${at}]`);
+    }
   }
-  return links;
 }
+
+const LINK_LISTS = ['interfaces', 'bonds', 'vlans'] as const;
+/** Spelled once: every check of every node asks for them. */
+const firstFields = (list: string): readonly string[] => Array.from({ length: 8 }, (_, at) => `${list}[${at}]`);
+const FIRST_FIELDS = {
+  interfaces: firstFields('interfaces'),
+  bonds: firstFields('bonds'),
+  vlans: firstFields('vlans'),
+};
 
 export const placeText = (at: Place, field = ''): string => `${at.file}: ${at.path}${field && `.${field}`}`;
 

@@ -19,6 +19,9 @@ export class Fleet {
   readonly #byUuid = new Map<ChassisUuid, Machine>();
   readonly #byHostname = new Map<Hostname, Machine>();
   readonly #byAddress = new Map<Ipv4, Machine>();
+  readonly #removed = new Map<MachineId, Machine>();
+  readonly #removedByMac = new Map<Mac, Machine>();
+  readonly #removedByUuid = new Map<ChassisUuid, Machine>();
   readonly #sites = new Map<ObjectName, Site>();
   readonly #networks = new Map<ObjectName, SiteNetwork>();
   readonly #skus = new Map<ObjectName, Sku>();
@@ -31,8 +34,10 @@ export class Fleet {
 
   replace(inventory: Inventory): void {
     for (const index of [this.#byId, this.#byMac, this.#byUuid, this.#byHostname, this.#byAddress]) index.clear();
+    for (const index of [this.#removed, this.#removedByMac, this.#removedByUuid]) index.clear();
     this.#replaceCatalogue(inventory);
     this.#sources = inventory.sources;
+    for (const machine of inventory.removed ?? []) this.#bury(machine);
     this.update(inventory.machines, inventory);
   }
 
@@ -41,7 +46,10 @@ export class Fleet {
     this.#at = { revision, declaredRevision };
     // All old entries go before any new one comes: two machines may have swapped a name or an address.
     for (const { id } of machines) this.#forget(id);
-    for (const machine of machines) if (machine.lifecycle.state !== 'removed') this.#learn(machine);
+    for (const machine of machines) {
+      if (machine.lifecycle.state === 'removed') this.#bury(machine);
+      else this.#learn(machine);
+    }
   }
 
   /** What the store held when the fleet was last brought up to date, without asking it again. */
@@ -54,6 +62,7 @@ export class Fleet {
       clusters: [...this.#clusters.values()],
       roce: this.#roce,
       machines: [...this.#byId.values()],
+      removed: [...this.#removed.values()],
       sources: this.#sources,
       ...this.#at,
     };
@@ -82,6 +91,14 @@ export class Fleet {
 
   machineByUuid(uuid: ChassisUuid): Machine | null {
     return this.#byUuid.get(uuid) ?? null;
+  }
+
+  /** The one that had this card or this chassis and was removed; null where a machine that is there has them by now. */
+  removedMachine(mac: Mac, uuid: ChassisUuid | null): Machine | null {
+    if (this.#byMac.has(mac)) return null;
+    const sameCard = this.#removedByMac.get(mac);
+    if (sameCard) return sameCard;
+    return uuid === null || this.#byUuid.has(uuid) ? null : (this.#removedByUuid.get(uuid) ?? null);
   }
 
   machineByHostname(hostname: Hostname): Machine | null {
@@ -161,6 +178,14 @@ export class Fleet {
     if (uuid !== null) this.#byUuid.set(uuid, machine);
     for (const mac of macsOf(machine.spec)) this.#byMac.set(mac, machine);
     for (const address of addressesOf(machine.spec)) this.#byAddress.set(address, machine);
+  }
+
+  /** Of several that had the same card one after the other, the last one counts. */
+  #bury(machine: Machine): void {
+    const { uuid } = machine.spec;
+    this.#removed.set(machine.id, machine);
+    if (uuid !== null) this.#removedByUuid.set(uuid, machine);
+    for (const mac of macsOf(machine.spec)) this.#removedByMac.set(mac, machine);
   }
 
   #forget(id: MachineId): void {

@@ -15,7 +15,12 @@ export function inventoryAfter(held: Inventory, writes: InventoryWrites): Invent
   };
   const revision = held.revision + 1;
   const machines = new Map(held.machines.map((machine) => [machine.id, machine]));
-  for (const { id } of writes.removeMachines) machines.delete(id);
+  const removed = [...(held.removed ?? [])];
+  for (const { id, version, lifecycle } of writes.removeMachines) {
+    const machine = machines.get(id);
+    if (machine) removed.push({ ...machine, lifecycle, version: version + 1, revision });
+    machines.delete(id);
+  }
   for (const { id, version, ...change } of writes.changeMachines) {
     const machine = machines.get(id);
     if (machine) machines.set(id, { ...machine, ...change, version: version + 1, revision });
@@ -31,6 +36,7 @@ export function inventoryAfter(held: Inventory, writes: InventoryWrites): Invent
     clusters: list('cluster', held.clusters),
     roce: list('roce', held.roce),
     machines: [...machines.values()],
+    removed,
     sources,
     declaredRevision: held.declaredRevision + 1,
     revision,

@@ -50,7 +50,7 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
       else remaining.push([kind, value]);
     }
   }
-  const users = usersOf(remaining, nodes);
+  const users = undeclared.length > 0 ? usersOf(remaining, nodes) : new Map<string, string[]>();
   const drop: CataloguePlan['drop'][number][] = [];
   for (const { kind, value, source } of undeclared) {
     const named = users.get(`${kind}/${value.name}`) ?? [];

@@ -2,12 +2,14 @@
 // name or one of its MAC addresses alone.
 
 import type { EffectId, NewEffect } from '../domain/effect.ts';
+import { instantText } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { isInUse, lifeIn } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import { type Machine, type MachineSpec, macsOf, parseMachineId } from '../domain/machine.ts';
 import { mustParse } from '../domain/parsed.ts';
 import type { InventoryWrites } from '../store/store.ts';
+import { showedUpByItself } from './held-objects.ts';
 import type { PlanRequest } from './plan.ts';
 import { refused, removal, type Step, stepTo } from './plan-record.ts';
 
@@ -31,12 +33,21 @@ export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
   const goes = removable(request);
   const machineOf = matchMachines(held.machines, specs, goes);
   const kept = new Set(machineOf.values());
-  const claimed = new Map(specs.flatMap((spec) => macsOf(spec).map((mac): [Mac, MachineSpec] => [mac, spec])));
+  const unmatched = held.machines.filter((machine) => !kept.has(machine));
+  // Only those are asked about, and after most edits there are none.
+  const claimants = unmatched.length > 0 ? specs : [];
+  const claimed = new Map(claimants.flatMap((spec) => macsOf(spec).map((mac): [Mac, MachineSpec] => [mac, spec])));
 
+  const removedByMac = new Map(
+    (held.removed ?? []).flatMap((machine) => macsOf(machine.spec).map((mac): [Mac, Machine] => [mac, machine])),
+  );
+  const predecessorOf = (spec: MachineSpec): Machine | undefined =>
+    macsOf(spec)
+      .map((mac) => removedByMac.get(mac))
+      .find((machine) => machine !== undefined);
   const rivals = new Map<MachineSpec, Machine>();
   const leaving: { machine: Machine; successor: MachineSpec | undefined }[] = [];
-  for (const machine of held.machines) {
-    if (kept.has(machine)) continue;
+  for (const machine of unmatched) {
     const successor = macsOf(machine.spec)
       .map((mac) => claimed.get(mac))
       .find((spec) => spec !== undefined);
@@ -50,7 +61,10 @@ export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
   for (const { spec, source } of declared) {
     const rival = rivals.get(spec);
     if (rival) plan.steps.push(refused('node', spec.hostname, source, rivalry(rival, spec)));
-    else planNode(plan, machineOf.get(spec), spec, source, request);
+    else {
+      const machine = machineOf.get(spec);
+      planNode(plan, { machine, predecessor: machine ? undefined : predecessorOf(spec) }, spec, source, request);
+    }
   }
   for (const { machine, successor } of leaving) planRemoval(plan, machine, successor, request);
   return plan;
@@ -62,7 +76,7 @@ function removable({ mode, sources }: PlanRequest): (machine: Machine) => boolea
   return (machine) => mode === 'reconcile' && applied.has(machine.source);
 }
 
-/** By host name; else by a MAC address shared with one that would go (a rename) or that was only discovered. */
+/** By host name; else by a MAC address shared with one that would go (a rename) or that nobody has declared yet. */
 function matchMachines(
   machines: readonly Machine[],
   specs: readonly MachineSpec[],
@@ -74,10 +88,9 @@ function matchMachines(
     const machine = byHostname.get(spec.hostname);
     if (machine) matches.set(spec, machine);
   }
+  if (matches.size === specs.length) return matches;
   const taken = new Set(matches.values());
-  const free = machines.filter(
-    (machine) => !taken.has(machine) && (machine.lifecycle.state === 'discovered' || goes(machine)),
-  );
+  const free = machines.filter((machine) => !taken.has(machine) && (showedUpByItself(machine) || goes(machine)));
   const byMac = new Map(free.flatMap((machine) => macsOf(machine.spec).map((mac): [Mac, Machine] => [mac, machine])));
   for (const spec of specs) {
     if (matches.has(spec)) continue;
@@ -93,7 +106,7 @@ function matchMachines(
 
 function planNode(
   plan: Growing<NodePlan>,
-  machine: Machine | undefined,
+  { machine, predecessor }: { machine: Machine | undefined; predecessor: Machine | undefined },
   spec: MachineSpec,
   source: string,
   { at, newId }: PlanRequest,
@@ -105,7 +118,8 @@ function planNode(
     const id = mustParse(parseMachineId(newId()));
     // Declaring a machine is accepting it.
     plan.create.push({ id, spec, source, lifecycle: lifeIn('registered', at) });
-    plan.steps.push({ ...step, machine: id });
+    const details = predecessor ? [comeback(predecessor, spec)] : [];
+    plan.steps.push({ ...step, change: { ...step.change, details }, machine: id });
     return;
   }
   const accepted = machine.lifecycle.state === 'discovered';
@@ -135,6 +149,15 @@ function planRemoval(
   // Whoever kept a key of the machine must not be able to use it any more.
   const effect: NewEffect = { id: newId() as EffectId, machine: id, kind: 'revoke-identity', correlationId };
   plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note }, effects: [effect] });
+}
+
+/** Declaring it anew is somebody's will, and is done; what that brings back, and what not, is said. */
+function comeback({ spec: { hostname }, lifecycle }: Machine, spec: MachineSpec): string {
+  const when = instantText(lifecycle.since);
+  return (
+    `its MAC address was that of ${hostname}, removed at ${when}: this is a new node, and certificates and tokens of the ` +
+    `old one stay dead. Commission it, or issue a bundle for the system on its disk (coldiron token issue ${spec.hostname})`
+  );
 }
 
 function rivalry(rival: Machine, spec: MachineSpec): string {

@@ -100,6 +100,7 @@ const ProfileSection = Type.Object(
     ),
     keyboard: Type.Optional(matching('^[a-z]{2,3}([-_][a-z0-9_-]{1,30})?$', 'a keyboard layout like us or de-latin1')),
     state_version: Type.Optional(matching('^[0-9]{2}\\.(05|11)$', 'a release of NixOS like 24.11')),
+    install: Type.Optional(Type.Enum(['pull', 'push'])),
     secrets: Type.Optional(Type.Enum(['files', 'sops'])),
     roce: Type.Optional(Type.Boolean()),
     accounts: Type.Optional(Accounts),

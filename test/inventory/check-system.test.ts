@@ -184,10 +184,11 @@ describe('what installed machines are to look like', () => {
       'an image where none is written, and a layout where one is',
       (rack) => {
         Object.assign(profile(rack, 0), { image: { source: 'debian.raw', sha256: SHA256 } });
-        Object.assign(profile(rack, 1), { storage: { layout: 'lvm' } });
+        Object.assign(profile(rack, 1), { storage: { layout: 'lvm' }, install: 'push' });
         Object.assign(node(rack, 1), { profile: 'debian', storage: { swap: '1GiB' } });
       },
       'profiles[0].image: kind nixos installs a system; only cloud-image and ignition write an image',
+      'profiles[1].install: kind cloud-image is installed by the service OS; only nixos can be pushed',
       'profiles[1].storage: kind cloud-image writes an image, which brings its own layout: only disks can be said',
       'nodes[1].storage: kind cloud-image writes an image, which brings its own layout: only disks can be said',
     ],

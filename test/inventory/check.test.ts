@@ -165,6 +165,12 @@ describe('checking against what is held already', () => {
     ]);
   });
 
+  it('lets a machine that showed up by itself be declared under a name, also after it was accepted by hand', () => {
+    const machines = held.machines.map((machine) => ({ ...machine, source: 'network' }));
+    const source = { file: 'more.yaml', name: 'more', value: { nodes: [rackNode('b1', 1)] } };
+    expect(checkInventory([source], { ...held, machines }).problems).toEqual([]);
+  });
+
   it('lets a source replace its own objects, and another take one over', () => {
     expect(check('lab', rackDocument())).toEqual([]);
     expect(check('more', { nodes: [rackNode('a1', 1)] })).toEqual([]);

@@ -56,6 +56,17 @@ describe('a machine that showed up by itself', () => {
     expect(fleet.machineByMac(numbered(1))?.spec.uuid).toBeNull();
   });
 
+  it('is not listed again after it was removed, neither by its card nor by its chassis', async () => {
+    const { found, fleet, store } = discovery();
+    await found.seen(factsOf(7, { uuid: UUID }), networkWith());
+    const [machine] = store.held.machines;
+    if (!machine) throw new Error('it was listed');
+    fleet.update([{ ...machine, lifecycle: { ...machine.lifecycle, state: 'removed' } }], fleet.at);
+    await found.seen(factsOf(7, { uuid: null }), networkWith());
+    await found.seen(factsOf(7, { uuid: UUID, mac: numbered(1) }), networkWith());
+    expect(store.writes).toHaveLength(1);
+  });
+
   it('is listed also when somebody else writes at the same moment', async () => {
     const { found, store, fleet } = discovery();
     let times = 0;

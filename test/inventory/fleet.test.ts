@@ -109,6 +109,26 @@ describe('the fleet in memory', () => {
     expect(fleet.machineByMac(mac('52:54:00:00:01:01'))).toBe(a1);
   });
 
+  it('remembers who had a card or a chassis, until a machine that is there has it', () => {
+    const { fleet, a1, a2 } = rackFleet();
+    const card = mac('52:54:00:00:01:01');
+    const stranger = mac('52:54:00:00:09:09');
+    expect(fleet.removedMachine(card, null)).toBeNull();
+    const gone = { ...a1, lifecycle: { ...a1.lifecycle, state: 'removed' } } as const;
+    fleet.update([gone], LATER);
+    expect(fleet.removedMachine(card, null)).toBe(gone);
+    expect(fleet.removedMachine(stranger, UUID as never)).toBe(gone);
+    expect(fleet.removedMachine(stranger, null)).toBeNull();
+
+    const restarted = new Fleet();
+    restarted.replace(fleet.inventory());
+    expect(restarted.removedMachine(card, null)).toEqual(gone);
+
+    fleet.update([{ ...a2, spec: { ...a1.spec, hostname: host('anew') } }], LATER);
+    expect(fleet.removedMachine(card, null)).toBeNull();
+    expect(fleet.removedMachine(stranger, UUID as never)).toBeNull();
+  });
+
   it('gives back the inventory it was made from, and as it has become since', () => {
     const { fleet, a1, a2 } = rackFleet();
     const copy = new Fleet();

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Inventory } from '../../appliance/domain/inventory.ts';
 import { EMPTY_INVENTORY } from '../../appliance/domain/inventory.ts';
+import { checkInventory, type DeclaredSource } from '../../appliance/inventory/check.ts';
 import { planApply } from '../../appliance/inventory/plan.ts';
 import { counter, inventoryOf, written } from './memory-store.ts';
 import { declaredBy, rackDocument, rackNode } from './rack.ts';
@@ -29,12 +30,14 @@ const documents = fc
     };
   });
 
-function apply(held: Inventory, declared: Record<string, unknown>) {
+const apply = (held: Inventory, declared: Record<string, unknown>) => planOf(held, declaredBy(declared));
+
+function planOf(held: Inventory, sources: readonly DeclaredSource[]) {
   const newId = counter();
   // Fresh ids must not meet those of the first apply.
   for (let used = 0; used < 100; used++) newId();
   return planApply(held, {
-    sources: declaredBy(declared),
+    sources,
     mode: 'reconcile',
     at: 5,
     actor: 'test',
@@ -44,6 +47,31 @@ function apply(held: Inventory, declared: Record<string, unknown>) {
 }
 
 describe('any apply', () => {
+  it('is checked and planned against what is held as if every node were read anew', () => {
+    fc.assert(
+      fc.property(documents, documents, fc.boolean(), (before, after, twice) => {
+        const held = inventoryOf(declaredBy(before));
+        const raw = Object.entries(twice ? before : after).map(([name, value]) => ({
+          file: `${name}.yaml`,
+          name,
+          value,
+        }));
+        const { problems, sources } = checkInventory(raw, held);
+        expect(problems).toEqual([]);
+        const anew = checkInventory(raw).sources;
+        expect(sources).toEqual(anew);
+        expect(planOf(held, sources)).toEqual(planOf(held, anew));
+        // What has not changed is not kept a second time.
+        const specs = new Set(held.machines.map(({ spec }) => spec));
+        const reused = sources.flatMap(({ declared }) => declared.nodes).filter((node) => specs.has(node));
+        const unchanged = planOf(held, anew).changes.filter(
+          ({ kind, change }) => kind === 'node' && change === 'unchanged',
+        );
+        expect(reused.length).toBeGreaterThanOrEqual(unchanged.length);
+      }),
+    );
+  });
+
   it('leaves exactly what is declared, and nothing to do for the next one', () => {
     fc.assert(
       fc.property(documents, documents, (before, after) => {

@@ -49,6 +49,22 @@ const discovered = (inventory: Inventory, hostname: string, as: string): Invento
 };
 
 describe('planning an apply', () => {
+  it('takes a removed machine back as a new node, and says what that means', () => {
+    const before = held();
+    const gone = machine(inState(before, 'a1', 'removed'), 'a1');
+    const without: Inventory = {
+      ...before,
+      machines: before.machines.filter(({ id }) => id !== gone.id),
+      removed: [gone],
+    };
+    const { changes, writes, refusal } = plan(without, { lab: rack() });
+    expect(refusal).toBeNull();
+    expect(writes?.createMachines).toMatchObject([{ id: FRESH, lifecycle: { state: 'registered' } }]);
+    expect(noteworthy(changes)).toEqual([
+      ['created node a1', expect.stringMatching(/was that of a1, removed at .*: this is a new node.*token issue a1/)],
+    ]);
+  });
+
   it('creates what is new, and accepts a declared machine at once', () => {
     const { changes, writes } = plan(held(), { lab: rack((r) => r.nodes.push(rackNode('a3', 3))) });
     expect(noteworthy(changes)).toEqual([['created node a3']]);
@@ -179,6 +195,16 @@ describe('planning an apply', () => {
       { id: machine(inventory, 'new-525400000102').id, source: 'lab', lifecycle: { state: 'registered', since: NOW } },
     ]);
     expect(writes?.events.map(({ kind }) => kind)).toEqual(['node.changed', 'lifecycle.registered']);
+  });
+
+  it('adopts one that was accepted by hand before it was declared, and leaves it where it is in its life', () => {
+    const listed = discovered(held(), 'a2', 'new-525400000102');
+    const inventory = inState(listed, 'new-525400000102', 'ready');
+    const { changes, writes, refusal } = plan(inventory, { lab: rack() });
+    expect(refusal).toBeNull();
+    expect(noteworthy(changes)[0]?.slice(0, 2)).toEqual(['changed node a2', 'name: new-525400000102 -> a2']);
+    expect(writes?.changeMachines).toMatchObject([{ id: machine(inventory, 'new-525400000102').id, source: 'lab' }]);
+    expect(writes?.changeMachines[0]?.lifecycle).toBeUndefined();
   });
 
   it('lets a known node take over a card that showed up by itself', () => {

@@ -1,10 +1,11 @@
 // A file that exists in memory only (memfd_create), so that the kernel can send it without a copy through this process and
 // without ever waiting for a disk.
 
-import { close, read, readSync, write } from 'node:fs';
+import { close, ftruncateSync, read, readSync, write } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { getSystemErrorName, promisify } from 'node:util';
 import koffi from 'koffi';
+import { HugePages } from './huge-pages.ts';
 
 const CLOSE_ON_EXEC = 1;
 const COPY_SLICE = 4 * 1024 * 1024;
@@ -28,14 +29,18 @@ export class MemoryFile {
     const descriptor = memfdCreate('boot-file', CLOSE_ON_EXEC);
     if (descriptor < 0) throw new Error(`no memory for it: ${getSystemErrorName(-koffi.errno())}`);
     const file = new MemoryFile(descriptor);
+    const pages = new HugePages(descriptor, COPY_SLICE);
     try {
+      ftruncateSync(descriptor, size);
       const piece = Buffer.allocUnsafeSlow(Math.min(COPY_SLICE, Math.max(size, 1)));
       for (let at = 0; at < size; ) {
         if (stop()) {
           file.close();
           return null;
         }
-        const { bytesRead } = await source.read(piece, 0, Math.min(piece.length, size - at), at);
+        const wanted = Math.min(piece.length, size - at);
+        await pages.prepare(at, wanted);
+        const { bytesRead } = await source.read(piece, 0, wanted, at);
         if (bytesRead === 0) throw new Error(`it ends at byte ${at} of ${size}`);
         for (let done = 0; done < bytesRead; ) {
           done += (await writeFile(descriptor, piece, done, bytesRead - done, at + done)).bytesWritten;
@@ -46,6 +51,8 @@ export class MemoryFile {
     } catch (error) {
       file.close();
       throw error;
+    } finally {
+      pages.release();
     }
   }
 

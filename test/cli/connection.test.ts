@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connect, stateFolder } from '../../appliance/cli/connection.ts';
+import { loadConfig } from '../../appliance/config.ts';
+import { ColdironError } from '../../appliance/domain/errors.ts';
+
+let folder: string;
+let server: Server | null = null;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'coldiron-connection-'));
+});
+afterEach(async () => {
+  server?.closeAllConnections();
+  await new Promise((closed) => (server ? server.close(closed) : closed(null)));
+  server = null;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function answering(listener: RequestListener): Promise<void> {
+  const listening = createServer(listener);
+  server = listening;
+  await new Promise<void>((listens) => listening.listen(join(folder, 'coldiron.sock'), listens));
+}
+
+const refusalOf = async (work: Promise<unknown>): Promise<ColdironError> => {
+  const error: unknown = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ColdironError);
+  return error as ColdironError;
+};
+
+const siteFile = (text: string): string => {
+  const file = join(folder, 'coldiron.yaml');
+  writeFileSync(file, text);
+  return file;
+};
+
+describe('where an appliance keeps its state', () => {
+  it.each(['{}', 'state: here', 'state: /elsewhere/state', 'state: ../up', 'listen: { boot: off }', 'sites: []'])(
+    'is found as the appliance finds it: %s',
+    async (text) => {
+      const file = siteFile(text);
+      expect(await stateFolder({ config: file })).toBe((await loadConfig(file)).state);
+    },
+  );
+
+  it.each(['state: 5', 'state: [', "state: ''", 'state:', '- a'])(
+    'is not guessed from a broken site file: %s',
+    async (text) => {
+      const file = siteFile(text);
+      const refusal = await refusalOf(stateFolder({ config: file }));
+      expect(refusal).toEqual(await refusalOf(loadConfig(file)));
+    },
+  );
+
+  it('is told as missing when there is no such site file', async () => {
+    const file = join(folder, 'nowhere.yaml');
+    expect(await refusalOf(stateFolder({ config: file }))).toEqual(await refusalOf(loadConfig(file)));
+  });
+});
+
+describe('speaking with an appliance', () => {
+  it('carries what is asked, and hands back what is answered', async () => {
+    await answering((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        const { method, url, headers } = request;
+        response.end(JSON.stringify({ method, url, type: headers['content-type'], body }));
+      });
+    });
+    const connection = await connect({ state: folder });
+    expect(await connection.get('/api/v1/nodes', { match: 'a b', in: undefined })).toEqual({
+      method: 'GET',
+      url: '/api/v1/nodes?match=a+b',
+      body: '',
+    });
+    const long = 'ü'.repeat(1_000_000);
+    expect(await connection.post('/api/v1/x', { long })).toEqual({
+      method: 'POST',
+      url: '/api/v1/x',
+      type: 'application/json',
+      body: JSON.stringify({ long }),
+    });
+  });
+
+  it('tells a refusal in the words of the appliance', async () => {
+    await answering((_, response) => {
+      response.statusCode = 409;
+      response.end(JSON.stringify({ code: 'conflict', message: 'not now', details: ['a', 'b'], correlation_id: 'x' }));
+    });
+    const refusal = await refusalOf((await connect({ state: folder })).delete('/api/v1/x'));
+    expect([refusal.code, refusal.message, refusal.details]).toEqual(['conflict', 'not now', ['a', 'b']]);
+  });
+
+  it('hears a refusal also when the appliance hangs up before it was told everything', async () => {
+    await answering((request, response) => {
+      response.writeHead(413, { connection: 'close' });
+      response.end(JSON.stringify({ code: 'invalid_request', message: 'too long', correlation_id: 'x' }), () => {
+        setImmediate(() => request.socket.destroy());
+      });
+    });
+    const connection = await connect({ state: folder });
+    const refusal = await refusalOf(connection.post('/api/v1/x', { long: 'x'.repeat(8_000_000) }));
+    expect(['invalid_request', 'not_running']).toContain(refusal.code);
+  });
+
+  it('says that nothing runs where nobody listens', async () => {
+    const refusal = await refusalOf((await connect({ state: folder })).get('/api/v1/nodes'));
+    expect([refusal.code, refusal.message]).toEqual([
+      'not_running',
+      `no appliance is running at ${join(folder, 'coldiron.sock')}`,
+    ]);
+  });
+
+  it('says so when the answer breaks off', async () => {
+    await answering((request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('{');
+      setImmediate(() => request.socket.destroy());
+    });
+    const refusal = await refusalOf((await connect({ state: folder })).get('/api/v1/nodes'));
+    expect(refusal.code).toBe('not_running');
+  });
+});
