@@ -2,6 +2,7 @@
 
 import type { Actor } from './event.ts';
 import { type Instant, MINUTE } from './instant.ts';
+import type { LifecycleState } from './lifecycle.ts';
 import type { MachineId } from './machine.ts';
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -13,6 +14,8 @@ interface KindOfTask {
   readonly limit: Instant;
   /** What each parameter may be, and what it is when nobody says. Only plain characters: a shell reads them. */
   readonly parameters: Readonly<Record<string, { readonly pattern: RegExp; readonly standard: string }>>;
+  /** Asked for and begun in this state only. */
+  readonly onlyWhile?: LifecycleState;
 }
 
 export const TASK_KINDS = {
@@ -30,6 +33,13 @@ export const TASK_KINDS = {
     repeatable: false,
     limit: 2 * MINUTE,
     parameters: { delay_seconds: { pattern: /^(?:0|[1-9]\d{0,2})$/, standard: '5' } },
+  },
+  drain: {
+    means: 'let its workload leave',
+    repeatable: true,
+    limit: 25 * MINUTE,
+    parameters: { since: { pattern: /^\d{1,15}$/, standard: '0' } },
+    onlyWhile: 'draining',
   },
 } as const satisfies Readonly<Record<string, KindOfTask>>;
 export type TaskKind = keyof typeof TASK_KINDS;

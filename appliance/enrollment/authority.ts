@@ -2,7 +2,7 @@
 // use makes both. What it signs is recorded before anybody gets it.
 
 import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
-import type { GeneralName } from '../codecs/x509/general-name.ts';
+import { type GeneralName, generalNameText } from '../codecs/x509/general-name.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Instant } from '../domain/instant.ts';
 import { type Parsed, parsed } from '../domain/parsed.ts';
@@ -10,7 +10,7 @@ import type { RenderedFile } from '../render/rendered-file.ts';
 import type { AuthorityRecord, CertificateRecord, EnrollmentStore, Fingerprint } from '../store/enrollment-store.ts';
 import { acceptRequest } from './certificate-request.ts';
 import { authorityAudit, certificateAudit, type OnBehalf } from './enrollment-records.ts';
-import { shownFingerprint } from './fingerprint.ts';
+import { fingerprintOf, shownFingerprint } from './fingerprint.ts';
 import type { KeyFolder } from './key-folder.ts';
 import { identityNames, type NodeIdentity, serviceCommonName, serviceNames } from './node-identity.ts';
 import type { EnrollmentSettings } from './settings.ts';
@@ -42,7 +42,6 @@ export interface ServerCredentials {
   readonly chainPem: string;
   readonly keyPem: string;
   readonly trustPem: string;
-  readonly notAfter: Instant;
 }
 
 export interface Authority {
@@ -51,7 +50,7 @@ export interface Authority {
   signForNode(identity: NodeIdentity, requestPem: string): Promise<Parsed<SignedForNode>>;
   /** `secrets/<node>-cert.pem`, `secrets/<node>-key.pem`, `secrets/ca-cert.pem`. The key is made here and kept nowhere. */
   serviceFiles(identity: NodeIdentity, onBehalf: OnBehalf): Promise<RenderedFile[]>;
-  /** For the node API: a new key and certificate each time. */
+  /** For the node API: what it showed last, also before a restart, as long as that fits; else a new key and certificate. */
   serverCredentials(names: readonly GeneralName[], onBehalf: OnBehalf): Promise<ServerCredentials>;
   /** Certificates in use that end within this time, and the authorities that do. */
   expiring(within: Instant): Promise<{ certificates: CertificateRecord[]; authorities: AuthorityRecord[] }>;
@@ -135,6 +134,9 @@ async function serverCredentials(
 ): Promise<ServerCredentials> {
   const { store, now, settings } = dependencies;
   const issuer = await activeIssuer(dependencies);
+  const { pem: trustPem } = trustIn(await store.authorities());
+  const last = await lastServerCertificate(dependencies, names, issuer);
+  if (last) return { ...last, trustPem };
   const key = newKey();
   const certificate = signLeaf(
     issuer,
@@ -150,13 +152,28 @@ async function serverCredentials(
   );
   const record = { ...certificate, authority: issuer.record.id, kind: 'server', machine: null } as const;
   await store.recordCertificate(record, certificateAudit(record, 'appliance:node-api', now(), onBehalf));
-  const { pem: trustPem } = trustIn(await store.authorities());
-  return {
-    chainPem: chainOf(issuer, certificate),
-    keyPem: keyPem(key),
-    trustPem,
-    notAfter: certificate.notAfter,
-  };
+  await dependencies.keys.keep(SERVER_KEY, key, certificate.pem);
+  return { chainPem: chainOf(issuer, certificate), keyPem: keyPem(key), trustPem };
+}
+
+const SERVER_KEY = 'node-api';
+/** It is replaced when this much of its time is left, so that a failure has time to be noticed. */
+const SHARE_LEFT = 1 / 3;
+
+async function lastServerCertificate(
+  { store, keys, now, settings }: AuthorityDependencies,
+  names: readonly GeneralName[],
+  issuer: Issuer,
+): Promise<Pick<ServerCredentials, 'chainPem' | 'keyPem'> | null> {
+  const kept = await keys.kept(SERVER_KEY);
+  if (!kept) return null;
+  const record = await store.certificate(fingerprintOf(kept.certificate.raw));
+  if (record?.authority !== issuer.record.id || record.revokedAt !== null) return null;
+  const named = names.map((name) => (name.kind === 'ip' ? `IP Address:${name.address}` : generalNameText(name)));
+  const fits =
+    now() <= record.notAfter - settings.serverLifetime * SHARE_LEFT &&
+    kept.certificate.subjectAltName === named.join(', ');
+  return fits ? { chainPem: chainOf(issuer, { pem: kept.certificate.toString() }), keyPem: keyPem(kept.key) } : null;
 }
 
 /** Key first, record second: after a crash in between, a key that nobody knows is left over, and nothing is broken. */
@@ -219,7 +236,8 @@ export function trustIn(authorities: readonly AuthorityRecord[]): Trust {
 }
 
 /** Who trusts only the authority before this one gets from the certificate to there. */
-const chainOf = ({ record }: Issuer, { pem }: SignedCertificate): string => pem + (record.crossCertificate ?? '');
+const chainOf = ({ record }: Issuer, { pem }: Pick<SignedCertificate, 'pem'>): string =>
+  pem + (record.crossCertificate ?? '');
 
 const newKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey;
 const keyPem = (key: KeyObject): string => key.export({ format: 'pem', type: 'pkcs8' }).toString();

@@ -17,6 +17,7 @@ import { probeApi } from './api-probe.ts';
 import { type Authority, openAuthority } from './authority.ts';
 import type { SetTimer } from './bells.ts';
 import { type BundleDesk, createBundleDesk, type HandedOver } from './bundle-desk.ts';
+import { createDrains, type Drains } from './drains.ts';
 import type { OnBehalf } from './enrollment-records.ts';
 import { type Heartbeats, openHeartbeats } from './heartbeats.ts';
 import { loadPassphrase, openKeyFolder } from './key-folder.ts';
@@ -27,6 +28,12 @@ import { createRotation, type Rotation } from './rotation.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import { createTaskDesk, type TaskDesk } from './task-desk.ts';
 import { openTaskSigner, type TaskSigner } from './task-signing.ts';
+
+export type MoveOn = (
+  machine: Machine,
+  event: 'enroll' | 'enrolled' | 'drained' | 'drain-failed',
+  by: OnBehalf & { readonly failureReason?: string },
+) => Promise<void>;
 
 export interface EnrollmentServiceDependencies {
   readonly store: Store;
@@ -40,7 +47,7 @@ export interface EnrollmentServiceDependencies {
   readonly templates: Templates;
   readonly agentText: string;
   /** Tells the lifecycle; a state that does not foresee it is a `conflict`. */
-  readonly moveOn: (machine: Machine, event: 'enroll' | 'enrolled', by: OnBehalf) => Promise<void>;
+  readonly moveOn: MoveOn;
 }
 
 export interface EnrollmentService {
@@ -49,6 +56,7 @@ export interface EnrollmentService {
   readonly signer: TaskSigner;
   readonly nodes: NodeEnrollment;
   readonly tasks: TaskDesk;
+  readonly drains: Drains;
   readonly heartbeats: Heartbeats;
   readonly bundles: BundleDesk;
   readonly settings: EnrollmentSettings;
@@ -112,6 +120,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDependencies)
     rotation,
     signer,
     tasks,
+    drains: createDrains({ ...deps, tasks, machines: () => fleet.machines() }),
     bundles,
     settings,
     nodes: createNodeEnrollment({

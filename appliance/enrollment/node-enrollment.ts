@@ -72,6 +72,8 @@ export interface NodeEnrollment {
    * again with the same key for some minutes, as long as it has not shown what it was given.
    */
   enroll(request: EnrollmentRequest): Promise<Enrolled>;
+  /** Whether it has what `enroll` asks for. Whoever has is not made to wait for what others at its address do wrong. */
+  isEntitled(request: Pick<EnrollmentRequest, 'nodeId' | 'token'>): Promise<boolean>;
   /** For a node that `identifyPeer` has let in. */
   renew(machine: MachineId, certificateRequest: string, correlationId: string | null): Promise<Enrolled>;
 }
@@ -125,6 +127,16 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDependencies): 
     return again
       ? repeat(request, parts.value, held, machine, signed.value, at)
       : redeem(request, parts.value, held, machine, signed.value, at);
+  };
+
+  const isEntitled: NodeEnrollment['isEntitled'] = async ({ nodeId, token }) => {
+    const machineId = parseMachineId(nodeId);
+    const parts = parseEnrollmentToken(token);
+    if (!machineId.ok || !parts.ok) return false;
+    const held = await store.enrollmentToken(parts.value.id);
+    const standing = tokenStanding(held, parts.value, machineId.value, now());
+    const lately = (held?.token.consumedAt ?? 0) > now() - REPEAT_WITHIN;
+    return standing === 'good' || (standing === 'consumed' && lately);
   };
 
   const redeem = async (
@@ -246,7 +258,7 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDependencies): 
     return new ColdironError(CODES[refusal] ?? 'enrollment_refused', said);
   };
 
-  return { enroll, renew };
+  return { enroll, isEntitled, renew };
 }
 
 const publicKeyOf = (pem: string): Fingerprint =>

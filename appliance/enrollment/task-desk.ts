@@ -48,7 +48,7 @@ export interface TaskOrder {
 }
 
 /** The node that speaks, as its certificate says. */
-export type TaskHolder = Pick<Machine, 'id'> & { readonly spec: Pick<Machine['spec'], 'hostname'> };
+export type TaskHolder = Pick<Machine, 'id' | 'lifecycle'> & { readonly spec: Pick<Machine['spec'], 'hostname'> };
 
 export interface TaskDesk {
   /** `invalid_request` for parameters that the kind does not take, `conflict` for a node that gets no tasks. */
@@ -87,6 +87,10 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskDesk
   const run: TaskDesk['run'] = async (machine, { kind, parameters, within = STANDARD_WAIT }, onBehalf) => {
     const { tasks, because } = standingOf(machine.lifecycle);
     if (!tasks) throw new ColdironError('conflict', `${machine.spec.hostname} gets no tasks: ${because}`);
+    const { onlyWhile = machine.lifecycle.state } = kindOfTask(kind);
+    if (onlyWhile !== machine.lifecycle.state) {
+      throw new ColdironError('conflict', `${machine.spec.hostname} is not ${onlyWhile}: it gets no task ${kind}`);
+    }
     const checked = taskParameters(kind, parameters);
     if (!checked.ok) throw new ColdironError('invalid_request', `parameters: ${checked.reason}`);
     const createdAt = now();
@@ -144,7 +148,7 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskDesk
 
   const begin: TaskDesk['begin'] = async (holder, id, lease, correlationId) => {
     const task = await store.task(id);
-    if (task?.machine !== holder.id) return false;
+    if (task?.machine !== holder.id || !mayBegin(task, holder)) return false;
     const at = now();
     return store.startTask(
       id,
@@ -213,6 +217,10 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskDesk
     wakeAll: () => fetchers.ringAll(),
   };
 }
+
+/** Its life may have gone on since the task was handed out. */
+const mayBegin = ({ kind }: Task, { lifecycle }: TaskHolder): boolean =>
+  standingOf(lifecycle).tasks && (kindOfTask(kind).onlyWhile ?? lifecycle.state) === lifecycle.state;
 
 const behalfOf = ({ spec }: TaskHolder, correlationId: string): OnBehalf => ({
   actor: `machine:${spec.hostname}`,

@@ -68,12 +68,12 @@ export async function buildNodeApp(deps: NodeApiDependencies): Promise<App> {
       path,
       { config: { access: 'public' }, bodyLimit: 32 * KIBIBYTE, schema: { body: EnrollBody } },
       async (request, reply) => {
+        const { node_id: nodeId, token, certificate_request: certificateRequest } = request.body;
         const wait = failures.secondsToWait(request.ip);
-        if (wait > 0) {
+        if (wait > 0 && !(await nodes.isEntitled({ nodeId, token }))) {
           reply.header('retry-after', wait);
           throw new ColdironError('rate_limited', `too many refused enrollments from ${request.ip}`);
         }
-        const { node_id: nodeId, token, certificate_request: certificateRequest } = request.body;
         const asked = { nodeId, token, certificateRequest, correlationId: request.id };
         const given = await nodes.enroll(asked).catch((error: unknown) => {
           if (error instanceof ColdironError && error.code !== 'store_unavailable') failures.count(request.ip);
@@ -95,7 +95,7 @@ export async function buildNodeApp(deps: NodeApiDependencies): Promise<App> {
   );
 
   app.get('/node/v1/ca', { config: { access: 'public' } }, async (request, reply) =>
-    sendFields(request, reply, await trust()),
+    sendFields(request, reply, { ...(await trust()), time: Math.floor(now() / SECOND) }),
   );
 
   app.post(

@@ -3,6 +3,7 @@
 
 import { Server } from 'node:tls';
 import type { App, TlsFiles } from '../api/base-app.ts';
+import { SECOND } from '../domain/instant.ts';
 import type { ServerCredentials } from '../enrollment/authority.ts';
 import { apiNames, type NodeApiPlace } from '../enrollment/node-place.ts';
 import type { Fleet } from '../inventory/fleet.ts';
@@ -21,34 +22,27 @@ export interface NodeListener {
   stop(): Promise<void>;
 }
 
-/** It is taken over when this much of its time is left, so that a failure has time to be noticed. */
-const SHARE_LEFT = 1 / 3;
+const HANDSHAKE_LIMIT = 10 * SECOND;
+/** Bodies are small; who sends one byte at a time keeps nobody's place. */
+const REQUEST_LIMIT = 20 * SECOND;
 
 export async function startNodeApi(deps: NodeListenerDependencies, at: NodeApiPlace): Promise<NodeListener> {
-  const { fleet, enrollment, now } = deps;
-  const { authority, settings } = enrollment;
-  const names = () => apiNames(fleet, at);
-  const issue = async (): Promise<Shown> => ({
-    credentials: await authority.serverCredentials(names(), { actor: 'appliance', correlationId: null }),
-    subject: await subject(),
-  });
-  const subject = async (): Promise<string> =>
-    JSON.stringify([(await authority.trust()).active, names().map((name) => Object.values(name).join(':'))]);
+  const { fleet, enrollment } = deps;
+  const current = (): Promise<ServerCredentials> =>
+    enrollment.authority.serverCredentials(apiNames(fleet, at), { actor: 'appliance', correlationId: null });
 
-  let shown = await issue();
-  let trusted = shown.credentials.trustPem;
+  let shown = await current();
   const stopping = new AbortController();
-  const app = await buildNodeApp({ ...deps, tls: tlsOf(shown.credentials), stopping: stopping.signal });
+  const edge = { tls: tlsOf(shown), stopping: stopping.signal, requestTimeout: REQUEST_LIMIT };
+  const app = await buildNodeApp({ ...deps, ...edge });
   const { address, stop } = await listenOnTcp(app, at);
   const port = Number(address.split(':').at(-1));
 
   const renew = async (): Promise<void> => {
-    const due = now() > shown.credentials.notAfter - settings.serverLifetime * SHARE_LEFT;
-    const { pem } = await authority.trust();
-    if (due || (await subject()) !== shown.subject) shown = await issue();
-    else if (pem === trusted) return;
-    trusted = pem;
-    showFrom(app, { ...shown.credentials, trustPem: pem });
+    const next = await current();
+    if (next.chainPem === shown.chainPem && next.trustPem === shown.trustPem) return;
+    shown = next;
+    showFrom(app, next);
   };
   enrollment.listens({ address: at.address, port }, renew);
 
@@ -62,30 +56,21 @@ export async function startNodeApi(deps: NodeListenerDependencies, at: NodeApiPl
   };
 }
 
-interface Shown {
-  readonly credentials: ServerCredentials;
-  /** Who signed it, and for which names. */
-  readonly subject: string;
-}
-
 /**
  * A certificate is asked for and never insisted on: who enrolls has none yet, and who shows one that has ended is told so. The
  * handshake still proves that the peer has its key; whether it counts is looked up for each request.
  */
-const tlsOf = ({
-  chainPem,
-  keyPem,
-  trustPem,
-}: Pick<ServerCredentials, 'chainPem' | 'keyPem' | 'trustPem'>): TlsFiles => ({
+const tlsOf = ({ chainPem, keyPem, trustPem }: ServerCredentials): TlsFiles => ({
   cert: chainPem,
   key: keyPem,
   ca: trustPem,
   requestCert: true,
   rejectUnauthorized: false,
   minVersion: 'TLSv1.2',
+  handshakeTimeout: HANDSHAKE_LIMIT,
 });
 
-function showFrom(app: App, credentials: Pick<ServerCredentials, 'chainPem' | 'keyPem' | 'trustPem'>): void {
+function showFrom(app: App, credentials: ServerCredentials): void {
   const { server } = app;
   if (server instanceof Server) server.setSecureContext(tlsOf(credentials));
 }

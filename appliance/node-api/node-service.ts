@@ -6,10 +6,10 @@ import type { FastifyBaseLogger } from 'fastify';
 import { ColdironError } from '../domain/errors.ts';
 import { HOUR, SECOND } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
-import type { OnBehalf } from '../enrollment/enrollment-records.ts';
 import {
   type EnrollmentService,
   type EnrollmentServiceDependencies,
+  type MoveOn,
   openEnrollmentService,
   RENEW_SERVER_EVERY,
   SWEEP_EVERY,
@@ -20,7 +20,7 @@ import { startNodeApi } from './node-listener.ts';
 
 export interface NodeServiceDependencies extends Omit<EnrollmentServiceDependencies, 'agentText' | 'moveOn'> {
   readonly runner: {
-    request(machine: MachineId, event: 'enroll' | 'enrolled', by: OnBehalf): Promise<Machine>;
+    request(machine: MachineId, ...news: Rest<Parameters<MoveOn>>): Promise<Machine>;
   };
   readonly refreshFleet: () => Promise<void>;
   readonly logger: FastifyBaseLogger;
@@ -35,6 +35,8 @@ export interface NodeService {
   stop(): Promise<void>;
 }
 
+type Rest<List extends readonly unknown[]> = List extends [unknown, ...infer Others] ? Others : never;
+
 const NODE_AGENT = new URL('../../boot-assets/node-agent/node-agent', import.meta.url);
 const WATCH_EVERY = 5 * SECOND;
 
@@ -46,13 +48,13 @@ export async function openNodeService(deps: NodeServiceDependencies): Promise<No
     moveOn: async ({ id }, event, by) => {
       await runner.request(id, event, by).catch((error: unknown) => {
         // Somebody else moved it meanwhile; for a node's own news that is no failure of the node.
-        if (event === 'enrolled' && error instanceof ColdironError && error.code === 'conflict') return;
+        if (event !== 'enroll' && error instanceof ColdironError && error.code === 'conflict') return;
         throw error;
       });
       await refreshFleet();
     },
   });
-  const { tasks, heartbeats, signer } = enrollment;
+  const { tasks, drains, heartbeats, signer } = enrollment;
   const watch = async (): Promise<void> => {
     await heartbeats.flush();
     const silent = await heartbeats.watch();
@@ -61,6 +63,7 @@ export async function openNodeService(deps: NodeServiceDependencies): Promise<No
   };
   const stops = [
     repeat(SWEEP_EVERY, () => tasks.sweep(), logger),
+    repeat(SWEEP_EVERY, () => drains.look(), logger),
     repeat(WATCH_EVERY, watch, logger),
     repeat(HOUR, async () => [await tasks.trim(), await signer.retireOld()], logger),
   ];

@@ -15,7 +15,7 @@ const closed = { additionalProperties: false } as const;
 const LONGEST_WAIT_SECONDS = 60;
 
 export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDependencies, peers: Peers): void {
-  const { tasks } = enrollment;
+  const { tasks, drains } = enrollment;
 
   app.get(
     '/node/v1/tasks/wait',
@@ -55,8 +55,12 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
     },
     async (request, reply) => {
       const id = request.params.task as TaskId;
-      const begun = await tasks.begin(peers.of(request).machine, id, request.body.lease, request.id);
-      if (!begun) throw new ColdironError('conflict', `task ${id} is not to be begun: its lease is over`);
+      const { machine } = peers.of(request);
+      const begun = await tasks.begin(machine, id, request.body.lease, request.id);
+      if (!begun) {
+        const why = `its lease is over, or it is not for a node that is ${machine.lifecycle.state}`;
+        throw new ColdironError('conflict', `task ${id} is not to be begun: ${why}`);
+      }
       return sendFields(request, reply, { task_id: id, begun: 'yes' });
     },
   );
@@ -75,12 +79,9 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
     async (request, reply) => {
       const id = request.params.task as TaskId;
       const { status, output } = request.body;
-      const told = await tasks.finish(
-        peers.of(request).machine,
-        id,
-        { succeeded: status === 'succeeded', output },
-        request.id,
-      );
+      const { machine } = peers.of(request);
+      const told = await tasks.finish(machine, id, { succeeded: status === 'succeeded', output }, request.id);
+      await drains.settle(machine);
       return sendFields(request, reply, { task_id: id, result: told });
     },
   );

@@ -1,11 +1,22 @@
-// Files that hold secrets: written once and whole, read only when nobody else can read them too.
+// Files that hold secrets: written whole, read only when nobody else can read them too.
 
 import { randomUUID } from 'node:crypto';
-import { link, open, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Whole or not at all: a link appears under the final name only after the content is on disk, and replaces nothing. */
-export async function writeOnce(file: string, content: string): Promise<void> {
+export const writeOnce = (file: string, content: string): Promise<void> =>
+  write(file, content, (draft) =>
+    link(draft, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    }),
+  );
+
+/** The same, and takes the place of what was there. */
+export const replacePrivately = (file: string, content: string): Promise<void> =>
+  write(file, content, (draft) => rename(draft, file));
+
+async function write(file: string, content: string, publish: (draft: string) => Promise<void>): Promise<void> {
   const folder = dirname(file);
   const draft = join(folder, `.secret.${randomUUID()}`);
   try {
@@ -16,9 +27,7 @@ export async function writeOnce(file: string, content: string): Promise<void> {
     } finally {
       await handle.close();
     }
-    await link(draft, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
+    await publish(draft);
   } finally {
     await rm(draft, { force: true });
   }

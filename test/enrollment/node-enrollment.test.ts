@@ -284,7 +284,7 @@ describe('a peer', () => {
     const der = leafOf(certificatePem);
     const verdict = (at: number, shown = der) => identifyPeer(store, shown, at);
     expect(await verdict(clock.at)).toMatchObject({ ok: true, machine: node.id });
-    expect(await verdict(clock.at - HOUR)).toMatchObject({ ok: false, reason: 'not-yet-valid' });
+    expect(await verdict(clock.at - DAY - HOUR)).toMatchObject({ ok: false, reason: 'not-yet-valid' });
     expect(await verdict(clock.at + 30 * DAY)).toMatchObject({ ok: false, reason: 'expired', machine: node.id });
     expect(await verdict(clock.at, der.subarray(1))).toMatchObject({ ok: false, reason: 'unknown-certificate' });
     const [service] = await authority.serviceFiles(identityOf(node), ALICE);

@@ -124,9 +124,16 @@ export class InstalledAgent {
       typeof text === 'string' ? this.#log.slice(after).includes(text) : text.test(this.#log.slice(after));
     while (!said()) {
       const child = this.#child;
-      if (!child?.stderr || child.exitCode !== null) throw new Error(`the agent ended without: ${text}\n${this.#log}`);
+      if (!child?.stderr || child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the agent ended without: ${text}\n${this.#log}`);
       await Promise.race([once(child.stderr, 'data'), once(child, 'exit')]);
     }
+  }
+
+  /** By itself, or because somebody ended it. */
+  async exited(): Promise<void> {
+    const child = this.#child;
+    if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   }
 
   async end(signal: NodeJS.Signals): Promise<number | null> {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY } from '../../appliance/domain/instant.ts';
 import { signRoot } from '../../appliance/enrollment/sign-certificate.ts';
 import { needPackages } from '../interop/packages.ts';
+import { ROOT } from '../process/appliance.ts';
 import { AGENT, AgentSite, type InstalledAgent } from './agent-rig.ts';
 
 interface Task {
@@ -190,6 +191,28 @@ describe('the agent and a real appliance', () => {
     await agent.says(/refused \(401\)/, before);
     expect(JSON.parse(curl('/node/v1/tasks/wait', ...withIdentity(agent)))).toMatchObject({ code: 'unauthenticated' });
     await agent.end('SIGTERM');
+  });
+
+  it('is told on its own screen that it was removed when it boots again, until somebody declares it anew', async () => {
+    const script = async (): Promise<string> => {
+      const boot = site.serving?.where('boot') ?? '';
+      return (await fetch(`${boot}boot/ipxe/52-54-00-12-34-56.ipxe?arch=7&platform=efi`)).text();
+    };
+    expect(await script()).toContain('node01 was removed and its identity is dead');
+    expect(site.run('explain', '52:54:00:12:34:56', '--arch', '7')).toContain('node01 was removed');
+    const nodes = () => site.json<{ hostname: string; state: string }[]>('nodes', 'list');
+    expect(nodes().map(({ hostname }) => hostname)).not.toContain('node01');
+    expect(site.run('apply', join(ROOT, 'inventory/example.yaml'))).toMatch(
+      /node01 created\n.*was that of node01, removed at .*: this is a new node/,
+    );
+    expect(nodes()).toContainEqual(expect.objectContaining({ hostname: 'node01', state: 'registered' }));
+    expect(await script()).not.toContain('removed');
+    // The old identity stays dead.
+    expect(JSON.parse(curl('/node/v1/heartbeat', ...withIdentity(agent), '--data-urlencode', 'agent=t'))).toMatchObject(
+      {
+        code: 'unauthenticated',
+      },
+    );
   });
 
   it('gets in after it was killed before it could keep the answer: the same key is answered again', async () => {

@@ -1,0 +1,67 @@
+// The agent on a machine where things go wrong: programs that it calls are stood in for by ones that note how they were called,
+// and that take the whole agent down at a chosen moment.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Machine } from '../../appliance/domain/machine.ts';
+import { installAgent, type NodeApiSite } from '../node-api/node-api-site.ts';
+import { InstalledAgent } from './agent-rig.ts';
+
+export interface StandIns {
+  /** Which programs count, `curl` or `mv` for instance: whatever leaves something behind, here or there. */
+  readonly counted: readonly string[];
+  /** The call at which everything ends, before it does anything or after it did; 0: never. */
+  readonly killAt: number;
+  readonly when: 'before' | 'after';
+}
+
+export class FaultyNode {
+  readonly agent: InstalledAgent;
+  readonly #bin: string;
+  readonly #note: string;
+
+  constructor(site: NodeApiSite, name: string, script: string) {
+    const root = installAgent(site, name, script);
+    this.agent = new InstalledAgent(root, () => undefined);
+    this.#bin = join(root, 'bin');
+    this.#note = join(root, 'calls');
+  }
+
+  /** As often as the counted programs were called since the last start. */
+  get calls(): string[] {
+    return existsSync(this.#note) ? readFileSync(this.#note, 'utf8').split('\n').filter(Boolean) : [];
+  }
+
+  start({ counted, killAt, when }: StandIns, shell: readonly string[] = ['dash'], path = ''): void {
+    mkdirSync(this.#bin, { recursive: true });
+    writeFileSync(this.#note, '');
+    for (const program of counted) this.#standIn(program, killAt, when);
+    this.agent.start(shell, { PATH: `${path}${this.#bin}:${process.env.PATH}` });
+  }
+
+  async killed(): Promise<void> {
+    await this.agent.exited();
+  }
+
+  #standIn(program: string, killAt: number, when: StandIns['when']): void {
+    const real = whereIs(program);
+    // The agent is the leader of its group, and nobody else is in it. A stand-in calls no other stand-in.
+    const dies = `[ "$(${whereIs('grep')} -c . '${this.#note}')" -ne ${killAt} ] || kill -s KILL 0`;
+    const lines = [
+      '#!/bin/sh',
+      // One line each, whatever is in the arguments.
+      `printf '%s %s\\n' '${program}' "$(printf '%s ' "$@" | ${whereIs('tr')} '\\n' ' ')" >>'${this.#note}'`,
+      ...(when === 'before' ? [dies, `exec ${real} "$@"`] : [`${real} "$@"`, 'status=$?', dies, 'exit $status']),
+    ];
+    writeFileSync(join(this.#bin, program), `${lines.join('\n')}\n`, { mode: 0o755 });
+  }
+}
+
+const whereIs = (program: string): string =>
+  spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim();
+
+export async function installed(site: NodeApiSite, machine: Machine, name: string): Promise<FaultyNode> {
+  const { script } = await site.handOver(machine);
+  return new FaultyNode(site, name, script);
+}
