@@ -21,9 +21,10 @@ import { bmcSystemClock } from './bmc/clock.ts';
 import { openBmcService } from './bmc-desk/bmc-service.ts';
 import type { Config } from './config.ts';
 import { NodeWork } from './deploy/node-work.ts';
-import { OrderDesk } from './deploy/order-desk.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './domain/instant.ts';
 import type { Mac } from './domain/mac.ts';
+import type { Machine } from './domain/machine.ts';
+import type { OnBehalf } from './enrollment/enrollment-records.ts';
 import { identityIn } from './enrollment/node-place.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from './enrollment/settings.ts';
 import { Discovery } from './inventory/discovery.ts';
@@ -34,9 +35,10 @@ import { effectHandlers } from './lifecycle/effects.ts';
 import { quarantineOn } from './lifecycle/quarantine.ts';
 import { systemClock } from './lifecycle/runner/clock.ts';
 import { LifecycleRunner } from './lifecycle/runner.ts';
-import { nixosSessionFile } from './nixos-install/session-files.ts';
+import { PUSH_LIMITS } from './nixos-install/push.ts';
 import { openNodeService } from './node-api/node-service.ts';
 import { indexInventory } from './render/plan-index.ts';
+import type { RenderedFile } from './render/rendered-file.ts';
 import { Renderings } from './renderings/renderings.ts';
 import { openTemplateSet } from './renderings/template-set.ts';
 import { AddressBook } from './servers/address-book.ts';
@@ -58,10 +60,8 @@ import { TftpListeners } from './servers/tftp/tftp-listeners.ts';
 import { openDeviceSocket } from './servers/udp/device-socket.ts';
 import { RouterHints } from './servers/udp/router-hint.ts';
 import { intentConsumer } from './session/intent-consumer.ts';
-import { SessionDesk } from './session/session-desk.ts';
-import { failOnRestart, heardOf } from './session/session-watch.ts';
-import { ticketMaker } from './session/tickets.ts';
-import type { NewTicket } from './store/session-store.ts';
+import { openSessionService } from './session/session-service.ts';
+import { heardOf } from './session/session-watch.ts';
 import { openSqliteStore } from './store/sqlite.ts';
 import { TrailRecorder } from './trail/trail-recorder.ts';
 import { createVault } from './vault/vault.ts';
@@ -200,37 +200,44 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       log: logger,
     });
     stops.push(repeat(LOOK_AT_ASSETS_EVERY, () => siteTemplates.look(), logger));
-    const orders = new OrderDesk({
+    const serviceFiles = (machine: Machine, by: OnBehalf): Promise<readonly RenderedFile[]> =>
+      enrollment.authority.serviceFiles(identityIn(fleet, machine), by);
+    const renderings = new Renderings({
       fleet,
+      store,
+      templates: siteTemplates,
+      modules: readNodeModules(),
+      serviceFiles,
+      ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
+      now: clock.now,
+    });
+    const workSessions = await openSessionService({
+      store,
+      fleet,
+      refreshFleet,
+      runner,
       find: (name) => library.find(name),
       templates: siteTemplates,
+      modules: readNodeModules,
+      inspection: (machine) => renderings.inspection(machine),
+      serviceFiles,
+      installedFiles: (machine) => enrollment.installedFiles(machine),
       nodeParts: (machine) => enrollment.firstBootParts(machine),
-      given: (machine, plan, file) =>
-        renderings.delivered(machine, plan, [file], 'order', {
+      given: (machine, plan, files) =>
+        renderings.delivered(machine, plan, files, 'order', {
           actor: `machine:${machine.spec.hostname}`,
           correlationId: null,
         }),
-      nixosFile: nixosSessionFile({
-        templates: siteTemplates,
-        modules: readNodeModules,
-        inspection: (machine) => renderings.inspection(machine),
-        serviceFiles: (machine, by) => enrollment.authority.serviceFiles(identityIn(fleet, machine), by),
-        installedFiles: (machine) => enrollment.installedFiles(machine),
-      }),
+      seenAt: (address) => seenAt(address, addresses, fleet),
+      now: clock.now,
+      newId,
+      log: logger,
+      workFolders: join(config.state, 'pushes'),
+      environment: process.env,
+      limits: PUSH_LIMITS,
     });
-    const sessions = {
-      draft: ticketMaker(orders, clock.now, newId),
-      put: (ticket: NewTicket) => store.putTicket(ticket),
-      onRestart: failOnRestart(store, runner, refreshFleet, clock.now, logger),
-      desk: new SessionDesk({
-        store,
-        runner,
-        refreshFleet,
-        files: orders,
-        seenAt: (address) => seenAt(address, addresses, fleet),
-        now: clock.now,
-      }),
-    };
+    stops.push(() => workSessions.stop());
+    const { orders, sessions } = workSessions;
     const scripts = {
       sessions,
       desk,
@@ -297,15 +304,9 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       bootPort: () => bootAt?.port ?? bootPort,
       fetchable,
       bundleProblems: (machine) => enrollment.bundleProblems(machine),
-    });
-    const renderings = new Renderings({
-      fleet,
-      store,
-      templates: siteTemplates,
-      modules: readNodeModules(),
-      serviceFiles: (machine, by) => enrollment.authority.serviceFiles(identityIn(fleet, machine), by),
-      ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
-      now: clock.now,
+      bmcProblems: bmcs.problems,
+      inspection: (machine) => renderings.inspection(machine),
+      pushProblems: workSessions.pushProblems,
     });
     const shared = {
       enrollment,

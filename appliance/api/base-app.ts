@@ -33,6 +33,8 @@ export interface AppEdge {
   readonly tls?: TlsFiles | null;
   /** Which requests turn into streams; whoever says so listens for `upgrade` on the server. Left out: none. */
   readonly upgrades?: (request: IncomingMessage) => boolean;
+  /** Milliseconds in which a request must have come in whole; its answer may take longer. Left out: Node's limit for headers. */
+  readonly requestTimeout?: number;
 }
 
 export interface TlsFiles {
@@ -43,10 +45,13 @@ export interface TlsFiles {
   readonly requestCert?: boolean;
   readonly rejectUnauthorized?: boolean;
   readonly minVersion?: 'TLSv1.2';
+  /** Milliseconds, for whoever connects and then says nothing. */
+  readonly handshakeTimeout?: number;
 }
 
-export function createApp({ logger, newId, tls, upgrades }: AppEdge): App {
+export function createApp({ logger, newId, tls, upgrades, requestTimeout = 0 }: AppEdge): App {
   const app = fastifyWith(tls ?? null, upgrades ?? (() => false), {
+    requestTimeout,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
     // Nothing here logs headers; should somebody add it one day, the token still stays out.
@@ -84,7 +89,10 @@ function fastifyWith(
   shouldUpgradeCallback: (request: IncomingMessage) => boolean,
   options: FastifyHttpOptions<RawServerDefault, FastifyBaseLogger>,
 ): App {
-  const server = { shouldUpgradeCallback };
+  // Node looks every half minute, and takes the longer of its two limits for the body, unless told otherwise.
+  const limit = options.requestTimeout;
+  const limits = limit ? { headersTimeout: limit, connectionsCheckingInterval: limit / 4 } : {};
+  const server = { shouldUpgradeCallback, ...limits };
   if (tls === null) return Fastify({ ...options, http: server }).withTypeProvider<TypeBoxTypeProvider>();
   return Fastify({
     ...options,
@@ -116,13 +124,14 @@ function refuseMalformed(
   correlationId: string,
   logger: FastifyBaseLogger,
 ): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Before a handshake is over nothing can be said: an answer would wait in the socket, and keep it open, for good.
+  if (!isFromHttp(error) || !socket.writable) {
     socket.destroy();
     return;
   }
   logger.info({ status: 400, reason: error.code ?? error.message, correlation_id: correlationId }, 'not HTTP');
   const body = JSON.stringify(envelope(new ColdironError('invalid_request', 'this is not HTTP/1.1'), correlationId));
-  socket.end(
+  socket.write(
     [
       'HTTP/1.1 400 Bad Request',
       'Content-Type: application/json; charset=utf-8',
@@ -133,4 +142,9 @@ function refuseMalformed(
       body,
     ].join('\r\n'),
   );
+  // And not only our half of it: whoever does not hang up would keep the other.
+  socket.destroySoon();
 }
+
+const isFromHttp = ({ code = '' }: Error & { code?: string }): boolean =>
+  code.startsWith('HPE_') || code.startsWith('ERR_HTTP_');

@@ -35,7 +35,7 @@ export type Probe = (host: string, port: number) => Promise<ProbeResult>;
 
 export interface ManagementDeps extends AppEdge {
   readonly store: Store;
-  readonly work: Pick<NodeWork, 'plain' | 'rescue' | 'deploy' | 'release'>;
+  readonly work: Pick<NodeWork, 'cancel' | 'plain' | 'rescue' | 'deploy' | 'release'>;
   readonly fleet: Fleet;
   /** Called after a write and before its answer, so that the writer's next read sees it. */
   readonly refreshFleet: () => Promise<void>;

@@ -30,7 +30,11 @@ export interface ExplainEdge {
 export function explainNode(edge: ExplainEdge, reference: string, supposed: Supposition): Explanation {
   const { fleet, bootPort, now, hasLoader } = edge;
   const id = parseMachineId(reference);
-  const machine = (id.ok ? fleet.machineById(id.value) : null) ?? knownAs({ fleet }, reference);
+  const card = parseMac(reference);
+  const machine =
+    (id.ok ? fleet.machineById(id.value) : null) ??
+    knownAs({ fleet }, reference) ??
+    (card.ok ? fleet.removedMachine(card.value, null) : null);
   const mac = macFor(fleet, machine, reference);
   const network = supposed.via === null ? networkFor(fleet, machine, mac) : (fleet.networkOf(supposed.via) ?? null);
   const intended = machine?.intent?.profile ?? null;

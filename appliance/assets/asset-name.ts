@@ -22,6 +22,9 @@ export function parseAssetName(text: string): Parsed<string> {
 
 export const isLoaderName = (name: string): boolean => !SITE_FOLDERS.some((folder) => name.startsWith(`${folder}/`));
 
+/** As `image:` of a profile takes it: as it is, or packed. */
+export const isDiskName = (name: string): boolean => /^images\/.*\.raw(?:\.gz|\.zst)?$/.test(name);
+
 /** Where it lies in the library's folder. */
 export const assetFile = (folder: string, name: string): string =>
   isLoaderName(name) ? join(folder, 'loader', name) : join(folder, name);

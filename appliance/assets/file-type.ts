@@ -11,6 +11,8 @@ export type FileType =
   | { readonly kind: 'kernel'; readonly cpu: CpuArchitecture | null }
   | { readonly kind: 'initrd' }
   | { readonly kind: 'script' }
+  /** What is written to a disk as it is. Its first bytes may be those of anything, so its name tells. */
+  | { readonly kind: 'disk' }
   | { readonly kind: 'unknown' };
 
 /** Enough of a file to tell: a DOS stub in front of the PE header takes some hundred bytes. */
@@ -102,6 +104,8 @@ export function fileTypeInWords(type: FileType): string {
       return 'an initrd (cpio archive or a compressed one)';
     case 'script':
       return 'a script';
+    case 'disk':
+      return 'an image of a disk';
     case 'unknown':
       return 'of no type that boots';
   }

@@ -4,8 +4,9 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suggestion } from '../inventory/nearest-name.ts';
 import { type Asset, fileTypeOf, typeProblem } from './asset.ts';
-import { assetFile, contentTypeOf, isLoaderName, parseAssetName, SITE_FOLDERS } from './asset-name.ts';
+import { assetFile, contentTypeOf, isDiskName, isLoaderName, parseAssetName, SITE_FOLDERS } from './asset-name.ts';
 import { Checksums } from './checksums.ts';
+import type { FileType } from './file-type.ts';
 import { type ManifestEntry, readManifests } from './manifest.ts';
 
 interface Contents {
@@ -97,7 +98,7 @@ async function readAsset(
   const file = assetFile(folder, name);
   try {
     if (!(await isFile(file))) return null;
-    const type = await fileTypeOf(file);
+    const type: FileType = isDiskName(name) ? { kind: 'disk' } : await fileTypeOf(file);
     const problem = entry ? typeProblem(entry, type) : null;
     if (problem !== null) return problem;
     const architecture = 'cpu' in type ? type.cpu : (entry?.architecture ?? null);

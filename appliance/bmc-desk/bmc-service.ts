@@ -11,6 +11,7 @@ import type { Trail } from '../trail/trail.ts';
 import type { Vault } from '../vault/vault.ts';
 import { BmcDesk, type OpenDriver } from './bmc-desk.ts';
 import { BmcKeys } from './bmc-keys.ts';
+import { bmcProblems } from './bmc-problems.ts';
 import { type BmcScan, bmcScan } from './bmc-scan.ts';
 import { BootWatch } from './boot-watch.ts';
 import { driverOpener } from './drivers.ts';
@@ -46,6 +47,8 @@ export interface BmcServiceSettings {
 export interface BmcService {
   /** What the machine's life makes us do. */
   readonly effects: Pick<BmcDesk, 'standing' | 'using'> & Pick<NetworkBoot, 'bootedSince' | 'bootFromNetwork'>;
+  /** Why the BMC of this machine could not start it now; empty: nothing is known to be wrong. */
+  readonly problems: (machine: Machine) => Promise<readonly string[]>;
   readonly nodes: NodeBmcs;
   readonly keys: BmcKeys;
   readonly scan: BmcScan;
@@ -97,6 +100,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
         return networkBoot.bootFromNetwork(machine, tell);
       },
     },
+    problems: (machine) => bmcProblems(desk, machine),
     nodes,
     keys: new BmcKeys({ desk, nodes, store, vault, memory, now, clock }),
     scan: bmcScan({ allowed: settings.scanned, clock, store, nodeAt: settings.nodeAtBmc, stopping: stopping.signal }),

@@ -2,10 +2,11 @@
 
 import { join } from 'node:path';
 import { buildAssets, type Gathered } from '../assets/build.ts';
+import { BUILT_IMAGES, builtImageNamed, placeImages } from '../assets/built-images.ts';
+import { CLOUD_IMAGE_NAME } from '../assets/cloud-image/build.ts';
 import { fetchAssets } from '../assets/fetch.ts';
 import { AssetLibrary, extraManifest } from '../assets/library.ts';
 import { type ManifestEntry, readManifests } from '../assets/manifest.ts';
-import { placeServiceOs, SERVICE_OS_NAMES } from '../assets/service-os/place.ts';
 import { verifyAssets } from '../assets/verify.ts';
 import { parseCpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -23,34 +24,37 @@ interface AssetOptions {
 
 const assetFolder = async (options: AssetOptions): Promise<string> => join(await stateFolder(options), 'assets');
 
-/** Loaders and the service OS; the latter takes minutes the first time. */
-export const buildBootFiles = (names: readonly string[], options: AssetOptions): Promise<void> =>
-  gather(names, options, 'debian', buildAssets, true);
+/** Loaders and the service OS, which takes minutes the first time; an image of Debian when it is named. */
+export async function buildBootFiles(names: readonly string[], options: AssetOptions): Promise<void> {
+  const always = BUILT_IMAGES.filter(({ always }) => always).map(({ name }) => name);
+  const images = names.length === 0 ? always : names.flatMap((name) => builtImageNamed(name) ?? []);
+  const others = names.filter((name) => builtImageNamed(name) === null);
+  const onlyImages = names.length > 0 && others.length === 0;
+  await gather(others, options, onlyImages ? null : 'debian', buildAssets, images);
+}
 
 export const fetchBootFiles = (names: readonly string[], options: AssetOptions): Promise<void> =>
-  gather(names, options, 'url', fetchAssets);
+  gather(names, options, 'url', fetchAssets, []);
 
+/** `kind`: of the files of the manifest; null: none of them. */
 async function gather(
   names: readonly string[],
   options: AssetOptions,
-  kind: ManifestEntry['source']['kind'],
+  kind: ManifestEntry['source']['kind'] | null,
   work: typeof buildAssets,
-  withServiceOs = false,
+  images: readonly string[],
 ): Promise<void> {
   const folder = await assetFolder(options);
-  const systems = withServiceOs ? SERVICE_OS_NAMES.filter((name) => names.length === 0 || names.includes(name)) : [];
-  const others = names.filter((name) => !systems.includes(name));
-  const onlySystems = names.length > 0 && others.length === 0;
-  const entries = onlySystems ? [] : chosen(others, await manifestOf(folder), kind);
+  const entries = kind === null ? [] : chosen(names, await manifestOf(folder), kind);
   const output = standardOutput();
   // Progress is for a person; a program gets one value at the end.
   const say = (line: string): void => {
     if (!options.json) output.write(`${line}\n`);
   };
-  if (entries.length + systems.length === 0)
+  if (entries.length + images.length === 0)
     say('Nothing to do: no boot file is declared with a URL (in extra.yaml of the assets folder).');
   const files: Gathered = entries.length === 0 ? { placed: [], failed: [] } : await work(folder, entries, say);
-  const built = await placeServiceOs(folder, systems, say);
+  const built = await placeImages(folder, images, say);
   const done = { placed: [...files.placed, ...built.placed], failed: [...files.failed, ...built.failed] };
   // Checksums are computed now, so that the appliance does not spend its start on them.
   await AssetLibrary.open(folder);
@@ -59,11 +63,14 @@ async function gather(
     const lines = done.failed.map(({ name, reason }) => `${name}: ${reason}`);
     throw new ColdironError(
       'service_unavailable',
-      `${lines.length} of ${entries.length + systems.length} boot files are missing`,
+      `${lines.length} of ${entries.length + images.length} boot files are missing`,
       lines,
     );
   }
-  if (entries.length + systems.length > 0) say(`${done.placed.length} boot files are in ${folder}.`);
+  if (entries.length + images.length > 0) say(`${done.placed.length} boot files are in ${folder}.`);
+  const debian = built.placed.find(({ name }) => name === CLOUD_IMAGE_NAME);
+  if (debian)
+    say(`A profile of kind cloud-image installs it with image: { source: ${debian.name}, sha256: ${debian.sha256} }`);
 }
 
 const manifestOf = async (folder: string): Promise<readonly ManifestEntry[]> =>
@@ -74,7 +81,8 @@ function chosen(names: readonly string[], entries: readonly ManifestEntry[], kin
   const known = new Set(possible.map(({ name }) => name));
   const unknown = names.filter((name) => !known.has(name));
   if (unknown.length > 0) {
-    const lines = unknown.map((name) => `${name}: no such boot file${suggestion(name, known)}`);
+    const images = kind === 'debian' ? BUILT_IMAGES.map(({ name }) => name.replace(/^images\//, '')) : [];
+    const lines = unknown.map((name) => `${name}: no such boot file${suggestion(name, [...known, ...images])}`);
     throw new ColdironError('usage', `the manifest does not have ${unknown.join(', ')}`, lines);
   }
   return names.length === 0 ? possible : possible.filter(({ name }) => names.includes(name));

@@ -58,6 +58,12 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
   return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details);
 }
 
+const failureJson = (error: ColdironError | null) => ({
+  code: error?.code,
+  message: error?.message,
+  ...(error && error.details.length > 0 && { details: error.details }),
+});
+
 export interface ManyOptions {
   readonly json?: boolean;
 }
@@ -95,7 +101,7 @@ export async function runOnMany<T>(
     output,
     outcomes.map(({ node, answer, error }) => ({
       node,
-      ...(error || answer === null ? { code: error?.code, message: error?.message } : verb.json(answer)),
+      ...(error || answer === null ? failureJson(error) : verb.json(answer)),
     })),
   );
   if (failure) process.exitCode = ERRORS[failure.code].exit;

@@ -184,9 +184,11 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
     .description('The boot files of the appliance on this machine: loaders, kernels, images.');
   onThisMachine(assets.command('build'))
     .description(
-      "Takes loaders and the service OS from Debian's packages, downloaded where need be; the machine itself is not changed.",
+      "Takes loaders and the service OS from Debian's packages, downloaded where need be; the machine itself is not changed. " +
+        'A Debian image for virtual machines is built when it is named (debian-12; as root).',
     )
-    .argument('[name...]', 'only these')
+    .argument('[name...]', 'only these: a loader, images/service-os-x86_64, images/debian-12, …')
+    .addHelpText('after', '\nExamples:\n  coldiron assets build\n  coldiron assets build debian-12')
     .action(async (names, options) => (await import('./assets.ts')).buildBootFiles(names, options));
   onThisMachine(assets.command('fetch'))
     .description('Fetches what <state>/assets/extra.yaml declares with a URL, and keeps it if the checksum is right.')

@@ -7,9 +7,11 @@ const VERBS: readonly (readonly [verb: WorkVerb, means: string])[] = [
   ['commission', 'gather facts of a node and test its hardware; its disks are left alone'],
   ['deploy', "install a node's profile; what is on its disk is lost"],
   ['release', 'erase the disks of a node, then it is free again'],
+  ['cancel', 'call off the commissioning, deployment or release of a node'],
   ['rescue', 'start the service OS of a node with SSH'],
   ['end-rescue', 'return a node from rescue to its installed system'],
   ['drain', 'let the workload of a node leave'],
+  ['drained', 'say that the workload of a node has left, where the node cannot say so itself'],
   ['undrain', 'let the workload of a node come back'],
 ];
 

@@ -7,7 +7,16 @@ import { selectNodes } from './node-selection.ts';
 import type { NodeAnswer } from './nodes.ts';
 import { failureOf, onMany, runOnMany } from './on-many.ts';
 
-export type WorkVerb = 'commission' | 'deploy' | 'release' | 'rescue' | 'end-rescue' | 'drain' | 'undrain';
+export type WorkVerb =
+  | 'commission'
+  | 'cancel'
+  | 'deploy'
+  | 'release'
+  | 'rescue'
+  | 'end-rescue'
+  | 'drain'
+  | 'drained'
+  | 'undrain';
 
 export interface WorkOptions extends ConnectionOptions {
   readonly note?: string;
@@ -21,9 +30,11 @@ const WAY: Readonly<Record<WorkVerb, { via: readonly LifecycleState[]; to: Lifec
   commission: { via: ['commissioning'], to: 'ready' },
   deploy: { via: ['deploying', 'enrolling'], to: 'active' },
   release: { via: ['releasing'], to: 'ready' },
+  cancel: { via: [], to: null },
   rescue: { via: [], to: 'rescue' },
   'end-rescue': { via: [], to: null },
   drain: { via: ['draining'], to: 'retired' },
+  drained: { via: [], to: 'retired' },
   undrain: { via: [], to: 'active' },
 };
 

@@ -3,10 +3,10 @@
 import { access, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buildAssets } from '../assets/build.ts';
-import { CLOUD_IMAGE_PACKAGES, placeCloudImage } from '../assets/cloud-image/build.ts';
+import { placeImages } from '../assets/built-images.ts';
+import { CLOUD_IMAGE, CLOUD_IMAGE_NAME, CLOUD_IMAGE_PACKAGES } from '../assets/cloud-image/build.ts';
 import { AssetLibrary } from '../assets/library.ts';
 import { readManifests } from '../assets/manifest.ts';
-import { placeServiceOs } from '../assets/service-os/place.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { FULL_RACK_PACKAGES, installPackages, missingPackages } from '../rack/packages.ts';
 
@@ -40,14 +40,13 @@ export async function gatherBootFiles(state: string, say: Say): Promise<string> 
   const folder = join(state, 'assets');
   const entries = (await readManifests(null)).filter(({ name }) => LOADERS.includes(name));
   const loaders = await buildAssets(folder, entries, say);
-  const system = await placeServiceOs(folder, [SERVICE_OS], say);
-  const failed = [...loaders.failed, ...system.failed];
-  if (failed.length > 0) {
+  const images = await placeImages(folder, [SERVICE_OS, CLOUD_IMAGE], say);
+  const image = images.placed.find(({ name }) => name === CLOUD_IMAGE_NAME);
+  const failed = [...loaders.failed, ...images.failed];
+  if (failed.length > 0 || !image) {
     const reasons = failed.map(({ name, reason }) => `${name}: ${reason}`);
     throw new ColdironError('service_unavailable', 'boot files are missing', reasons);
   }
-  const image = await placeCloudImage(folder, { say });
-  say(`${image.name}: ${image.unchanged ? 'unchanged' : 'built'}, from ${image.from}`);
   // Checksums are computed now, so that the appliance does not spend its start on them.
   await AssetLibrary.open(folder);
   return image.sha256;

@@ -11,8 +11,10 @@ import type { Fleet } from '../inventory/fleet.ts';
 import { step } from '../lifecycle/step.ts';
 import { type BootServer, bootUrl, machineScriptPath } from '../policy/boot-paths.ts';
 import { type BootImage, imageFor, imagePath, type WantedImage } from '../render/boot-images.ts';
+import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
-import { installProblems } from './order.ts';
+import { diskProblems } from './disk-problems.ts';
+import { imageDisk, installProblems } from './order.ts';
 import type { OrderDesk } from './order-desk.ts';
 import { type FindAsset, servedImage } from './served-image.ts';
 
@@ -29,6 +31,12 @@ export interface GuardDeps {
   readonly fetchable: Fetchable;
   /** What is wrong with the bundle that would make it a node: authority, token, endpoint. Empty: nothing. */
   readonly bundleProblems: (machine: Machine) => Promise<readonly string[]>;
+  /** Why its BMC could not switch it on. Empty: it could, or somebody else has to. */
+  readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
+  /** What was found in the machine; null: nobody has looked. */
+  readonly inspection: (machine: Machine) => Promise<Inspection | null>;
+  /** Why this appliance cannot install NixOS itself. Empty: it can. */
+  readonly pushProblems: () => Promise<readonly string[]>;
   readonly now: () => number;
 }
 
@@ -49,6 +57,9 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
     ...(await deps.bootContract()).problems.map((problem) => `boot files: ${problem}`),
     ...(await deps.bundleProblems(machine)).map((problem) => `bootstrap bundle: ${problem}`),
+    ...(await deps.bmcProblems(machine)),
+    ...(plan.ok ? await diskProblemsOf(deps, machine, plan.value, server) : []),
+    ...(deps.fleet.profile(profile)?.install === 'push' ? await deps.pushProblems() : []),
   ];
 }
 
@@ -89,6 +100,21 @@ function seedProblems({ orders }: GuardDeps, plan: NodePlan): string[] {
     if (!(error instanceof ColdironError)) throw error;
     return error.details.length > 0 ? [...error.details] : [error.message];
   }
+}
+
+/** What is wrong with the image itself is said elsewhere. */
+async function diskProblemsOf(
+  { inspection, find }: GuardDeps,
+  machine: Machine,
+  plan: NodePlan,
+  server: Parsed<BootServer>,
+): Promise<string[]> {
+  const { profile, storage } = plan;
+  if (profile.kind === 'nixos') {
+    return storage === null ? [] : diskProblems(plan, storage.disks, await inspection(machine));
+  }
+  const image = profile.image && server.ok ? servedImage(profile.image, server.value, find) : null;
+  return image?.ok ? diskProblems(plan, [imageDisk(plan, image.value)], await inspection(machine)) : [];
 }
 
 /** Asked of the real server at the address that the machine will use, not of the library. */

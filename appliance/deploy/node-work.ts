@@ -5,6 +5,7 @@ import { ColdironError } from '../domain/errors.ts';
 import type { Actor, Json, NewEvent } from '../domain/event.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId, IntentKind } from '../domain/intent.ts';
+import type { LifecycleState } from '../domain/lifecycle.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { LifecycleRunner } from '../lifecycle/runner.ts';
@@ -30,7 +31,9 @@ export interface WorkRequest {
 }
 
 /** What needs nothing but the machine's life. */
-export type PlainWork = 'commission' | 'drain' | 'undrain' | 'rescue-ended';
+export type PlainWork = 'commission' | 'drain' | 'drained' | 'undrain' | 'rescue-ended';
+
+const CAN_BE_CALLED_OFF: ReadonlySet<LifecycleState> = new Set(['commissioning', 'deploying', 'releasing']);
 
 export class NodeWork {
   readonly #deps: NodeWorkDeps;
@@ -72,6 +75,30 @@ export class NodeWork {
       );
     }
     return this.plain(machine, 'rescue', request);
+  }
+
+  /**
+   * Calls off commissioning, deploying or releasing. What was armed is taken back first: whether a machine got it before decides
+   * whether anything can have been written.
+   */
+  async cancel(known: Machine, request: WorkRequest): Promise<Machine> {
+    const { store, runner, now, refreshFleet } = this.#deps;
+    const { id, spec, lifecycle } = await this.#now(known);
+    if (!CAN_BE_CALLED_OFF.has(lifecycle.state)) {
+      throw new ColdironError('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to call off`);
+    }
+    const at = now();
+    await store.revokeIntents(id, at, this.#event(known, at, 'intent.revoked', request, { state: lifecycle.state }));
+    const machine = await this.#now(known);
+    const begun = lifecycle.state !== 'commissioning' && machine.intent !== null && machine.intent.consumedAt !== null;
+    const failureReason = `called off by ${request.actor}${begun ? ', after it had begun' : ', before anything was written'}`;
+    try {
+      const moved = await runner.request(id, begun ? 'break-off' : 'cancel', { ...request, failureReason });
+      await store.endSessionsOf(id, 'cancelled', now(), failureReason);
+      return moved;
+    } finally {
+      await refreshFleet();
+    }
   }
 
   async plain(machine: Machine, event: PlainWork | 'rescue', request: WorkRequest): Promise<Machine> {

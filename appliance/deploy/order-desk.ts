@@ -8,7 +8,7 @@ import { type Parsed, parsed, unparsable } from '../domain/parsed.ts';
 import type { SessionMode } from '../domain/session.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import { STATES } from '../lifecycle/states.ts';
-import { nixosOrder } from '../nixos-install/order.ts';
+import { type InstallManner, nixosOrder, SECRETS_FILE } from '../nixos-install/order.ts';
 import { type BootServer, bootUrl } from '../policy/boot-paths.ts';
 import { renderCloudInit } from '../render/cloud-init/cloud-init.ts';
 import type { BootPart } from '../render/installers/first-boot.ts';
@@ -35,7 +35,9 @@ export interface OrderDeskDeps {
   /** What makes the machine a node, made for it at this moment: it holds a one-time token. */
   readonly nodeParts: (machine: Machine) => Promise<readonly BootPart[]>;
   /** Told once for each installation, so that later renderings can be compared with it. */
-  readonly given: (machine: Machine, plan: NodePlan, file: RenderedFile) => Promise<void>;
+  readonly given: (machine: Machine, plan: NodePlan, files: readonly RenderedFile[]) => Promise<void>;
+  /** Whom the installer lets in, where the appliance installs NixOS: the public half of this deployment's key. */
+  readonly pushKey: (machine: Machine) => string;
   /** A file of a NixOS installation; null: there is none of this name. Making it may issue keys and tokens. */
   readonly nixosFile: (machine: Machine, plan: NodePlan, name: string) => Promise<RenderedFile | null>;
 }
@@ -79,18 +81,22 @@ export class OrderDesk {
   async file(machine: Machine, name: string, instanceId: string): Promise<RenderedFile | null> {
     const plan = this.plan(machine, machine.intent?.profile ?? null);
     if (!plan.ok) throw new ColdironError('conflict', `${machine.spec.hostname} cannot be installed: ${plan.reason}`);
-    if (plan.value.profile.kind === 'nixos') return this.#deps.nixosFile(machine, plan.value, name);
+    if (plan.value.profile.kind === 'nixos') {
+      const made = await this.#deps.nixosFile(machine, plan.value, name);
+      if (made !== null && name === SECRETS_FILE) await this.#deps.given(machine, plan.value, [made]);
+      return made;
+    }
     if (!SEED_FILES.some((known) => known === name)) return null;
     // What makes it a node is in user-data only, and made for whoever fetches that.
     const nodeParts = name === 'user-data' ? await this.#deps.nodeParts(machine) : [];
     const file = this.seed(plan.value, instanceId, nodeParts).find(({ path }) => path === name) ?? null;
-    if (file !== null && name === 'user-data') await this.#deps.given(machine, plan.value, file);
+    if (file !== null && name === 'user-data') await this.#deps.given(machine, plan.value, [file]);
     return file;
   }
 
   /** Throws a ColdironError that lists what cannot be rendered. */
   seed(plan: NodePlan, instanceId: string, nodeParts: readonly BootPart[]): RenderedFile[] {
-    return renderCloudInit(plan, { instanceId, nodeParts, reportUrl: null }, this.#deps.templates);
+    return renderCloudInit(plan, { instanceId, nodeParts }, this.#deps.templates);
   }
 
   #indexed(): PlanIndex {
@@ -108,10 +114,16 @@ export class OrderDesk {
     if (problems.length > 0) return unparsable(problems.join('; '));
     const callHome = bootUrl(server, HEALTH_PATH);
     const { kind, image } = plan.value.profile;
-    if (kind === 'nixos') return parsed(nixosOrder(plan.value, { way: 'pull' }));
+    if (kind === 'nixos') return parsed(nixosOrder(plan.value, this.#manner(machine, plan.value)));
     if (image === null) return unparsable('its profile names no image');
     const served = servedImage(image, server, this.#deps.find);
     return served.ok ? parsed(installOrder(plan.value, served.value, callHome)) : served;
+  }
+
+  #manner(machine: Machine, { profile }: NodePlan): InstallManner {
+    return this.#deps.fleet.profile(profile.name)?.install === 'push'
+      ? { way: 'push', authorizedKey: this.#deps.pushKey(machine) }
+      : { way: 'pull' };
   }
 
   /** Whoever may become root on the installed system may look after it. */

@@ -31,7 +31,7 @@ export const installOrder = (plan: NodePlan, image: ServedImage, callHome: strin
   node: plan.hostname,
   profile: plan.profile.name,
   image: { url: image.url, sha256: image.sha256, format: image.format, bytes: writtenBytes(image) },
-  disk: diskJson(plan.storage?.disks[0] ?? ANY_DISK, image),
+  disk: diskJson(imageDisk(plan, image)),
   network: {
     links: plan.links.map(linkJson),
     gateway: plan.gateway,
@@ -91,12 +91,17 @@ export const modeOf = (
 /** What ends up on the disk; of a packed image nobody knows how much that is. */
 const writtenBytes = ({ format, bytes }: ServedImage): number | null => (format === 'raw' ? bytes : null);
 
-/** A disk that is smaller than the image is none. */
-const diskJson = (disk: DiskSelector, image: ServedImage): Json => ({
+/** Where an image goes; a disk that is smaller than the image is none. */
+export function imageDisk(plan: NodePlan, image: ServedImage): DiskSelector {
+  const disk = plan.storage?.disks[0] ?? ANY_DISK;
+  return { ...disk, minBytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? 1) };
+}
+
+const diskJson = (disk: DiskSelector): Json => ({
   by_id: disk.byId,
   serial: disk.serial,
   model: disk.model,
-  min_bytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? 1),
+  min_bytes: disk.minBytes,
   max_bytes: disk.maxBytes,
   rotational: disk.rotational,
 });

@@ -43,6 +43,8 @@ export interface Profile {
   readonly keyboard: string;
   /** Of NixOS: the release whose defaults its data was made with. */
   readonly stateVersion: string;
+  /** Of NixOS: whether the node installs itself, or the appliance does it with nixos-anywhere. */
+  readonly install: 'pull' | 'push';
   /** How secrets reach a NixOS node. */
   readonly secrets: 'files' | 'sops';
   /** Whether its nodes use the high-speed links they were assigned. */
@@ -61,6 +63,7 @@ export const PROFILE_DEFAULTS = {
   locale: 'en_US.UTF-8',
   keyboard: 'us',
   stateVersion: '24.11',
+  install: 'pull',
   secrets: 'files',
   roce: false,
   accounts: [],

@@ -52,7 +52,7 @@ export const STATES: Readonly<Record<LifecycleState, StateRow>> = {
     atPxe: 'installer, once',
     waitsFor: 'It waits for the installer to report that the disk is written.',
     deadline: 'profile',
-    nextStep: 'Let it finish or run into its deadline; to stop it now, quarantine it.',
+    nextStep: 'Let it finish or run into its deadline; to stop it now, cancel it.',
     ifEffectFails: 'install-failed',
   },
   enrolling: {
@@ -75,9 +75,10 @@ export const STATES: Readonly<Record<LifecycleState, StateRow>> = {
   draining: {
     means: 'workload leaves',
     atPxe: 'local disk',
-    waitsFor: 'It waits for the workload to leave.',
+    waitsFor: 'It waits for the node to say that its workload has left.',
     deadline: 30,
-    nextStep: 'Make room elsewhere so that the workload can move, or undrain it.',
+    nextStep:
+      'Make room elsewhere so that the workload can move; say drained yourself where the node cannot; or undrain it.',
     ifEffectFails: 'drain-failed',
   },
   releasing: {

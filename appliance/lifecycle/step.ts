@@ -103,6 +103,9 @@ function noteAfter(
   return KEEPS_NOTE.has(state) ? lifecycle.note : null;
 }
 
+/** What failed before is not what a machine in these is about. */
+const TRIES_AGAIN: ReadonlySet<LifecycleState> = new Set(['commissioning', 'deploying']);
+
 /** A failure is forgotten when the machine moves on, not when it is merely set aside and may come back to it. */
 function failureAfter(
   row: TransitionRow,
@@ -110,8 +113,11 @@ function failureAfter(
   lifecycle: Lifecycle,
   context: StepContext,
 ): Lifecycle['failure'] {
-  if (row.fails) return { step: row.fails, reason: context.failureReason ?? reasonFor(row, lifecycle, context) };
-  return state === 'failed' || row.remember === 'failed' || row.remember === 'resume' ? lifecycle.failure : null;
+  if (row.fails && (row.to !== 'resume' || state === 'failed')) {
+    return { step: row.fails, reason: context.failureReason ?? reasonFor(row, lifecycle, context) };
+  }
+  const isSetAside = (row.remember === 'failed' || row.remember === 'resume') && !TRIES_AGAIN.has(state);
+  return state === 'failed' || isSetAside ? lifecycle.failure : null;
 }
 
 function reasonFor(row: TransitionRow, lifecycle: Lifecycle, context: StepContext): string {

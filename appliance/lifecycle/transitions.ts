@@ -23,7 +23,7 @@ export interface TransitionRow {
   readonly to: LifecycleState | 'resume';
   /** In this order, after the transition is on disk. */
   readonly effects: readonly EffectKind[];
-  /** The step that has failed. On the way into quarantine: the step that was broken off, and stays failed afterwards. */
+  /** The step that has failed. On the way into quarantine: the step that was broken off, and stays failed afterwards. With `resume`: what it goes back to failed with. */
   readonly fails?: FailedStep;
   /** What a later `resume` goes back to; `resume`: what was remembered before stays remembered. */
   readonly remember?: LifecycleState | 'resume';
@@ -46,7 +46,13 @@ const TABLE = [
     remember: 'discovered',
   },
 
-  { from: 'registered', event: 'commission', to: 'commissioning', effects: ['boot-from-network'] },
+  {
+    from: 'registered',
+    event: 'commission',
+    to: 'commissioning',
+    effects: ['boot-from-network'],
+    remember: 'registered',
+  },
   { from: 'registered', event: 'enroll', to: 'enrolling', effects: [] },
   { from: 'registered', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'registered' },
   { from: 'registered', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'registered' },
@@ -61,6 +67,7 @@ const TABLE = [
   { from: 'commissioning', event: 'commissioned', to: 'ready', effects: ['power-off'] },
   { from: 'commissioning', event: 'commission-failed', to: 'failed', effects: [], fails: 'commission' },
   { from: 'commissioning', event: 'deadline', to: 'failed', effects: [], fails: 'commission' },
+  { from: 'commissioning', event: 'cancel', to: 'resume', effects: ['power-off'], fails: 'commission' },
   {
     from: 'commissioning',
     event: 'quarantine',
@@ -70,8 +77,8 @@ const TABLE = [
     remember: 'failed',
   },
 
-  { from: 'ready', event: 'deploy', to: 'deploying', effects: ['boot-from-network'] },
-  { from: 'ready', event: 'commission', to: 'commissioning', effects: ['boot-from-network'] },
+  { from: 'ready', event: 'deploy', to: 'deploying', effects: ['boot-from-network'], remember: 'ready' },
+  { from: 'ready', event: 'commission', to: 'commissioning', effects: ['boot-from-network'], remember: 'ready' },
   { from: 'ready', event: 'release', to: 'releasing', effects: ['revoke-identity', 'boot-from-network'] },
   { from: 'ready', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'ready' },
   { from: 'ready', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'ready' },
@@ -80,6 +87,8 @@ const TABLE = [
   { from: 'deploying', event: 'installed', to: 'enrolling', effects: ['revoke-intents'] },
   { from: 'deploying', event: 'install-failed', to: 'failed', effects: ['revoke-intents'], fails: 'deploy' },
   { from: 'deploying', event: 'deadline', to: 'failed', effects: ['revoke-intents'], fails: 'deploy' },
+  { from: 'deploying', event: 'cancel', to: 'resume', effects: ['revoke-intents', 'power-off'], fails: 'deploy' },
+  { from: 'deploying', event: 'break-off', to: 'failed', effects: ['revoke-intents'], fails: 'deploy' },
   {
     from: 'deploying',
     event: 'quarantine',
@@ -137,6 +146,9 @@ const TABLE = [
     effects: ['revoke-intents', 'release-without-erase'],
   },
   { from: 'releasing', event: 'deadline', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
+  // Its identity is gone already, so there is no way back to what it was.
+  { from: 'releasing', event: 'cancel', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
+  { from: 'releasing', event: 'break-off', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
   {
     from: 'releasing',
     event: 'quarantine',
@@ -162,13 +174,14 @@ const TABLE = [
   { from: 'retired', event: 'remove', to: 'removed', effects: ['revoke-intents', 'revoke-identity'] },
   { from: 'retired', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'retired' },
 
-  { from: 'failed', event: 'commission', to: 'commissioning', effects: ['boot-from-network'] },
+  { from: 'failed', event: 'commission', to: 'commissioning', effects: ['boot-from-network'], remember: 'failed' },
   {
     from: 'failed',
     event: 'deploy',
     if: 'failed-after-commissioning',
     to: 'deploying',
     effects: ['boot-from-network'],
+    remember: 'failed',
   },
   { from: 'failed', event: 'enroll', if: 'failed-to-enroll', to: 'enrolling', effects: [] },
   // Late, but with a token that is still good: the deadline was there to make somebody look.
@@ -204,6 +217,8 @@ export const EVENTS = {
   deploy: { by: 'operator', means: 'install the profile; an intent is armed' },
   installed: { by: 'machine', means: 'the installer wrote the disk' },
   'install-failed': { by: 'machine', means: 'the installer gave up' },
+  cancel: { by: 'operator', means: 'call it off; nothing was written' },
+  'break-off': { by: 'appliance', means: 'it was called off after it had begun: disks may be half written' },
   enroll: { by: 'operator', means: 'a bootstrap bundle is issued for a system that is installed already' },
   enrolled: { by: 'machine', means: 'the node has its certificate' },
   'enroll-failed': { by: 'machine', means: 'the node was refused or gave up' },

@@ -10,6 +10,9 @@ export const SECRETS_FILE = 'secrets.tar';
 /** The first passphrase of encrypted disks. Given out once. */
 export const DISK_KEY_FILE = 'disk-key';
 
+/** The step in which the installer lets the appliance in and waits. */
+export const AWAIT_PUSH = 'await-push';
+
 /** By name: those that a session gives out a single time. */
 export const ONCE_FILES: readonly string[] = [SECRETS_FILE, DISK_KEY_FILE];
 
@@ -33,6 +36,9 @@ export const nixosOrder = (plan: NodePlan, manner: InstallManner): Json => ({
         disk_key: plan.storage?.layout === 'luks' ? DISK_KEY_FILE : null,
       }),
 });
+
+export const isPushOrder = (order: Json): boolean =>
+  typeof order === 'object' && order !== null && 'way' in order && order.way === 'push';
 
 /** What of a plan stands in the way of any NixOS installation; what the renderer finds comes on top. */
 export function nixosPlanProblems({ profile, storage }: NodePlan): string[] {

@@ -1,6 +1,7 @@
 // The pushes that are under way: one for each machine at most, with the key that its installer was told to let in. Keys are in memory
 // only; an appliance that was restarted has none of them, and says so.
 
+import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import { parsed, unparsable } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -29,12 +30,16 @@ export interface PushDeskDeps {
   readonly report: (subject: PushSubject, progress: PushProgress) => Promise<void>;
   /** What it would have told as its outcome. Exactly once for each push, after the last report. */
   readonly finish: (subject: PushSubject, result: PushResult) => Promise<void>;
-  /** For what the two above could not do. */
+  /** False: nobody waits for it any more, and it is ended. */
+  readonly stillWanted: (subject: PushSubject) => Promise<boolean>;
+  /** For what those above could not do. */
   readonly complain: (subject: PushSubject, error: unknown) => void;
   readonly workFolders: string;
   readonly environment: Push['environment'];
   readonly limits: PushLimits;
   readonly sshPort: number;
+  /** How often `stillWanted` is asked. */
+  readonly lookEvery: Instant;
 }
 
 interface Running {
@@ -45,8 +50,9 @@ interface Running {
 
 export class PushDesk {
   readonly #deps: PushDeskDeps;
-  readonly #keys = new Map<MachineId, EphemeralKey>();
+  readonly #keys = new Map<MachineId, EphemeralKey & { readonly deployment: Instant }>();
   readonly #running = new Map<MachineId, Running>();
+  #stopping = false;
 
   private constructor(deps: PushDeskDeps) {
     this.#deps = deps;
@@ -58,9 +64,11 @@ export class PushDesk {
     return new PushDesk(deps);
   }
 
-  /** For the order: the same one for every boot script of a deployment. */
-  authorizedKey(machine: MachineId, hostname: string): string {
-    const key = this.#keys.get(machine) ?? makeEphemeralKey(`coldiron-${hostname}`);
+  /** For the order: the same one for every boot script of a deployment, which is known by its beginning. */
+  authorizedKey(machine: MachineId, hostname: string, deployment: Instant): string {
+    const known = this.#keys.get(machine);
+    if (known?.deployment === deployment) return known.authorizedKey;
+    const key = { ...makeEphemeralKey(`coldiron-${hostname}`), deployment };
     this.#keys.set(machine, key);
     return key.authorizedKey;
   }
@@ -72,7 +80,7 @@ export class PushDesk {
     before?.controller.abort();
     const controller = new AbortController();
     const done = (before?.done ?? Promise.resolve())
-      .then(() => this.#push(subject, controller.signal))
+      .then(() => this.#watched(subject, controller))
       .catch((error: unknown) => this.#deps.complain(subject, error))
       .finally(() => {
         if (this.#running.get(subject.machine)?.session === subject.session) this.#running.delete(subject.machine);
@@ -89,7 +97,21 @@ export class PushDesk {
   }
 
   async stop(): Promise<void> {
+    this.#stopping = true;
     await Promise.all([...this.#running.keys()].map((machine) => this.cancel(machine)));
+  }
+
+  async #watched(subject: PushSubject, controller: AbortController): Promise<void> {
+    const { stillWanted, complain, lookEvery } = this.#deps;
+    const look = async (): Promise<void> => {
+      if (!(await stillWanted(subject))) controller.abort();
+    };
+    const timer = setInterval(() => void look().catch((error: unknown) => complain(subject, error)), lookEvery);
+    try {
+      await this.#push(subject, controller.signal);
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   async #push(subject: PushSubject, signal: AbortSignal): Promise<void> {
@@ -99,7 +121,8 @@ export class PushDesk {
     const say = (progress: PushProgress): void => {
       told = told.then(() => report(subject, progress)).catch((error: unknown) => complain(subject, error));
     };
-    const result = await this.#result(subject, key ?? null, signal, say);
+    const ended = await this.#result(subject, key ?? null, signal, say);
+    const result = this.#stopping && !ended.ok ? { ...ended, reason: STOPPED } : ended;
     await told;
     // Good for one deployment, however it ended; one that began meanwhile has its own.
     if (this.#keys.get(subject.machine) === key) this.#keys.delete(subject.machine);
@@ -136,4 +159,5 @@ export class PushDesk {
   }
 }
 
-const LOST_KEY = 'the appliance was restarted since the installer was told whom to let in: deploy it again';
+const STOPPED = 'the appliance was stopped in the middle of it: deploy it again';
+export const LOST_KEY = 'the appliance was restarted since the installer was told whom to let in: deploy it again';

@@ -5,7 +5,7 @@ import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import type { Templates } from '../render/templates.ts';
-import { nixosFiles, sessionFile } from './install-files.ts';
+import { type NixosFiles, nixosFiles, sessionFile } from './install-files.ts';
 import { SECRETS_FILE } from './order.ts';
 
 export interface SessionFileParts {
@@ -24,16 +24,34 @@ export interface SessionFileParts {
 /** Null: there is no such file. Keys and tokens are made only for whoever is really given them. */
 export const nixosSessionFile =
   (parts: SessionFileParts) =>
-  async (machine: Machine, plan: NodePlan, name: string): Promise<RenderedFile | null> => {
-    const isSecret = name === SECRETS_FILE;
-    const onBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId: null };
-    const files = nixosFiles({
-      plan,
-      templates: parts.templates,
-      modules: parts.modules(),
-      inspection: await parts.inspection(machine),
-      serviceFiles: isSecret && plan.cluster !== null ? await parts.serviceFiles(machine, onBehalf) : [],
-      otherFiles: isSecret ? await parts.installedFiles(machine) : [],
-    });
-    return sessionFile(name, files, null);
+  async (machine: Machine, plan: NodePlan, name: string): Promise<RenderedFile | null> =>
+    sessionFile(name, await filesFrom(parts, machine, plan, name === SECRETS_FILE), null);
+
+/** All of them at once, with new keys and a token; `given` is told. */
+export const nixosPushFiles =
+  (
+    parts: SessionFileParts,
+    given: (machine: Machine, plan: NodePlan, files: readonly RenderedFile[]) => Promise<void>,
+  ) =>
+  async (machine: Machine, plan: NodePlan): Promise<NixosFiles> => {
+    const files = await filesFrom(parts, machine, plan, true);
+    await given(machine, plan, files.extraFiles);
+    return files;
   };
+
+async function filesFrom(
+  parts: SessionFileParts,
+  machine: Machine,
+  plan: NodePlan,
+  withSecrets: boolean,
+): Promise<NixosFiles> {
+  const onBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId: null };
+  return nixosFiles({
+    plan,
+    templates: parts.templates,
+    modules: parts.modules(),
+    inspection: await parts.inspection(machine),
+    serviceFiles: withSecrets && plan.cluster !== null ? await parts.serviceFiles(machine, onBehalf) : [],
+    otherFiles: withSecrets ? await parts.installedFiles(machine) : [],
+  });
+}

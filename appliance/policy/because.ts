@@ -48,7 +48,7 @@ export const BECAUSE = {
   },
   removed: {
     words: '{node} was removed and its identity is dead',
-    hint: 'Declare the machine anew if it is to be used again.',
+    hint: 'If it is to be used again, declare it anew (coldiron nodes add, or an inventory file): it is then a new node.',
   },
 
   registered: {

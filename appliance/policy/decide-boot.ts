@@ -88,6 +88,8 @@ function judge(question: BootQuestion, network: SiteNetwork, findings: readonly 
   if (machine === null) return unaccepted(network, facts.mac ?? 'MAC');
   const node = machine.spec.hostname;
 
+  // Whichever chassis its card is in by now: nothing about a machine whose life is over has to be settled first.
+  if (machine.lifecycle.state === 'removed') return byState(question, machine, network);
   const otherChassis = findings.find((finding) => finding.kind === 'chassis-mismatch');
   if (otherChassis) {
     return refusal(because('chassis-mismatch', { node, expected: otherChassis.expected, seen: otherChassis.seen }));

@@ -48,7 +48,6 @@ const NO_ADDRESS = 'http://coldiron.invalid/';
 export const previewExtras = (plan: NodePlan, inspection: Inspection | null = null): NodeExtras => ({
   instanceId: plan.id,
   nodeParts: [],
-  reportUrl: null,
   firmware: inspection?.firmware ?? 'efi',
   filesUrl: NO_ADDRESS,
   mirrorUrl: null,

@@ -9,7 +9,8 @@ export function inspectionOf(facts: Json): Inspection {
   return {
     firmware: firmware?.kind === 'bios' ? 'bios' : 'efi',
     disks: disks
-      .filter(({ read_only: isReadOnly }) => isReadOnly !== true)
+      // As the service OS itself does: nothing is installed onto these.
+      .filter(({ read_only: isReadOnly, removable }) => isReadOnly !== true && removable !== true)
       .map(({ name, by_id: byId = [], serial, model, bytes, rotational }) => ({
         path: name.startsWith('/') ? name : `/dev/${name}`,
         byId,

@@ -10,6 +10,7 @@ import { type BootDecision, decideBoot } from '../policy/decide-boot.ts';
 import type { LoaderWishes } from '../policy/loaders.ts';
 
 export interface Judged {
+  /** Null for a removed one too: nothing is reserved or armed for it any more. The decision knows it, and says so. */
   readonly machine: Machine | null;
   readonly network: SiteNetwork | null;
   readonly profile: Profile | null;
@@ -32,11 +33,12 @@ export class BootDesk {
   judge(facts: ClientFacts, network: SiteNetwork | null = null): Judged {
     const fleet = this.#fleet;
     const machine = facts.mac === null ? null : fleet.machineByMac(facts.mac);
-    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(machine, facts);
+    const judged = machine ?? (facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid));
+    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(judged, facts);
     const intended = machine?.intent?.profile ?? null;
     const profile = intended === null ? null : fleet.profile(intended);
-    const question = { facts, machine, network: place, profile, now: this.#now(), available: this.#available };
-    return { machine, network: place, profile, decision: decideBoot(question) };
+    const question = { facts, network: place, profile, now: this.#now(), available: this.#available };
+    return { machine, network: place, profile, decision: decideBoot({ ...question, machine: judged }) };
   }
 
   /** Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. */

@@ -19,6 +19,8 @@ const Opening = Type.Object({
   architecture: maybe(Word),
   firmware: maybe(Word),
   secure_boot: maybe(Type.Boolean()),
+  /** Made up by the opener and told to nobody else: with it, an answer that got lost is given again. */
+  nonce: maybe(Type.String({ pattern: '^[0-9a-f]{64}$', description: '256 random bits in hexadecimal digits' })),
 });
 
 const Step = Type.Object({
@@ -46,6 +48,7 @@ const Disk = Type.Object({
   rotational: maybe(Type.Boolean()),
   health: maybe(Word),
   read_only: maybe(Type.Boolean()),
+  removable: maybe(Type.Boolean()),
 });
 
 const Nic = Type.Object({

@@ -4,12 +4,12 @@
 import type { OrderDesk } from '../deploy/order-desk.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { canonicalJson, type Json } from '../domain/event.ts';
-import { type Instant, SECOND } from '../domain/instant.ts';
+import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Ipv4 } from '../domain/ipv4.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Session, SessionSecret, SessionStep } from '../domain/session.ts';
 import type { LifecycleRunner } from '../lifecycle/runner.ts';
-import { ONCE_FILES } from '../nixos-install/order.ts';
+import { AWAIT_PUSH, ONCE_FILES } from '../nixos-install/order.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import type { Store } from '../store/store.ts';
 import { contradictions } from './contradictions.ts';
@@ -26,7 +26,7 @@ import {
   type StepBody,
 } from './reports.ts';
 import { sessionAudit, sessionEvent } from './session-records.ts';
-import { hashOfSecret, newSessionSecret } from './session-secret.ts';
+import { hashOfNonce, hashOfSecret, newSessionSecret } from './session-secret.ts';
 import { isWanted, sessionEnd, sessionStanding } from './standing.ts';
 
 export interface SessionDeskDeps {
@@ -36,6 +36,7 @@ export interface SessionDeskDeps {
     | 'sessionByTicket'
     | 'sessionByKey'
     | 'openSession'
+    | 'reopenSession'
     | 'reportStep'
     | 'endSession'
     | 'takeSessionFile'
@@ -48,6 +49,8 @@ export interface SessionDeskDeps {
   readonly refreshFleet: () => Promise<void>;
   readonly files: Pick<OrderDesk, 'file'>;
   readonly seenAt: (address: Ipv4 | null) => SeenAt;
+  /** An installer has let the appliance in, which now has to do the work. */
+  readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
   readonly now: () => Instant;
 }
 
@@ -57,9 +60,15 @@ export interface SessionCall {
   readonly correlationId: string;
 }
 
-interface Held {
+/** A session that still counts, and its machine. */
+export interface Held {
   readonly session: Session;
   readonly machine: Machine;
+}
+
+interface Known {
+  readonly session: Session;
+  readonly machine: Machine | null;
 }
 
 export class SessionDesk {
@@ -69,7 +78,10 @@ export class SessionDesk {
     this.#deps = deps;
   }
 
-  /** True once for each ticket. The answer holds the key, which is nowhere else from then on. */
+  /**
+   * Once for each ticket. The answer holds the key, which is nowhere else from then on: an opener that did not hear it, and
+   * shows its nonce again, gets another key.
+   */
   async open(ticket: SessionSecret, body: unknown, call: SessionCall): Promise<Json> {
     const { store, now } = this.#deps;
     const told = readOpening(body);
@@ -87,15 +99,30 @@ export class SessionDesk {
     const expiresAt = sessionEnd(machine, at);
     const happening = { at, machine, correlationId: call.correlationId };
     const said = { mode: session.mode, mac: opener.value, address: call.address };
-    const opened = await store.openSession({
-      ticketHash,
-      keyHash: key.hash,
-      now: at,
-      expiresAt,
-      event: sessionEvent(happening, 'opened', { ...said, firmware: told.firmware ?? null }),
-      audit: sessionAudit(happening, 'opened', session, said),
-    });
-    if (!opened) throw await this.#refuse({ session, machine }, USED, call);
+    const nonceHash = told.nonce ? hashOfNonce(told.nonce) : null;
+    const opened =
+      session.openedAt === null &&
+      (await store.openSession({
+        ticketHash,
+        keyHash: key.hash,
+        nonceHash,
+        now: at,
+        expiresAt,
+        event: sessionEvent(happening, 'opened', { ...said, firmware: told.firmware ?? null }),
+        audit: sessionAudit(happening, 'opened', session, said),
+      }));
+    const reopened =
+      !opened &&
+      nonceHash !== null &&
+      (await store.reopenSession({
+        ticketHash,
+        keyHash: key.hash,
+        nonceHash,
+        openedSince: at - REOPENED_WITHIN,
+        event: sessionEvent(happening, 'reopened', said),
+        audit: sessionAudit(happening, 'reopened', session, said),
+      }));
+    if (!opened && !reopened) throw await this.#refuse({ session, machine }, USED, call);
     return {
       session: key.text,
       node: machine.spec.hostname,
@@ -130,8 +157,14 @@ export class SessionDesk {
   }
 
   async step(key: SessionSecret, body: unknown, call: SessionCall): Promise<void> {
-    const { session, machine } = await this.#open(key, call);
+    const held = await this.#open(key, call);
     const told = readStep(body);
+    await this.report(held, told);
+    if (told.step === AWAIT_PUSH && told.status === 'started') this.#deps.installerWaits?.(held, call.address);
+  }
+
+  /** Whoever does the work, the machine or the appliance. */
+  async report({ session, machine }: Held, told: StepBody): Promise<void> {
     const at = this.#deps.now();
     const step: SessionStep = {
       step: told.step,
@@ -169,7 +202,11 @@ export class SessionDesk {
 
   async outcome(key: SessionSecret, body: unknown): Promise<{ readonly next: NextStep }> {
     const told = readOutcome(body);
-    const { session, machine } = await this.#known(key);
+    return this.conclude(await this.#known(key), told);
+  }
+
+  /** Told by whoever does the work. */
+  async conclude({ session, machine }: Known, told: OutcomeBody): Promise<{ readonly next: NextStep }> {
     const { store, now } = this.#deps;
     const at = now();
     const standing = sessionStanding(session, machine, at);
@@ -199,7 +236,7 @@ export class SessionDesk {
     return judgeOutcome(session, told, facts !== undefined && facts.at >= (session.openedAt ?? 0));
   }
 
-  async #known(key: SessionSecret): Promise<{ readonly session: Session; readonly machine: Machine | null }> {
+  async #known(key: SessionSecret): Promise<Known> {
     const session = await this.#deps.store.sessionByKey(hashOfSecret(key));
     if (!session) throw new ColdironError('unauthenticated', 'there is no session with this key');
     return { session, machine: await this.#deps.store.machine(session.machine) };
@@ -233,12 +270,16 @@ export class SessionDesk {
 /** These hold what lets their reader speak for the machine. */
 const SECRET_FILES: readonly string[] = ['user-data', ...ONCE_FILES];
 
+/** Enough to notice that an answer is lost, and for an appliance to be restarted meanwhile. */
+const REOPENED_WITHIN = 5 * MINUTE;
+
 const USED = 'the ticket was used already: somebody else was there';
 
 function ticketProblem(session: Session, machine: Machine, now: Instant): string | null {
-  if (session.openedAt !== null) return USED;
-  if (session.ended !== null) return session.ended.reason ?? 'the ticket is no longer good';
-  if (now >= session.ticketExpiresAt) return 'the ticket has expired; boot again for a new one';
+  // Whether it is the same opener, the store decides.
+  const unused = session.openedAt === null;
+  if (session.ended !== null) return unused ? (session.ended.reason ?? 'the ticket is no longer good') : USED;
+  if (unused && now >= session.ticketExpiresAt) return 'the ticket has expired; boot again for a new one';
   return isWanted(machine, session) ? null : `${machine.spec.hostname} is ${machine.lifecycle.state} now`;
 }
 

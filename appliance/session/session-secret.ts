@@ -11,4 +11,9 @@ export function newSessionSecret(): { readonly text: SessionSecret; readonly has
   return { text, hash: hashOfSecret(text) };
 }
 
-export const hashOfSecret = (secret: SessionSecret): string => createHash('sha256').update(secret).digest('hex');
+export const hashOfSecret = (secret: SessionSecret): string => sha256(secret);
+
+/** What an opener made up for itself. */
+export const hashOfNonce = (nonce: string): string => sha256(nonce);
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -259,6 +259,8 @@ export interface SessionTable {
   ticket_made_at: Instant;
   ticket_expires_at: Instant;
   key_hash: string | null;
+  /** Of the opener, if it made one up. */
+  nonce_hash: string | null;
   opened_at: Instant | null;
   expires_at: Instant | null;
   heard_at: Instant | null;

@@ -19,8 +19,21 @@ export interface NewTicket {
 export interface Opening {
   readonly ticketHash: string;
   readonly keyHash: string;
+  /** SHA-256 of what the opener made up for this opening; null: it did not. */
+  readonly nonceHash: string | null;
   readonly now: Instant;
   readonly expiresAt: Instant;
+  readonly event: NewEvent;
+  readonly audit: NewAuditEntry;
+}
+
+/** The same opener once more: it did not hear the answer. */
+export interface Reopening {
+  readonly ticketHash: string;
+  readonly keyHash: string;
+  readonly nonceHash: string;
+  /** Whoever opened before this has had its time. */
+  readonly openedSince: Instant;
   readonly event: NewEvent;
   readonly audit: NewAuditEntry;
 }
@@ -51,6 +64,8 @@ export interface SessionStore {
   sessionsOf(machine: MachineId, limit: number): Promise<Session[]>;
   /** True for exactly one caller, and only before the ticket's end. Older open sessions of the machine end with it. */
   openSession(opening: Opening): Promise<boolean>;
+  /** A new key in the place of one that nobody has reported with. Only for the nonce that the session was opened with. */
+  reopenSession(reopening: Reopening): Promise<boolean>;
   /** False when it was seen before, or the session has ended. */
   reportStep(report: SessionReport): Promise<boolean>;
   /** Only what has been opened and has not ended. False when there is none such. */

@@ -13,8 +13,8 @@ load_drivers() {
     fresh=$(sort "$RUN/aliases-seen" "$RUN/aliases-seen" "$RUN/aliases" | uniq -u)
     [ -n "$fresh" ] || break
     mv "$RUN/aliases" "$RUN/aliases-seen"
-    # All at once: modprobe reads its tables only once then. By its path: busybox's xargs would take busybox's own. A device without a driver is no problem.
-    printf '%s\n' "$fresh" | tr '\n' '\000' | xargs -0 /sbin/modprobe -abq 2> /dev/null
+    # All at once: modprobe reads its tables only once then. A device without a driver is no problem.
+    printf '%s\n' "$fresh" | tr '\n' '\000' | xargs -0 modprobe -abq 2> /dev/null
   done
   # No device announces these: a filesystem's checksums, and the BMC's device file.
   modprobe -abq crc32c_generic sd_mod nls_cp437 nls_ascii nls_iso8859_1 2> /dev/null

@@ -85,11 +85,14 @@ installed_kilobytes() {
   if [ -n "$by_firmware" ]; then echo "$by_firmware"; else awk '$1 == "MemTotal:" { print $2 }' "$PROC/meminfo"; fi
 }
 
+card_driver() {
+  basename "$(readlink -f "$SYS/class/net/$1/device/driver" 2> /dev/null)"
+}
+
 nic_facts() {
   for name in $(cards); do
     path=$SYS/class/net/$name
-    driver=$(basename "$(readlink -f "$path/device/driver" 2> /dev/null)")
-    jq -n --arg name "$name" --arg mac "$(line_of "$path/address")" --arg driver "$driver" \
+    jq -n --arg name "$name" --arg mac "$(line_of "$path/address")" --arg driver "$(card_driver "$name")" \
       --arg carrier "$(line_of "$path/carrier")" --arg speed "$(line_of "$path/speed")" \
       --argjson neighbour "$(neighbour_of "$name")" '
       { $name, $mac, driver: (if $driver == "" then null else $driver end),
@@ -100,6 +103,7 @@ nic_facts() {
 
 # LLDP: switches tell their name every 30 seconds. One frame for each card is enough, so a listener waits in the background.
 start_neighbour_watch() {
+  watch_began=$(seconds)
   for name in $(cards); do
     ip link set "$name" up 2> /dev/null
     (timeout 120 tcpdump -i "$name" -nn -v -c 1 ether proto 0x88cc > "$RUN/lldp-$name.part" 2> /dev/null &&
@@ -155,18 +159,22 @@ inspect_machine() {
   step_done inspect "$(jq -r '"\(.cpu.threads) threads, \(.memory.bytes / 1048576 | floor) MiB, \(.disks | length) disks, \(.nics | length) cards"' "$RUN/facts.json")"
 }
 
-# A second time, when the switches had the time to say who they are.
+# A second time, when the switches had the time to say who they are: they do so every 30 seconds.
 report_neighbours() {
-  [ -n "$(cards)" ] || return 0
-  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
-    missing=0
-    for name in $(cards); do
-      [ "$(line_of "$SYS/class/net/$name/carrier")" != 1 ] || [ -s "$RUN/lldp-$name" ] || missing=1
-    done
-    [ "$missing" = 0 ] && break
-    sleep 2
-  done
+  while neighbours_are_missing && [ "$(seconds)" -lt "$((watch_began + 32))" ]; do sleep 1; done
   ls "$RUN"/lldp-*[!t] > /dev/null 2>&1 || return 0
   collect_facts
   send_facts "$RUN/facts.json"
+}
+
+# A virtual card hangs on a bridge, which has nothing to say: nobody waits for that.
+neighbours_are_missing() {
+  for name in $(cards); do
+    [ "$(line_of "$SYS/class/net/$name/carrier")" = 1 ] && [ ! -s "$RUN/lldp-$name" ] || continue
+    case $(card_driver "$name") in
+      virtio_net | vmxnet3 | hv_netvsc | xen_netfront | vif) ;;
+      *) return 0 ;;
+    esac
+  done
+  return 1
 }

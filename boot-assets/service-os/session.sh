@@ -69,11 +69,13 @@ open_session() {
   say "session open: ${node:-this machine} is to $mode"
 }
 
+# The nonce is the same for every try: with it, an answer that got lost is given again, and to nobody else.
 introduction() {
-  jq -n --arg mac "$(line_of "$SYS/class/net/$card/address")" --arg uuid "$(system_uuid)" \
+  head -c 32 /dev/urandom | sha256sum | cut -d ' ' -f 1 | tr -d '\n' > "$RUN/nonce"
+  jq -n --rawfile nonce "$RUN/nonce" --arg mac "$(line_of "$SYS/class/net/$card/address")" --arg uuid "$(system_uuid)" \
     --arg serial "$(line_of "$SYS/class/dmi/id/product_serial")" --arg architecture "$(machine_architecture)" \
     --arg firmware "$(firmware_kind)" --argjson secure_boot "$(secure_boot)" \
-    '{$mac, $uuid, $serial, $architecture, $firmware, $secure_boot} | .uuid |= (if . == "" then null else . end) | .serial |= (if . == "" then null else . end)'
+    '{$mac, $uuid, $serial, $architecture, $firmware, $secure_boot, $nonce} | .uuid |= (if . == "" then null else . end) | .serial |= (if . == "" then null else . end)'
 }
 
 # Each report has its own number, so that one which arrives twice does no harm.

@@ -27,6 +27,7 @@ write_target() {
 # Whatever was on the disk before must not come to life while it is being written.
 release_disk() {
   wipefs --all --force --quiet "$target" >> "$LOG" 2>&1 || :
+  spoil_target
 }
 
 # Each part leaves its own word about how it ended.
@@ -42,10 +43,20 @@ stream_image() {
     unpack_image 2> "$RUN/stream-unpack-says"
     echo $? > "$RUN/stream-unpack"
   } | tee "$RUN/stream-unpacked" | {
-    dd of="$target" bs=1M iflag=fullblock conv=fsync 2> "$RUN/stream-write-says"
+    write_stream 2> "$RUN/stream-write-says"
     echo $? > "$RUN/stream-write"
   }
   wait
+}
+
+# The beginning of the disk is held back until all of the image is there and found good: a machine that loses its power meanwhile
+# has a disk that does not start.
+write_stream() {
+  dd of="$RUN/stream-beginning" bs=1M count=1 iflag=fullblock && dd of="$target" bs=1M seek=1 iflag=fullblock conv=fsync
+}
+
+write_beginning() {
+  dd if="$RUN/stream-beginning" of="$target" bs=1M conv=notrunc,fsync 2> "$RUN/stream-write-says"
 }
 
 unpack_image() {
@@ -115,10 +126,10 @@ stream_word() {
 
 # The part that failed first is the reason; the others only followed.
 check_stream() {
-  sed -n 's/^\([0-9][0-9]*\) bytes.*/\1/p' "$RUN/stream-write-says" > "$RUN/written"
+  awk '$2 == "bytes" { written += $1 } END { printf "%.0f\n", written }' "$RUN/stream-write-says" > "$RUN/written"
   if [ "$(stream_word write)" != 0 ]; then
     spoil_target
-    finish_failed write-image "$disk cannot be written: $(sed -n 's/^dd: //p' "$RUN/stream-write-says" | head -n 1)"
+    finish_failed write-image "$disk cannot be written: $(write_trouble)"
   fi
   case $(stream_word fetched) in
     0) ;;
@@ -141,6 +152,11 @@ check_stream() {
     spoil_target
     finish_failed write-image "the image has $(cat "$RUN/written") bytes, not the $bytes that were ordered"
   fi
+  write_beginning || finish_failed write-image "$disk cannot be written: $(write_trouble)"
+}
+
+write_trouble() {
+  sed -n 's/^dd: //p' "$RUN/stream-write-says" | head -n 1
 }
 
 # A disk with half an image or a wrong one must not start.

@@ -45,6 +45,12 @@ in
       default = 8080;
       description = "The port of the boot server, as in the settings.";
     };
+    pushTools = lib.mkOption {
+      type = lib.types.listOf lib.types.package;
+      default = [ ];
+      example = lib.literalExpression "[ pkgs.nixos-anywhere pkgs.nix pkgs.openssh ]";
+      description = "What profiles with `install: push` need: nixos-anywhere, Nix and ssh. Without them nodes can pull.";
+    };
   };
 
   config = lib.mkIf cfg.enable {
@@ -71,7 +77,7 @@ in
       wants = [ "network-online.target" ];
       after = [ "network-online.target" ];
       # systemd-notify, by which it says that it is ready.
-      path = [ config.systemd.package ];
+      path = [ config.systemd.package ] ++ cfg.pushTools;
       environment.NODE_COMPILE_CACHE = "/var/cache/coldiron";
       serviceConfig = {
         Type = "notify";

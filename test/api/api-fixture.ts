@@ -156,6 +156,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     templates,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });
   const work = new NodeWork({
@@ -172,6 +173,9 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     bootPort: () => 8080,
     fetchable: async () => ({ ok: true, value: { bytes: null } }),
     bundleProblems: async () => [],
+    bmcProblems: async () => [],
+    inspection: async () => null,
+    pushProblems: async () => [],
   });
   const real: ManagementDeps = {
     bmc,

@@ -58,6 +58,7 @@ describe('work on a node', () => {
     expect(refused.details).toEqual([
       expect.stringContaining('deploy is not possible from registered'),
       expect.stringContaining('service-os-x86_64'),
+      expect.stringContaining('nobody knows yet which disks it has'),
     ]);
     expect(await get()).toMatchObject({ state: 'registered', intent: null });
   });

@@ -44,7 +44,7 @@ describe('the library of boot files', () => {
     expect(library.list().map(({ name, kind }) => `${name} ${kind}`)).toEqual([
       'nixos/worker/bzImage kernel',
       'nixos/worker/initrd initrd',
-      'images/debian/disk.raw unknown',
+      'images/debian/disk.raw disk',
     ]);
     expect(library.find('nixos/worker/bzImage')?.architecture).toBe('x86_64');
   });

@@ -1,18 +1,24 @@
 // The scripts of the service OS as far as they need no machine of their own: under dash, which is its shell, with files in place of
 // /sys.
 
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { needPackages } from '../interop/packages.ts';
 
 const SCRIPTS = join(import.meta.dirname, '../../boot-assets/service-os');
 const folder = mkdtempSync(join(tmpdir(), 'coldiron-scripts-'));
 
-beforeAll(() => needPackages(['dash', 'jq', 'shellcheck']));
+beforeAll(() => needPackages(['curl', 'dash', 'jq', 'shellcheck']));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const put = (path: string, content: string): void => {
@@ -23,16 +29,20 @@ const put = (path: string, content: string): void => {
 const run = (command: string, args: readonly string[], input: string) =>
   spawnSync(command, args, { input, encoding: 'utf8' });
 
-/** Runs lines of shell with the functions of these files. */
-function shell(files: readonly string[], lines: string): { status: number | null; stdout: string } {
+const ENVIRONMENT = {
+  ...{ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', CONSOLE: '/dev/null', LIB: SCRIPTS },
+  ...{ RUN: join(folder, 'run'), SYS: join(folder, 'sys'), DEV: join(folder, 'dev') },
+};
+
+/** Lines of shell that have the functions of these files. */
+function withFunctions(files: readonly string[], lines: string): string {
   mkdirSync(join(folder, 'run'), { recursive: true });
-  const sources = files.map((name) => `. ${SCRIPTS}/${name}.sh`).join('\n');
-  const env = {
-    ...{ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', CONSOLE: '/dev/null', LIB: SCRIPTS },
-    ...{ RUN: join(folder, 'run'), SYS: join(folder, 'sys'), DEV: join(folder, 'dev') },
-  };
-  const { status, stdout, stderr } = spawnSync('dash', ['-eu', '-c', `${sources}\n${lines}`], {
-    env,
+  return `${files.map((name) => `. ${SCRIPTS}/${name}.sh`).join('\n')}\n${lines}`;
+}
+
+function shell(files: readonly string[], lines: string): { status: number | null; stdout: string } {
+  const { status, stdout, stderr } = spawnSync('dash', ['-eu', '-c', withFunctions(files, lines)], {
+    env: ENVIRONMENT,
     encoding: 'utf8',
   });
   expect(stderr).toBe('');
@@ -64,6 +74,24 @@ describe('the scripts of the service OS', () => {
     expect(stdout).toBe('erase http://10.0.2.2:8080/boot/session/ab node05 52:54:00:ab:cd:ef\n');
   });
 
+  it('wait for what a switch says of itself, and not where a card hangs on a bridge', () => {
+    const card = join(folder, 'sys/class/net/eth0');
+    mkdirSync(join(card, 'device'), { recursive: true });
+    writeFileSync(join(card, 'carrier'), '1\n');
+    const waitsWith = (driver: string): string => {
+      mkdirSync(join(folder, 'drivers', driver), { recursive: true });
+      rmSync(join(card, 'device/driver'), { force: true });
+      symlinkSync(join(folder, 'drivers', driver), join(card, 'device/driver'));
+      const question = 'if neighbours_are_missing; then echo waits; else echo "goes on"; fi';
+      return shell(['common', 'network', 'facts'], question).stdout.trim();
+    };
+    expect(waitsWith('virtio_net')).toBe('goes on');
+    expect(waitsWith('igb')).toBe('waits');
+    put('run/lldp-eth0', 'System Name TLV (5), length 3: sw1\n');
+    expect(waitsWith('igb')).toBe('goes on');
+    rmSync(card, { recursive: true });
+  });
+
   it('call partitions as the kernel does', () => {
     const { stdout } = shell(['disks'], 'partition_device /dev/sda 3; partition_device /dev/nvme0n1 2');
     expect(stdout).toBe('/dev/sda3\n/dev/nvme0n1p2\n');
@@ -79,6 +107,43 @@ describe('the scripts of the service OS', () => {
   it('wait longer each time, and never longer than half a minute', () => {
     const { stdout } = shell(['common', 'network'], 'for try in 1 2 3 4 5 6 99; do backoff $try; done');
     expect(stdout.trim().split('\n').map(Number)).toEqual([1, 2, 4, 8, 30, 30, 30]);
+  });
+
+  it('hold back the beginning of a disk until the whole image is there', () => {
+    const mebibyte = 1024 * 1024;
+    const image = randomBytes(2 * mebibyte + 7);
+    const disk = join(folder, 'dev/sda');
+    put('dev/sda', '');
+    writeFileSync(join(folder, 'image'), image);
+    const written = (lines: string): Buffer => {
+      shell(['common', 'write-image'], `target=$DEV/sda\n${lines}`);
+      return readFileSync(disk);
+    };
+    const half = written(`write_stream < ${folder}/image 2> "$RUN/stream-write-says"`);
+    expect(half.subarray(0, mebibyte).equals(Buffer.alloc(mebibyte))).toBe(true);
+    expect(half.subarray(mebibyte).equals(image.subarray(mebibyte))).toBe(true);
+    expect(written('write_beginning').equals(image)).toBe(true);
+  });
+
+  it('ask for their session again, with the same nonce, when the answer is lost on the wire', async () => {
+    const told: { nonce: string }[] = [];
+    const server = createServer(async (request, response) => {
+      told.push(JSON.parse(await text(request)));
+      if (told.length === 1) request.socket.destroy();
+      else
+        response.writeHead(201).end(JSON.stringify({ session: 'the-key', node: 'node05', order: { mode: 'inspect' } }));
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    put('sys/class/net/eth0/address', '52:54:00:ab:cd:ef\n');
+    const lines = `card=eth0 session=http://127.0.0.1:${port}/boot/session/ticket\nopen_session\ncat "$KEY"; echo "$node $mode"`;
+    const opened = withFunctions(['common', 'network', 'session', 'facts'], lines);
+    const { stdout } = await promisify(execFile)('dash', ['-eu', '-c', opened], { env: ENVIRONMENT });
+    expect(stdout).toBe('Authorization: Bearer the-key\nnode05 inspect\n');
+    expect(told).toHaveLength(2);
+    expect(told[0]).toEqual(told[1]);
+    expect(told[0]?.nonce).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 

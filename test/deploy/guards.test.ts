@@ -7,7 +7,10 @@ import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import type { MachineSpec } from '../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../appliance/domain/network.ts';
 import { type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
+import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
+import type { InspectedDisk } from '../../appliance/render/nixos/choose-disks.ts';
+import type { Inspection } from '../../appliance/render/nixos/render-nixos.ts';
 import { MAC, machineIn, NOW, name, networkWith, profileWith, SITE } from '../policy/boot-fixtures.ts';
 import { TEMPLATES } from '../render/installers/samples.ts';
 
@@ -24,6 +27,24 @@ interface World {
   readonly missing?: readonly string[];
   readonly deps?: Partial<GuardDeps>;
 }
+
+const DISK_FOUND: InspectedDisk = {
+  path: '/dev/sda',
+  byId: ['ata-Disk_D-1'],
+  serial: 'D-1',
+  model: 'Disk',
+  bytes: 1e12,
+  rotational: false,
+};
+
+const found = (...disks: readonly InspectedDisk[]): Inspection => ({ firmware: 'efi', disks });
+
+const storageOn = (disk: Partial<DiskSelector>): Storage => ({
+  layout: 'single',
+  filesystem: 'ext4',
+  swapMegabytes: 0,
+  disks: [{ byId: null, serial: null, model: null, minBytes: null, maxBytes: null, rotational: null, ...disk }],
+});
 
 const asset = (of: string): Asset => ({ name: of, sha256: 'ab', size: 7 }) as Asset;
 
@@ -51,6 +72,7 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
     templates: TEMPLATES,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });
   return deployProblems(
@@ -66,6 +88,9 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
       bootPort: () => 8080,
       fetchable: async () => parsed({ bytes: 7 }),
       bundleProblems: async () => [],
+      bmcProblems: async () => [],
+      inspection: async () => found(DISK_FOUND),
+      pushProblems: async () => [],
       now: () => NOW,
       ...deps,
     },
@@ -81,6 +106,11 @@ const refusing =
 describe('before anything is armed', () => {
   it('there is nothing to say against a machine with which all is well', async () => {
     expect(await problemsIn({})).toEqual([]);
+  });
+
+  it('a disk that is named by its id need not have been seen', async () => {
+    const storage = storageOn({ byId: 'ata-Disk_D-1' });
+    expect(await problemsIn({ profile: { storage }, deps: { inspection: async () => null } })).toEqual([]);
   });
 
   it.each<[string, World, RegExp]>([
@@ -133,6 +163,43 @@ describe('before anything is armed', () => {
       'its authority is a placeholder',
       { deps: { bundleProblems: async () => ['ca.pem: certificate 1 cannot be read'] } },
       /^bootstrap bundle: ca\.pem/,
+    ],
+    [
+      'no disk of the machine is the one that is meant',
+      { profile: { storage: storageOn({ serial: 'D-9' }) } },
+      /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1000 GB\)$/,
+    ],
+    [
+      'two disks of the machine could be meant',
+      {
+        deps: {
+          inspection: async () => found(DISK_FOUND, { ...DISK_FOUND, path: '/dev/sdb', byId: ['ata-Disk_D-2'] }),
+        },
+      },
+      /^2 disks match .*: ata-Disk_D-1 \(Disk, 1000 GB\), ata-Disk_D-2 \(Disk, 1000 GB\); name one by its id$/,
+    ],
+    [
+      'its only disk is smaller than the image',
+      { deps: { inspection: async () => found({ ...DISK_FOUND, bytes: 6 }) } },
+      /^no disk matches at least/,
+    ],
+    [
+      'nobody has looked into the machine',
+      { deps: { inspection: async () => null } },
+      /^nobody knows yet which disks it has, .*: commission it first$/,
+    ],
+    [
+      'the appliance is to install NixOS, and cannot',
+      {
+        profile: { kind: 'nixos', image: null, install: 'push', storage: storageOn({ serial: 'D-1' }) },
+        deps: { pushProblems: async () => ['this appliance cannot push NixOS: nix is not on its PATH'] },
+      },
+      /^this appliance cannot push NixOS: nix is not on its PATH$/,
+    ],
+    [
+      'its BMC does not answer',
+      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be asked'] } },
+      /^its BMC at 10\.0\.10\.50/,
     ],
   ])('it is said when %s', async (_, world, reason) => {
     expect(await problemsIn(world)).toEqual(expect.arrayContaining([expect.stringMatching(reason)]));

@@ -185,6 +185,26 @@ describe('step', () => {
     });
   });
 
+  it('goes back to what it was when it is called off before anything was written', () => {
+    const calledOff = (from: Lifecycle, ...events: readonly LifecycleEvent[]) =>
+      events.reduce((life, event) => moved(life, event).lifecycle, from);
+    const back = (from: Lifecycle, work: LifecycleEvent) =>
+      moved(moved(from, work).lifecycle, 'cancel', { failureReason: 'called off by ada' });
+    expect(back(aLife('registered'), 'commission').lifecycle).toMatchObject({ state: 'registered', failure: null });
+    expect(back(aLife('ready'), 'commission').lifecycle).toMatchObject({ state: 'ready', failure: null });
+    expect(back(aLife('ready'), 'deploy')).toMatchObject({
+      lifecycle: { state: 'ready', failure: null, deadline: null },
+      effects: ['revoke-intents', 'power-off'],
+    });
+    const failure = { step: 'deploy', reason: 'called off by ada' };
+    expect(back(failedAt('enroll'), 'deploy').lifecycle).toMatchObject({ state: 'failed', failure });
+    expect(calledOff(aLife('ready'), 'deploy', 'break-off')).toMatchObject({
+      state: 'failed',
+      failure: { step: 'deploy' },
+    });
+    expect(calledOff(aLife('releasing'), 'cancel')).toMatchObject({ state: 'failed', failure: { step: 'release' } });
+  });
+
   it('keeps the failure while a failed machine is set aside, and forgets it when the machine moves on', () => {
     const { failure } = failedAt('deploy');
     const retired = moved(failedAt('deploy'), 'retire').lifecycle;
@@ -206,7 +226,7 @@ describe('step', () => {
   it('says why an event is not possible, and what is', () => {
     expect(refused(aLife('deploying'), 'retire')).toBe(
       'retire is not possible from deploying: an armed intent is being carried out. It waits for the installer to ' +
-        'report that the disk is written. What an operator can do: quarantine.',
+        'report that the disk is written. What an operator can do: cancel, quarantine.',
     );
     expect(refused(failedAt('commission'), 'deploy')).toMatch(/^deploy is not possible from failed \(commission\): /);
     expect(refused(failedAt('commission'), 'deploy')).toMatch(/can do: commission, rescue, retire, quarantine\.$/);

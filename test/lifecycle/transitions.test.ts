@@ -55,9 +55,10 @@ describe('the transition table', () => {
     }
   });
 
-  it('names the step on every way into failed, and says nothing of steps elsewhere but into quarantine', () => {
+  it('names the step on every way into failed, and says nothing of steps elsewhere but into quarantine and back from work that is called off', () => {
     for (const row of TRANSITIONS) {
       if (row.to === 'failed') expect(row.fails, named(row)).toBeDefined();
+      else if (row.fails && row.to === 'resume') expect(row.event, named(row)).toBe('cancel');
       else if (row.fails) expect([row.to, row.remember], named(row)).toEqual(['quarantined', 'failed']);
     }
   });

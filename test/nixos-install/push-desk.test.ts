@@ -12,6 +12,7 @@ import { fakeAnywhere, isAlive, pidsOf, steps } from './fake-anywhere.ts';
 import { freePort, hostKey, needSshd, startSshd } from './real-sshd.ts';
 
 const MACHINE = mustParse(parseMachineId('00000000-0000-4000-8000-000000000005'));
+const DEPLOYMENT = Date.UTC(2026, 0, 1);
 const session = (name: string): SessionId => name as SessionId;
 
 async function rig(script: string, changes: Partial<PushDeskDeps> = {}) {
@@ -28,6 +29,8 @@ async function rig(script: string, changes: Partial<PushDeskDeps> = {}) {
       told.push(result);
       resolve(result);
     },
+    stillWanted: async () => true,
+    lookEvery: 50,
     complain: (_, error) => {
       throw error;
     },
@@ -55,8 +58,8 @@ beforeAll(() => needSshd());
 describe('the pushes that are under way', () => {
   it('use the key that the order named, once, and tell the outcome after the last step', async () => {
     const made = await rig(steps(0, 9));
-    const key = made.desk.authorizedKey(MACHINE, 'node05');
-    expect(made.desk.authorizedKey(MACHINE, 'node05')).toBe(key);
+    const key = made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
+    expect(made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).toBe(key);
     await made.installer(key);
     made.desk.begin(made.subject);
     made.desk.begin(made.subject);
@@ -64,8 +67,15 @@ describe('the pushes that are under way', () => {
     await made.desk.stop();
     expect(made.told.filter((each) => 'ok' in each)).toHaveLength(1);
     expect(made.told.at(-1)).toEqual({ ok: true });
-    expect(made.desk.authorizedKey(MACHINE, 'node05')).not.toBe(key);
+    expect(made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).not.toBe(key);
     expect(made.leftovers()).toEqual([]);
+  });
+
+  it('give every deployment a key of its own, also where the one before never came to a push', async () => {
+    const { desk } = await rig('');
+    const key = desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
+    expect(desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).toBe(key);
+    expect(desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT + 1)).not.toBe(key);
   });
 
   it('fail with the reason where the key is lost, and start nothing', async () => {
@@ -81,7 +91,7 @@ describe('the pushes that are under way', () => {
 
   it('fail with the reason where the files cannot be made', async () => {
     const made = await rig(steps(0, 9), { files: () => Promise.reject(new Error('no disk matches serial X')) });
-    made.desk.authorizedKey(MACHINE, 'node05');
+    made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
     made.desk.begin(made.subject);
     expect(await made.finished).toMatchObject({
       ok: false,
@@ -96,7 +106,7 @@ describe('the pushes that are under way', () => {
         if (progress.step === 'partition' && progress.status === 'started') partitioning.resolve();
       },
     });
-    const key = made.desk.authorizedKey(MACHINE, 'node05');
+    const key = made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
     await made.installer(key);
     made.desk.begin(made.subject);
     await partitioning.promise;

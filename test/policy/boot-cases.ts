@@ -88,6 +88,12 @@ const STATES: readonly Row[] = [
   ['a failed machine', { machine: machineIn('failed') }, 'local-disk', 'failed'],
   ['a quarantined machine', { machine: machineIn('quarantined') }, 'refusal', 'quarantined'],
   ['a removed machine', { machine: machineIn('removed') }, 'refusal', 'removed'],
+  [
+    'a removed machine on a network that ignores strangers',
+    { machine: machineIn('removed'), network: networkWith({ unknown: 'ignore' }) },
+    'refusal',
+    'removed',
+  ],
 ];
 
 const armed = [

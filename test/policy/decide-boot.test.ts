@@ -48,7 +48,7 @@ describe('the boot decision', () => {
           network: networkWith({ unknown }),
         });
         expect(decision.outcome.kind).toBe('refusal');
-        expect(decision.because.id).toBe('chassis-mismatch');
+        expect(decision.because.id).toBe(state === 'removed' ? 'removed' : 'chassis-mismatch');
         expect(decision.findings).toEqual([{ kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID }]);
       }
     },

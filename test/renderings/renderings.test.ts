@@ -166,7 +166,6 @@ describe('the difference to what was given last', () => {
     const given = renderings.files(plan, {
       ...(await import('../../appliance/render/node-files.ts')).previewExtras(plan),
       instanceId: 'deployment-1',
-      reportUrl: 'http://10.0.100.10:8080/boot/session/secret',
       nodeParts: [part],
     });
     await renderings.delivered(machine('node05'), plan, given, 'order', BY);

@@ -20,7 +20,7 @@ import type { Store } from '../../appliance/store/store.ts';
 import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../store/samples.ts';
 
 const nothing = async () => ({ events: [] });
-const NO_EFFECTS: EffectHandlers = {
+export const NO_EFFECTS: EffectHandlers = {
   'revoke-intents': nothing,
   'revoke-identity': nothing,
   'boot-from-network': nothing,

@@ -29,6 +29,7 @@ describe('what a service OS says', () => {
     [readFacts, { disks: [] }, /nics/],
     [readFacts, { ...FACTS, disks: [{ name: 'sda', bytes: -1 }] }, /^disks\.0\.bytes/],
     [readOpening, { mac: 5 }, /^mac/],
+    [readOpening, { mac: MAC, nonce: 'short' }, /^nonce/],
     [readOpening, null, /^body/],
   ])('is refused by name where it does not fit (%#)', (read, value, place) => {
     expect(() => read(value)).toThrow(

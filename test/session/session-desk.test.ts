@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MINUTE } from '../../appliance/domain/instant.ts';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
-import type { SessionMode } from '../../appliance/domain/session.ts';
+import type { SessionMode, SessionSecret } from '../../appliance/domain/session.ts';
 import { newSessionSecret } from '../../appliance/session/session-secret.ts';
 import { mac, transitionOf } from '../store/samples.ts';
 import { useScratchFolder } from '../store/scratch-folder.ts';
-import { CALL, DeskRig } from './desk-rig.ts';
+import { CALL, DeskRig, keyIn } from './desk-rig.ts';
 
 const place = useScratchFolder();
 let rig: DeskRig;
@@ -48,6 +48,52 @@ describe('a ticket', () => {
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const actions = (await store.auditEntries(0, 100)).map(({ action }) => action);
     expect(actions.filter((action) => action === 'session.refused')).toHaveLength(9);
+  });
+
+  const NONCE = 'a1'.repeat(32);
+  const step = { sequence: 1, step: 'inspect', status: 'started' };
+
+  it('opens its session once more for the same opener, which did not hear the answer: the lost key is good for nothing', async () => {
+    const { desk, store } = await inState('deploying');
+    const text = await rig.ticket('install');
+    const lost = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    rig.time.now += 4 * MINUTE;
+    const heard = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    await expect(desk.step(lost, step, CALL)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await desk.step(heard, step, CALL);
+    const kinds = (await store.events({ limit: 10 })).map(({ kind }) => kind);
+    expect(kinds).toEqual(expect.arrayContaining(['session.opened', 'session.reopened']));
+    expect((await store.auditEntries(0, 100)).map(({ action }) => action)).toContain('session.reopened');
+  });
+
+  it('opens nothing once more after five minutes, after the first report, or after the end', async () => {
+    const { desk, store, machine } = await inState('deploying');
+    const again = async (text: SessionSecret) =>
+      expect(desk.open(text, { ...SELF, nonce: NONCE }, CALL)).rejects.toThrow(conflict(/used already/));
+    const late = await rig.ticket('install');
+    await desk.open(late, { ...SELF, nonce: NONCE }, CALL);
+    rig.time.now += 5 * MINUTE + 1;
+    await again(late);
+    const reported = await rig.ticket('install');
+    await desk.step(keyIn(await desk.open(reported, { ...SELF, nonce: NONCE }, CALL)), step, CALL);
+    await again(reported);
+    rig.time.now += 1;
+    const ended = await rig.ticket('install');
+    await desk.open(ended, { ...SELF, nonce: NONCE }, CALL);
+    await store.endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
+    await again(ended);
+  });
+
+  it.each([
+    ['another nonce', { nonce: 'b2'.repeat(32) }],
+    ['no nonce', {}],
+    ['the nonce in another chassis', { nonce: NONCE, mac: mac(2) }],
+  ])('opens nothing once more for whoever comes with %s', async (_, changes) => {
+    const { desk } = await inState('deploying');
+    const text = await rig.ticket('install');
+    const key = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    await expect(desk.open(text, { ...SELF, ...changes }, CALL)).rejects.toThrow(conflict(/used already|no card/));
+    await desk.step(key, step, CALL);
   });
 
   it('that nobody made opens nothing, and says no more than that', async () => {

@@ -27,9 +27,15 @@ export function nodeWorkRoutes(app: App, deps: ManagementDeps): void {
   const { work } = deps;
   const plain: readonly (readonly [path: string, means: string, run: Work])[] = [
     ['commission', 'Gather facts and test the hardware', (node, by) => work.plain(node, 'commission', by)],
+    ['cancel', 'Call off commissioning, deploying or releasing', (node, by) => work.cancel(node, by)],
     ['rescue', 'Start the service OS with SSH', (node, by) => work.rescue(node, by)],
     ['end-rescue', 'Back to the installed system', (node, by) => work.plain(node, 'rescue-ended', by)],
     ['drain', 'Let the workload leave', (node, by) => work.plain(node, 'drain', by)],
+    [
+      'drained',
+      'Say that the workload has left, where the node cannot say so itself',
+      (node, by) => work.plain(node, 'drained', by),
+    ],
     ['undrain', 'Let the workload come back', (node, by) => work.plain(node, 'undrain', by)],
   ];
   for (const [path, summary, run] of plain) {

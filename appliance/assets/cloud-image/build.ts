@@ -4,12 +4,14 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ColdironError } from '../../domain/errors.ts';
 import { buildCache, exists, openBuildCache, publish } from '../build-cache.ts';
-import { run } from '../debian-packages.ts';
+import { installedPackage, run } from '../debian-packages.ts';
 import { makeFolders, type Placed, placeFile } from '../place-file.ts';
 
-/** What it is called in the library. */
-export const CLOUD_IMAGE_NAME = 'images/debian-12/disk.raw.zst';
+/** What it is called in the library: a folder, and its file. */
+export const CLOUD_IMAGE = 'images/debian-12';
+export const CLOUD_IMAGE_NAME = `${CLOUD_IMAGE}/disk.raw.zst`;
 
 /** What it is built with. */
 export const CLOUD_IMAGE_PACKAGES: readonly string[] = [
@@ -25,7 +27,7 @@ export interface CloudImageOptions {
   readonly say?: (line: string) => void;
 }
 
-/** `folder`: the library's. Needs root and `CLOUD_IMAGE_PACKAGES`. */
+/** `folder`: the library's. One that is not in the cache needs root and `CLOUD_IMAGE_PACKAGES`. */
 export async function placeCloudImage(folder: string, options: CloudImageOptions = {}): Promise<Placed> {
   const { cache = buildCache('cloud-image'), say = () => {} } = options;
   await openBuildCache(cache);
@@ -47,6 +49,7 @@ export async function placeCloudImage(folder: string, options: CloudImageOptions
 }
 
 async function build(cache: string, place: string, say: (line: string) => void): Promise<void> {
+  await mustBePossible();
   const scratch = await mkdtemp(join(cache, '.build-'));
   try {
     // Its programs run as other users in there for a moment.
@@ -60,4 +63,17 @@ async function build(cache: string, place: string, say: (line: string) => void):
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** Everything that is missing at once: the build would find out after minutes. */
+async function mustBePossible(): Promise<void> {
+  const missing: string[] = [];
+  for (const name of CLOUD_IMAGE_PACKAGES) {
+    if ((await installedPackage({ package: name, architecture: null })) === null) missing.push(name);
+  }
+  const problems = [
+    ...(process.getuid?.() === 0 ? [] : ['only root can give its files to their owners: run it as root']),
+    ...(missing.length === 0 ? [] : [`it is built with Debian packages: apt-get install ${missing.join(' ')}`]),
+  ];
+  if (problems.length > 0) throw new ColdironError('service_unavailable', 'something is missing here', problems);
 }

@@ -52,8 +52,8 @@ export function readModule(path: string, bytes: Buffer): KernelModule {
   return { name: moduleName(path), path, bytes, depends: [...new Set(depends)], aliases: all('alias') };
 }
 
-/** modules.dep: each with all that has to be there before it, the one to be loaded first at the end. `suffix`: of the files. */
-export function dependencyTable(modules: readonly KernelModule[], suffix: string): string {
+/** modules.dep: each with all that has to be there before it, the one to be loaded first at the end. */
+export function dependencyTable(modules: readonly KernelModule[]): string {
   const byName = new Map(modules.map((module) => [module.name, module]));
   const collect = (module: KernelModule, order: Set<string>, above: readonly string[]): void => {
     for (const found of module.depends.flatMap((name) => byName.get(name) ?? [])) {
@@ -66,7 +66,7 @@ export function dependencyTable(modules: readonly KernelModule[], suffix: string
     const order = new Set<string>();
     collect(module, order, []);
     const [, ...before] = [...order].reverse();
-    return `kernel/${module.path}${suffix}:${before.map((path) => ` kernel/${path}${suffix}`).join('')}\n`;
+    return `kernel/${module.path}:${before.map((path) => ` kernel/${path}`).join('')}\n`;
   };
   return modules.map(line).join('');
 }

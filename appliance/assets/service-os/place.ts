@@ -1,11 +1,10 @@
-// `coldiron assets build`: the service OS of each architecture, built and put into the library.
+// The service OS of each architecture, built and put into the library.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CpuArchitecture } from '../../domain/architecture.ts';
 import { ColdironError } from '../../domain/errors.ts';
-import type { Gathered } from '../build.ts';
 import { type Placed, placeFile } from '../place-file.ts';
 import { buildServiceOs } from './build.ts';
 import type { ServiceOsArchitecture } from './recipe.ts';
@@ -24,27 +23,14 @@ const VARIANTS: readonly Variant[] = [
 
 export const SERVICE_OS_NAMES: readonly string[] = VARIANTS.map(({ name }) => name);
 
-/** One that cannot be built does not keep the other from it. */
+/** `name`: one of the above. */
 export async function placeServiceOs(
   folder: string,
-  names: readonly string[],
+  name: string,
   say: (line: string) => void,
-): Promise<Gathered> {
-  const placed: Placed[] = [];
-  const failed: Gathered['failed'][number][] = [];
-  for (const variant of VARIANTS.filter(({ name }) => names.includes(name))) {
-    try {
-      placed.push(...(await placeOne(folder, variant, say)));
-    } catch (error) {
-      if (!(error instanceof ColdironError)) throw error;
-      say(`${variant.name}: cannot be built: ${error.message}`);
-      failed.push({ name: variant.name, reason: error.message });
-    }
-  }
-  return { placed, failed };
-}
-
-async function placeOne(folder: string, variant: Variant, say: (line: string) => void): Promise<readonly Placed[]> {
+): Promise<readonly Placed[]> {
+  const variant = VARIANTS.find((known) => known.name === name);
+  if (!variant) throw new ColdironError('internal', `there is no service OS ${name}`);
   const scratch = await mkdtemp(join(tmpdir(), 'coldiron-service-os-'));
   try {
     const built = await buildServiceOs(scratch, { architecture: variant.architecture, say });
@@ -62,9 +48,7 @@ async function placeOne(folder: string, variant: Variant, say: (line: string) =>
           path: '/',
         },
       } as const;
-      const done = await placeFile(folder, entry, built.title, built[part]);
-      say(`${entry.name}: ${done.unchanged ? 'unchanged' : 'built'}, from ${built.title}`);
-      placed.push(done);
+      placed.push(await placeFile(folder, entry, built.title, built[part]));
     }
     return placed;
   } finally {

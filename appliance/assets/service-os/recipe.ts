@@ -103,8 +103,16 @@ export const MODULES: readonly string[] = [
   'net/8021q',
 ];
 
-/** Of drivers for hardware that no server has, or that no tool of ours speaks to. */
+/** Of drivers for hardware that no server has, that no tool of ours speaks to, or that is better left alone. */
 export const WITHOUT: readonly RegExp[] = [
-  /\/(?:libfc|fcoe|bnx2fc|fnic|qla4xxx|pcmcia|libsas_test|cxgbi|bnx2i)\b/,
-  /\/drivers\/net\/ethernet\/(?:3com|8390|amd\/pcnet|dec|fealnx|natsemi|packetengines|rdc|silan|sis|smsc|sun|tehuti|via|xircom)\b/,
+  // Storage on a network belongs to others too, and what is not seen is neither chosen nor erased.
+  /\/(?:be2iscsi|bfa|bnx2fc|bnx2i|cnic|csiostor|cxgbi|fcoe|fnic|lpfc|qedf|qedi|qla2xxx|qla4xxx|snic)\b/,
+  /\/(?:iscsi_[a-z_]+|libfc|libiscsi|libiscsi_tcp|nvme-fc|nvme-rdma|nvme-tcp|scsi_transport_(?:fc|iscsi|srp))\.ko/,
+  // Tapes, and parallel ATA and SCSI.
+  /\/(?:advansys|aic79xx|aic7xxx|aic94xx|ch|mptctl|mptfc|mptlan|pata_[a-z0-9_-]+|pcmcia|st)\b/,
+  // Adapters that are no longer made, and chips of switches.
+  /\/drivers\/net\/ethernet\/(?:3com|8390|agere|alteon|amd\/pcnet|brocade|dec|dlink|fealnx|natsemi|neterion|packetengines|rdc|silan|sis|smsc|sun|tehuti|via|xircom)\b/,
+  /\/drivers\/net\/ethernet\/(?:cavium\/liquidio|chelsio\/cxgb3?|mellanox\/mlxsw|marvell\/prestera|microchip\/(?:lan966x|sparx5)|mscc|qlogic\/(?:netxen|qlcnic)|sfc\/(?:falcon|siena))\//,
+  // Card readers and tablets.
+  /\/drivers\/(?:mmc\/host\/(?:rtsx|ushc|vub300)|usb\/host\/(?:u132-hcd|xhci-tegra))/,
 ];

@@ -28,9 +28,9 @@ export function renderCloudInit(plan: NodePlan, extras: FirstBootExtras, templat
   const config = imageConfig(plan, templates, { files, commands: files.length === 0 ? [] : [[RUN_PARTS]] });
   return [
     metaData(plan, extras),
-    // A report address and what makes a machine a node let their holder speak for it.
+    // What makes a machine a node lets its holder speak for it.
     seedFile('user-data', yamlDocument('#cloud-config', config), node.length > 0),
-    seedFile('vendor-data', vendorData(site), site !== null && extras.reportUrl !== null),
+    seedFile('vendor-data', vendorData(site), false),
     seedFile('network-config', yamlDocument(null, networkConfig(plan)), false),
   ];
 }

@@ -21,7 +21,7 @@ export function renderAutoinstall(plan: NodePlan, extras: InstallerExtras, templ
     ...storageProblems(plan, extras, AUTOINSTALL_DISKS),
   ]);
   const document = yamlDocument('#cloud-config', { autoinstall: autoinstall(plan, extras, templates) });
-  const isSecret = extras.nodeParts.length > 0 || extras.reportUrl !== null || extras.diskPassphrase !== null;
+  const isSecret = extras.nodeParts.length > 0 || extras.diskPassphrase !== null;
   return [metaData(plan, extras), seedFile('user-data', document, isSecret)];
 }
 

@@ -13,8 +13,6 @@ export interface FirstBootExtras {
   readonly instanceId: string;
   /** What makes the machine a node, in the order in which it runs. Empty for nodes that are onboarded by hand. */
   readonly nodeParts: readonly BootPart[];
-  /** Where each part sends how it ended; null: nowhere, it is only kept. */
-  readonly reportUrl: string | null;
 }
 
 /** A file of the installed system. */
@@ -50,7 +48,6 @@ export function firstBoot(plan: NodePlan, extras: FirstBootExtras, templates: Te
       instance: extras.instanceId,
       payload: part.script,
       needs,
-      reportUrl: extras.reportUrl,
     });
   const needs = siteBootstrap === null ? [] : [payloadPath('site-bootstrap', siteBootstrap)];
   return {

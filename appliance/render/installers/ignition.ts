@@ -23,7 +23,7 @@ export function renderIgnition(plan: NodePlan, extras: InstallerExtras, template
       ? []
       : [`packages: Ignition installs none; build an image that has ${plan.packages.join(', ')}`]),
   ]);
-  const isSecret = extras.nodeParts.length > 0 || extras.reportUrl !== null;
+  const isSecret = extras.nodeParts.length > 0;
   return [seedFile('config.ign', `${JSON.stringify(configuration(plan, extras, templates), null, 2)}\n`, isSecret)];
 }
 

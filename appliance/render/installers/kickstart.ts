@@ -34,7 +34,7 @@ export function renderKickstart(plan: NodePlan, extras: InstallerExtras, templat
     '%end',
     '',
   ];
-  const isSecret = extras.nodeParts.length > 0 || extras.reportUrl !== null || extras.diskPassphrase !== null;
+  const isSecret = extras.nodeParts.length > 0 || extras.diskPassphrase !== null;
   return [seedFile('ks.cfg', lines.join('\n'), isSecret)];
 }
 

@@ -82,7 +82,6 @@ function extrasProblems(plan: NodePlan, extras: FirstBootExtras): string[] {
   const names = extras.nodeParts.map((part) => part.name);
   return [
     ...(INSTANCE.test(extras.instanceId) ? [] : [`instanceId cannot name a deployment: ${shown(extras.instanceId)}`]),
-    ...(extras.reportUrl === null ? [] : urlProblems(extras.reportUrl, 'reportUrl')),
     ...(siteBootstrap === null ? [] : partProblems(siteBootstrap, 'siteBootstrap')),
     ...extras.nodeParts.flatMap((part, index) => partProblems(part, `nodeParts[${index}]`)),
     ...repeated(names).map((name) => `nodeParts: ${shown(name)} is named twice`),

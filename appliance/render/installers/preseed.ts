@@ -39,7 +39,7 @@ export function renderPreseed(plan: NodePlan, extras: InstallerExtras, templates
   return [
     seedFile('preseed.cfg', preseedText(answers(plan, extras)), extras.diskPassphrase !== null),
     seedFile('disks.sh', templates.render('installers/preseed-disks.sh', { disks }), false),
-    seedFile('late.sh', late, extras.nodeParts.length > 0 || extras.reportUrl !== null),
+    seedFile('late.sh', late, extras.nodeParts.length > 0),
   ];
 }
 

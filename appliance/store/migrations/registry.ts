@@ -4,6 +4,7 @@ import { enrollmentTables } from './0003-enrollment.ts';
 import { sessionTables } from './0004-sessions.ts';
 import { renderingTables } from './0005-renderings.ts';
 import { taskTables } from './0006-tasks.ts';
+import { sessionNonces } from './0007-session-nonces.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new step is one more line. */
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   sessionTables,
   renderingTables,
   taskTables,
+  sessionNonces,
 ];

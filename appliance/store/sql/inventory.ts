@@ -18,6 +18,10 @@ export async function readInventory(db: Reader): Promise<Inventory> {
   const counters = await readCounters(db);
   const catalogue = await db.selectFrom('catalogue').selectAll().orderBy('name').execute();
   const rows = await selectMachines(db).where('machines.state', '<>', 'removed').orderBy('machines.hostname').execute();
+  const removed = await selectMachines(db)
+    .where('machines.state', '=', 'removed')
+    .orderBy('machines.revision')
+    .execute();
   const values = <T>(kind: CatalogueKind): T[] =>
     catalogue.filter((row) => row.kind === kind).map((row) => JSON.parse(row.value) as T);
   return {
@@ -28,6 +32,7 @@ export async function readInventory(db: Reader): Promise<Inventory> {
     clusters: values<Cluster>('cluster'),
     roce: values<RoceAssignment>('roce'),
     machines: rows.map(toMachine),
+    removed: removed.map(toMachine),
     sources: new Map(catalogue.map(({ kind, name, source }) => [`${kind}/${name}`, source])),
     declaredRevision: counters.declared,
     revision: counters.revision,

@@ -5,7 +5,7 @@ import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import type { Session, SessionEnd, SessionId } from '../../domain/session.ts';
 import type { SessionTable } from '../schema.ts';
-import type { NewTicket, Opening, SessionReport } from '../session-store.ts';
+import type { NewTicket, Opening, Reopening, SessionReport } from '../session-store.ts';
 import { insertAudit } from './audit.ts';
 import { insertEvents } from './events.ts';
 import type { Reader, Writer } from './transaction.ts';
@@ -23,6 +23,7 @@ export async function writeTicket(trx: Writer, ticket: NewTicket): Promise<void>
       ticket_made_at: ticket.madeAt,
       ticket_expires_at: ticket.expiresAt,
       key_hash: null,
+      nonce_hash: null,
       opened_at: null,
       expires_at: null,
       heard_at: null,
@@ -58,10 +59,10 @@ export async function readSessionsOf(db: Reader, machine: MachineId, limit: numb
 
 /** One conditional update decides: of any number of callers, one changes the row. */
 export async function openSession(trx: Writer, opening: Opening): Promise<boolean> {
-  const { ticketHash, keyHash, now, expiresAt, event, audit } = opening;
+  const { ticketHash, keyHash, nonceHash, now, expiresAt, event, audit } = opening;
   const opened = await trx
     .updateTable('sessions')
-    .set({ key_hash: keyHash, opened_at: now, expires_at: expiresAt, heard_at: now })
+    .set({ key_hash: keyHash, nonce_hash: nonceHash, opened_at: now, expires_at: expiresAt, heard_at: now })
     .where('ticket_hash', '=', ticketHash)
     .where('opened_at', 'is', null)
     .where('ended_at', 'is', null)
@@ -77,6 +78,23 @@ export async function openSession(trx: Writer, opening: Opening): Promise<boolea
     .where('id', '<>', opened.id)
     .where('ended_at', 'is', null)
     .execute();
+  await insertEvents(trx, [event]);
+  await insertAudit(trx, [audit]);
+  return true;
+}
+
+export async function reopenSession(trx: Writer, reopening: Reopening): Promise<boolean> {
+  const { ticketHash, keyHash, nonceHash, openedSince, event, audit } = reopening;
+  const { numUpdatedRows } = await trx
+    .updateTable('sessions')
+    .set({ key_hash: keyHash })
+    .where('ticket_hash', '=', ticketHash)
+    .where('nonce_hash', '=', nonceHash)
+    .where('opened_at', '>=', openedSince)
+    .where('sequence', '=', 0)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
   await insertEvents(trx, [event]);
   await insertAudit(trx, [audit]);
   return true;

@@ -33,12 +33,9 @@ describe.each(CLOUD_INIT_CASES)('the seed of the machine %s', (name, plan, extra
 describe('what is secret', () => {
   const onboarded: NodePlan = { ...SAMPLE_PLANS.debian, siteBootstrap: SITE, onboarding: 'maas' };
 
-  it('is what makes a machine a node, and where it reports to', () => {
+  it('is what makes a machine a node', () => {
     const secret = renderCloudInit(onboarded, MAAS, TEMPLATES).filter((file) => file.secret);
-    expect(secret.map(({ path, mode }) => [path, mode])).toEqual([
-      ['user-data', 0o600],
-      ['vendor-data', 0o600],
-    ]);
+    expect(secret.map(({ path, mode }) => [path, mode])).toEqual([['user-data', 0o600]]);
   });
 
   it('is nothing of a machine that is onboarded by hand', () => {
@@ -49,7 +46,6 @@ describe('what is secret', () => {
   it('is in no file that is not marked', () => {
     const open = renderCloudInit(onboarded, MAAS, TEMPLATES).filter((file) => !file.secret);
     for (const { text } of open) {
-      expect(text).not.toContain(MAAS.reportUrl);
       expect(text).not.toContain('echo enrolled');
     }
   });

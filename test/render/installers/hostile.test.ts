@@ -72,7 +72,6 @@ const PLACES: readonly (readonly [place: string, put: (value: string) => Subject
   ['nodeParts[0].script', (value) => extrasWith({ nodeParts: [{ ...AGENT, script: `#!/bin/sh\n${value}` }] }), 'true'],
   ['nodeParts[0].name', (value) => extrasWith({ nodeParts: [{ ...AGENT, name: value }] }), 'agent'],
   ['instanceId', (value) => extrasWith({ instanceId: value }), 'deployment-1'],
-  ['reportUrl', (value) => extrasWith({ reportUrl: value }), 'http://10.0.0.1/r'],
   ['filesUrl', (value) => extrasWith({ filesUrl: value }), 'http://10.0.0.1/f/'],
   ['mirrorUrl', (value) => extrasWith({ mirrorUrl: value }), 'http://10.0.0.1/m'],
 ];

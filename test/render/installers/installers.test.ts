@@ -42,7 +42,7 @@ describe.each(INSTALLERS)('%s', (installer) => {
     const all = rendered(installer, plan, MAAS);
     expect(all.some((file) => file.secret)).toBe(true);
     for (const file of all.filter(({ secret }) => secret)) expect(file.mode).toBe(0o600);
-    for (const file of all.filter(({ secret }) => !secret)) expect(file.text).not.toContain(MAAS.reportUrl);
+    for (const file of all.filter(({ secret }) => !secret)) expect(file.text).not.toContain('echo enrolled');
   });
 
   const plan = withStorage({ ...SAMPLE_PLANS.worker, packages: [], accounts: [] }, {});

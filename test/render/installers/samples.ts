@@ -27,7 +27,6 @@ export const AGENT = {
 export const MANUAL: InstallerExtras = {
   instanceId: 'deployment-0001',
   nodeParts: [],
-  reportUrl: null,
   firmware: 'efi',
   filesUrl: 'http://10.0.100.10:8080/boot/session/s1/',
   mirrorUrl: null,
@@ -38,7 +37,6 @@ export const MAAS: InstallerExtras = {
   ...MANUAL,
   instanceId: 'deployment-0002',
   nodeParts: [AGENT],
-  reportUrl: 'http://10.0.100.10:8080/boot/session/s1/report',
   mirrorUrl: 'http://mirror.example.com/debian',
 };
 

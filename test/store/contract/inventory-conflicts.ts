@@ -115,5 +115,8 @@ export function inventoryConflictsContract(engine: Engine): void {
     await store.transition(transitionOf(successor, 'removed'));
     const third = await addMachine(store, 1);
     expect(new Set([declaredAway.id, successor.id, third.id]).size).toBe(3);
+    const inventory = await store.inventory();
+    expect(inventory.machines.map(({ id }) => id)).toEqual([third.id]);
+    expect(inventory.removed?.map(({ id }) => id)).toEqual([declaredAway.id, successor.id]);
   });
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SessionId } from '../../../appliance/domain/session.ts';
-import { KEPT_FACTS, type NewTicket, type Opening } from '../../../appliance/store/session-store.ts';
+import { KEPT_FACTS, type NewTicket, type Opening, type Reopening } from '../../../appliance/store/session-store.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { type Engine, useStore } from '../engines.ts';
 import { addMachine, eventKinds, intentFor, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
@@ -25,6 +25,7 @@ const ticketFor = (machine: Machine, differing: Partial<NewTicket> = {}): NewTic
 const openingOf = ({ ticketHash }: NewTicket, differing: Partial<Opening> = {}): Opening => ({
   ticketHash,
   keyHash: `key of ${ticketHash}`,
+  nonceHash: null,
   now: NOW + 1,
   expiresAt: NOW + 60 * MINUTE,
   event: newEvent('opened'),
@@ -97,6 +98,31 @@ export function sessionsContract(engine: Engine): void {
     expect((await store.auditEntries(0, 10)).at(-1)).toMatchObject({ action: 'session.opened' });
     const key = `k${tries.indexOf(true)}`;
     expect(await store.sessionByKey(key)).toMatchObject({ id: ticket.id, openedAt: NOW + 1, heardAt: NOW + 1 });
+  });
+
+  it('is opened once more with the nonce of its opener, until something is reported', async () => {
+    const { store, ticket } = await withTicket();
+    const again = (differing: Partial<Reopening> = {}) =>
+      store.reopenSession({
+        ticketHash: ticket.ticketHash,
+        keyHash: 'new key',
+        nonceHash: 'nonce',
+        openedSince: NOW,
+        event: newEvent('reopened'),
+        audit: newAudit('session.reopened'),
+        ...differing,
+      });
+    expect(await again()).toBe(false);
+    await store.openSession(openingOf(ticket, { nonceHash: 'nonce' }));
+    expect(await again({ nonceHash: 'another' })).toBe(false);
+    expect(await again({ openedSince: NOW + 2 })).toBe(false);
+    expect(await eventKinds(store)).toEqual(['opened']);
+    expect(await again()).toBe(true);
+    expect(await eventKinds(store)).toEqual(['opened', 'reopened']);
+    expect(await store.sessionByKey('new key')).toMatchObject({ id: ticket.id, openedAt: NOW + 1 });
+    expect(await store.sessionByKey(`key of ${ticket.ticketHash}`)).toBeNull();
+    await store.reportStep(reportOf(ticket, 1));
+    expect(await again()).toBe(false);
   });
 
   it('is not opened after its end, nor for a machine that is removed', async () => {

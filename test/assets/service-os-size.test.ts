@@ -1,0 +1,45 @@
+// What every machine has to fetch before it can do anything, and what has to be in it all the same.
+
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildServiceOs, type ServiceOs } from '../../appliance/assets/service-os/build.ts';
+
+const MEGABYTE = 1_000_000;
+const AT_MOST = 60 * MEGABYTE;
+const MINUTES = 60_000;
+const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
+
+/** Everything behind our scripts, unpacked: names of files are in there as they are. */
+const unpacked = (initrd: Buffer): Buffer =>
+  zstdDecompressSync(initrd.subarray(initrd.indexOf(ZSTD, initrd.indexOf('TRAILER!!!'))));
+
+describe.each(['amd64', 'arm64'] as const)('the service OS for %s', (architecture) => {
+  const folder = mkdtempSync(join(tmpdir(), 'coldiron-test-'));
+  let os: ServiceOs;
+
+  // Taken from the cache when anybody built it before; the first time it takes minutes.
+  beforeAll(async () => {
+    os = await buildServiceOs(folder, { architecture });
+  }, 20 * MINUTES);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('is not more than 60 MB, kernel and initrd together', () => {
+    expect(statSync(os.kernel).size + statSync(os.initrd).size).toBeLessThanOrEqual(AT_MOST);
+  });
+
+  it('has drivers for the disks and cards of servers, and none for storage that belongs to others too', () => {
+    const archive = unpacked(readFileSync(os.initrd));
+    const has = (path: string): boolean => archive.includes(`/kernel/drivers/${path}.ko\0`);
+    const wanted = [
+      ...['ata/ahci', 'nvme/host/nvme', 'block/virtio_blk', 'scsi/megaraid/megaraid_sas', 'scsi/mpt3sas/mpt3sas'],
+      ...['net/virtio_net', 'net/ethernet/intel/ice/ice', 'net/ethernet/broadcom/bnxt/bnxt_en'],
+      ...['net/ethernet/mellanox/mlx5/core/mlx5_core', 'net/bonding/bonding', 'char/ipmi/ipmi_si'],
+    ];
+    expect(wanted.filter((path) => !has(path))).toEqual([]);
+    const unwanted = ['scsi/lpfc/lpfc', 'scsi/qla2xxx/qla2xxx', 'scsi/iscsi_tcp', 'nvme/host/nvme-tcp'];
+    expect(unwanted.filter(has)).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+// Work that somebody calls off, as the machine, the trail and the command line see it.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ServingProcess, type SiteFolder } from './appliance.ts';
+import { machineOf, serviceOsSite } from './service-os-site.ts';
+
+describe('coldiron cancel', () => {
+  let site: SiteFolder;
+  let serving: ServingProcess;
+
+  beforeEach(async () => {
+    site = serviceOsSite();
+    serving = await new ServingProcess(site.path).up();
+  });
+  afterEach(async () => {
+    await serving.end('SIGKILL');
+    site.remove();
+  });
+
+  const verb = (...args: string[]): string => {
+    const run = site.run(...args);
+    expect(run.status, run.stderr).toBe(0);
+    return run.stdout;
+  };
+  const node = () => JSON.parse(verb('nodes', 'show', 'node01', '--json'));
+  const commissioned = async () => {
+    const machine = machineOf(serving);
+    verb('commission', 'node01');
+    await machine.boot();
+    await machine.facts();
+    await machine.outcome(true);
+    return machine;
+  };
+
+  it('takes a commissioning back to what the machine was, and its session is over', async () => {
+    const machine = machineOf(serving);
+    verb('commission', 'node01');
+    await machine.boot();
+    verb('cancel', 'node01', '--note', 'wrong rack');
+    expect(node()).toMatchObject({ state: 'registered', failure: null });
+    expect(await machine.order()).toMatchObject({ json: { cancelled: true } });
+    expect((await machine.outcome(true)).status).toBe(410);
+    expect(node()).toMatchObject({ state: 'registered' });
+  });
+
+  it('disarms a deployment that no machine has begun, and it boots from its own disk', async () => {
+    const machine = await commissioned();
+    verb('deploy', 'node01', '--yes');
+    verb('cancel', 'node01');
+    expect(node()).toMatchObject({ state: 'ready', failure: null });
+    expect(await machine.script()).not.toContain('coldiron.session=');
+    verb('audit', 'verify');
+  });
+
+  it('says failed of a deployment that has begun: its disk may be half written', async () => {
+    const machine = await commissioned();
+    verb('deploy', 'node01', '--yes');
+    await machine.boot();
+    await machine.step('write-image', 'progress', { percent: 43 });
+    verb('cancel', 'node01');
+    const { state, failure } = node();
+    expect([state, failure.step]).toEqual(['failed', 'deploy']);
+    expect(failure.reason).toMatch(/^called off by local:.*, after it had begun$/);
+    expect((await machine.step('write-image', 'progress', { percent: 50 })).status).toBe(410);
+  });
+
+  it('is refused where there is nothing to call off', () => {
+    expect(site.run('cancel', 'node01')).toMatchObject({
+      status: 5,
+      stderr: expect.stringContaining('node01 is registered: there is nothing to call off'),
+    });
+  });
+});
