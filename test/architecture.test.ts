@@ -83,7 +83,7 @@ const LAYERS: readonly Layer[] = [
     at: 'session',
     imports: [
       ...['domain', 'policy', 'render', 'lifecycle', 'deploy', 'session', 'store/store', 'store/session-store'],
-      'nixos-install/order',
+      'nixos-install',
     ],
     packages: ['typebox'],
     node: ['node:crypto'],

@@ -128,6 +128,13 @@ export interface MachinePlace {
   readonly inBandBmcPort?: number;
 }
 
+/**
+ * What QEMU has translated it keeps over a reset, up to a gibibyte unless told otherwise, and searches for every byte that is
+ * written over it: programs of a system that ran for minutes, at a new address each time. The next system then starts so
+ * slowly that it seems to hang, in its loader or its first second. With room for less, old translations go in time.
+ */
+const ACCELERATION = 'tcg,thread=multi,tb-size=128';
+
 /** What QEMU calls the card that the machine boots from. */
 export const BOOT_CARD = 'card0';
 
@@ -143,7 +150,7 @@ export function qemuCommand(spec: MachineSpec, place: MachinePlace): readonly [s
     program,
     ...board,
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-serial', 'stdio'],
-    ...['-accel', 'tcg,thread=multi', '-cpu', cpu, '-smp', '1', '-m', String(spec.memory ?? memory)],
+    ...['-accel', ACCELERATION, '-cpu', cpu, '-smp', '1', '-m', String(spec.memory ?? memory)],
     ...['-uuid', spec.uuid],
     ...(spec.serial === undefined ? [] : ['-smbios', `type=1,manufacturer=Coldiron,serial=${spec.serial}`]),
     ...(flash === null || variables === null ? [] : flashDrives(flash.code, variables)),
@@ -189,7 +196,8 @@ const flashDrives = (code: string, variables: string): string[] => [
 const diskDrive = (disk: MachineDisk): string[] => {
   const file = disk.kind === 'image' ? disk.file : `fat:${disk.path}`;
   const { readOnly = false, shownBytes } = disk.kind === 'image' ? disk : { readOnly: true };
-  const access = readOnly ? 'readonly=on' : 'cache=unsafe';
+  // What a machine discards is gone from the file as well: erasing takes a moment, and an erased disk no room.
+  const access = readOnly ? 'readonly=on' : 'cache=unsafe,discard=unmap';
   const size = shownBytes === undefined ? '' : `,size=${shownBytes}`;
   return [
     ...['-drive', `if=none,id=d0,format=raw,file=${file},${access}${size}`],

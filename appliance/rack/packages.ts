@@ -56,7 +56,9 @@ async function withoutStartingServices(work: () => Promise<void>): Promise<void>
 
 async function apt(...args: readonly string[]): Promise<void> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
-  await promisify(execFile)('apt-get', args, { env, maxBuffer: 16 * 1024 * 1024 }).catch(
+  // Somebody else may be installing something just now.
+  const patient = ['-o', 'DPkg::Lock::Timeout=300', ...args];
+  await promisify(execFile)('apt-get', patient, { env, maxBuffer: 16 * 1024 * 1024 }).catch(
     (error: Error & { stderr?: string }) => {
       throw new ColdironError('service_unavailable', `apt-get ${args[0]} does not work`, [
         error.stderr?.trim() || error.message,

@@ -176,7 +176,10 @@ export const RULES: readonly Rule[] = [
   {
     id: 'script-not-fetched',
     fits: (signs) =>
-      signs.ipxeAsks && !later(signs.script, signs.ipxeAsks) && stuck(signs, signs.ipxeAsks, PATIENCE.script)
+      signs.ipxeAsks &&
+      !later(signs.script, signs.ipxeAsks) &&
+      !later(signs.silent, signs.ipxeAsks) &&
+      stuck(signs, signs.ipxeAsks, PATIENCE.script)
         ? seen(signs.ipxeAsks, 'iPXE asked for an address')
         : null,
     reason: ({ hostname }) => `iPXE runs on ${hostname}, and does not fetch its script over HTTP`,
@@ -239,6 +242,15 @@ export const RULES: readonly Rule[] = [
     reason: ({ hostname }) => `${hostname} asks for an address, is offered one, and does not take it`,
     nextStep: () =>
       'Look for another DHCP server on this network, and whether our answers reach the machine: relay, VLAN, firewall.',
+  },
+  {
+    id: 'pool-exhausted',
+    fits: ({ silent, offer }) =>
+      silent?.data.because === 'pool-exhausted' && !later(offer, silent) ? seen(silent, 'it got no answer') : null,
+    reason: ({ hostname, silent }) =>
+      `${hostname} asks for an address and gets none: the pool of network ${text(silent?.data, 'network')} is exhausted`,
+    nextStep: ({ hostname, silent }) =>
+      `Look at who holds its addresses (coldiron leases list); give network ${text(silent?.data, 'network')} a larger pool, or ${hostname} an address of its own.`,
   },
   {
     id: 'no-answer-by-policy',

@@ -58,6 +58,7 @@ const SENTENCES: Readonly<Record<string, (data: Data) => string>> = {
   'intent.consumed': () => 'has begun what was armed for it: it is used up',
   'intent.revoked': () => 'what was armed for it is taken back',
   'session.opened': (data) => `its service OS has come up to ${told(data, 'mode')}, from ${told(data, 'address')}`,
+  'session.reopened': () => 'it asked for its session again: it had not heard the answer',
   'session.refused': (data) => `somebody with its ticket or key was refused: ${told(data, 'reason')}`,
   'session.facts': (data) =>
     `has told what it consists of: ${told(data, 'product')}, ${told(data, 'threads')} threads, ${told(data, 'disks')} disks, ${told(data, 'nics')} cards`,

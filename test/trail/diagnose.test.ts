@@ -73,7 +73,11 @@ const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Su
   ['no-discover', [BEGUN]],
   ['start-by-hand', [BEGUN, [1, 'bmc.absent', { to_do: 'power cycle the machine by hand' }]]],
   ['power-failed', [BEGUN, [9, 'effect.failed', { reason: 'the BMC does not answer' }]]],
-  ['no-answer-by-policy', [BEGUN, ASKS, [5, 'dhcp.silent', { words: 'the pool is full' }]]],
+  ['no-answer-by-policy', [BEGUN, ASKS, [5, 'dhcp.silent', { words: 'nobody has accepted this machine' }]]],
+  [
+    'pool-exhausted',
+    [BEGUN, IPXE, [20, 'dhcp.silent', { because: 'pool-exhausted', network: 'boot', words: 'every address is taken' }]],
+  ],
   ['no-request', [BEGUN, ASKS, OFFERED]],
   ['address-refused', [BEGUN, ASKS, OFFERED, TAKES, [7, 'dhcp.nak', { because: 'wrong network' }]]],
   ['loader-not-fetched', [BEGUN, ASKS, OFFERED, TAKES, HAS]],

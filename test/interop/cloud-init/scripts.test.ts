@@ -6,8 +6,7 @@ import { renderCloudInit } from '../../../appliance/render/cloud-init/cloud-init
 import { renderAutoinstall } from '../../../appliance/render/installers/autoinstall.ts';
 import { renderKickstart } from '../../../appliance/render/installers/kickstart.ts';
 import { renderPreseed } from '../../../appliance/render/installers/preseed.ts';
-import type { NodePlan } from '../../../appliance/render/node-plan.ts';
-import { INSTALLER_CASES, MAAS, MANUAL, SITE, TEMPLATES } from '../../render/installers/samples.ts';
+import { INSTALLER_CASES, MANUAL, TEMPLATES } from '../../render/installers/samples.ts';
 import { SAMPLE_PLANS } from '../../render/plans.ts';
 import { needPackages } from '../packages.ts';
 import { DebianRoot } from './debian-root.ts';
@@ -26,7 +25,6 @@ const PART = {
   instance: 'i-1',
   payload: '#!/bin/sh\ntrue\n',
   needs: ['/var/lib/coldiron/site-bootstrap/a-1'],
-  reportUrl: 'http://10.0.0.1/report',
 };
 
 const late = (): string => {
@@ -41,10 +39,7 @@ const post = (): string => {
 describe('ShellCheck', () => {
   it.each([
     ['a part of the first boot', () => TEMPLATES.render('installers/first-boot-part.sh', PART)],
-    [
-      'a part that reports nowhere',
-      () => TEMPLATES.render('installers/first-boot-part.sh', { ...PART, needs: [], reportUrl: null }),
-    ],
+    ['a part that waits for nobody', () => TEMPLATES.render('installers/first-boot-part.sh', { ...PART, needs: [] })],
     [
       'what runs the parts',
       () => TEMPLATES.render('installers/run-first-boot.sh', { folder: '/var/lib/coldiron/first-boot' }),
@@ -189,34 +184,5 @@ print(json.dumps([a['path'] for a in again['storage']['config'] if a['type'] == 
     const ran = await debian.run(`${DISKS}\npython3 /subiquity.py`, given);
     expect(ran.status).not.toBe(0);
     expect(ran.output).toContain('coldiron: this machine has no disk /dev/disk/by-id/ata-DISK_A');
-  });
-});
-
-describe('a report', () => {
-  const plan: NodePlan = { ...SAMPLE_PLANS.debian, siteBootstrap: SITE };
-  const vendor = renderCloudInit(plan, { ...MANUAL, reportUrl: MAAS.reportUrl }, TEMPLATES).find(
-    ({ path }) => path === 'vendor-data',
-  );
-
-  it.each(['curl', 'wget'])('does not show its address to whoever lists the processes, with %s', async (tool) => {
-    const program = `
-      mkdir /only
-      for name in sh cat grep mkdir mv chmod; do ln -s "/bin/$name" /only/; done
-      printf '#!/bin/sh\\necho "$@" >> /arguments; cat > /piped\\n' > /only/${tool}
-      chmod +x /only/${tool}
-      python3 -c 'import yaml; print(yaml.safe_load(open("/vendor").read())[0]["content"])' > /script
-      PATH=/only sh /script`;
-    const ran = await debian.run(program, { '/vendor': vendor?.text ?? '' });
-    expect(ran.status, ran.output).toBe(0);
-    expect(ran.read('/arguments')).not.toContain('10.0.100.10');
-    expect(ran.read('/piped')).toContain(MAAS.reportUrl);
-  });
-
-  it('that cannot be sent fails nothing', async () => {
-    const program = `python3 -c 'import yaml; print(yaml.safe_load(open("/vendor").read())[0]["content"])' > /script
-      sh /script`;
-    const ran = await debian.run(program, { '/vendor': vendor?.text ?? '' });
-    expect(ran.status, ran.output).toBe(0);
-    expect(ran.output).toContain('could not be reported');
   });
 });
