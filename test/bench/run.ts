@@ -6,6 +6,7 @@ import { benchDecide } from './decide.ts';
 import { benchDhcp } from './dhcp.ts';
 import { benchHttp } from './http.ts';
 import { benchIdle } from './idle.ts';
+import { benchOnboarding } from './onboarding.ts';
 import { benchRender } from './render.ts';
 import { benchStorm } from './storm.ts';
 import { benchTftp } from './tftp.ts';
@@ -17,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
   dhcp: benchDhcp,
   http: benchHttp,
   idle: benchIdle,
+  onboarding: benchOnboarding,
   render: benchRender,
   storm: benchStorm,
   tftp: benchTftp,

@@ -3,7 +3,7 @@
 import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServiceOs } from '../../appliance/assets/service-os/build.ts';
 import { needPackages } from '../interop/packages.ts';
@@ -117,6 +117,7 @@ describe('the service OS', () => {
       architecture: 'x86_64',
       firmware: 'bios',
       secure_boot: false,
+      nonce: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(session.facts[0]).toMatchObject({
       system: { manufacturer: 'Coldiron', product: 'Virtual', serial: 'SN-0050', uuid: UUID },
@@ -136,54 +137,38 @@ describe('the service OS', () => {
     expect(session.outcome).toEqual({ ok: true, step: 'inspect', reason: null });
   });
 
-  it('installs, resumes where the line breaks, and the machine starts from its disk', PATIENCE, async () => {
-    const bytes = zstdCompressSync(image);
-    const disk = blankDisk(96);
-    let cuts = 0;
-    const cutAfter = (): number | null => {
-      cuts += 1;
-      return cuts === 1 ? Math.floor(bytes.length / 2) : null;
-    };
-    const { session, console } = await run(
-      { order: installOrder(bytes, 'zstd'), files: SEED, images: { disk: bytes }, cutAfter },
-      { disks: [{ file: disk }] },
-    );
-    expect(session.outcome, console).toEqual({ ok: true, step: 'boot-entry', reason: null });
-    expect(session.steps.filter(({ status }) => status === 'done').map(({ step }) => step)).toEqual([
-      ...['inspect', 'rehearse', 'choose-disk', 'write-image', 'verify-image', 'grow', 'seed', 'boot-entry'],
-    ]);
-    expect(cuts).toBe(2);
-    expect(fileOnRoot(disk, '/var/lib/cloud/seed/nocloud/user-data')).toBe(SEED['user-data']);
-    const table = JSON.parse(output('sfdisk', ['--json', disk])).partitiontable;
-    expect(table.lastlba * 512).toBeGreaterThan(95 * MEBIBYTE);
-    expect(table.partitions[1].size * 512).toBeGreaterThan(90 * MEBIBYTE);
-    const installed = bootFromDisk({ disks: [{ file: disk }] });
-    try {
-      await installed.told(new RegExp(BOOTED));
-    } finally {
-      await installed.powerOff();
-    }
-  });
-
-  it('stops at an image that is not the ordered one, and leaves a disk that does not start', PATIENCE, async () => {
-    const disk = blankDisk(64);
-    const order = installOrder(image, 'raw');
-    const wrong = Buffer.from(image);
-    wrong[12 * MEBIBYTE] = 1;
-    const { session, console } = await run(
-      { order, files: SEED, images: { disk: wrong } },
-      { disks: [{ file: disk }] },
-    );
-    expect(session.outcome).toMatchObject({ ok: false, step: 'write-image' });
-    expect(session.outcome?.reason).toContain(`its sha256 is ${sha256(wrong)}, not ${sha256(image)}`);
-    expect(console).toContain('write-image: FAILED');
-    expect(session.requests).not.toContain('GET /boot/session/files/user-data');
-    expect(
-      readFileSync(disk)
-        .subarray(0, 512)
-        .every((byte) => byte === 0),
-    ).toBe(true);
-  });
+  it(
+    'installs an image that is gzipped, resumes where the line breaks, and the machine starts from its disk',
+    PATIENCE,
+    async () => {
+      const bytes = gzipSync(image, { level: 1 });
+      const disk = blankDisk(96);
+      let cuts = 0;
+      const cutAfter = (): number | null => {
+        cuts += 1;
+        return cuts === 1 ? Math.floor(bytes.length / 2) : null;
+      };
+      const { session, console } = await run(
+        { order: installOrder(bytes, 'gzip'), files: SEED, images: { disk: bytes }, cutAfter },
+        { disks: [{ file: disk }] },
+      );
+      expect(session.outcome, console).toEqual({ ok: true, step: 'boot-entry', reason: null });
+      expect(session.steps.filter(({ status }) => status === 'done').map(({ step }) => step)).toEqual([
+        ...['inspect', 'rehearse', 'choose-disk', 'write-image', 'verify-image', 'grow', 'seed', 'boot-entry'],
+      ]);
+      expect(cuts).toBe(2);
+      expect(fileOnRoot(disk, '/var/lib/cloud/seed/nocloud/user-data')).toBe(SEED['user-data']);
+      const table = JSON.parse(output('sfdisk', ['--json', disk])).partitiontable;
+      expect(table.lastlba * 512).toBeGreaterThan(95 * MEBIBYTE);
+      expect(table.partitions[1].size * 512).toBeGreaterThan(90 * MEBIBYTE);
+      const installed = bootFromDisk({ disks: [{ file: disk }] });
+      try {
+        await installed.told(new RegExp(BOOTED));
+      } finally {
+        await installed.powerOff();
+      }
+    },
+  );
 
   it('does not choose between two disks', PATIENCE, async () => {
     const [one, other] = [blankDisk(64), blankDisk(64)];
@@ -214,27 +199,6 @@ describe('the service OS', () => {
     const ended = session.steps.filter(({ status }) => status === 'done').map(({ step }) => step);
     expect(ended.sort()).toEqual(['erase-nvme0n1', 'erase-vda', 'inspect']);
   });
-
-  it(
-    'writes an image that is gzipped, and goes on when the appliance was away in the middle of it',
-    PATIENCE,
-    async () => {
-      const disk = blankDisk(64);
-      const bytes = gzipSync(image, { level: 1 });
-      const { session } = await run(
-        { order: installOrder(bytes, 'gzip'), files: SEED, images: { disk: bytes } },
-        { disks: [{ file: disk }] },
-        async (session) => {
-          await session.until(() => session.steps.some(({ step }) => step === 'choose-disk'));
-          await session.close();
-          await session.listen();
-        },
-      );
-      expect(session.outcome).toEqual({ ok: true, step: 'boot-entry', reason: null });
-      const numbers = session.steps.map(({ sequence }) => sequence);
-      expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
-    },
-  );
 
   it('writes an image that is raw, and gives the firmware of a UEFI machine a boot entry', PATIENCE, async () => {
     const variables = newVariables(join(folder, 'variables'));

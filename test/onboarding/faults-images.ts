@@ -1,0 +1,56 @@
+// Profiles with images that are installed in seconds, beside the one that the rig brings.
+
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { dump, load } from 'js-yaml';
+import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
+import { SERVER_ADDRESS } from '../../appliance/rack/addresses.ts';
+import { ROOT_AT, tinyImage } from '../rack/service-os-image.ts';
+import { sha256 } from '../rack/service-os-session.ts';
+
+const MEBIBYTE = 1024 * 1024;
+/** Cannot be made smaller on its way, so that there is something to lose packets of. */
+const NOISE = MEBIBYTE;
+/** Takes long enough to be written that something can go wrong meanwhile. */
+const LONG = 400 * MEBIBYTE;
+
+export const WRONG_SUM = 'ab'.repeat(32);
+
+/**
+ * tiny: a mebibyte to fetch, 24 to write; its sum is returned. long: 400 of both. mistyped: the tiny one with a sum that is not its
+ * own. In the file that is returned there is also what the rack wrote about itself, as `change` leaves it.
+ */
+export async function withTinyProfiles(
+  written: string,
+  change: (inventory: InventoryDocument) => InventoryDocument = (inventory) => inventory,
+): Promise<{ readonly file: string; readonly sum: string }> {
+  const folder = join(dirname(written), '../assets/images');
+  const image = tinyImage();
+  // Behind the partitions, where nobody looks.
+  randomBytes(NOISE).copy(image, ROOT_AT + 16 * MEBIBYTE);
+  const tiny = zstdCompressSync(image);
+  const long = Buffer.concat([image, Buffer.alloc(LONG - image.length)]);
+  for (const [name, bytes] of [
+    ['tiny/disk.raw.zst', tiny],
+    ['long/disk.raw', long],
+  ] as const) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), bytes);
+  }
+  const profile = (name: string, source: string, sum: string) => ({
+    ...{ name, kind: 'cloud-image' as const, locale: 'C.UTF-8' },
+    image: { source, sha256: sum },
+  });
+  const sum = sha256(tiny);
+  const profiles = [
+    profile('tiny', 'images/tiny/disk.raw.zst', sum),
+    profile('long', 'images/long/disk.raw', sha256(long)),
+    profile('mistyped', `http://${SERVER_ADDRESS}:8080/boot/tiny/disk.raw.zst`, WRONG_SUM),
+  ];
+  const inventory = load(await readFile(written, 'utf8')) as InventoryDocument;
+  const file = join(dirname(written), 'with-profiles.yaml');
+  await writeFile(file, dump(change({ ...inventory, profiles })));
+  return { file, sum };
+}

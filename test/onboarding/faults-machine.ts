@@ -1,0 +1,127 @@
+// One machine of the rack that things go wrong with: its power is cut, its screen is read, its disk is looked at.
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import type { VirtualServer } from '../../appliance/rack/virtual-server.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import type { Store } from '../../appliance/store/store.ts';
+import { bootSector } from '../rack/marked-disks.ts';
+import { newEvent, transitionOf } from '../store/samples.ts';
+import type { OnboardingRig, TrailEvent } from './rig.ts';
+
+/** A stage takes seconds on an idle machine; tests may have to share it. */
+export const STAGE_WITHIN_MS = 480_000;
+const LOOK_EVERY_MS = 200;
+const BEGINNING = 1024 * 1024;
+
+export class TroubledMachine {
+  readonly #rig: OnboardingRig;
+  readonly name: string;
+
+  constructor(rig: OnboardingRig, name: string) {
+    this.#rig = rig;
+    this.name = name;
+  }
+
+  /** By its own button. */
+  async powerOn(): Promise<void> {
+    await this.#server.powerOn();
+  }
+
+  async powerOff(): Promise<void> {
+    await this.#server.powerOff();
+  }
+
+  get isOn(): boolean {
+    return this.#server.isOn;
+  }
+
+  get screen(): string {
+    return this.#rig.console(this.name);
+  }
+
+  /** On its screen, since it was last switched on. */
+  async shows(text: RegExp): Promise<void> {
+    await this.#rig.rack
+      .slot(this.name)
+      .serial.console.waitFor(text, STAGE_WITHIN_MS)
+      .catch(async (error: Error) => {
+        throw new Error(await this.#rig.story(this.name, error.message));
+      });
+  }
+
+  /** Its power fails when this is on its screen, or is written to a file, while `work` is done; it is off afterwards. */
+  async cutWhile(work: () => Promise<unknown>, value: string, file?: string): Promise<void> {
+    const { rack } = this.#rig;
+    await rack.fault({ target: this.name, kind: 'power-cut', on: true, value, ...(file !== undefined && { file }) });
+    await work();
+    const isCut = (): boolean => rack.status().faults.length === 0 && !this.isOn;
+    await this.until(isCut, `its power was to be cut at ${value}`);
+  }
+
+  async until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+    const deadline = performance.now() + STAGE_WITHIN_MS;
+    while (!(await isSo())) {
+      if (performance.now() > deadline)
+        throw new Error(await this.#rig.story(this.name, `${what}, and that did not happen`));
+      await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  /** The newest event of its trail. */
+  async newest(): Promise<number> {
+    return (await this.#rig.trail(this.name)).at(-1)?.seq ?? 0;
+  }
+
+  happens(wanted: (event: TrailEvent) => boolean, after: number): Promise<TrailEvent> {
+    return this.#rig.waitForEvent(this.name, wanted, STAGE_WITHIN_MS, after);
+  }
+
+  /** Without the way there, and with the facts that commissioning brings; the appliance is down meanwhile. */
+  async put(state: LifecycleState, more: (store: Store) => Promise<void> = async () => {}): Promise<void> {
+    await this.#rig.killAppliance();
+    const store = await openSqliteStore({ file: join(this.#rig.state, 'coldiron.db') });
+    try {
+      const machine = (await store.inventory()).machines.find(({ spec }) => spec.hostname === this.name);
+      if (!machine) throw new Error(`${this.name} is not in the store`);
+      const { size: bytes } = await stat(this.#rig.disk(this.name));
+      const facts = { disks: [{ name: 'vda', by_id: [], bytes, rotational: false, read_only: false }], nics: [] };
+      const event = newEvent('session.facts', { machine: machine.id });
+      await store.putFacts(machine.id, { facts, at: Date.now() }, event);
+      await store.transition(transitionOf(machine, state));
+      await more(store);
+    } finally {
+      await store.close();
+    }
+    await this.#rig.startAppliance();
+  }
+
+  /** Beside its first sector, which says so on the screen when it is started, every byte of it is something. */
+  async fillDisk(text: string): Promise<void> {
+    await using disk = await open(this.#rig.disk(this.name), 'r+');
+    const { size } = await disk.stat();
+    await disk.write(Buffer.alloc(size, 'data that nobody may lose '), 0, size, 0);
+    await disk.write(bootSector(text), 0, 512, 0);
+  }
+
+  /** Where boot sector, partitions and loader would be: no firmware starts such a disk. */
+  async diskBeginsEmpty(): Promise<boolean> {
+    await using disk = await open(this.#rig.disk(this.name));
+    const { buffer } = await disk.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0);
+    return buffer.every((byte) => byte === 0);
+  }
+
+  async diskSum(): Promise<string> {
+    const sum = createHash('sha256');
+    for await (const bytes of createReadStream(this.#rig.disk(this.name))) sum.update(bytes);
+    return sum.digest('hex');
+  }
+
+  get #server(): VirtualServer {
+    return this.#rig.server(this.name);
+  }
+}

@@ -1,0 +1,142 @@
+// What goes wrong around a machine while it is worked on: lost packets, an appliance that dies, a BMC that is gone, no address left, an
+// image that is not the one that was ordered. Either the work is done all the same, or it is said why not. Needs root.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { HOUR } from '../../appliance/domain/instant.ts';
+import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
+import { parseObjectName } from '../../appliance/domain/names.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
+import { BOOTED } from '../rack/service-os-image.ts';
+import { leaseOf } from '../store/samples.ts';
+import { WRONG_SUM, withTinyProfiles } from './faults-images.ts';
+import { TroubledMachine } from './faults-machine.ts';
+import { OnboardingRig } from './rig.ts';
+
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
+
+/** A boot sector does not wait for the serial line, which then loses a letter here and there: half of it will do. */
+const STARTED = new RegExp(BOOTED.replace(' image ', '|'));
+const ONLY_ADDRESS = '10.77.1.1';
+
+/** One address in the pool; the second machine has none of its own. */
+function withSmallPool(inventory: InventoryDocument): InventoryDocument {
+  return {
+    ...inventory,
+    networks: inventory.networks?.map((each) => ({ ...each, pools: [{ from: ONLY_ADDRESS, to: ONLY_ADDRESS }] })) ?? [],
+    nodes:
+      inventory.nodes?.map((node) =>
+        node.name === 'node02'
+          ? { ...node, interfaces: node.interfaces?.map(({ address: _, ...card }) => card) ?? [] }
+          : node,
+      ) ?? [],
+  };
+}
+
+/** Somebody else holds it. */
+const taken = leaseOf(99, {
+  address: mustParse(parseIpv4(ONLY_ADDRESS)),
+  network: mustParse(parseObjectName('boot')),
+  grantedAt: Date.now(),
+  expiresAt: Date.now() + HOUR,
+});
+
+describe('when something goes wrong around a machine', () => {
+  let rig: OnboardingRig;
+  let machine: TroubledMachine;
+  let sum: string;
+
+  beforeAll(async () => {
+    rig = await OnboardingRig.start({
+      firmwares: ['bios-ipxe-rom', 'bios-ipxe-rom'],
+      machines: (each) => ({ ...each, first: 'network' }),
+      inventory: async (written) => {
+        const profiles = await withTinyProfiles(written, withSmallPool);
+        sum = profiles.sum;
+        return [profiles.file];
+      },
+    });
+    machine = new TroubledMachine(rig, 'node01');
+    await machine.put('ready', (store) => store.commitLeases([taken]));
+  });
+  afterEach(() => machine?.powerOff());
+  afterAll(() => rig?.stop());
+
+  const deploy = (profile: string) => rig.json('deploy', 'node01', '--yes', '--profile', profile);
+
+  it('a pool without a free address is named by the trail and the diagnosis of the machine that asks', async () => {
+    const starved = new TroubledMachine(rig, 'node02');
+    const before = await starved.newest();
+    await rig.json('commission', 'node02');
+    await starved.happens(({ kind }) => kind === 'dhcp.silent', before);
+    await starved.shows(/No configuration methods succeeded|No more network devices/);
+    await starved.powerOff();
+    expect((await rig.run('trail', 'node02')).stdout).toContain('every address of the pools is taken');
+    expect(await rig.json('diagnose', 'node02')).toMatchObject({
+      diagnosis: { id: 'pool-exhausted', reason: expect.stringContaining('the pool of network boot is exhausted') },
+    });
+  });
+
+  it('a BMC that is gone is named by deploy, with what to do, and nothing is armed', async () => {
+    await rig.rack.fault({ target: 'node01', kind: 'bmc-gone', on: true });
+    try {
+      const { status, stdout } = await rig.run('deploy', 'node01', '--yes', '--profile', 'tiny', '--json');
+      expect(status).not.toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject([
+        {
+          code: 'not_deployable',
+          details: [
+            expect.stringContaining('its BMC at 10.77.100.1 cannot be asked (ipmi): '),
+            expect.stringContaining('coldiron power node01 status'),
+          ],
+        },
+      ]);
+    } finally {
+      await rig.rack.fault({ target: 'node01', kind: 'bmc-gone', on: false });
+    }
+    expect(await rig.node('node01')).toMatchObject({ state: 'ready', intent: null });
+    expect(await rig.trail('node01', 'intent')).toEqual([]);
+  });
+
+  it('an image that is not the one that was ordered stops the installation, with both sums, and cannot start', async () => {
+    await deploy('mistyped');
+    await machine.until(
+      async () => (await rig.node('node01')).state === 'failed',
+      'the wrong image was to be found out',
+    );
+    const { failure } = await rig.node('node01');
+    expect(failure).toMatchObject({ step: 'deploy', reason: expect.stringContaining('write-image: ') });
+    expect(failure?.reason).toContain(`its sha256 is ${sum}, not ${WRONG_SUM}`);
+    expect(await rig.json('diagnose', 'node01')).toMatchObject({ diagnosis: { id: 'image-hash-wrong' } });
+    await machine.powerOff();
+    expect(await machine.diskBeginsEmpty()).toBe(true);
+  });
+
+  it('an installation is done although every fifth packet is lost, and the machine starts what was installed', async () => {
+    await deploy('tiny');
+    await machine.until(() => machine.isOn, 'its BMC was to switch it on');
+    await machine.shows(/coldiron: service OS on/);
+    await rig.rack.fault({ target: 'node01', kind: 'loss', on: true, value: '20' });
+    try {
+      await rig.waitForState('node01', 'enrolling', 600_000);
+    } finally {
+      await rig.rack.fault({ target: 'node01', kind: 'loss', on: false });
+    }
+    await machine.until(() => STARTED.test(machine.screen), 'it was to start what was installed');
+  });
+
+  it('an installation is done although the appliance is killed in the middle of it, and comes back', async () => {
+    await machine.put('ready');
+    const before = await machine.newest();
+    await deploy('long');
+    await machine.happens(
+      ({ kind, data }) => kind === 'session.step' && data.step === 'write-image' && Number(data.percent) > 0,
+      before,
+    );
+    await rig.killAppliance();
+    await rig.startAppliance();
+    expect(await rig.node('node01')).toMatchObject({ state: 'deploying' });
+    await rig.waitForState('node01', 'enrolling', 600_000);
+    await machine.until(() => STARTED.test(machine.screen), 'it was to start what was installed');
+  });
+});

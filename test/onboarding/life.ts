@@ -1,0 +1,141 @@
+// The whole life of one machine that nobody has declared: it shows up, is accepted, commissioned, installed, enrolled, given a
+// task, and erased. Whatever switches it on or off, and chooses what it boots from, does so through its BMC, over IPMI.
+
+import { open, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { dump, load } from 'js-yaml';
+import { expect } from 'vitest';
+import type { FirmwareKind } from '../../appliance/rack/firmware.ts';
+import { OnboardingRig, type TrailEvent } from './rig.ts';
+
+/** Machines are emulated, and may have to share the processor with another one. */
+export const LIFE_WITHIN_MS = 25 * 60_000;
+const SHOWS_UP_WITHIN_MS = 5 * 60_000;
+
+const NODE = 'node01';
+const LISTED_AS = 'unknown-525400770001';
+const INSTALLATION = [
+  'inspect',
+  'rehearse',
+  'choose-disk',
+  'write-image',
+  'verify-image',
+  'grow',
+  'seed',
+  'boot-entry',
+];
+
+/** `stopLater` gets what takes everything down again, also after a failure. */
+export async function liveWholeLife(
+  firmware: FirmwareKind,
+  stopLater: (stop: () => Promise<void>) => void,
+): Promise<void> {
+  const rig = await OnboardingRig.start({ firmwares: [firmware], inventory: withoutNodes });
+  stopLater(() => rig.stop());
+  await showUp(rig);
+  await commission(rig, firmware);
+  await deploy(rig);
+  await runTask(rig);
+  await release(rig);
+  expectWholeTrail(await rig.trail(NODE));
+  expect(await rig.run('audit', 'verify')).toMatchObject({ status: 0 });
+}
+
+const DECLARED_LATER = 'machines.yaml';
+
+/** What the rack wrote about itself, in two files: at first the appliance knows the one without machines. */
+async function withoutNodes(written: string): Promise<readonly string[]> {
+  const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, unknown>;
+  const file = join(dirname(written), 'empty-rack.yaml');
+  await writeFile(file, dump(site));
+  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes }));
+  return [file];
+}
+
+/** Accepted under the name that it was listed with; then a file says what it is called and where its BMC is. */
+async function showUp(rig: OnboardingRig): Promise<void> {
+  expect(await rig.json('nodes', 'list')).toEqual([]);
+  await rig.ipmitool(NODE, 'power', 'on');
+  await expect
+    .poll(() => rig.json('nodes', 'list'), { timeout: SHOWS_UP_WITHIN_MS, interval: 1000 })
+    .toMatchObject([{ hostname: LISTED_AS, state: 'discovered', source: 'network', bmc: null, profile: null }]);
+  // Off again, so that the next boot that is seen is the one that was asked for.
+  await rig.ipmitool(NODE, 'power', 'off');
+  expect(await rig.json('nodes', 'accept', LISTED_AS)).toMatchObject({ state: 'registered' });
+  await rig.json('apply', join(rig.state, 'rack', DECLARED_LATER));
+  expect(await rig.node(NODE)).toMatchObject({ state: 'registered', profile: 'debian-12', bmc: { driver: 'ipmi' } });
+}
+
+async function commission(rig: OnboardingRig, firmware: FirmwareKind): Promise<void> {
+  expect(await rig.json('commission', NODE, '--wait')).toEqual({ [NODE]: { ok: true } });
+  expect(await rig.json('nodes', 'show', NODE)).toMatchObject({
+    state: 'ready',
+    found: {
+      facts: {
+        system: { manufacturer: 'Coldiron', serial: 'CLD0001' },
+        firmware: { kind: firmware.startsWith('bios') ? 'bios' : 'uefi' },
+        disks: [{ name: 'vda', bytes: 2048 * 1024 * 1024, read_only: false }],
+        nics: [{ mac: '52:54:00:77:00:01', driver: 'virtio_net', link: true }],
+      },
+    },
+  });
+  expect(await isEmpty(rig.disk(NODE))).toBe(true);
+}
+
+async function deploy(rig: OnboardingRig): Promise<void> {
+  expect(await rig.json('deploy', NODE, '--wait', '--yes')).toEqual({ [NODE]: { ok: true } });
+  expect(await rig.node(NODE)).toMatchObject({ state: 'active', failure: null });
+  // Its first start, as it told it on its serial line.
+  const told = rig.console(NODE);
+  expect(told.lastIndexOf('coldiron: restarting')).toBeLessThan(told.lastIndexOf('Linux version'));
+  expect(await isEmpty(rig.disk(NODE))).toBe(false);
+}
+
+async function runTask(rig: OnboardingRig): Promise<void> {
+  const task = await rig.json('task', 'run', NODE, 'ping', '--wait');
+  expect(task).toMatchObject({ kind: 'ping', state: 'succeeded' });
+}
+
+async function release(rig: OnboardingRig): Promise<void> {
+  expect(await rig.json('release', NODE, '--wait', '--yes')).toEqual({ [NODE]: { ok: true } });
+  await expect.poll(() => rig.server(NODE).isOn).toBe(false);
+  expect(await isEmpty(rig.disk(NODE))).toBe(true);
+}
+
+function expectWholeTrail(trail: readonly TrailEvent[]): void {
+  const of = (kind: string): readonly TrailEvent[] => trail.filter((event) => event.kind === kind);
+  expect(trail.flatMap(({ kind }) => (kind.startsWith('lifecycle.') ? [kind.slice('lifecycle.'.length)] : []))).toEqual(
+    [...['registered', 'commissioning', 'ready', 'deploying', 'enrolling', 'active', 'releasing', 'ready']],
+  );
+  expect(of('session.ended').map(({ data }) => [data.mode, data.ok])).toEqual([
+    ['commission', true],
+    ['install', true],
+    ['erase', true],
+  ]);
+  const [, installing] = trail.filter(({ kind, data }) => kind === 'session.opened' && data.mode !== 'inspect');
+  const done = trail.filter(
+    ({ kind, data, seq }) => kind === 'session.step' && data.status === 'done' && seq > (installing?.seq ?? 0),
+  );
+  expect(done.slice(0, INSTALLATION.length).map(({ data }) => data.step)).toEqual(INSTALLATION);
+  // What was armed was used up by the boot that it was armed for, and nothing else was.
+  expect(of('intent.armed').map(({ data }) => data.kind)).toEqual(['deploy', 'erase']);
+  expect(of('intent.consumed')).toHaveLength(2);
+  // Three times from the network, once, and each time the machine was seen asking.
+  expect(of('bmc.boot-obeyed')).toHaveLength(3);
+  expect(of('bmc.done').map(({ data }) => data.effect)).toEqual(['power-off', 'power-off']);
+  expect([...of('bmc.absent'), ...of('bmc.skipped'), ...of('bmc.failed')]).toEqual([]);
+}
+
+const PIECE = 1024 * 1024;
+
+/** Every byte of it: what a release promises is that nothing is left. */
+async function isEmpty(file: string): Promise<boolean> {
+  await using disk = await open(file);
+  const zeros = Buffer.alloc(PIECE);
+  const piece = Buffer.alloc(PIECE);
+  for (;;) {
+    const { bytesRead } = await disk.read(piece, 0, PIECE, null);
+    if (bytesRead === 0) return true;
+    if (piece.compare(zeros, 0, bytesRead, 0, bytesRead) !== 0) return false;
+  }
+}

@@ -1,0 +1,238 @@
+// A rack of machines that really boot, BMCs that speak IPMI, and a real appliance process in front of them: what the tests and
+// the bench of the way from cold to active share. Needs root.
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { CLOUD_IMAGE_PACKAGES } from '../../appliance/assets/cloud-image/build.ts';
+import { type Connection, connect } from '../../appliance/cli/connection.ts';
+import type { NodeAnswer } from '../../appliance/cli/nodes.ts';
+import { type DemoSite, demoRack } from '../../appliance/demo/demo-site.ts';
+import { gatherBootFiles } from '../../appliance/demo/prepare.ts';
+import { ServedRack } from '../../appliance/demo/served-rack.ts';
+import { ColdironError } from '../../appliance/domain/errors.ts';
+import type { Json } from '../../appliance/domain/event.ts';
+import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import { BMC_USER } from '../../appliance/rack/bmc-config.ts';
+import type { RackedMachine } from '../../appliance/rack/definition.ts';
+import type { FirmwareKind } from '../../appliance/rack/firmware.ts';
+import { sweepLeftovers } from '../../appliance/rack/leftovers.ts';
+import { FULL_RACK_PACKAGES } from '../../appliance/rack/packages.ts';
+import type { Rack } from '../../appliance/rack/rack.ts';
+import { VirtualServer } from '../../appliance/rack/virtual-server.ts';
+import { tellStory } from '../../appliance/trail/story.ts';
+import { needPackages } from '../interop/packages.ts';
+import { ROOT, type Run } from '../process/appliance.ts';
+
+export interface RigOptions {
+  /** One machine for each, in this order: node01, node02, … */
+  readonly firmwares: readonly FirmwareKind[];
+  /** What is different about these machines. */
+  readonly machines?: (machine: RackedMachine) => RackedMachine;
+  /** Files in the place of the one that the rack wrote about itself. */
+  readonly inventory?: (written: string) => Promise<readonly string[]>;
+  /** Puts another image than Debian's into the folder of the boot files, and says which. */
+  readonly image?: (assets: string) => Promise<Pick<DemoSite, 'imageSha256' | 'imageName'>>;
+}
+
+/** One event of a machine's trail, as the API tells it. */
+export interface TrailEvent {
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: string;
+  readonly actor: string;
+  readonly correlation_id: string | null;
+  readonly data: { readonly [key: string]: Json };
+}
+
+const COLDIRON = join(ROOT, 'coldiron');
+const LOOK_EVERY_MS = 500;
+const CONSOLE_LINES = 40;
+const TRAIL_EVENTS = 60;
+const PAGE = 1000;
+
+export class OnboardingRig {
+  readonly #served: ServedRack;
+  readonly #state: string;
+
+  private constructor(served: ServedRack, state: string) {
+    this.#served = served;
+    this.#state = state;
+  }
+
+  /** All machines are off. Whoever starts it stops it, also when a test fails. */
+  static async start(options: RigOptions): Promise<OnboardingRig> {
+    // With ipxe installed nothing is downloaded for its loaders.
+    needPackages([...FULL_RACK_PACKAGES, ...CLOUD_IMAGE_PACKAGES, 'ipmitool', 'ipxe']);
+    await sweepLeftovers();
+    const { firmwares, machines = (machine) => machine, inventory, image } = options;
+    const state = await mkdtemp(join(tmpdir(), 'coldiron-onboarding-'));
+    try {
+      const imageSha256 = await gatherBootFiles(state, () => {});
+      const rack = demoRack(firmwares);
+      const served = await ServedRack.start({
+        definition: { ...rack, machines: rack.machines.map(machines) },
+        state,
+        image: image ? await image(join(state, 'assets')) : { imageSha256 },
+        ...(inventory && { inventory }),
+      });
+      return new OnboardingRig(served, state);
+    } catch (error) {
+      await rm(state, { recursive: true, force: true });
+      if (!(error instanceof ColdironError)) throw error;
+      throw new Error([error.message, ...error.details].join('\n'));
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#served.stop();
+    await rm(this.#state, { recursive: true, force: true });
+  }
+
+  get rack(): Rack {
+    return this.#served.rack;
+  }
+
+  /** The appliance's folder: boot files in `assets`, the rack in `rack`, and files of a test where it likes. */
+  get state(): string {
+    return this.#state;
+  }
+
+  get applianceLog(): string {
+    return this.#served.logFile;
+  }
+
+  /** As a power failure of the appliance ends it. */
+  killAppliance(): Promise<void> {
+    return this.#served.stopAppliance('SIGKILL');
+  }
+
+  startAppliance(): Promise<void> {
+    return this.#served.startAppliance();
+  }
+
+  api(): Promise<Connection> {
+    return connect({ state: this.#state });
+  }
+
+  /** `coldiron …` as a user types it. Not waited for in a way that stops this process: the machines are run by it. */
+  run(...args: readonly string[]): Promise<Run> {
+    return new Promise((resolve, reject) => {
+      const options = { maxBuffer: 64 * 1024 * 1024 };
+      const child = execFile(COLDIRON, [...args, '--state', this.#state], options, (error, stdout, stderr) => {
+        if (error !== null && typeof error.code !== 'number') return reject(error);
+        resolve({ status: child.exitCode, stdout, stderr });
+      });
+      child.stdin?.end();
+    });
+  }
+
+  /** `coldiron … --json`, which has to end well. */
+  async json<T>(...args: readonly string[]): Promise<T> {
+    const { status, stdout, stderr } = await this.run(...args, '--json');
+    if (status === 0) return JSON.parse(stdout);
+    const [, ...words] = args;
+    const stories = await Promise.all(
+      this.#names.filter((name) => words.includes(name)).map((name) => this.story(name)),
+    );
+    throw new Error([`coldiron ${args.join(' ')}: ${stderr || stdout}`, ...stories].join('\n'));
+  }
+
+  async node(name: string): Promise<NodeAnswer> {
+    return (await this.api()).get<NodeAnswer>(`/api/v1/nodes/${name}`);
+  }
+
+  /** The whole trail of a node, oldest first; `kind` with everything below it. */
+  async trail(name: string, kind?: string): Promise<readonly TrailEvent[]> {
+    const api = await this.api();
+    const all: TrailEvent[] = [];
+    for (let after = 0; ; ) {
+      const query = { node: name, after: String(after), limit: String(PAGE), ...(kind !== undefined && { kind }) };
+      const { events } = await api.get<{ events: TrailEvent[] }>('/api/v1/events', query);
+      all.push(...events);
+      if (events.length < PAGE) return all;
+      after = events.at(-1)?.seq ?? 0;
+    }
+  }
+
+  /** Rejects at once when the node fails on the way, or the time is up, with what happened to it. */
+  async waitForState(name: string, state: LifecycleState, milliseconds: number): Promise<NodeAnswer> {
+    const deadline = performance.now() + milliseconds;
+    for (;;) {
+      const node = await this.node(name);
+      if (node.state === state) return node;
+      if (node.state === 'failed')
+        throw new Error(await this.story(name, `${name} was to become ${state}, and failed`));
+      if (performance.now() > deadline) {
+        throw new Error(await this.story(name, `${name} is ${node.state}, not ${state}, after ${milliseconds} ms`));
+      }
+      await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  /** An event that is there or is still to come. */
+  async waitForEvent(
+    name: string,
+    wanted: (event: TrailEvent) => boolean,
+    milliseconds: number,
+    after = 0,
+  ): Promise<TrailEvent> {
+    const deadline = performance.now() + milliseconds;
+    for (;;) {
+      const found = (await this.trail(name)).find((event) => event.seq > after && wanted(event));
+      if (found) return found;
+      if (performance.now() > deadline) throw new Error(await this.story(name, `it did not happen: ${wanted}`));
+      await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  /** What happened to a node, and the last of its console: for whoever reads why a test failed. */
+  async story(name: string, what = `what happened to ${name}:`): Promise<string> {
+    const events = await this.trail(name).catch(() => []);
+    return [
+      what,
+      ...tellStory(events.slice(-TRAIL_EVENTS).map((event) => ({ ...event, attempt: event.correlation_id }))),
+      `--- the last of the console of ${name}`,
+      ...this.#lastLines(name),
+    ].join('\n');
+  }
+
+  /** What the machine has printed since it was last switched on. */
+  console(name: string): string {
+    return this.rack.slot(name).serial.console.text;
+  }
+
+  /** Everything that it has ever printed. */
+  consoleFile(name: string): string {
+    return this.rack.slot(name).serial.file;
+  }
+
+  /** The machine itself, as somebody who stands before it has it at hand. */
+  server(name: string): VirtualServer {
+    const { server } = this.rack.slot(name);
+    if (!(server instanceof VirtualServer)) throw new Error('not a machine that runs');
+    return server;
+  }
+
+  disk(name: string): string {
+    return join(this.#state, 'rack/machines', name, 'disk.img');
+  }
+
+  /** Asks the machine's BMC with a program that is not ours. */
+  ipmitool(name: string, ...args: readonly string[]): Promise<string> {
+    const address = this.rack.slot(name).bmc?.address ?? '';
+    const login = ['-H', address, '-U', BMC_USER, '-f', join(this.#state, 'rack/bmc-password')];
+    return this.rack.network.run('ipmitool', '-I', 'lanplus', '-C', '3', ...login, ...args);
+  }
+
+  get #names(): readonly string[] {
+    return this.rack.definition.machines.map(({ name }) => name);
+  }
+
+  #lastLines(name: string): readonly string[] {
+    if (!this.#names.includes(name)) return [];
+    return this.rack.slot(name).serial.console.lastLines(CONSOLE_LINES);
+  }
+}

@@ -1,0 +1,138 @@
+// A machine that boots from the network and that nothing is armed for keeps every byte of its disk, whatever state it is in. Real
+// firmware, the real service OS where a state starts it, and states that are reached as operators reach them. Needs root.
+
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { LIFECYCLE_STATES, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
+import { withTinyProfiles } from './faults-images.ts';
+import { TroubledMachine } from './faults-machine.ts';
+import { OnboardingRig } from './rig.ts';
+
+vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 600_000 });
+
+const FROM_DISK = /this is its own disk/;
+/** A boot sector does not wait for the serial line, which then loses a letter here and there. */
+const DISK_TEXT = Array(12).fill('this is its own disk').join(', ');
+const REFUSED = /The next boot entry follows/;
+/** What iPXE prints when it begins to load the service OS: by then the script is given out, and what was armed is used up. */
+const LOADS_KERNEL = 'service-os-x86_64/kernel';
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7Z7aUAFCdKZS5c ada@example.com';
+
+/** Somebody may log in to a rescue system, and nobody has heard of the second machine. */
+function declared(inventory: InventoryDocument): InventoryDocument {
+  const accounts = [{ name: 'ada', admin: true, ssh_keys: [KEY] }];
+  return {
+    ...inventory,
+    sites: inventory.sites?.map((site) => ({ ...site, accounts })) ?? [],
+    nodes: inventory.nodes?.filter(({ name }) => name === 'node01') ?? [],
+  };
+}
+
+describe('a machine that nothing is armed for', () => {
+  let rig: OnboardingRig;
+  let machine: TroubledMachine;
+  let untouched: string;
+  const booted = new Set<LifecycleState>();
+
+  beforeAll(async () => {
+    rig = await OnboardingRig.start({
+      firmwares: ['bios-ipxe-rom', 'bios-ipxe-rom'],
+      machines: (each) => ({ ...each, disk: 64, first: 'network' }),
+      inventory: async (written) => [(await withTinyProfiles(written, declared)).file],
+    });
+    machine = new TroubledMachine(rig, 'node01');
+    await machine.fillDisk(DISK_TEXT);
+    untouched = await machine.diskSum();
+  });
+  afterEach(async () => {
+    await machine?.powerOff();
+    expect(await machine.diskSum()).toBe(untouched);
+  });
+  afterAll(() => rig?.stop());
+
+  const state = async (): Promise<LifecycleState> => (await rig.node('node01')).state;
+
+  /** From the network, by its button, to what it shows; the disk is looked at when it is off again. */
+  const boot = async (expected: LifecycleState, shown: RegExp, end = FROM_DISK): Promise<void> => {
+    expect(await state()).toBe(expected);
+    await machine.powerOn();
+    await machine.shows(end);
+    await machine.powerOff();
+    expect(machine.screen).toMatch(shown);
+    expect(await machine.diskSum(), `after a boot as ${expected}`).toBe(untouched);
+    booted.add(expected);
+  };
+
+  it('keeps its disk when it is registered, enrolling, quarantined and failed', async () => {
+    await boot('registered', /boots from its own disk/);
+    await rig.json('token', 'issue', 'node01', '--output', join(rig.state, 'bundle.sh'));
+    await boot('enrolling', /boots from its own disk/);
+    await rig.json('quarantine', 'node01', '--note', 'the lid stood open');
+    await boot('quarantined', /Code: quarantined/, REFUSED);
+    await rig.json('clear-quarantine', 'node01');
+    await boot('failed', /boots from its own disk/);
+  });
+
+  it('keeps its disk when it is commissioned by a service OS that runs to its end, and when it is ready then', async () => {
+    const before = await machine.newest();
+    await rig.json('commission', 'node01', '--wait');
+    booted.add('commissioning');
+    await machine.happens(({ kind, data }) => kind === 'bmc.done' && data.effect === 'power-off', before);
+    expect(machine.screen).toContain('coldiron: test-network: done');
+    expect(await machine.diskSum()).toBe(untouched);
+    await boot('ready', /boots from its own disk/);
+  });
+
+  it('keeps its disk when it is deploying, and an earlier boot has used up what was armed', async () => {
+    await machine.cutWhile(() => rig.json('deploy', 'node01', '--yes', '--profile', 'tiny'), LOADS_KERNEL);
+    await boot('deploying', /boots from its own disk/);
+    await machine.until(async () => (await state()) === 'failed', 'the restart was to be noticed');
+    expect(await rig.node('node01')).toMatchObject({ failure: { step: 'deploy' } });
+  });
+
+  it('keeps its disk when it is releasing, and an earlier boot has used up what was armed', async () => {
+    await machine.cutWhile(() => rig.json('release', 'node01', '--yes'), LOADS_KERNEL);
+    await boot('releasing', /boots from its own disk/);
+    await machine.until(async () => (await state()) === 'failed', 'the restart was to be noticed');
+    expect(await rig.node('node01')).toMatchObject({ failure: { step: 'release' } });
+  });
+
+  it('keeps its disk when it is active, draining, rescued, retired and removed', async () => {
+    // Without an installation, which would be one more write to tell from those that must not be.
+    await machine.put('active');
+    await boot('active', /boots from its own disk/);
+    await rig.json('drain', 'node01');
+    await boot('draining', /boots from its own disk/);
+    await rig.json('undrain', 'node01');
+    await rig.json('rescue', 'node01');
+    await machine.until(() => machine.isOn, 'its BMC was to switch it on');
+    await machine.shows(/coldiron: rescue: done: ssh root@/);
+    booted.add('rescue');
+    await rig.json('end-rescue', 'node01');
+    await machine.until(() => FROM_DISK.test(machine.screen), 'it was to start from its disk after the rescue');
+    await machine.powerOff();
+    await rig.json('retire', 'node01');
+    await boot('retired', /boots from its own disk/);
+    await rig.json('remove', 'node01', '--yes');
+    await machine.powerOn();
+    await machine.shows(REFUSED);
+    booted.add('removed');
+  });
+
+  it('keeps its disk when nobody has heard of it, and the service OS looks what it is', async () => {
+    const stranger = new TroubledMachine(rig, 'node02');
+    await stranger.fillDisk(DISK_TEXT);
+    const before = await stranger.diskSum();
+    await stranger.powerOn();
+    await stranger.shows(/the appliance wants this machine to wait/);
+    await stranger.powerOff();
+    expect(await rig.node('unknown-525400770002')).toMatchObject({ state: 'discovered' });
+    expect(await stranger.diskSum()).toBe(before);
+    booted.add('discovered');
+  });
+
+  it('was booted in every state that there is', () => {
+    expect([...booted].sort()).toEqual([...LIFECYCLE_STATES].sort());
+  });
+});
