@@ -11,7 +11,8 @@ export default defineConfig({
     // How long a loaded machine may take until something is so; what is so at once costs nothing.
     expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the processors of a small machine: machines that boot spend half of their time waiting.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', ['json', { outputFile: '.ci/report.json' }]],
   },
