@@ -3,7 +3,6 @@
 
 import { decodeDhcp } from '../../codecs/dhcp4/decode.ts';
 import { DhcpDecodeError } from '../../codecs/dhcp4/errors.ts';
-
 import { type DhcpMessageType, messageType } from '../../codecs/dhcp4/options.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
@@ -19,6 +18,8 @@ import type { UdpPeer } from '../udp/udp-socket.ts';
 import { Answering, type Line, type Question } from './answering.ts';
 import { ExchangeRecord } from './exchange-record.ts';
 import type { DhcpSurroundings } from './surroundings.ts';
+
+const TAKEN_FOR_IPXE = 'fetched its loader again and again: taken for an iPXE that does not say so';
 
 export class Exchange {
   readonly #around: DhcpSurroundings;
@@ -55,7 +56,7 @@ export class Exchange {
     // Servers speak to each other on this port only through relays, and those are not ours.
     if (message.op !== 'request') return;
     const type = messageType(message);
-    const facts = factsFromDhcp(message);
+    const facts = this.#taken(factsFromDhcp(message), message.xid);
     const passOver = (because: LeaseReason, words: string = LEASE_BECAUSE[because]): void =>
       this.#passOver(because, words, facts.mac, from.address, line);
 
@@ -72,6 +73,14 @@ export class Exchange {
         this.#judge({ message, type, facts, mac: facts.mac, request: request.value, network, from, line });
       }
     }
+  }
+
+  /** For what it says that it is, except in a loop. */
+  #taken(facts: ClientFacts, xid: number): ClientFacts {
+    const { program, mac, oddities } = facts;
+    if (program !== 'firmware-pxe' || mac === null) return facts;
+    if (!this.#answering.loops.isTakenForIpxe(mac, xid, this.#around.clock.now())) return facts;
+    return { ...facts, program: 'ipxe', ipxe: null, oddities: [...oddities, TAKEN_FOR_IPXE] };
   }
 
   #judge(heard: Omit<Question, 'machine' | 'boot' | 'leases' | 'serverIdentifier'>): void {

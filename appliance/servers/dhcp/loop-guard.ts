@@ -1,11 +1,15 @@
 // A machine that fetches the same loader again and again and never comes for its script is in a loop: its iPXE is not
-// recognised, or what it was sent does not start.
+// recognised, or what it was sent does not start. The first has a way out: an iPXE whose own script has replaced its user class,
+// behind a relay that drops option 175, looks like firmware and still starts the script. So after a while the script is tried
+// once. Firmware cannot start it and asks again; then it gets its loader again.
 
 import { type Instant, MINUTE } from '../../domain/instant.ts';
 import type { Mac } from '../../domain/mac.ts';
 
 const WINDOW_MS = 5 * MINUTE;
 const LOOKS_LIKE_A_LOOP = 3;
+/** More often than anybody presses the button of a server within the window. */
+const IS_A_LOOP = 5;
 /** The machines that asked last; whoever loops is among them. */
 const MOST_REMEMBERED = 4096;
 
@@ -13,6 +17,8 @@ interface Asked {
   readonly file: string;
   readonly xid: number;
   readonly times: readonly Instant[];
+  /** The exchange in which it is taken for iPXE. */
+  readonly triedIn: number | null;
 }
 
 export class LoopGuard {
@@ -31,11 +37,24 @@ export class LoopGuard {
       this.#earlier = this.#asked;
       this.#asked = new Map();
     }
-    this.#asked.set(mac, { file, xid, times });
+    this.#asked.set(mac, { file, xid, times, triedIn: null });
     return times.length >= LOOKS_LIKE_A_LOOP ? times.length : null;
   }
 
-  /** It got through to the next stage. */
+  /** Whether it is to be taken for an iPXE that does not say so: in one exchange, after a loop. */
+  isTakenForIpxe(mac: Mac, xid: number, now: Instant): boolean {
+    const asked = this.#asked.get(mac) ?? this.#earlier.get(mac);
+    if (asked === undefined || asked.xid === xid) return false;
+    if (asked.times.filter((at) => at > now - WINDOW_MS).length < IS_A_LOOP) return false;
+    if (asked.triedIn === null) this.#asked.set(mac, { ...asked, triedIn: xid });
+    else if (asked.triedIn !== xid) {
+      this.scriptFetched(mac);
+      return false;
+    }
+    return true;
+  }
+
+  /** It got through to the next stage, or is given another chance to. */
   scriptFetched(mac: Mac): void {
     this.#asked.delete(mac);
     this.#earlier.delete(mac);

@@ -250,11 +250,11 @@ describe('interfaces', () => {
 });
 
 describe('a machine in a loop', () => {
-  const boot = async (rig: Rig, xid: number): Promise<void> => {
+  const boot = async (rig: Rig, xid: number, pause: number = MINUTE): Promise<void> => {
     const asks = { requested: POOL.from, server: SERVER.address, xid, options: FIRMWARE };
     rig.hears(packet('request', mac(1), asks));
     await rig.udp.until(rig.udp.sent.length + 1);
-    await rig.clock.advance(MINUTE, async () => {});
+    await rig.clock.advance(pause, async () => {});
   };
 
   it('is noticed when it is sent to the same loader three times and never fetches its script', async () => {
@@ -264,6 +264,23 @@ describe('a machine in a loop', () => {
     expect(rig.notes.filter(({ kind }) => kind === 'dhcp.loop').map(({ data }) => data)).toEqual([
       { network: 'provisioning', file: 'ipxe.efi', times: 3 },
     ]);
+  });
+
+  it('is handed the script once when that goes on, and its loader again when the script was no help', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    for (const xid of [1, 2, 3, 4, 5, 6, 6, 7]) await boot(rig, xid, 20_000);
+    const loader = 'ipxe.efi';
+    const script = `http://${SERVER.address}:8080/boot/ipxe/boot.ipxe`;
+    const files = rig.udp.replies.map(({ message }) => message.file);
+    expect(files).toEqual([loader, loader, loader, loader, loader, script, script, loader]);
+  });
+
+  it('is none when it boots as often, but not within minutes', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    for (const xid of [1, 2, 3, 4, 5, 6]) await boot(rig, xid, 2 * MINUTE);
+    expect(rig.udp.replies.map(({ message }) => message.file)).toEqual(Array.from({ length: 6 }, () => 'ipxe.efi'));
   });
 
   it('is none when it fetched the script in between', async () => {
