@@ -1,8 +1,9 @@
 // Where things that take long to build are kept, by a name that says what went into them.
 
-import { mkdir, rename, stat } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { ColdironError } from '../domain/errors.ts';
 
 export const buildCache = (purpose: string): string => join(tmpdir(), `coldiron-${purpose}-${userInfo().uid}`);
@@ -16,6 +17,44 @@ export async function openBuildCache(cache: string): Promise<void> {
       'conflict',
       `${cache} belongs to another user (uid ${uid}): remove it, or name another cache`,
     );
+  }
+}
+
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Builds what is not there yet, unless another process is at it: then that one's is waited for. This saves work and guards nothing:
+ * a builder that was killed is taken for what it is, and two that begin at once both publish the same.
+ */
+export async function buildOnce(place: string, build: () => Promise<void>): Promise<void> {
+  const mark = `${place}.building`;
+  while (!(await exists(place))) {
+    const isOurs = await writeFile(mark, String(process.pid), { flag: 'wx' }).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EEXIST') return false;
+        throw error;
+      },
+    );
+    if (isOurs) {
+      try {
+        return await build();
+      } finally {
+        await rm(mark, { force: true });
+      }
+    }
+    const builder = Number(await readFile(mark, 'utf8').catch(() => ''));
+    // Nothing in it yet, or gone meanwhile.
+    if (builder > 0 && !isRunning(builder)) await rm(mark, { force: true });
+    else await pause(LOOK_EVERY_MS);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -19,12 +19,9 @@ const heard = (...steps: readonly string[]): RegExp =>
 /** Where something has begun that nobody can take up again: it is failed as soon as the machine is seen to start over. */
 const BROKEN_OFF: readonly (readonly [when: string, screen: string, reason: RegExp])[] = [
   ['has its script, which used up what was armed', 'starts the installer of', NOTHING_HEARD],
-  ['loads the kernel', 'service-os-x86_64/kernel\\.\\.\\.', NOTHING_HEARD],
   ['starts the service OS, and has not shown its ticket', 'coldiron: service OS on', NOTHING_HEARD],
-  ['has told what it consists of', 'inspect: done', heard('inspect \\((started|done)')],
   ['rehearses its network', 'coldiron: rehearse: trying', heard('inspect \\(done', 'rehearse \\(started')],
   ['has written its disk', 'coldiron: grow: giving', heard('verify-image \\(done', 'grow \\(started')],
-  ['places its first configuration', 'coldiron: seed: done', heard('seed \\((started|done)')],
   ['sets its boot entry', 'coldiron: boot-entry: ', heard('seed \\(done', 'boot-entry \\(started')],
 ];
 

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ColdironError } from '../../domain/errors.ts';
-import { buildCache, exists, openBuildCache, publish } from '../build-cache.ts';
+import { buildCache, buildOnce, openBuildCache, publish } from '../build-cache.ts';
 import { installedPackage, run } from '../debian-packages.ts';
 import { makeFolders, type Placed, placeFile } from '../place-file.ts';
 
@@ -36,7 +36,7 @@ export async function placeCloudImage(folder: string, options: CloudImageOptions
     .digest('hex')
     .slice(0, 16);
   const place = join(cache, key);
-  if (!(await exists(place))) await build(cache, place, say);
+  await buildOnce(place, () => build(cache, place, say));
   await makeFolders(folder, folder);
   const entry = {
     name: CLOUD_IMAGE_NAME,

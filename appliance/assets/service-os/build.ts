@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { ColdironError } from '../../domain/errors.ts';
-import { buildCache, exists, openBuildCache, publish } from '../build-cache.ts';
+import { buildCache, buildOnce, openBuildCache, publish } from '../build-cache.ts';
 import { type ArchiveEntry, cpioArchive } from '../cpio.ts';
 import { aliasTable, chooseModules, dependencyTable, type KernelModule } from './modules.ts';
 import { packageSetKey, resolvePackages } from './package-set.ts';
@@ -47,7 +47,7 @@ export async function buildServiceOs(target: string, options: ServiceOsOptions):
   const packages = await resolvePackages(join(cache, `apt-${architecture}`), architecture, names, say);
   const recipe = [FORM, PROGRAMS, MORE_LIBRARIES, MODULES, WITHOUT.map(String)].map((part) => JSON.stringify(part));
   const place = join(cache, `${architecture}-${packageSetKey(recipe, packages.contents)}`);
-  if (!(await exists(place))) {
+  await buildOnce(place, async () => {
     const scratch = await mkdtemp(join(cache, '.build-'));
     try {
       const root = join(scratch, 'root');
@@ -59,7 +59,7 @@ export async function buildServiceOs(target: string, options: ServiceOsOptions):
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }
-  }
+  });
   const files = { kernel: join(target, 'kernel'), initrd: join(target, 'initrd') };
   await cp(join(place, 'kernel'), files.kernel);
   const parts = [cpioArchive(await scriptEntries()), await readFile(join(place, 'base.cpio.zst'))];

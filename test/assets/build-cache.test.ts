@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildOnce } from '../../appliance/assets/build-cache.ts';
+
+let cache: string;
+let place: string;
+beforeEach(async () => {
+  cache = await mkdtemp(join(tmpdir(), 'coldiron-build-cache-test-'));
+  place = join(cache, 'thing');
+});
+afterEach(() => rm(cache, { recursive: true, force: true }));
+
+describe('what takes long to build', () => {
+  it('is built by one of many who need it at once, and nothing else is left', async () => {
+    let builds = 0;
+    const build = async (): Promise<void> => {
+      builds += 1;
+      await pause(50);
+      await mkdir(place);
+    };
+    await Promise.all([1, 2, 3].map(() => buildOnce(place, build)));
+    await buildOnce(place, build);
+    expect(builds).toBe(1);
+    expect(await readdir(cache)).toEqual(['thing']);
+  });
+
+  it('is built by the next when it could not be built', async () => {
+    const failing = buildOnce(place, () => Promise.reject(new Error('no space')));
+    await expect(failing).rejects.toThrow('no space');
+    await buildOnce(place, async () => void (await mkdir(place)));
+    expect(await readdir(cache)).toEqual(['thing']);
+  });
+
+  it('is not waited for when whoever was building it is gone', async () => {
+    const gone = spawnSync(process.execPath, ['-e', '']).pid;
+    await writeFile(`${place}.building`, String(gone));
+    await buildOnce(place, async () => void (await mkdir(place)));
+    expect(await readdir(cache)).toEqual(['thing']);
+  });
+});
