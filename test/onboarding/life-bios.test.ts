@@ -1,8 +1,18 @@
-import { it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { TroubledMachine } from './faults-machine.ts';
 import { LIFE_WITHIN_MS, liveWholeLife } from './life.ts';
 
 vi.setConfig({ testTimeout: LIFE_WITHIN_MS });
 
-it('takes a BIOS machine that nobody has declared from cold to active, and back to an empty disk', async () => {
-  await liveWholeLife('bios-ipxe-rom', onTestFinished);
+it('takes a BIOS machine that nobody has declared from cold to active, although its first start is cut short, and back to an empty disk', async () => {
+  await liveWholeLife({
+    firmware: 'bios-ipxe-rom',
+    stopLater: onTestFinished,
+    meanwhile: async (rig, node) => {
+      const machine = new TroubledMachine(rig, node);
+      await machine.cutWhile(async () => {}, 'Welcome to .*Debian');
+      expect(await rig.node(node)).toMatchObject({ state: 'enrolling', failure: null });
+      await machine.powerOn();
+    },
+  });
 });

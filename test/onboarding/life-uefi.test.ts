@@ -4,5 +4,5 @@ import { LIFE_WITHIN_MS, liveWholeLife } from './life.ts';
 vi.setConfig({ testTimeout: LIFE_WITHIN_MS });
 
 it('takes a UEFI machine that nobody has declared from cold to active, and back to an empty disk', async () => {
-  await liveWholeLife('uefi-pxe', onTestFinished);
+  await liveWholeLife({ firmware: 'uefi-pxe', stopLater: onTestFinished });
 });

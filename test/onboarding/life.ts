@@ -25,16 +25,20 @@ const INSTALLATION = [
   'boot-entry',
 ];
 
-/** `stopLater` gets what takes everything down again, also after a failure. */
-export async function liveWholeLife(
-  firmware: FirmwareKind,
-  stopLater: (stop: () => Promise<void>) => void,
-): Promise<void> {
+export interface Life {
+  readonly firmware: FirmwareKind;
+  /** Takes everything down again, also after a failure. */
+  readonly stopLater: (stop: () => Promise<void>) => void;
+  /** While it is installed and starts for the first time; by the time it is done, the machine runs. */
+  readonly meanwhile?: (rig: OnboardingRig, node: string) => Promise<void>;
+}
+
+export async function liveWholeLife({ firmware, stopLater, meanwhile = async () => {} }: Life): Promise<void> {
   const rig = await OnboardingRig.start({ firmwares: [firmware], inventory: withoutNodes });
   stopLater(() => rig.stop());
   await showUp(rig);
   await commission(rig, firmware);
-  await deploy(rig);
+  await deploy(rig, meanwhile);
   await runTask(rig);
   await release(rig);
   expectWholeTrail(await rig.trail(NODE));
@@ -82,8 +86,9 @@ async function commission(rig: OnboardingRig, firmware: FirmwareKind): Promise<v
   expect(await isEmpty(rig.disk(NODE))).toBe(true);
 }
 
-async function deploy(rig: OnboardingRig): Promise<void> {
-  expect(await rig.json('deploy', NODE, '--wait', '--yes')).toEqual({ [NODE]: { ok: true } });
+async function deploy(rig: OnboardingRig, meanwhile: NonNullable<Life['meanwhile']>): Promise<void> {
+  const [deployed] = await Promise.all([rig.json('deploy', NODE, '--wait', '--yes'), meanwhile(rig, NODE)]);
+  expect(deployed).toEqual({ [NODE]: { ok: true } });
   expect(await rig.node(NODE)).toMatchObject({ state: 'active', failure: null });
   // Its first start, as it told it on its serial line.
   const told = rig.console(NODE);

@@ -1,5 +1,6 @@
 // The power of a machine fails at each stage of its deployment. Every time it either goes on by itself when it is switched on again,
-// or says how far it had come, and the next deployment works. One machine, from one stage to the next. Needs root.
+// or says how far it had come, and the next deployment works. One machine, from one stage to the next; what comes after the
+// installation is cut in life-bios.test.ts and power-cut-enrollment.test.ts. Needs root.
 
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -82,12 +83,5 @@ describe('a machine that loses its power while it is deployed', () => {
     await machine.cutWhile(writing, 'now', moment);
     await failsOnRestart(/the last that was heard was write-image \(progress, \d+ %: .* written\)/);
     expect(await machine.diskBeginsEmpty()).toBe(true);
-  });
-
-  it('becomes active when it is deployed then, also when it is cut once more in its first start', async () => {
-    await machine.cutWhile(() => deploy('debian-12'), 'Welcome to .*Debian');
-    expect(await rig.node(NODE)).toMatchObject({ state: 'enrolling', failure: null });
-    await machine.powerOn();
-    await rig.waitForState(NODE, 'active', 900_000);
   });
 });
