@@ -1,13 +1,14 @@
-// Machines that really boot take minutes. They begin first, so that nobody waits at the end for one that began last.
+// What takes minutes begins first, so that nobody waits at the end for a file that began last: machines that really boot, and
+// processes that are killed fifty times.
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const MACHINES = ['/test/onboarding/', '/test/rack/'];
+const LONG = ['/test/onboarding/', '/test/rack/', '/test/process/crash.test.ts'];
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const boots = ({ moduleId }: TestSpecification) => MACHINES.some((folder) => moduleId.includes(folder));
-    return [...sorted.filter(boots), ...sorted.filter((file) => !boots(file))];
+    const isLong = ({ moduleId }: TestSpecification) => LONG.some((path) => moduleId.includes(path));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }

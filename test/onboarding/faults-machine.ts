@@ -14,7 +14,7 @@ import { newEvent, transitionOf } from '../store/samples.ts';
 import type { OnboardingRig, TrailEvent } from './rig.ts';
 
 /** A stage takes seconds on an idle machine; tests may have to share it. */
-export const STAGE_WITHIN_MS = 900_000;
+const STAGE_WITHIN_MS = 900_000;
 const LOOK_EVERY_MS = 200;
 const BEGINNING = 1024 * 1024;
 
