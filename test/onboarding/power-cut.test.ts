@@ -84,4 +84,10 @@ describe('a machine that loses its power while it is deployed', () => {
     await failsOnRestart(/the last that was heard was write-image \(progress, \d+ %: .* written\)/);
     expect(await machine.diskBeginsEmpty()).toBe(true);
   });
+
+  it('is installed by the next deployment, when nothing happens to it', async () => {
+    await deploy('tiny');
+    await rig.waitForState(NODE, 'enrolling', 900_000);
+    expect(await machine.diskBeginsEmpty()).toBe(false);
+  });
 });
