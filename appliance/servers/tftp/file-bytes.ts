@@ -1,21 +1,36 @@
 // The bytes of a transfer: small files whole in memory and shared by all who load them, large ones a piece at a time.
 
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { Asset } from '../../assets/asset.ts';
 import type { BlockSource } from '../../codecs/tftp/blocks.ts';
 
 export interface OpenBytes extends BlockSource {
   /** Called when a read that gave null can be asked again, or never can. */
   onReady: (failure: Error | null) => void;
-  close(): Promise<void>;
+  close(): void;
 }
 
-export function bytesInMemory(bytes: Uint8Array): OpenBytes {
+/** What a transfer sends, before it is opened. The bytes of a file are shared memory: a thread need not copy them. */
+export type TransferContent = { readonly bytes: Uint8Array } | { readonly file: string; readonly size: number };
+
+export const sizeOf = (content: TransferContent): number => ('file' in content ? content.size : content.bytes.length);
+
+export async function openContent(content: TransferContent): Promise<OpenBytes> {
+  return 'file' in content ? openPieces(content.file, content.size) : bytesInMemory(content.bytes);
+}
+
+/** For a thread that may wait for the disk. */
+export function openContentNow(content: TransferContent): OpenBytes {
+  return 'file' in content ? openPiecesNow(content.file, content.size) : bytesInMemory(content.bytes);
+}
+
+function bytesInMemory(bytes: Uint8Array): OpenBytes {
   return {
     size: bytes.length,
     read: (offset, length) => bytes.subarray(offset, offset + length),
     onReady: () => undefined,
-    close: async () => undefined,
+    close: () => undefined,
   };
 }
 
@@ -30,17 +45,15 @@ export class HotFiles {
   }
 
   /** A file larger than a quarter of the budget is not kept: it would drive the loaders out. */
-  async open(asset: Asset): Promise<OpenBytes> {
-    if (asset.size > this.#budget / 4) return openPieces(asset);
-    const bytes = await this.#load(asset);
-    if (bytes.length !== asset.size) throw new Error(`${asset.name} has ${bytes.length} bytes, not ${asset.size}`);
-    return bytesInMemory(bytes);
+  async contentOf(asset: Asset): Promise<TransferContent> {
+    if (asset.size > this.#budget / 4) return { file: asset.file, size: asset.size };
+    return { bytes: await this.#load(asset) };
   }
 
   #load(asset: Asset): Promise<Uint8Array> {
-    const { sha256, size, file } = asset;
+    const { sha256, size } = asset;
     const known = this.#files.get(sha256);
-    const entry = known ?? { size, bytes: readFile(file) };
+    const entry = known ?? { size, bytes: readShared(asset) };
     this.#files.delete(sha256);
     this.#files.set(sha256, entry);
     if (known) return known.bytes;
@@ -59,12 +72,21 @@ export class HotFiles {
   }
 }
 
+async function readShared({ name, file, size }: Asset): Promise<Uint8Array> {
+  const bytes = new Uint8Array(new SharedArrayBuffer(size));
+  await using handle = await open(file);
+  const read = await readFully(handle, bytes, 0);
+  const { size: sizeNow } = await handle.stat();
+  if (read !== size || sizeNow !== size) throw new Error(`${name} has ${sizeNow} bytes, not ${size}`);
+  return bytes;
+}
+
 /** At 1 MiB the wait for the disk is a few of the thousand blocks in it. */
 const PIECE_BYTES = 1024 * 1024;
 
-async function openPieces(asset: Asset): Promise<OpenBytes> {
-  const handle = await open(asset.file);
-  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, asset.size));
+async function openPieces(file: string, size: number): Promise<OpenBytes> {
+  const handle = await open(file);
+  const piece = new Uint8Array(Math.min(PIECE_BYTES, size));
   let start = 0;
   let filled = 0;
   let loaded = false;
@@ -72,7 +94,6 @@ async function openPieces(asset: Asset): Promise<OpenBytes> {
 
   const load = async (offset: number): Promise<void> => {
     try {
-      // A read may give less than was asked for without being at the end.
       filled = await readFully(handle, piece, offset);
       start = offset;
       loaded = true;
@@ -82,8 +103,12 @@ async function openPieces(asset: Asset): Promise<OpenBytes> {
       source.onReady(error as Error);
     }
   };
+  const close = async (): Promise<void> => {
+    await loading;
+    await handle.close();
+  };
   const source: OpenBytes = {
-    size: asset.size,
+    size,
     read(offset, length) {
       if (offset >= start && offset + length <= start + filled) {
         return piece.subarray(offset - start, offset - start + length);
@@ -94,15 +119,13 @@ async function openPieces(asset: Asset): Promise<OpenBytes> {
       return null;
     },
     onReady: () => undefined,
-    async close() {
-      await loading;
-      await handle.close();
-    },
+    close: () => void close(),
   };
   return source;
 }
 
-async function readFully(handle: FileHandle, target: Buffer, offset: number): Promise<number> {
+/** A read may give less than was asked for without being at the end. */
+async function readFully(handle: FileHandle, target: Uint8Array, offset: number): Promise<number> {
   let filled = 0;
   while (filled < target.length) {
     const { bytesRead } = await handle.read(target, filled, target.length - filled, offset + filled);
@@ -110,4 +133,34 @@ async function readFully(handle: FileHandle, target: Buffer, offset: number): Pr
     filled += bytesRead;
   }
   return filled;
+}
+
+function openPiecesNow(file: string, size: number): OpenBytes {
+  const descriptor = openSync(file, 'r');
+  const piece = new Uint8Array(Math.min(PIECE_BYTES, size));
+  let start = 0;
+  let filled = 0;
+  const load = (offset: number): void => {
+    start = offset;
+    for (filled = 0; filled < piece.length; ) {
+      const read = readSync(descriptor, piece, filled, piece.length - filled, offset + filled);
+      if (read === 0) break;
+      filled += read;
+    }
+  };
+  const source: OpenBytes = {
+    size,
+    read(offset, length) {
+      try {
+        if (offset < start || offset + length > start + filled) load(offset);
+      } catch (error) {
+        source.onReady(error as Error);
+        return null;
+      }
+      return piece.subarray(offset - start, Math.min(offset - start + length, filled));
+    },
+    onReady: () => undefined,
+    close: () => closeSync(descriptor),
+  };
+  return source;
 }

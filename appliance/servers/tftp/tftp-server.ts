@@ -10,30 +10,31 @@ import { ColdironError } from '../../domain/errors.ts';
 import { shown } from '../../domain/parsed.ts';
 import type { Trail } from '../../trail/trail.ts';
 import { cannotListen } from '../listen.ts';
-import { TftpTransfer, type TransferOutcome } from '../tftp-transfer.ts';
 import { openBurstSocket } from '../udp/burst-socket.ts';
 import { type Endpoint, peerAt } from '../udp/endpoint.ts';
 import type { BurstSocket } from '../udp/udp-socket.ts';
-import { bytesInMemory, HotFiles } from './file-bytes.ts';
+import { HotFiles, sizeOf } from './file-bytes.ts';
+import { LocalTransfers } from './local-transfers.ts';
 import type { TftpAnswer, TftpContent, TftpDesk } from './tftp-desk.ts';
 import { noteAnswer, noteTransfer } from './tftp-notes.ts';
-import { TftpSession } from './tftp-session.ts';
 import type { TftpSettings } from './tftp-settings.ts';
-import { openTransferSocket } from './transfer-socket.ts';
-import { monotonicClock, type TransferClock, TransferTable } from './transfer-table.ts';
+import { TransferBook } from './transfer-book.ts';
+import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
+import { canUseThreads, TransferThreads } from './transfer-threads.ts';
+import type { RunningTransfer, Transfers } from './transfers.ts';
 
 export interface TftpServerParts {
   readonly settings: TftpSettings;
   readonly desk: Pick<TftpDesk, 'answer'>;
   readonly trail: Trail;
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
+  /** With one that is not this machine's own, transfers are carried in this thread. */
   readonly clock?: TransferClock;
 }
 
 interface Door {
   readonly requests: BurstSocket;
-  /** null: transfers speak from the port of the requests. */
-  readonly transfers: BurstSocket | null;
+  readonly transfers: Transfers;
 }
 
 interface Asked {
@@ -48,7 +49,7 @@ export class TftpServer {
   readonly #parts: TftpServerParts;
   readonly #clock: TransferClock;
   readonly #files: HotFiles;
-  readonly #transfers: TransferTable;
+  readonly #book: TransferBook;
   #doors: readonly Door[] = [];
   #stopped = false;
 
@@ -56,7 +57,7 @@ export class TftpServer {
     this.#parts = parts;
     this.#clock = parts.clock ?? monotonicClock;
     this.#files = new HotFiles(parts.settings.memoryBytes);
-    this.#transfers = new TransferTable(parts.settings, this.#clock);
+    this.#book = new TransferBook(parts.settings);
   }
 
   /** Where it listens. All addresses or none. */
@@ -65,7 +66,7 @@ export class TftpServer {
     try {
       for (const address of this.#parts.settings.addresses) doors.push(await this.#openDoor(address));
     } catch (error) {
-      for (const door of doors) closeDoor(door);
+      for (const door of doors) await closeDoor(door);
       throw error;
     }
     this.#doors = doors;
@@ -74,61 +75,65 @@ export class TftpServer {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#transfers.stop('the server is stopping');
-    for (const door of this.#doors) closeDoor(door);
+    const doors = this.#doors;
     this.#doors = [];
+    await Promise.all(doors.map(closeDoor));
   }
 
   get transfersUnderWay(): number {
-    return this.#transfers.size;
+    return this.#book.size;
   }
 
   async #openDoor(address: string): Promise<Door> {
-    const { port, singlePort } = this.#parts.settings;
-    let transfers: BurstSocket | null = null;
+    const { settings } = this.#parts;
+    let transfers: Transfers | null = null;
     try {
-      if (!singlePort) transfers = await this.#openTransferPort(address);
-      const door: Door = {
-        transfers,
-        requests: await openBurstSocket(address, port, (bytes, from) => this.#onRequestPort(bytes, from, door)),
-      };
+      if (!settings.singlePort) transfers = await this.#openTransfers(address);
+      const requests = await openBurstSocket(address, settings.port, (bytes, from) =>
+        this.#onRequestPort(bytes, from, door),
+      );
+      const door: Door = { requests, transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock) };
       return door;
     } catch (error) {
-      transfers?.close();
+      await transfers?.stop('');
       if (error instanceof ColdironError) throw error;
-      throw cannotListen(error as NodeJS.ErrnoException, `${address}:${port}/udp`);
+      throw cannotListen(error as NodeJS.ErrnoException, `${address}:${settings.port}/udp`);
     }
   }
 
-  async #openTransferPort(address: string): Promise<BurstSocket> {
-    const socket = await openTransferSocket(address, this.#parts.settings.transferPorts, (bytes, from) => {
-      const known = this.#transfers.of(from);
-      if (known === undefined) this.#rejectStranger(bytes, from, socket);
-      else if (known !== 'opening') known.onPacket(bytes);
+  async #openTransfers(address: string): Promise<Transfers> {
+    const { settings, log, clock } = this.#parts;
+    if (clock || !canUseThreads(settings)) return LocalTransfers.open(address, settings, this.#clock);
+    return new TransferThreads({
+      ...settings,
+      address,
+      onFailure: (error) => log.error({ err: error, address }, 'tftp: a thread failed'),
     });
-    return socket;
   }
 
   #onRequestPort(bytes: Uint8Array, from: Endpoint, door: Door): void {
-    // A client that ends one transfer and begins the next from the same port sends the end to the other socket, and first.
-    if (door.transfers && this.#transfers.of(from)) door.transfers.receive();
-    const known = this.#transfers.of(from);
-    if (known === 'opening') return;
-    // In single-port mode everything comes here; otherwise only a request that is repeated.
-    if (known) {
-      known.onPacket(bytes);
-      if (!known.finished || !isRequest(bytes)) return;
-    }
-    const request = this.#requestIn(bytes, from, door.requests);
-    if (request) {
-      // It outlives this turn, the socket's memory does not.
-      this.#open({ request, bytes: bytes.slice(), from, door }).catch((error: unknown) => {
-        this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
-      });
-    }
+    const known = this.#book.of(from);
+    if (known === undefined) this.#onNewRequest(bytes, from, door);
+    if (known === undefined || known === 'opening') return;
+    // In single-port mode everything comes here; otherwise only a request that is repeated, or the next one.
+    const isNext = isRequest(bytes);
+    const again = isNext ? bytes.slice() : bytes;
+    known.onRequestPort(bytes, () => {
+      this.#book.leave(from, known);
+      if (isNext && !this.#stopped) this.#onRequestPort(again, from, door);
+    });
   }
 
-  #requestIn(bytes: Uint8Array, from: Endpoint, socket: BurstSocket): TftpRequest | null {
+  #onNewRequest(bytes: Uint8Array, from: Endpoint, door: Door): void {
+    const request = this.#requestIn(bytes, from, door);
+    if (!request) return;
+    // It outlives this turn, the socket's memory does not.
+    this.#open({ request, bytes: bytes.slice(), from, door }).catch((error: unknown) => {
+      this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
+    });
+  }
+
+  #requestIn(bytes: Uint8Array, from: Endpoint, { requests: socket, transfers }: Door): TftpRequest | null {
     try {
       const packet = decodeTftp(bytes);
       if (packet.op === 'read' && packet.mode !== 'mail') return packet;
@@ -137,7 +142,9 @@ export class TftpServer {
         refuse(socket, from, TFTP_ERRORS.accessViolation, 'this server is read-only');
         this.#parts.log.info({ client: named(from), file: shown(packet.fileName) }, 'tftp: write refused');
       }
-      if (packet.op === 'ack' || packet.op === 'data') this.#rejectStranger(bytes, from, socket);
+      if (packet.op === 'ack' || packet.op === 'data') {
+        if (!transfers.hasJustEnded(from)) rejectStranger(bytes, from, socket);
+      }
     } catch (error) {
       if (!(error instanceof TftpDecodeError)) throw error;
       this.#parts.log.debug({ client: named(from), problem: error.message }, 'tftp: not a request');
@@ -147,20 +154,14 @@ export class TftpServer {
     return null;
   }
 
-  /** RFC 1350 §4. An ERROR is never answered: two servers would go on for ever. */
-  #rejectStranger(bytes: Uint8Array, from: Endpoint, socket: BurstSocket): void {
-    if (this.#transfers.hasJustEnded(from) || !isTftp(bytes) || bytes[1] === OPCODES.error) return;
-    refuse(socket, from, TFTP_ERRORS.unknownTransferId, 'unknown transfer ID');
-  }
-
   async #open(asked: Asked): Promise<void> {
     const { request, from, door } = asked;
-    const crowded = this.#transfers.crowdedFor(from);
+    const crowded = this.#book.crowdedFor(from);
     if (crowded !== null) {
       this.#parts.log.warn({ client: named(from), file: shown(request.fileName) }, `tftp: ${crowded}`);
       return refuse(door.requests, from, TFTP_ERRORS.notDefined, crowded);
     }
-    this.#transfers.enter(from, 'opening');
+    this.#book.enter(from, 'opening');
     const peer = peerAt(from);
     try {
       const answer = await this.#parts.desk.answer(request.fileName, peer.address);
@@ -171,50 +172,40 @@ export class TftpServer {
         noteAnswer(this.#parts, answer, peer);
       }
     } catch (error) {
+      if (this.#stopped) return;
       refuse(door.requests, from, TFTP_ERRORS.notDefined, 'the server cannot send it now');
       throw error;
     } finally {
-      if (this.#transfers.of(from) === 'opening') this.#transfers.leave(from);
+      this.#book.leave(from, 'opening');
     }
   }
 
-  async #begin(answer: TftpAnswer, content: TftpContent, { request, bytes, from, door }: Asked): Promise<void> {
-    const { settings } = this.#parts;
-    const source = 'text' in content ? bytesInMemory(content.text) : await this.#files.open(content.asset);
-    if (this.#stopped) return source.close();
-    const peer = peerAt(from);
+  async #begin(answer: TftpAnswer, wanted: TftpContent, { request, bytes, from, door }: Asked): Promise<void> {
+    const content = 'text' in wanted ? { bytes: wanted.text } : await this.#files.contentOf(wanted.asset);
+    if (this.#stopped) return;
     const mode = request.mode === 'netascii' ? 'netascii' : 'octet';
-    const terms = negotiate(request.options, settings, source.size, mode);
+    const terms = negotiate(request.options, this.#parts.settings, sizeOf(content), mode);
     const startedAt = this.#clock.now();
-    const { rolloverTo, idleMs } = settings;
-    const session = new TftpSession({
-      transfer: new TftpTransfer({ peer, request: bytes, mode, terms, source, rolloverTo }),
-      peer,
-      socket: door.transfers ?? door.requests,
-      bytes: source,
-      now: this.#clock.now,
-      idleMs,
-      onEnd: (outcome: TransferOutcome) => {
-        this.#transfers.leave(from);
-        noteTransfer(this.#parts, answer, peer, terms, outcome, this.#clock.now() - startedAt);
-      },
+    let transfer: RunningTransfer | null = null;
+    let hasEnded = false;
+    transfer = await door.transfers.begin({ client: from, request: bytes, mode, terms, content }, (outcome) => {
+      hasEnded = true;
+      if (transfer) this.#book.leave(from, transfer);
+      noteTransfer(this.#parts, answer, peerAt(from), terms, outcome, this.#clock.now() - startedAt);
     });
-    this.#transfers.enter(from, session);
-    session.start();
+    if (!hasEnded) this.#book.enter(from, transfer);
   }
 }
 
-function closeDoor({ requests, transfers }: Door): void {
+async function closeDoor({ requests, transfers }: Door): Promise<void> {
+  await transfers.stop('the server is stopping');
   requests.close();
-  transfers?.close();
 }
 
 function refuse(socket: BurstSocket, to: Endpoint, code: number, message: string): void {
   socket.send(encodeTftp({ op: 'error', code, message: shown(message) }), to);
 }
 
-const isTftp = (bytes: Uint8Array): boolean =>
-  bytes.length >= 4 && bytes[0] === 0 && Object.values<number>(OPCODES).includes(bytes[1] ?? 0);
 const isRequest = (bytes: Uint8Array): boolean =>
   bytes[0] === 0 && (bytes[1] === OPCODES.read || bytes[1] === OPCODES.write);
 

@@ -1,18 +1,19 @@
 // One transfer with its client and its file: does what the transfer machine says, and closes the file at the end.
 
 import type { TftpTransfer, TransferAction, TransferOutcome } from '../tftp-transfer.ts';
-import type { Endpoint } from '../udp/endpoint.ts';
-import { endpointOf } from '../udp/endpoint.ts';
+import { type Endpoint, peerAt } from '../udp/endpoint.ts';
 import type { BurstSocket, UdpPeer } from '../udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
 
 export interface SessionParts {
   readonly transfer: TftpTransfer;
-  readonly peer: UdpPeer;
+  readonly to: Endpoint;
   readonly socket: Pick<BurstSocket, 'send'>;
   readonly bytes: OpenBytes;
   /** Milliseconds that only ever go forward: a transfer must not hang because somebody sets the clock. */
   readonly now: () => number;
+  /** Written with every packet of the client; another thread may look. */
+  readonly heardAt: Float64Array;
   /** A client that is silent for this long is gone, whatever timeout it asked for. */
   readonly idleMs: number;
   readonly onEnd: (outcome: TransferOutcome) => void;
@@ -20,16 +21,15 @@ export interface SessionParts {
 
 export class TftpSession {
   readonly #parts: SessionParts;
-  readonly #to: Endpoint;
-  #heardAt: number;
+  readonly #peer: UdpPeer;
   /** When the transfer machine wants to know that nothing came. */
   #due = Number.POSITIVE_INFINITY;
   #timedOut = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
-    this.#to = endpointOf(parts.peer);
-    this.#heardAt = parts.now();
+    this.#peer = peerAt(parts.to);
+    parts.heardAt[0] = parts.now();
     parts.bytes.onReady = (failure) => {
       this.#carryOut(failure ? parts.transfer.abandon('the file cannot be read') : parts.transfer.onReadable());
     };
@@ -45,13 +45,14 @@ export class TftpSession {
 
   /** Only what the client of this transfer sent. */
   onPacket(bytes: Uint8Array): void {
-    const { peer, now, transfer } = this.#parts;
-    this.#heardAt = now();
-    this.#carryOut(transfer.onPacket(bytes, peer));
+    const { heardAt, now, transfer } = this.#parts;
+    heardAt[0] = now();
+    this.#carryOut(transfer.onPacket(bytes, this.#peer));
   }
 
   silentFor(): number {
-    return this.#parts.now() - this.#heardAt;
+    const { heardAt, now } = this.#parts;
+    return now() - (heardAt[0] ?? 0);
   }
 
   abandon(reason: string): void {
@@ -71,11 +72,11 @@ export class TftpSession {
   }
 
   #carryOut(actions: readonly TransferAction[]): void {
-    const { socket, now } = this.#parts;
+    const { socket, now, to } = this.#parts;
     for (const action of actions) {
       switch (action.do) {
         case 'send':
-          socket.send(action.bytes, this.#to);
+          socket.send(action.bytes, to);
           break;
         case 'set-timer':
           this.#due = now() + action.afterMs;
@@ -92,7 +93,7 @@ export class TftpSession {
 
   #end(outcome: TransferOutcome): void {
     const { bytes, onEnd } = this.#parts;
-    void bytes.close();
+    bytes.close();
     onEnd(this.#timedOut ? { ...outcome, result: 'timeout' } : outcome);
   }
 }

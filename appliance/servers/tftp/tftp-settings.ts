@@ -7,7 +7,7 @@ export interface TftpSettings extends NegotiationLimits {
   readonly port: number;
   /** Everything from the port that requests come to: for NAT and containers. */
   readonly singlePort: boolean;
-  /** Where the one port lies that transfers speak from; null: anywhere. */
+  /** Where the one port lies that transfers speak from; null: anywhere, and as many as there are threads. */
   readonly transferPorts: PortRange | null;
   /** Transfers at once of one address; firmware has one, GRUB two. */
   readonly perClient: number;
@@ -16,6 +16,8 @@ export interface TftpSettings extends NegotiationLimits {
   readonly rolloverTo: RolloverTo;
   /** How much of the files is kept in memory. */
   readonly memoryBytes: number;
+  /** A thread that carries transfers ends when it had none for this long. */
+  readonly threadRestMs: number;
 }
 
 export const TFTP_DEFAULTS: Omit<TftpSettings, 'addresses'> = {
@@ -30,4 +32,5 @@ export const TFTP_DEFAULTS: Omit<TftpSettings, 'addresses'> = {
   maxBlockSize: 1468,
   maxWindowSize: 16,
   memoryBytes: 64 * 1024 * 1024,
+  threadRestMs: 60_000,
 };

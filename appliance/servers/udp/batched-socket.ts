@@ -17,9 +17,14 @@ import type { BurstSocket, OnDatagram, UdpPeer } from './udp-socket.ts';
 const READ_AT_ONCE = 8;
 /** Afterwards it is somebody else's turn: Node calls again at once when there is more. */
 const MOST_BATCHES_IN_A_TURN = 64;
+/** So long a socket that lingers waits for the next datagram, and so long it keeps all else in its thread waiting. */
+const LINGER_MS = 2;
+const LINGERING_TURN_MS = 4;
 const MSG_DONTWAIT = 0x40;
+const POLLIN = 1;
 
 export interface BatchCalls {
+  poll(descriptors: number, count: number, milliseconds: number): number;
   recvmmsg(fd: number, headers: number, count: number, flags: number, timeout: null): number;
   sendmmsg(fd: number, headers: number, count: number, flags: number): number;
 }
@@ -29,6 +34,7 @@ export function batchCalls(): BatchCalls | null {
   if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) return null;
   const c = koffi.load(null);
   return {
+    poll: c.func('int poll(void *descriptors, uint64_t count, int milliseconds)'),
     recvmmsg: c.func('int recvmmsg(int fd, void *headers, uint32_t count, int flags, void *timeout)'),
     sendmmsg: c.func('int sendmmsg(int fd, void *headers, uint32_t count, int flags)'),
   };
@@ -44,14 +50,19 @@ export class BatchedSocket implements BurstSocket {
   readonly #onDatagram: OnDatagram;
   readonly #inbox = new DatagramBatch();
   readonly #outbox = new Outbox();
+  /** What `poll` is asked about; null: Node alone waits. */
+  readonly #lingersOn: PollDescriptor | null;
   /** With Node, which waits until the kernel has room. Whatever is sent meanwhile has to queue up behind them. */
   #waiting = 0;
   #receiving = false;
   #flushIsDue = false;
   #open = true;
 
-  /** The socket has taken the descriptor over and is bound. */
-  constructor(fd: number, socket: Socket, calls: BatchCalls, onDatagram: OnDatagram) {
+  /**
+   * The socket has taken the descriptor over and is bound. One that lingers waits for more itself after a burst, which costs
+   * a third of a return to Node, and holds its thread up meanwhile: only for a thread that has nothing else to do.
+   */
+  constructor(fd: number, socket: Socket, calls: BatchCalls, onDatagram: OnDatagram, lingers = false) {
     const { address, port } = socket.address();
     this.address = address as Ipv4;
     this.port = port;
@@ -59,6 +70,7 @@ export class BatchedSocket implements BurstSocket {
     this.#socket = socket;
     this.#calls = calls;
     this.#onDatagram = onDatagram;
+    this.#lingersOn = lingers ? new PollDescriptor(fd, POLLIN) : null;
     socket.on('message', (bytes, { address: host, port: from }) =>
       this.#burst(bytes, { address: host as Ipv4, port: from }),
     );
@@ -92,14 +104,29 @@ export class BatchedSocket implements BurstSocket {
     this.#receiving = true;
     try {
       if (first && from && first.length <= SLOT_BYTES) this.#onDatagram(first, endpointOf(from));
-      for (let batch = 0; batch < MOST_BATCHES_IN_A_TURN && this.#receiveBatch(); batch += 1) this.#flush();
+      this.#drain();
+      if (this.#lingersOn) this.#linger(this.#lingersOn);
     } finally {
       this.#receiving = false;
       this.#flush();
     }
   }
 
-  /** False when there was nothing. */
+  #drain(): void {
+    for (let batch = 0; batch < MOST_BATCHES_IN_A_TURN && this.#receiveBatch(); batch += 1) this.#flush();
+    this.#flush();
+  }
+
+  #linger(on: PollDescriptor): void {
+    const until = performance.now() + LINGERING_TURN_MS;
+    // What waits with Node is sent by Node.
+    while (this.#open && this.#waiting === 0 && this.#calls.poll(on.address, 1, LINGER_MS) > 0) {
+      this.#drain();
+      if (performance.now() >= until) break;
+    }
+  }
+
+  /** False when that was all: fewer than there was room for. */
   #receiveBatch(): boolean {
     if (!this.#open) return false;
     const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), READ_AT_ONCE, MSG_DONTWAIT, null);
@@ -107,7 +134,7 @@ export class BatchedSocket implements BurstSocket {
       const bytes = this.#inbox.received(slot);
       if (bytes) this.#onDatagram(bytes, this.#inbox.peer(slot));
     }
-    return count > 0;
+    return count === READ_AT_ONCE;
   }
 
   /** Once this turn has sent all that it has to send. */
@@ -135,4 +162,14 @@ export class BatchedSocket implements BurstSocket {
       this.#waiting -= 1;
     });
   };
+}
+
+/** struct pollfd. */
+class PollDescriptor {
+  readonly #bytes = new Int32Array(2);
+  readonly address = Number(koffi.address(this.#bytes));
+
+  constructor(fd: number, events: number) {
+    this.#bytes.set([fd, events]);
+  }
 }

@@ -6,17 +6,24 @@ import { closeDescriptor, forbidSharing, openDescriptorAt } from './bound-descri
 import { PlainSocket } from './plain-socket.ts';
 import type { BurstSocket, OnDatagram } from './udp-socket.ts';
 
-/** Rejects as Node does: with an error whose `code` is EADDRINUSE and so on. `calls`: null for Node's own socket. */
+export interface BurstSocketOptions {
+  /** null: Node's own socket. */
+  readonly calls?: BatchCalls | null;
+  /** In a thread that does nothing else. */
+  readonly lingers?: boolean;
+}
+
+/** Rejects as Node does: with an error whose `code` is EADDRINUSE and so on. */
 export async function openBurstSocket(
   address: string,
   port: number,
   onDatagram: OnDatagram,
-  calls: BatchCalls | null = batchCalls(),
+  { calls = batchCalls(), lingers = false }: BurstSocketOptions = {},
 ): Promise<BurstSocket> {
   const here = parseIpv4(address);
   if (!here.ok) throw new Error(here.reason);
   return calls
-    ? openBatched(here.value, port, onDatagram, calls)
+    ? openBatched(here.value, port, onDatagram, calls, lingers)
     : new PlainSocket(await bound({ address: here.value, port }), onDatagram);
 }
 
@@ -25,12 +32,13 @@ async function openBatched(
   port: number,
   onDatagram: OnDatagram,
   calls: BatchCalls,
+  lingers: boolean,
 ): Promise<BurstSocket> {
   const fd = openDescriptorAt(address, port);
   try {
     const socket = await bound({ fd });
     forbidSharing(fd);
-    return new BatchedSocket(fd, socket, calls, onDatagram);
+    return new BatchedSocket(fd, socket, calls, onDatagram, lingers);
   } catch (error) {
     closeDescriptor(fd);
     throw error;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { monotonicClock, type TransferClock } from '../../../appliance/servers/tftp/transfer-table.ts';
+import { monotonicClock, type TransferClock } from '../../../appliance/servers/tftp/transfer-port.ts';
 import { ack, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, startServer } from './tftp-rig.ts';
 

@@ -12,7 +12,7 @@ import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import { TftpDesk, type TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
 import { TftpServer } from '../../../appliance/servers/tftp/tftp-server.ts';
 import { TFTP_DEFAULTS, type TftpSettings } from '../../../appliance/servers/tftp/tftp-settings.ts';
-import { monotonicClock, type TransferClock } from '../../../appliance/servers/tftp/transfer-table.ts';
+import type { TransferClock } from '../../../appliance/servers/tftp/transfer-port.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { bzImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '../../assets/tiny-files.ts';
 import { MAC, machineIn, NOW, networkWith, profileWith, SITE } from '../../policy/boot-fixtures.ts';
@@ -76,10 +76,11 @@ export interface Rig {
   noted(kind: string, count?: number): Promise<readonly TrailNote[]>;
 }
 
+/** With a clock its transfers are carried in this thread. */
 export async function startServer(
   settings: Partial<TftpSettings> = {},
   desk?: Pick<TftpDesk, 'answer'>,
-  clock: TransferClock = monotonicClock,
+  clock?: TransferClock,
 ): Promise<Rig> {
   const notes: TrailNote[] = [];
   const logged: string[] = [];
@@ -88,7 +89,7 @@ export async function startServer(
   const server = new TftpServer({
     settings: { ...TFTP_DEFAULTS, addresses: ['127.0.0.1'], port: 0, ...settings },
     desk: desk ?? (await deskWith()),
-    clock,
+    ...(clock ? { clock } : {}),
     trail: {
       note: (note) => {
         notes.push(note);

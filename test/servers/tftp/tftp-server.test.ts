@@ -3,7 +3,8 @@ import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 describe.each([
-  ['with a port for transfers', {}],
+  ['with threads for transfers', {}],
+  ['with a port for transfers', { transferPorts: { from: 43_000, to: 43_999 } }],
   ['with one port for everything', { singlePort: true }],
 ])('the TFTP server %s', (_how, settings) => {
   it('sends a file without options in blocks of 512', async () => {

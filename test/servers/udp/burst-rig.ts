@@ -13,7 +13,7 @@ import type { BurstSocket, OnDatagram } from '../../../appliance/servers/udp/udp
 const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
 export async function burstSocket(onDatagram: OnDatagram, calls?: BatchCalls | null): Promise<BurstSocket> {
-  const socket = await openBurstSocket(LOOPBACK, 0, onDatagram, calls);
+  const socket = await openBurstSocket(LOOPBACK, 0, onDatagram, calls === undefined ? {} : { calls });
   onTestFinished(() => socket.close());
   return socket;
 }

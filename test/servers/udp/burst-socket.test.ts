@@ -72,8 +72,8 @@ describe.each([
     const taken = await burstSocket(() => undefined, calls);
     const before = openSockets();
     for (let count = 0; count < 50; count += 1) {
-      (await openBurstSocket('127.0.0.1', 0, () => undefined, calls)).close();
-      await expect(openBurstSocket('127.0.0.1', taken.port, () => undefined, calls)).rejects.toMatchObject({
+      (await openBurstSocket('127.0.0.1', 0, () => undefined, { calls })).close();
+      await expect(openBurstSocket('127.0.0.1', taken.port, () => undefined, { calls })).rejects.toMatchObject({
         code: 'EADDRINUSE',
       });
     }
@@ -90,7 +90,7 @@ describe.each([
   });
 
   it('is refused where the machine is not, or where there is no address', async () => {
-    const open = (address: string) => openBurstSocket(address, 0, () => undefined, calls);
+    const open = (address: string) => openBurstSocket(address, 0, () => undefined, { calls });
     await expect(open('192.0.2.1')).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' });
     await expect(open('somewhere')).rejects.toThrow('not an IPv4 address: somewhere');
   });

@@ -1,0 +1,60 @@
+// Transfers beside their server, in the same thread: where everything has to leave from the port of the requests or from a
+// range of ports, and where the C library is not the one we know.
+
+import type { Endpoint } from '../udp/endpoint.ts';
+import type { BurstSocket } from '../udp/udp-socket.ts';
+import { openContent } from './file-bytes.ts';
+import type { TftpSettings } from './tftp-settings.ts';
+import { type TransferClock, TransferPort } from './transfer-port.ts';
+import { openTransferSocket } from './transfer-socket.ts';
+import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
+
+export class LocalTransfers implements Transfers {
+  readonly #port: TransferPort;
+  readonly #socket: BurstSocket;
+  readonly #ownsSocket: boolean;
+
+  private constructor(port: TransferPort, socket: BurstSocket, ownsSocket: boolean) {
+    this.#port = port;
+    this.#socket = socket;
+    this.#ownsSocket = ownsSocket;
+  }
+
+  /** They speak from a port of their own. */
+  static async open(address: string, settings: TftpSettings, clock: TransferClock): Promise<LocalTransfers> {
+    const port = new TransferPort({ ...settings, clock });
+    const socket = await openTransferSocket(address, settings.transferPorts, (bytes, from) =>
+      port.onPacket(bytes, from, socket),
+    );
+    return new LocalTransfers(port, socket, true);
+  }
+
+  /** They speak from the port of the requests, and all their packets come there. */
+  static on(requests: BurstSocket, settings: TftpSettings, clock: TransferClock): LocalTransfers {
+    return new LocalTransfers(new TransferPort({ ...settings, clock }), requests, false);
+  }
+
+  hasJustEnded(client: Endpoint): boolean {
+    return this.#port.hasJustEnded(client);
+  }
+
+  async begin(order: TransferOrder, onEnd: OnTransferEnd): Promise<RunningTransfer> {
+    const source = await openContent(order.content);
+    const session = this.#port.begin(order, source, this.#socket, onEnd);
+    return {
+      onRequestPort: (bytes, isOver) => {
+        // A client that ends one transfer and begins the next from the same port sends the end to our port, and first.
+        if (this.#ownsSocket) this.#socket.receive();
+        session.onPacket(bytes);
+        if (session.finished) isOver();
+      },
+      silentFor: () => session.silentFor(),
+      abandon: (reason) => session.abandon(reason),
+    };
+  }
+
+  async stop(reason: string): Promise<void> {
+    this.#port.stop(reason);
+    if (this.#ownsSocket) this.#socket.close();
+  }
+}

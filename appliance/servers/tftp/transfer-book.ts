@@ -1,0 +1,65 @@
+// Who has transfers under way, and whether there is room for one more.
+
+import { addressOf, type Endpoint } from '../udp/endpoint.ts';
+import type { TftpSettings } from './tftp-settings.ts';
+import type { RunningTransfer } from './transfers.ts';
+
+/** A client that asks for one more transfer gives up those that it has not answered for this long. */
+const FORGOTTEN_AFTER_MS = 3000;
+
+/** `opening` while it is decided what to send, and the file is being opened. */
+type Entry = RunningTransfer | 'opening';
+
+export class TransferBook {
+  readonly #limits: Pick<TftpSettings, 'perClient' | 'atOnce'>;
+  readonly #transfers = new Map<Endpoint, Entry>();
+  readonly #byAddress = new Map<number, Set<Endpoint>>();
+
+  constructor(limits: Pick<TftpSettings, 'perClient' | 'atOnce'>) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#transfers.size;
+  }
+
+  of(client: Endpoint): Entry | undefined {
+    return this.#transfers.get(client);
+  }
+
+  enter(client: Endpoint, transfer: Entry): void {
+    this.#transfers.set(client, transfer);
+    const own = this.#byAddress.get(addressOf(client)) ?? new Set();
+    this.#byAddress.set(addressOf(client), own.add(client));
+  }
+
+  /** Nothing happens when the client has another one by now. */
+  leave(client: Endpoint, transfer: Entry): void {
+    if (this.#transfers.get(client) !== transfer) return;
+    this.#transfers.delete(client);
+    const own = this.#byAddress.get(addressOf(client));
+    own?.delete(client);
+    if (own?.size === 0) this.#byAddress.delete(addressOf(client));
+  }
+
+  /** Why there is no room for one more transfer; null when there is. */
+  crowdedFor(client: Endpoint): string | null {
+    const { perClient, atOnce } = this.#limits;
+    const own = this.#byAddress.get(addressOf(client));
+    if (own && own.size >= perClient) this.#giveUpForgotten(own);
+    if ((own?.size ?? 0) >= perClient) return `too many transfers at once from this address (${perClient})`;
+    return this.#transfers.size >= atOnce ? `too many transfers at once (${atOnce})` : null;
+  }
+
+  /** A machine that was reset asks from new ports, and never ends what it had begun. */
+  #giveUpForgotten(clients: ReadonlySet<Endpoint>): void {
+    for (const client of [...clients]) {
+      const transfer = this.#transfers.get(client);
+      if (transfer && transfer !== 'opening' && transfer.silentFor() >= FORGOTTEN_AFTER_MS) {
+        transfer.abandon('the client began other transfers instead');
+        // Its end may be told later.
+        this.leave(client, transfer);
+      }
+    }
+  }
+}

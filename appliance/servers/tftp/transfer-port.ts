@@ -1,0 +1,128 @@
+// The transfers that speak from one socket, told apart by their clients' TIDs: whose packet it is, who has to be told that time
+// passes, and who has just ended.
+
+import type { RolloverTo } from '../../codecs/tftp/block-number.ts';
+import { encodeTftp } from '../../codecs/tftp/encode.ts';
+import { OPCODES, TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
+import { TftpTransfer } from '../tftp-transfer.ts';
+import { type Endpoint, peerAt } from '../udp/endpoint.ts';
+import type { BurstSocket } from '../udp/udp-socket.ts';
+import type { OpenBytes } from './file-bytes.ts';
+import { TftpSession } from './tftp-session.ts';
+import type { OnTransferEnd, TransferOrder } from './transfers.ts';
+
+export interface TransferClock {
+  /** Milliseconds that only ever go forward. */
+  now(): number;
+  every(period: number, run: () => void): { readonly cancel: () => void };
+}
+
+export const monotonicClock: TransferClock = {
+  now: () => performance.now(),
+  every: (period, run) => {
+    const interval = setInterval(run, period);
+    return { cancel: () => clearInterval(interval) };
+  },
+};
+
+/** Against the second after which a packet is sent again, the delay does not count. */
+const TICK_MS = 100;
+/** So long a packet may be under way, or a client repeat its last ACK. */
+const LATE_PACKETS_MS = 3000;
+
+interface TransferPortParts {
+  readonly clock: TransferClock;
+  readonly idleMs: number;
+  readonly rolloverTo: RolloverTo;
+}
+
+export class TransferPort {
+  readonly #parts: TransferPortParts;
+  readonly #sessions = new Map<Endpoint, TftpSession>();
+  /** With the time, oldest first. */
+  readonly #ended = new Map<Endpoint, number>();
+  #ticking: { readonly cancel: () => void } | null = null;
+
+  constructor(parts: TransferPortParts) {
+    this.#parts = parts;
+  }
+
+  /** A packet that came to this port: for the transfer of its client, or from a stranger. */
+  onPacket(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
+    const session = this.#sessions.get(from);
+    if (session) session.onPacket(bytes);
+    else if (!this.hasJustEnded(from)) rejectStranger(bytes, from, socket);
+  }
+
+  hasJustEnded(client: Endpoint): boolean {
+    return this.#ended.has(client);
+  }
+
+  /** `heardAt`: where it is written down when the client was last heard, by this port's clock. */
+  begin(
+    order: Omit<TransferOrder, 'content'>,
+    source: OpenBytes,
+    socket: Pick<BurstSocket, 'send'>,
+    onEnd: OnTransferEnd,
+    heardAt: Float64Array = new Float64Array(1),
+  ): TftpSession {
+    const { clock, idleMs, rolloverTo } = this.#parts;
+    const { client, request, mode, terms } = order;
+    const peer = peerAt(client);
+    const session = new TftpSession({
+      transfer: new TftpTransfer({ peer, request, mode, terms, source, rolloverTo }),
+      to: client,
+      socket,
+      bytes: source,
+      now: clock.now,
+      heardAt,
+      idleMs,
+      onEnd: (outcome) => {
+        this.#leave(client);
+        onEnd(outcome);
+      },
+    });
+    this.#sessions.set(client, session);
+    this.#ticking ??= clock.every(TICK_MS, () => this.#tick());
+    session.start();
+    return session;
+  }
+
+  stop(reason: string): void {
+    for (const session of [...this.#sessions.values()]) session.abandon(reason);
+    this.#ended.clear();
+    this.#rest();
+  }
+
+  #leave(client: Endpoint): void {
+    // Anew, not again: the map keeps the order in which its keys came.
+    this.#ended.delete(client);
+    this.#ended.set(client, this.#parts.clock.now());
+    this.#sessions.delete(client);
+  }
+
+  #tick(): void {
+    // A copy: those that end leave.
+    for (const session of [...this.#sessions.values()]) session.onTick();
+    const past = this.#parts.clock.now() - LATE_PACKETS_MS;
+    for (const [client, at] of this.#ended) {
+      if (at > past) break;
+      this.#ended.delete(client);
+    }
+    if (this.#sessions.size === 0 && this.#ended.size === 0) this.#rest();
+  }
+
+  #rest(): void {
+    this.#ticking?.cancel();
+    this.#ticking = null;
+  }
+}
+
+/** RFC 1350 §4. An ERROR is never answered: two servers would go on for ever. */
+export function rejectStranger(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
+  if (!isTftp(bytes) || bytes[1] === OPCODES.error) return;
+  socket.send(encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message: 'unknown transfer ID' }), from);
+}
+
+const isTftp = (bytes: Uint8Array): boolean =>
+  bytes.length >= 4 && bytes[0] === 0 && Object.values<number>(OPCODES).includes(bytes[1] ?? 0);

@@ -1,0 +1,74 @@
+// A thread that carries transfers and does nothing else: it may wait for the next packet, and for the disk, right where it is.
+// It has a port of its own, and is told by messages what to send to whom.
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { encodeTftp } from '../../codecs/tftp/encode.ts';
+import { TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
+import { openBurstSocket } from '../udp/burst-socket.ts';
+import { openContentNow } from './file-bytes.ts';
+import type { TftpSession } from './tftp-session.ts';
+import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
+import { monotonicClock, TransferPort } from './transfer-port.ts';
+import type { TransferOrder } from './transfers.ts';
+
+const server = parentPort;
+if (server === null) throw new Error('this is not a thread');
+const say = (message: FromThread): void => server.postMessage(message);
+
+const { address, idleMs, rolloverTo } = workerData as ThreadSetup;
+const port = new TransferPort({ clock: monotonicClock, idleMs, rolloverTo });
+const sessions = new Map<number, TftpSession>();
+const socket = await openBurstSocket(address, 0, (bytes, from) => port.onPacket(bytes, from, socket), {
+  lingers: true,
+});
+server.on('message', onMessage);
+say({ say: 'ready', now: monotonicClock.now() });
+
+function onMessage(message: ToThread): void {
+  switch (message.do) {
+    case 'begin':
+      begin(message.id, message.order, message.heardAt);
+      break;
+    case 'tell':
+      tell(message.id, message.bytes);
+      break;
+    case 'abandon':
+      sessions.get(message.id)?.abandon(message.reason);
+      break;
+    case 'stop':
+      port.stop(message.reason);
+      socket.close();
+      server?.close();
+      break;
+  }
+}
+
+function begin(id: number, { content, ...order }: TransferOrder, heardAt: Float64Array): void {
+  try {
+    const source = openContentNow(content);
+    const session = port.begin(
+      order,
+      source,
+      socket,
+      (outcome) => {
+        sessions.delete(id);
+        say({ say: 'ended', id, outcome });
+      },
+      heardAt,
+    );
+    if (!session.finished) sessions.set(id, session);
+  } catch (error) {
+    const reason = `the file cannot be read: ${(error as Error).message}`;
+    const words = 'the file cannot be read';
+    socket.send(encodeTftp({ op: 'error', code: TFTP_ERRORS.notDefined, message: words }), order.client);
+    say({ say: 'ended', id, outcome: failedOutcome(reason) });
+  }
+}
+
+function tell(id: number, bytes: Uint8Array): void {
+  // A client that ends one transfer and begins the next from the same port sends the end to our port, and first.
+  socket.receive();
+  const session = sessions.get(id);
+  session?.onPacket(bytes);
+  say({ say: 'told', id, isOver: session === undefined || session.finished });
+}
