@@ -4,6 +4,7 @@ import pino, { type Logger } from 'pino';
 import { loadConfig } from '../config.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { startAppliance } from '../main.ts';
+import { giveMemoryBack } from '../servers/give-memory-back.ts';
 
 interface ServeOptions {
   readonly config?: string;
@@ -31,6 +32,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 
   const appliance = await startAppliance(config, logger);
   const stopped = untilSignalled(appliance.stop, logger);
+  giveMemoryBack();
   for (const { what, where } of appliance.places) process.stdout.write(`${what.padEnd(12)}${where}\n`);
   process.stdout.write(`${'admin token'.padEnd(12)}${appliance.adminTokenFile}\n`);
   process.stdout.write('Coldiron is up. Ctrl-C stops it.\n');

@@ -2,7 +2,7 @@
 // is somebody else, and there is no second try.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client, type ConnectConfig, type ServerHostKeyAlgorithm } from 'ssh2';
+import type { Client, ConnectConfig, ServerHostKeyAlgorithm } from 'ssh2';
 import { type Instant, SECOND } from '../domain/instant.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -84,9 +84,11 @@ type Attempt =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-function connect(reaching: Reaching, pins: readonly SshKeyLine[], within: Instant): Promise<Attempt> {
+async function connect(reaching: Reaching, pins: readonly SshKeyLine[], within: Instant): Promise<Attempt> {
   const { target, signal } = reaching;
-  const client = new Client();
+  // Loaded with the first push: most appliances never need it, and it would take some MB of each.
+  const ssh2 = await import('ssh2');
+  const client = new ssh2.Client();
   return new Promise((resolve) => {
     let isStranger = false;
     const finish = (attempt: Attempt): void => {

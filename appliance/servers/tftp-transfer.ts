@@ -13,7 +13,8 @@ import { decodeTftp, TftpDecodeError } from '../codecs/tftp/decode.ts';
 import { encodeTftp } from '../codecs/tftp/encode.ts';
 import type { TransferTerms } from '../codecs/tftp/negotiate.ts';
 import { netasciiBlocks } from '../codecs/tftp/netascii.ts';
-import { TFTP_ERRORS, type TftpPacket } from '../codecs/tftp/packet.ts';
+import { OPCODES, TFTP_ERRORS, type TftpPacket } from '../codecs/tftp/packet.ts';
+import { type BlockOfFile, WholeBlocks } from '../codecs/tftp/whole-blocks.ts';
 import { shown } from '../domain/parsed.ts';
 
 /** The client's side of the transfer, its TID: every packet of the transfer comes from here. */
@@ -49,6 +50,8 @@ export interface TransferOutcome {
 export type TransferAction =
   /** To the peer. The bytes may be overwritten once the peer has acknowledged them. */
   | { readonly do: 'send'; readonly bytes: Uint8Array }
+  /** To the peer, from a source that is whole. */
+  | { readonly do: 'send-block'; readonly block: BlockOfFile }
   /** To somebody who is not part of this transfer, which goes on. */
   | { readonly do: 'reject-stranger'; readonly to: TftpPeer; readonly bytes: Uint8Array }
   /** Call onTimeout() after this long, instead of whenever was asked for before. */
@@ -64,7 +67,7 @@ const TRIES = 5;
 
 export class TftpTransfer {
   readonly #opening: TransferOpening;
-  readonly #window: BlockWindow;
+  readonly #window: BlockWindow | WholeBlocks;
   readonly #optionAck: Uint8Array;
   /** The OACK is out and ACK 0 has not come. */
   #offering: boolean;
@@ -78,10 +81,9 @@ export class TftpTransfer {
   #finished = false;
 
   constructor(opening: TransferOpening) {
-    const { terms, mode, source, rolloverTo } = opening;
+    const { terms } = opening;
     this.#opening = opening;
-    const cutter = mode === 'netascii' ? netasciiBlocks(source) : octetBlocks(source);
-    this.#window = new BlockWindow(cutter, { ...terms, rolloverTo });
+    this.#window = windowOf(opening);
     this.#offering = terms.acknowledged.size > 0;
     this.#optionAck = encodeTftp({ op: 'optionAck', options: terms.acknowledged });
   }
@@ -97,9 +99,11 @@ export class TftpTransfer {
 
   onPacket(bytes: Uint8Array, from: TftpPeer): readonly TransferAction[] {
     if (this.#finished) return NOTHING;
+    const { peer } = this.#opening;
+    // Nearly every packet of a transfer: no more is made of it than needed.
+    if (from === peer && isAck(bytes)) return this.#onAck(((bytes[2] as number) << 8) | (bytes[3] as number));
     const packet = decodedOrNull(bytes);
     if (packet === null) return NOTHING;
-    const { peer } = this.#opening;
     if (from.port !== peer.port || from.address !== peer.address) return rejectStranger(packet, from);
     switch (packet.op) {
       case 'ack':
@@ -165,7 +169,7 @@ export class TftpTransfer {
       const first = this.#offering ? this.#optionAck : this.#window.packet(1);
       if (!first) return NOTHING;
       this.#resent += 1;
-      return [{ do: 'send', bytes: first }];
+      return [toSend(first)];
     }
     // A request that the network doubled comes while the client acknowledges; it is late, not new. After a silence, the
     // machine was reset: GRUB counts its ports from 25300 at every start, so the same request comes from the same port.
@@ -192,8 +196,8 @@ export class TftpTransfer {
         if (cut === 'not-ready') break;
         if (cut === 'ended-early') return this.abandon('the file is shorter than announced');
       }
-      const bytes = this.#window.packet(block);
-      if (bytes) actions.push({ do: 'send', bytes });
+      const packet = this.#window.packet(block);
+      if (packet) actions.push(toSend(packet));
     }
     if (actions.length > 0) actions.push(this.#timer());
     return actions;
@@ -229,6 +233,18 @@ export class TftpTransfer {
     return [{ do: 'finish', outcome: { result, reason, clientError, blocks, bytes, resent: this.#resent } }];
   }
 }
+
+function windowOf({ terms, mode, source, rolloverTo }: TransferOpening): BlockWindow | WholeBlocks {
+  const shape = { ...terms, rolloverTo };
+  if (mode === 'netascii') return new BlockWindow(netasciiBlocks(source), shape);
+  return source.whole ? new WholeBlocks(source.size, shape) : new BlockWindow(octetBlocks(source), shape);
+}
+
+const toSend = (packet: Uint8Array | BlockOfFile): TransferAction =>
+  packet instanceof Uint8Array ? { do: 'send', bytes: packet } : { do: 'send-block', block: packet };
+
+/** Anything after the block number is padding. */
+const isAck = (bytes: Uint8Array): boolean => bytes.length >= 4 && bytes[0] === 0 && bytes[1] === OPCODES.ack;
 
 function decodedOrNull(bytes: Uint8Array): TftpPacket | null {
   try {

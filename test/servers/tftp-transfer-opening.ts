@@ -39,6 +39,8 @@ function actionInWords(action: TransferAction): string {
   switch (action.do) {
     case 'send':
       return packetInWords(decodeTftp(action.bytes));
+    case 'send-block':
+      return `DATA ${action.block.head & 0xffff} from ${action.block.offset}, ${action.block.length} bytes`;
     case 'reject-stranger':
       return `stranger ${packetInWords(decodeTftp(action.bytes))}`;
     case 'set-timer':

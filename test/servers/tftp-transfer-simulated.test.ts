@@ -48,7 +48,7 @@ const size = (client: { options: { blksize?: string } }) =>
     .map(([blocks, off]) => Math.max(0, blocks * Number(client.options.blksize ?? 512) + off));
 
 const scenario: fc.Arbitrary<Scenario> = fc
-  .record({ client: manner, link: badLink, slowSource: fc.boolean() })
+  .record({ client: manner, link: badLink, source: fc.constantFrom('in pieces', 'slow', 'whole') })
   .chain((rest) => size(rest.client).map((bytes) => ({ ...rest, file: fileOf(bytes) })));
 
 describe('a transfer over a link that loses, doubles and reorders', () => {
@@ -76,7 +76,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
   ] as const)('goes beyond 65535 blocks, which %i follows, in windows of %s', (rolloverTo, windowsize, link) => {
     const file = fileOf(65_536 * 8 + 8 * 40 + 3);
     const client = { ...PLAIN, options: { blksize: '8', windowsize }, rolloverTo };
-    const { received, outcome } = simulate({ file, client, link, slowSource: false });
+    const { received, outcome } = simulate({ file, client, link, source: 'whole' });
     expect(outcome).toMatchObject({ result: 'completed', blocks: 65_577, bytes: file.length });
     expect(received?.equals(file)).toBe(true);
   });
@@ -84,7 +84,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
   it('ends with an empty block when the file fills the blocks at the rollover exactly', () => {
     const file = fileOf(65_536 * 8);
     const client = { ...PLAIN, options: { blksize: '8', windowsize: '16' } };
-    const { received, outcome } = simulate({ file, client, link: CLEAN, slowSource: false });
+    const { received, outcome } = simulate({ file, client, link: CLEAN, source: 'in pieces' });
     expect(outcome).toMatchObject({ result: 'completed', blocks: 65_537, resent: 0 });
     expect(received?.equals(file)).toBe(true);
   });
@@ -94,7 +94,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
       fc.property(badLink, fc.boolean(), (faults, eager) => {
         const client = { ...PLAIN, eager, options: { blksize: '512' } };
         const link = { ...faults, lose: 0, double: 1 };
-        const { outcome } = simulate({ file: fileOf(20_000), client, link, slowSource: false });
+        const { outcome } = simulate({ file: fileOf(20_000), client, link, source: 'whole' });
         // The request is doubled too: only its answer may go out twice.
         expect(outcome?.result).toBe('completed');
         expect(outcome?.resent).toBeLessThanOrEqual(1);
@@ -104,7 +104,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
 
   it('takes one round trip a window when nothing goes wrong', () => {
     const client = { ...PLAIN, options: { blksize: '1000', windowsize: '4' } };
-    const { lastedMs } = simulate({ file: fileOf(11_999), client, link: CLEAN, slowSource: false });
+    const { lastedMs } = simulate({ file: fileOf(11_999), client, link: CLEAN, source: 'in pieces' });
     // One millisecond each: request, OACK, ACK 0, then three times a window of four blocks and its ACK.
     expect(lastedMs).toBe(3 + 3 * 2);
   });

@@ -2,6 +2,7 @@
 
 import { decodeTftp } from '../../appliance/codecs/tftp/decode.ts';
 import { negotiate } from '../../appliance/codecs/tftp/negotiate.ts';
+import type { BlockOfFile } from '../../appliance/codecs/tftp/whole-blocks.ts';
 import { TftpTransfer, type TransferAction, type TransferOutcome } from '../../appliance/servers/tftp-transfer.ts';
 import { type LinkFaults, lossyLink } from './tftp-transfer-lossy-link.ts';
 import { type ClientManner, ModelClient } from './tftp-transfer-model-client.ts';
@@ -11,8 +12,8 @@ export interface Scenario {
   readonly file: Uint8Array;
   readonly client: ClientManner;
   readonly link: LinkFaults;
-  /** The source makes the transfer wait for every third read. */
-  readonly slowSource: boolean;
+  /** `slow`: it makes the transfer wait for every third read. */
+  readonly source: 'in pieces' | 'slow' | 'whole';
 }
 
 interface Ending {
@@ -25,7 +26,10 @@ const PEER = { address: '192.0.2.7', port: 25_300 };
 const LIMITS = { maxBlockSize: 1468, maxWindowSize: 64 };
 const SOURCE_DELAY_MS = 5;
 
-export function simulate({ file, client: manner, link, slowSource }: Scenario): Ending {
+export const packetOf = ({ head, offset, length }: BlockOfFile, file: Uint8Array): Uint8Array =>
+  Buffer.concat([Uint8Array.of(head >>> 24, head >> 16, head >> 8, head), file.subarray(offset, offset + length)]);
+
+export function simulate({ file, client: manner, link, source: kind }: Scenario): Ending {
   const time = new VirtualTime();
   const timer = new Alarm(time);
   let transfer: TftpTransfer | null = null;
@@ -34,6 +38,7 @@ export function simulate({ file, client: manner, link, slowSource }: Scenario): 
   const perform = (actions: readonly TransferAction[]): void => {
     for (const action of actions) {
       if (action.do === 'send') toClient(action.bytes);
+      if (action.do === 'send-block') toClient(packetOf(action.block, file));
       if (action.do === 'finish') outcome = action.outcome;
       if (action.do === 'set-timer') timer.set(action.afterMs, () => transfer && perform(transfer.onTimeout()));
     }
@@ -42,9 +47,10 @@ export function simulate({ file, client: manner, link, slowSource }: Scenario): 
   let reads = 0;
   const source = {
     size: file.length,
+    ...(kind === 'whole' ? { whole: file } : {}),
     read(offset: number, length: number) {
       reads += 1;
-      if (!slowSource || reads % 3 !== 0) return file.subarray(offset, offset + length);
+      if (kind !== 'slow' || reads % 3 !== 0) return file.subarray(offset, offset + length);
       time.after(SOURCE_DELAY_MS, () => transfer && perform(transfer.onReadable()));
       return null;
     },

@@ -5,6 +5,8 @@ export interface BlockSource {
   readonly size: number;
   /** Exactly these bytes, valid until the next call; or null while they are not here yet. */
   read(offset: number, length: number): Uint8Array | null;
+  /** All of it, where it stays for as long as the source is open. Such a source can be sent from without copies. */
+  readonly whole?: Uint8Array;
 }
 
 /**

@@ -33,6 +33,9 @@ export function writeDataHeader(target: Uint8Array, block: number): void {
   target[3] = block;
 }
 
+/** The same four bytes as a number. */
+export const dataHeader = (block: number): number => (OPCODES.data << 16) | (block & 0xffff);
+
 const optionTexts = (options: TftpOptions): string[] => [...options].flat();
 
 const UTF8 = new TextEncoder();

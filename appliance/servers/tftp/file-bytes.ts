@@ -28,6 +28,7 @@ export function openContentNow(content: TransferContent): OpenBytes {
 function bytesInMemory(bytes: Uint8Array): OpenBytes {
   return {
     size: bytes.length,
+    whole: bytes,
     read: (offset, length) => bytes.subarray(offset, offset + length),
     onReady: () => undefined,
     close: () => undefined,

@@ -1,14 +1,18 @@
 // One transfer with its client and its file: does what the transfer machine says, and closes the file at the end.
 
 import type { TftpTransfer, TransferAction, TransferOutcome } from '../tftp-transfer.ts';
-import { type Endpoint, peerAt } from '../udp/endpoint.ts';
+import { type Endpoint, endpointOf } from '../udp/endpoint.ts';
+import { HeldBytes } from '../udp/held-bytes.ts';
 import type { BurstSocket, UdpPeer } from '../udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
 
+export type TransferSocket = Pick<BurstSocket, 'send' | 'sendPart'>;
+
 export interface SessionParts {
   readonly transfer: TftpTransfer;
-  readonly to: Endpoint;
-  readonly socket: Pick<BurstSocket, 'send'>;
+  /** The same as the transfer's. */
+  readonly peer: UdpPeer;
+  readonly socket: TransferSocket;
   readonly bytes: OpenBytes;
   /** Milliseconds that only ever go forward: a transfer must not hang because somebody sets the clock. */
   readonly now: () => number;
@@ -22,13 +26,18 @@ export interface SessionParts {
 export class TftpSession {
   readonly #parts: SessionParts;
   readonly #peer: UdpPeer;
+  readonly #to: Endpoint;
+  /** The source, when it is whole. */
+  readonly #held: HeldBytes | null;
   /** When the transfer machine wants to know that nothing came. */
   #due = Number.POSITIVE_INFINITY;
   #timedOut = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
-    this.#peer = peerAt(parts.to);
+    this.#peer = parts.peer;
+    this.#to = endpointOf(parts.peer);
+    this.#held = parts.bytes.whole ? new HeldBytes(parts.bytes.whole) : null;
     parts.heardAt[0] = parts.now();
     parts.bytes.onReady = (failure) => {
       this.#carryOut(failure ? parts.transfer.abandon('the file cannot be read') : parts.transfer.onReadable());
@@ -46,8 +55,9 @@ export class TftpSession {
   /** Only what the client of this transfer sent. */
   onPacket(bytes: Uint8Array): void {
     const { heardAt, now, transfer } = this.#parts;
-    heardAt[0] = now();
-    this.#carryOut(transfer.onPacket(bytes, this.#peer));
+    const at = now();
+    heardAt[0] = at;
+    this.#carryOut(transfer.onPacket(bytes, this.#peer), at);
   }
 
   silentFor(): number {
@@ -71,15 +81,19 @@ export class TftpSession {
     }
   }
 
-  #carryOut(actions: readonly TransferAction[]): void {
-    const { socket, now, to } = this.#parts;
+  #carryOut(actions: readonly TransferAction[], now = this.#parts.now()): void {
+    const { socket } = this.#parts;
+    const to = this.#to;
     for (const action of actions) {
       switch (action.do) {
         case 'send':
           socket.send(action.bytes, to);
           break;
+        case 'send-block':
+          if (this.#held) socket.sendPart({ ...action.block, from: this.#held }, to);
+          break;
         case 'set-timer':
-          this.#due = now() + action.afterMs;
+          this.#due = now + action.afterMs;
           break;
         case 'finish':
           this.#end(action.outcome);

@@ -8,7 +8,7 @@ import { TftpTransfer } from '../tftp-transfer.ts';
 import { type Endpoint, peerAt } from '../udp/endpoint.ts';
 import type { BurstSocket } from '../udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
-import { TftpSession } from './tftp-session.ts';
+import { TftpSession, type TransferSocket } from './tftp-session.ts';
 import type { OnTransferEnd, TransferOrder } from './transfers.ts';
 
 export interface TransferClock {
@@ -62,7 +62,7 @@ export class TransferPort {
   begin(
     order: Omit<TransferOrder, 'content'>,
     source: OpenBytes,
-    socket: Pick<BurstSocket, 'send'>,
+    socket: TransferSocket,
     onEnd: OnTransferEnd,
     heardAt: Float64Array = new Float64Array(1),
   ): TftpSession {
@@ -71,7 +71,7 @@ export class TransferPort {
     const peer = peerAt(client);
     const session = new TftpSession({
       transfer: new TftpTransfer({ peer, request, mode, terms, source, rolloverTo }),
-      to: client,
+      peer,
       socket,
       bytes: source,
       now: clock.now,

@@ -10,8 +10,8 @@ import type { TftpSettings } from './tftp-settings.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
 import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
 
-/** Two for each processor keep it busy when one of them waits; each costs some megabytes. */
-const MOST_THREADS = Math.min(8, 2 * availableParallelism());
+/** More than there are processors only take turns. Each costs some megabytes. */
+const MOST_THREADS = Math.min(8, availableParallelism());
 /** Beyond so many transfers in each thread one more is worth its start. */
 const SHARE = 6;
 const HEADER_BYTES = 4;

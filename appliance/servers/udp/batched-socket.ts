@@ -7,6 +7,7 @@ import koffi from 'koffi';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { DatagramBatch, SLOT_BYTES } from './datagram-batch.ts';
 import { type Endpoint, endpointOf, peerAt } from './endpoint.ts';
+import { type Part, wholeOf } from './held-bytes.ts';
 import { Outbox } from './outbox.ts';
 import type { BurstSocket, OnDatagram, UdpPeer } from './udp-socket.ts';
 
@@ -15,6 +16,8 @@ import type { BurstSocket, OnDatagram, UdpPeer } from './udp-socket.ts';
  * of them, nor a relay that asks for all, is handed more at once than its socket has room for.
  */
 const READ_AT_ONCE = 8;
+/** A thread with nothing else to do takes all that is there: fewer calls, and its clients have a socket each. */
+const READ_AT_ONCE_LINGERING = 32;
 /** Afterwards it is somebody else's turn: Node calls again at once when there is more. */
 const MOST_BATCHES_IN_A_TURN = 64;
 /** So long a socket that lingers waits for the next datagram, and so long it keeps all else in its thread waiting. */
@@ -88,6 +91,17 @@ export class BatchedSocket implements BurstSocket {
     if (!this.#receiving) this.#flushSoon();
   }
 
+  sendPart(part: Part, to: Endpoint): void {
+    if (!this.#open) return;
+    if (this.#outbox.isFull) this.#flush();
+    if (this.#waiting > 0) {
+      this.#leaveToNode(wholeOf(part), to);
+      return;
+    }
+    this.#outbox.putPart(part, to);
+    if (!this.#receiving) this.#flushSoon();
+  }
+
   receive(): void {
     this.#burst(null, null);
   }
@@ -129,12 +143,13 @@ export class BatchedSocket implements BurstSocket {
   /** False when that was all: fewer than there was room for. */
   #receiveBatch(): boolean {
     if (!this.#open) return false;
-    const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), READ_AT_ONCE, MSG_DONTWAIT, null);
+    const most = this.#lingersOn ? READ_AT_ONCE_LINGERING : READ_AT_ONCE;
+    const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), most, MSG_DONTWAIT, null);
     for (let slot = 0; slot < count && this.#open; slot += 1) {
       const bytes = this.#inbox.received(slot);
       if (bytes) this.#onDatagram(bytes, this.#inbox.peer(slot));
     }
-    return count === READ_AT_ONCE;
+    return count === most;
   }
 
   /** Once this turn has sent all that it has to send. */

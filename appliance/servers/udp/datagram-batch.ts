@@ -1,7 +1,7 @@
 // Memory for a batch of datagrams, laid out as recvmmsg and sendmmsg want it (Linux, 64 bits, little-endian), once:
 //
 //   64 × struct mmsghdr   name →, name length, iovec →, how many, control →, control length, flags | length
-//   64 × struct iovec     payload →, length
+//   128 × struct iovec    payload →, length; and bytes from elsewhere that follow it →, length
 //   64 × sockaddr_in      family, port, address
 //   64 × struct cmsghdr   UDP_SEGMENT and the length of a segment
 //   64 × payload
@@ -11,6 +11,7 @@
 
 import koffi from 'koffi';
 import { addressOf, type Endpoint, endpointFrom, portOf } from './endpoint.ts';
+import { HEAD_BYTES, type Part } from './held-bytes.ts';
 
 export const BATCH_SLOTS = 64;
 /** More than an Ethernet frame carries. */
@@ -28,6 +29,8 @@ const HEADER = {
   length: 56,
 } as const;
 const IOVEC = { bytes: 16, base: 0, length: 8 } as const;
+/** The payload in the slot, and what follows it from elsewhere. */
+const PIECES = 2;
 const ADDRESS = { bytes: 16, family: 0, port: 2, address: 4 } as const;
 const CONTROL = { bytes: 24, length: 0, level: 8, type: 12, value: 16 } as const;
 const AF_INET = 2;
@@ -36,7 +39,7 @@ const UDP_SEGMENT = 103;
 const MSG_TRUNC = 0x20;
 
 const IOVECS_AT = BATCH_SLOTS * HEADER.bytes;
-const ADDRESSES_AT = IOVECS_AT + BATCH_SLOTS * IOVEC.bytes;
+const ADDRESSES_AT = IOVECS_AT + BATCH_SLOTS * PIECES * IOVEC.bytes;
 const CONTROLS_AT = ADDRESSES_AT + BATCH_SLOTS * ADDRESS.bytes;
 const PAYLOADS_AT = CONTROLS_AT + BATCH_SLOTS * CONTROL.bytes;
 
@@ -49,7 +52,7 @@ export class DatagramBatch {
     const view = this.#view;
     for (let slot = 0; slot < BATCH_SLOTS; slot += 1) {
       const header = slot * HEADER.bytes;
-      const iovec = IOVECS_AT + slot * IOVEC.bytes;
+      const iovec = payloadPiece(slot);
       const control = CONTROLS_AT + slot * CONTROL.bytes;
       view.setUint32(header + HEADER.nameLength, ADDRESS.bytes, true);
       this.#point(header + HEADER.control, control);
@@ -70,22 +73,28 @@ export class DatagramBatch {
   }
 
   put(slot: number, bytes: Uint8Array, to: Endpoint): void {
-    const address = ADDRESSES_AT + slot * ADDRESS.bytes;
-    this.#view.setUint16(address + ADDRESS.port, portOf(to));
-    this.#view.setUint32(address + ADDRESS.address, addressOf(to));
-    this.#view.setUint32(IOVECS_AT + slot * IOVEC.bytes + IOVEC.length, bytes.length, true);
+    this.#setPeer(slot, to);
+    this.#setLengths(slot, bytes.length, 0);
     this.#bytes.set(bytes, PAYLOADS_AT + slot * SLOT_BYTES);
+  }
+
+  /** Its bytes have to stay where they are until it is sent. */
+  putPart(slot: number, { head, from, offset, length }: Part, to: Endpoint): void {
+    this.#setPeer(slot, to);
+    this.#setLengths(slot, HEAD_BYTES, length);
+    this.#pointOutside(payloadPiece(slot) + IOVEC.bytes + IOVEC.base, from.address + offset);
+    this.#view.setUint32(PAYLOADS_AT + slot * SLOT_BYTES, head);
   }
 
   /** Several slots are cut up at the length of the first: only the last may be shorter. */
   describe(header: number, firstSlot: number, slots: number): void {
     const at = header * HEADER.bytes;
-    const iovec = IOVECS_AT + firstSlot * IOVEC.bytes;
+    const iovec = payloadPiece(firstSlot);
     this.#point(at + HEADER.name, ADDRESSES_AT + firstSlot * ADDRESS.bytes);
     this.#point(at + HEADER.iovec, iovec);
-    this.#view.setUint32(at + HEADER.iovecCount, slots, true);
+    this.#view.setUint32(at + HEADER.iovecCount, slots * PIECES, true);
     this.#view.setUint32(at + HEADER.controlLength, slots > 1 ? CONTROL.bytes : 0, true);
-    const segment = this.#view.getUint32(iovec + IOVEC.length, true);
+    const segment = this.#length(iovec) + this.#length(iovec + IOVEC.bytes);
     this.#view.setUint16(CONTROLS_AT + header * CONTROL.bytes + CONTROL.value, segment, true);
   }
 
@@ -102,8 +111,9 @@ export class DatagramBatch {
     return this.#payload(slot, this.#view.getUint32(header + HEADER.length, true));
   }
 
+  /** Without what follows from elsewhere. */
   toSend(slot: number): Uint8Array {
-    return this.#payload(slot, this.#view.getUint32(IOVECS_AT + slot * IOVEC.bytes + IOVEC.length, true));
+    return this.#payload(slot, this.#length(payloadPiece(slot)));
   }
 
   #payload(slot: number, length: number): Uint8Array {
@@ -111,10 +121,31 @@ export class DatagramBatch {
     return this.#bytes.subarray(start, start + length);
   }
 
-  /** Without a BigInt: it would be made anew for every datagram. */
+  #setPeer(slot: number, to: Endpoint): void {
+    const address = ADDRESSES_AT + slot * ADDRESS.bytes;
+    this.#view.setUint16(address + ADDRESS.port, portOf(to));
+    this.#view.setUint32(address + ADDRESS.address, addressOf(to));
+  }
+
+  #length(iovec: number): number {
+    return this.#view.getUint32(iovec + IOVEC.length, true);
+  }
+
+  #setLengths(slot: number, inSlot: number, elsewhere: number): void {
+    const iovec = payloadPiece(slot);
+    this.#view.setUint32(iovec + IOVEC.length, inSlot, true);
+    this.#view.setUint32(iovec + IOVEC.bytes + IOVEC.length, elsewhere, true);
+  }
+
   #point(at: number, to: number): void {
-    const address = this.#base + to;
+    this.#pointOutside(at, this.#base + to);
+  }
+
+  /** Without a BigInt: it would be made anew for every datagram. */
+  #pointOutside(at: number, address: number): void {
     this.#view.setUint32(at, address % 2 ** 32, true);
     this.#view.setUint32(at + 4, Math.floor(address / 2 ** 32), true);
   }
 }
+
+const payloadPiece = (slot: number): number => IOVECS_AT + slot * PIECES * IOVEC.bytes;

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import koffi from 'koffi';
 import { BATCH_SLOTS, DatagramBatch } from './datagram-batch.ts';
 import type { Endpoint } from './endpoint.ts';
+import { HEAD_BYTES, type Part, wholeOf } from './held-bytes.ts';
 
 /** Below what an IPv4 packet holds, and what the kernel cuts up at once (UDP_MAX_SEGMENTS, 64 in the oldest). */
 const MOST_BYTES_IN_A_RUN = 60_000;
@@ -13,20 +14,44 @@ const { EAGAIN, EIO, EINVAL } = constants.errno;
 /** sendmmsg on the socket: how many messages left, or -1. */
 type Send = (headers: number, count: number) => number;
 
-interface Run {
-  readonly firstSlot: number;
-  readonly to: Endpoint;
-  readonly segment: number;
-  slots: number;
-  bytes: number;
+/** Slots one after the other that go to the same peer. */
+class Run {
+  firstSlot = 0;
+  slots = 0;
+  to = 0 as Endpoint;
+  segment = 0;
+  bytes = 0;
   /** A shorter segment can only be the last. */
-  ended: boolean;
+  ended = false;
+
+  begin(slot: number, length: number, to: Endpoint): void {
+    this.firstSlot = slot;
+    this.slots = 1;
+    this.to = to;
+    this.segment = length;
+    this.bytes = length;
+    this.ended = false;
+  }
+
+  /** False: it has to be another run. */
+  join(length: number, to: Endpoint): boolean {
+    if (this.to !== to || this.ended || length === 0 || length > this.segment) return false;
+    if (this.bytes + length > MOST_BYTES_IN_A_RUN) return false;
+    this.slots += 1;
+    this.bytes += length;
+    this.ended = length < this.segment;
+    return true;
+  }
 }
 
 export class Outbox {
   readonly #batch = new DatagramBatch();
-  readonly #runs: Run[] = [];
+  /** Made once; so many of them are in use. */
+  readonly #runs = Array.from({ length: BATCH_SLOTS }, () => new Run());
+  #runCount = 0;
   #slots = 0;
+  /** Where a slot's datagram is fetched from. Held until it is sent. */
+  readonly #parts: (Part | null)[] = Array.from({ length: BATCH_SLOTS }, () => null);
   #joins = true;
 
   get isFull(): boolean {
@@ -34,43 +59,58 @@ export class Outbox {
   }
 
   put(bytes: Uint8Array, to: Endpoint): void {
-    const slot = this.#slots;
-    this.#slots += 1;
-    this.#batch.put(slot, bytes, to);
-    const last = this.#runs.at(-1);
-    if (last && this.#joins && fits(last, bytes, to)) {
-      last.slots += 1;
-      last.bytes += bytes.length;
-      last.ended = bytes.length < last.segment;
-    } else {
-      this.#runs.push({ firstSlot: slot, to, segment: bytes.length, slots: 1, bytes: bytes.length, ended: false });
-    }
+    this.#batch.put(this.#slots, bytes, to);
+    this.#take(bytes.length, to, null);
+  }
+
+  putPart(part: Part, to: Endpoint): void {
+    this.#batch.putPart(this.#slots, part, to);
+    this.#take(HEAD_BYTES + part.length, to, part);
   }
 
   /** Empties it. What the kernel has no room for now goes to `later`, in order; the bytes are valid during the call. */
   flush(send: Send, later: (bytes: Uint8Array, to: Endpoint) => void): void {
     const runs = this.#runs;
-    for (const [header, { firstSlot, slots }] of runs.entries()) this.#batch.describe(header, firstSlot, slots);
+    for (let at = 0; at < this.#runCount; at += 1) {
+      const { firstSlot, slots } = runs[at] as Run;
+      this.#batch.describe(at, firstSlot, slots);
+    }
     let next = 0;
     let firstLeft = this.#slots;
-    while (next < runs.length) {
-      const sent = send(this.#batch.pointerTo(next), runs.length - next);
+    while (next < this.#runCount) {
+      const sent = send(this.#batch.pointerTo(next), this.#runCount - next);
       if (sent > 0) {
         next += sent;
         continue;
       }
       const errno = koffi.errno();
-      const run = runs[next];
-      if (errno === EAGAIN || (run && this.#cannotJoin(run, errno))) {
-        firstLeft = run?.firstSlot ?? this.#slots;
+      const run = runs[next] as Run;
+      if (errno === EAGAIN || this.#cannotJoin(run, errno)) {
+        firstLeft = run.firstSlot;
         break;
       }
       // Only this one cannot leave: there is no way to its network, or a firewall forbids it.
       next += 1;
     }
-    for (let slot = firstLeft; slot < this.#slots; slot += 1) later(this.#batch.toSend(slot), this.#batch.peer(slot));
-    runs.length = 0;
+    for (let slot = firstLeft; slot < this.#slots; slot += 1) later(this.#whole(slot), this.#batch.peer(slot));
+    this.#parts.fill(null, 0, this.#slots);
+    this.#runCount = 0;
     this.#slots = 0;
+  }
+
+  #take(length: number, to: Endpoint, part: Part | null): void {
+    const slot = this.#slots;
+    this.#slots += 1;
+    this.#parts[slot] = part;
+    const last = this.#runs[this.#runCount - 1];
+    if (last && this.#joins && last.join(length, to)) return;
+    this.#runs[this.#runCount]?.begin(slot, length, to);
+    this.#runCount += 1;
+  }
+
+  #whole(slot: number): Uint8Array {
+    const part = this.#parts[slot];
+    return part ? wholeOf(part) : this.#batch.toSend(slot);
   }
 
   /** EIO: the interface cannot do checksums. EINVAL: the datagrams are larger than its MTU. From now on, one by one. */
@@ -80,10 +120,3 @@ export class Outbox {
     return true;
   }
 }
-
-const fits = (run: Run, bytes: Uint8Array, to: Endpoint): boolean =>
-  run.to === to &&
-  !run.ended &&
-  bytes.length > 0 &&
-  bytes.length <= run.segment &&
-  run.bytes + bytes.length <= MOST_BYTES_IN_A_RUN;

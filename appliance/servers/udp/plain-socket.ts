@@ -3,6 +3,7 @@
 import type { Socket } from 'node:dgram';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { type Endpoint, endpointOf, peerAt } from './endpoint.ts';
+import { type Part, wholeOf } from './held-bytes.ts';
 import type { BurstSocket, OnDatagram } from './udp-socket.ts';
 
 /** Room for the answers of some hundred clients while we are busy; the kernel may grant less. */
@@ -30,6 +31,10 @@ export class PlainSocket implements BurstSocket {
     if (!this.#open) return;
     const { address, port } = peerAt(to);
     this.#socket.send(bytes.slice(), port, address);
+  }
+
+  sendPart(part: Part, to: Endpoint): void {
+    this.send(wholeOf(part), to);
   }
 
   /** Node cannot be asked what has arrived. */

@@ -2,6 +2,7 @@
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Part } from './held-bytes.ts';
 
 export interface UdpPeer {
   readonly address: Ipv4;
@@ -35,6 +36,8 @@ export interface BurstSocket {
   readonly port: number;
   /** Never throws and never waits. The bytes may be reused at once. A datagram that cannot leave is lost. */
   send(bytes: Uint8Array, to: Endpoint): void;
+  /** The same without a copy. */
+  sendPart(part: Part, to: Endpoint): void;
   /** Handles now what has arrived and would be handled later in this turn. */
   receive(): void;
   /** What was sent before leaves first. */

@@ -6,6 +6,7 @@ import { openContentNow } from '../../../appliance/servers/tftp/file-bytes.ts';
 import { TransferPort } from '../../../appliance/servers/tftp/transfer-port.ts';
 import type { TransferOutcome } from '../../../appliance/servers/tftp-transfer.ts';
 import { type Endpoint, endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
+import { type Part, wholeOf } from '../../../appliance/servers/udp/held-bytes.ts';
 
 const FIRST = endpointFrom(0x0a00_0001, 2070);
 const SECOND = endpointFrom(0x0a00_0001, 2071);
@@ -24,9 +25,8 @@ function portAt(start: number) {
   };
   const port = new TransferPort({ clock: { now: () => now, every }, idleMs: 32_000, rolloverTo: 0 });
   const sent: { readonly packet: TftpPacket; readonly to: Endpoint }[] = [];
-  const socket = {
-    send: (bytes: Uint8Array, to: Endpoint) => void sent.push({ packet: decodeTftp(bytes.slice()), to }),
-  };
+  const send = (bytes: Uint8Array, to: Endpoint): void => void sent.push({ packet: decodeTftp(bytes.slice()), to });
+  const socket = { send, sendPart: (part: Part, to: Endpoint) => send(wholeOf(part), to) };
   const ended: TransferOutcome[] = [];
   return {
     port,
