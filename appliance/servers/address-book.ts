@@ -10,6 +10,7 @@ import type { Fleet } from '../inventory/fleet.ts';
 export class AddressBook {
   readonly #fleet: Fleet;
   readonly #leased: (address: Ipv4) => Mac | null;
+  readonly #neighbours = new Neighbours();
 
   constructor(fleet: Fleet, leased: (address: Ipv4) => Mac | null) {
     this.#fleet = fleet;
@@ -17,7 +18,7 @@ export class AddressBook {
   }
 
   macOf(address: Ipv4): Mac | null {
-    return this.#leased(address) ?? neighbour(address) ?? this.#reserved(address);
+    return this.#leased(address) ?? this.#neighbours.macOf(address) ?? this.#reserved(address);
   }
 
   whoIs(address: Ipv4): { readonly mac: Mac | null; readonly machine: MachineId | null } {
@@ -31,16 +32,33 @@ export class AddressBook {
   }
 }
 
-/** /proc/net/arp: address, hardware type, flags, hardware address …; flag 2 is a complete entry. */
-function neighbour(address: Ipv4): Mac | null {
-  const line = neighbours().find((text) => text.startsWith(`${address} `));
-  const [, , flags, hardware] = line?.split(/\s+/) ?? [];
-  if (hardware === undefined || (Number(flags) & 2) === 0) return null;
-  const mac = parseMac(hardware);
-  return mac.ok ? mac.value : null;
+/** So long what the kernel said is believed; so long it is not asked again for an address that it did not know. */
+const BELIEVED_MS = 1000;
+const NOT_ASKED_AGAIN_MS = 50;
+
+/** The kernel's table as it was a moment ago: with a thousand machines it takes longer to read than a request to answer. */
+class Neighbours {
+  #macs: ReadonlyMap<string, Mac> = new Map();
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  macOf(address: Ipv4): Mac | null {
+    const age = performance.now() - this.#readAt;
+    if (age > BELIEVED_MS || (age > NOT_ASKED_AGAIN_MS && !this.#macs.has(address))) {
+      this.#macs = new Map(arpTable().flatMap(entryIn));
+      this.#readAt = performance.now();
+    }
+    return this.#macs.get(address) ?? null;
+  }
 }
 
-function neighbours(): string[] {
+/** /proc/net/arp: address, hardware type, flags, hardware address …; flag 2 is a complete entry. */
+function entryIn(line: string): [string, Mac][] {
+  const [address = '', , flags, hardware = ''] = line.split(/\s+/);
+  const mac = parseMac(hardware);
+  return mac.ok && (Number(flags) & 2) !== 0 ? [[address, mac.value]] : [];
+}
+
+function arpTable(): string[] {
   try {
     return readFileSync('/proc/net/arp', 'utf8').split('\n');
   } catch {

@@ -8,7 +8,9 @@ import { migrate, requireCurrent } from './migrate.ts';
 import type { EngineDdl } from './migrations/migration.ts';
 import { MIGRATIONS } from './migrations/registry.ts';
 import type { Database } from './schema.ts';
+import { insertEvents } from './sql/events.ts';
 import { createSqlStore } from './sql-store.ts';
+import { SqliteCommits } from './sqlite-commits.ts';
 import { sqliteDialect, translating } from './sqlite-driver.ts';
 import { createDatabaseFile, isDatabaseFile, tightenDatabaseFile } from './sqlite-file.ts';
 import { SqliteLeases } from './sqlite-leases.ts';
@@ -72,13 +74,19 @@ async function opened(
     database.close();
     throw error;
   }
-  const leases = new SqliteLeases(database, db);
+  const commits = new SqliteCommits(database, db);
+  const leases = new SqliteLeases(database, commits);
   const close = async (): Promise<void> => {
-    await leases.close();
+    await commits.close();
     // Holding the connection means that no transaction is under way.
     await db.connection().execute(async () => void database.close());
   };
-  return { ...createSqlStore(db, close), commitLeases: (batch) => leases.commit(batch) };
+  return {
+    ...createSqlStore(db, close),
+    commitLeases: (batch) => leases.commit(batch),
+    // Many a second while a rack boots.
+    appendEvents: (events) => commits.commit((trx) => insertEvents(trx, events)),
+  };
 }
 
 function configure(database: BetterSqlite3.Database): void {
