@@ -1,9 +1,33 @@
 import { rmSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TFTP_DEFAULTS } from '../../../appliance/servers/tftp/tftp-settings.ts';
+import { TransferThreads } from '../../../appliance/servers/tftp/transfer-threads.ts';
+import type { TransferOrder } from '../../../appliance/servers/tftp/transfers.ts';
+import type { TransferOutcome } from '../../../appliance/servers/tftp-transfer.ts';
+import { endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { deskFor } from './tftp-desk-for.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
+
+const ORDER: TransferOrder = {
+  client: endpointFrom(0x7f00_0001, 9),
+  request: new Uint8Array(),
+  mode: 'octet',
+  terms: { blockSize: 512, windowSize: 1, timeoutSeconds: null, acknowledged: new Map() },
+  content: { bytes: new Uint8Array(1000) },
+};
+
+function threadsAt(address: string) {
+  const failures: string[] = [];
+  const threads = new TransferThreads({
+    ...TFTP_DEFAULTS,
+    address,
+    onFailure: ({ message }) => failures.push(message),
+  });
+  onTestFinished(() => threads.stop('the test ends'));
+  return { threads, failures };
+}
 
 describe('threads that carry transfers', () => {
   it('come with the load, each with a port of its own, and serve everybody right', async () => {
@@ -69,6 +93,28 @@ describe('threads that carry transfers', () => {
     const [note] = await rig.noted('tftp.error');
     expect(note?.data).toMatchObject({ reason: expect.stringContaining('ENOENT') });
     expect(rig.server.transfersUnderWay).toBe(0);
+  });
+
+  it('do not take the transfers with them unnoticed when one fails, and another takes its place', async () => {
+    const { threads, failures } = threadsAt('127.0.0.1');
+    const ends: TransferOutcome[] = [];
+    const transfer = await threads.begin(ORDER, (outcome) => ends.push(outcome));
+    await threads.begin(ORDER, (outcome) => ends.push(outcome));
+    // Nothing that comes from a network can be this: it stands for a mistake of ours.
+    transfer.onRequestPort({ slice: () => null } as unknown as Uint8Array, () => undefined);
+    await expect.poll(() => ends.length).toBe(2);
+    expect(ends[0]).toMatchObject({ result: 'error', reason: 'the thread that sent it has failed' });
+    expect(failures).toEqual([expect.stringContaining('null')]);
+    const next = await threads.begin(ORDER, (outcome) => ends.push(outcome));
+    next.abandon('enough');
+    await expect.poll(() => ends.at(2)).toMatchObject({ reason: 'enough' });
+  });
+
+  it('say so when they cannot start, and try again with the next transfer', async () => {
+    const { threads } = threadsAt('192.0.2.1');
+    for (const _again of [1, 2]) {
+      await expect(threads.begin(ORDER, () => undefined)).rejects.toThrow('EADDRNOTAVAIL');
+    }
   });
 
   it('end with the server, whose clients are told, though it is asked to stop in the middle of a start', async () => {
