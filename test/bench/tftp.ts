@@ -39,11 +39,15 @@ const CURL: TftpClient = {
     return { program: ['curl', '-sS', '--tftp-blksize', BLOCK_SIZE, ...all], times: 1 };
   },
 };
+/** The same for atftp, which takes commands. It goes on when one fails, and says so in a line. */
+const ATFTP_SEVERAL_TIMES = `
+  times=$1; file=$2; shift 2
+  yes "get $file /dev/null" | head -n "$times" | atftp "$@" 2>&1 | { ! grep '^tftp: ' >&2; }`;
 const atftp = (name: string, ...options: readonly string[]): TftpClient => ({
   name,
   work: (address, times) => {
     const wanted = [`blksize ${BLOCK_SIZE}`, ...options].flatMap((option) => ['--option', option]);
-    return { program: ['atftp', ...wanted, '-g', '-r', LOADER, '-l', '/dev/null', address], times };
+    return { program: ['sh', '-c', ATFTP_SEVERAL_TIMES, 'sh', String(times), LOADER, ...wanted, address], times: 1 };
   },
 });
 const CLIENT_PROGRAMS = [

@@ -37,11 +37,14 @@ export interface ToldDetails {
 
 /** The same silence towards the same machine is worth one line in this time. */
 const QUIET_MS = MINUTE;
+/** Firmware that gets no answer says the same DISCOVER again, EDK2 after 4, 12 and 28 seconds: it is still the same boot. */
+const REPEATED_WITHIN_MS = MINUTE;
 
 export class ExchangeRecord {
   readonly #around: Pick<DhcpSurroundings, 'clock' | 'logger' | 'trail'>;
   readonly #silences = new Recent(QUIET_MS);
   readonly #oddities = new Recent(QUIET_MS);
+  readonly #boots = new Recent(REPEATED_WITHIN_MS);
 
   constructor(around: Pick<DhcpSurroundings, 'clock' | 'logger' | 'trail'>) {
     this.#around = around;
@@ -49,14 +52,16 @@ export class ExchangeRecord {
 
   asked({ message, type, facts, mac, network, machine }: Asked): void {
     const { program, architecture, relay, oddities } = facts;
-    const beginsAttempt = type === 'discover' && (program === 'firmware-pxe' || program === 'firmware-http');
+    const xid = xidText(message);
+    const isBoot = type === 'discover' && (program === 'firmware-pxe' || program === 'firmware-http');
+    const beginsAttempt = isBoot && this.#boots.isNew(`${mac} ${xid}`, this.#now());
     this.#around.trail.note({
       kind: `dhcp.${type}`,
       mac,
       machine: machine?.id ?? null,
       beginsAttempt,
       data: {
-        xid: xidText(message),
+        xid,
         network: network.name,
         program,
         architecture: architecture?.code ?? null,
@@ -65,8 +70,8 @@ export class ExchangeRecord {
         oddities,
       },
     });
-    if (oddities.length > 0 && this.#oddities.isNew(mac, this.#around.clock.now())) {
-      this.#around.logger.info({ mac, xid: xidText(message), oddities }, 'dhcp: an odd request');
+    if (oddities.length > 0 && this.#oddities.isNew(mac, this.#now())) {
+      this.#around.logger.info({ mac, xid, oddities }, 'dhcp: an odd request');
     }
   }
 

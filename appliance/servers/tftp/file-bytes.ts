@@ -82,8 +82,8 @@ async function readShared({ name, file, size }: Asset): Promise<Uint8Array> {
   return bytes;
 }
 
-/** At 1 MiB the wait for the disk is a few of the thousand blocks in it. */
-const PIECE_BYTES = 1024 * 1024;
+/** One wait for the disk in some two hundred blocks; and each transfer holds one, of which there may be a thousand. */
+const PIECE_BYTES = 256 * 1024;
 
 async function openPieces(file: string, size: number): Promise<OpenBytes> {
   const handle = await open(file);
