@@ -38,8 +38,10 @@ export async function buildAssets(
     for (const entry of wanted) {
       try {
         const tree = await trees(entry.source);
-        const done = await placeFile(folder, entry, tree.title, await fileInTree(tree, entry.source.path));
+        const done = await placeFile(folder, entry, tree, await fileInTree(tree, entry.source.path));
         say(`${entry.name}: ${done.unchanged ? 'unchanged' : 'built'}, from ${tree.title}`);
+        // A security update of shim or GRUB must not keep anybody from a fresh install.
+        if (!done.listed) say(`${entry.name}: the manifest does not list this version; taken as apt vouches for it`);
         placed.push(done);
       } catch (error) {
         if (!(error instanceof ColdironError)) throw error;

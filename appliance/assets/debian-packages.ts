@@ -15,6 +15,7 @@ export interface PackageWanted {
 /** A package's files as a tree: the machine's own root, or where it was unpacked. */
 export interface PackageTree {
   readonly root: string;
+  readonly version: string;
   /** For people: name, version, and whether it was installed. */
   readonly title: string;
 }
@@ -45,7 +46,8 @@ export async function installedPackage(wanted: PackageWanted): Promise<PackageTr
   const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(told)?.[1] ?? '';
   if (!field('Status').endsWith(' installed')) return null;
   if (wanted.architecture !== null && wanted.architecture !== field('Architecture')) return null;
-  return { root: '/', title: `Debian ${wanted.package} ${field('Version')} (installed)` };
+  const version = field('Version');
+  return { root: '/', version, title: `Debian ${wanted.package} ${version} (installed)` };
 }
 
 const packageSpec = ({ package: name, architecture }: PackageWanted): string =>
@@ -93,7 +95,7 @@ export async function prepareDownloads(
         throw new ColdironError('service_unavailable', `apt-get downloaded nothing for ${spec}`);
       await run('dpkg-deb', ['-x', archive, 'root'], place);
       const version = (await run('dpkg-deb', ['-f', archive, 'Version'], place)).trim();
-      return { root: join(place, 'root'), title: `Debian ${wanted.package} ${version}` };
+      return { root: join(place, 'root'), version, title: `Debian ${wanted.package} ${version}` };
     },
   };
 }

@@ -40,7 +40,7 @@ export async function fetchAssets(
         say(`${name}: fetching ${url}`);
         const download = join(scratch, String(at));
         await fetchTo(download, url);
-        placed.push(await placeFile(folder, entry, url, download));
+        placed.push(await placeFile(folder, entry, { title: url }, download));
         await rm(download);
       } catch (error) {
         if (!(error instanceof ColdironError)) throw error;

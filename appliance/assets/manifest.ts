@@ -15,6 +15,8 @@ export type AssetSource =
       /** Debian's word for it (amd64, arm64); null: the package is the same for all. */
       readonly architecture: string | null;
       readonly path: string;
+      /** sha256 of the file, by the version of the package. A version that is not listed is taken as apt vouches for it. */
+      readonly sums?: ReadonlyMap<string, string>;
     }
   | { readonly kind: 'url'; readonly url: string; readonly sha256: string };
 
@@ -53,6 +55,8 @@ const ManifestDocument = Type.Object(
             firmware: Type.Enum(['bios', 'efi']),
             licence: Type.Optional(Type.String()),
             source: Source,
+            /** Of a file out of a Debian package: by the package's version. */
+            sha256: Type.Optional(Type.Record(Type.String({ pattern: '^[0-9A-Za-z.+:~-]+$' }), sha256())),
           },
           closed,
         ),
@@ -102,7 +106,8 @@ async function readManifest(file: string): Promise<readonly ManifestEntry[]> {
 function loaderEntries({ loaders = [] }: Document, report: Report): ManifestEntry[] {
   return loaders.flatMap((loader, at) => {
     const { name, architecture, firmware, licence = null } = loader ?? {};
-    const source = loader?.source && readSource(loader.source, `loaders[${at}].source`, report);
+    const declared = loader?.source && readSource(loader.source, `loaders[${at}].source`, report);
+    const source = declared && withSums(declared, loader?.sha256, `loaders[${at}].sha256`, report);
     if (name === undefined || !isNameOf('loader', name, `loaders[${at}].name`, report)) return [];
     return architecture && firmware && source ? [{ name, architecture, firmware, licence, source }] : [];
   });
@@ -114,6 +119,23 @@ function fileEntries({ files = [] }: Document, report: Report): ManifestEntry[] 
     if (name === undefined || !isNameOf('file', name, `files[${at}].name`, report) || !url || !sha256) return [];
     return [{ name, architecture: null, firmware: null, licence, source: { kind: 'url', url, sha256 } as const }];
   });
+}
+
+function withSums(
+  source: AssetSource,
+  declared: Readonly<Record<string, string | undefined>> | undefined,
+  at: string,
+  report: Report,
+): AssetSource {
+  if (declared === undefined) return source;
+  if (source.kind === 'url') {
+    report(at, 'a file with a URL has its sha256 in source');
+    return source;
+  }
+  const sums = Object.entries(declared).flatMap(([version, sum]) =>
+    sum === undefined ? [] : [[version, sum] as const],
+  );
+  return { ...source, sums: new Map(sums) };
 }
 
 function isNameOf(kind: 'loader' | 'file', name: string, at: string, report: Report): boolean {

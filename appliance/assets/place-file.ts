@@ -10,7 +10,15 @@ import { sha256OfFile } from './checksums.ts';
 import type { ManifestEntry } from './manifest.ts';
 
 /** By name: what was put there and where it came from (`Debian ipxe 1.0.0…`, a URL). */
-export type Origins = Readonly<Record<string, { readonly sha256: string; readonly from: string }>>;
+export type Origins = Readonly<
+  Record<string, { readonly sha256: string; readonly from: string; readonly version?: string }>
+>;
+
+/** Where a file is taken from. `version`: of its Debian package. */
+interface TakenFrom {
+  readonly title: string;
+  readonly version?: string;
+}
 
 export interface Placed {
   readonly name: string;
@@ -18,10 +26,17 @@ export interface Placed {
   readonly from: string;
   /** The same bytes were there already. */
   readonly unchanged: boolean;
+  /** Whether the manifest lists this version of the Debian package; it then has the sum that is listed. */
+  readonly listed?: boolean;
 }
 
 /** `service_unavailable` when the bytes are not what the entry promises; then nothing has changed. */
-export async function placeFile(folder: string, entry: ManifestEntry, from: string, bytes: string): Promise<Placed> {
+export async function placeFile(
+  folder: string,
+  entry: ManifestEntry,
+  { title: from, version }: TakenFrom,
+  bytes: string,
+): Promise<Placed> {
   const problem = typeProblem(entry, await fileTypeOf(bytes));
   if (problem !== null) throw new ColdironError('service_unavailable', `${entry.name} from ${from}: ${problem}`);
   const target = assetFile(folder, entry.name);
@@ -31,21 +46,33 @@ export async function placeFile(folder: string, entry: ManifestEntry, from: stri
     await copyFile(bytes, hidden);
     await chmod(hidden, 0o644);
     const sha256 = await sha256OfFile(hidden);
-    const { source } = entry;
-    if (source.kind === 'url' && source.sha256 !== sha256) {
+    const declared = declaredSum(entry, version);
+    if (declared !== null && declared !== sha256) {
       throw new ColdironError(
         'service_unavailable',
-        `${entry.name} from ${from}: sha256 is ${sha256}, not as declared`,
+        `${entry.name} from ${from}: sha256 is ${sha256}, not as declared (${declared})`,
       );
     }
     const before = await sha256OfFile(target).catch(() => null);
     // Left in place: its modification time says how long it has been what it is.
     if (before !== sha256) await rename(hidden, target);
-    await noteOrigin(folder, entry.name, { sha256, from });
-    return { name: entry.name, sha256, from, unchanged: before === sha256 };
+    await noteOrigin(folder, entry.name, { sha256, from, ...(version !== undefined && { version }) });
+    return {
+      name: entry.name,
+      sha256,
+      from,
+      unchanged: before === sha256,
+      ...(version !== undefined && { listed: declared !== null }),
+    };
   } finally {
     await rm(hidden, { force: true });
   }
+}
+
+/** null: for this one nobody has written a sum down. */
+function declaredSum({ source }: ManifestEntry, version: string | undefined): string | null {
+  if (source.kind === 'url') return source.sha256;
+  return (version !== undefined && source.sums?.get(version)) || null;
 }
 
 /** Whatever the umask; folders that were there keep the mode they have. */

@@ -7,7 +7,7 @@ import { CLOUD_IMAGE_NAME } from '../assets/cloud-image/build.ts';
 import { fetchAssets } from '../assets/fetch.ts';
 import { AssetLibrary, extraManifest } from '../assets/library.ts';
 import { type ManifestEntry, readManifests } from '../assets/manifest.ts';
-import { verifyAssets } from '../assets/verify.ts';
+import { type Vouched, verifyAssets } from '../assets/verify.ts';
 import { parseCpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseObjectName } from '../domain/names.ts';
@@ -95,6 +95,7 @@ export async function verifyBootFiles(options: AssetOptions): Promise<void> {
   if (options.json) printJson(output, { folder, ...verified });
   else {
     output.write(`${verified.sound} boot files are as they should be.\n`);
+    for (const loader of verified.loaders) output.write(`${vouchedFor(loader)}\n`);
     for (const { file, architectures } of verified.missing) {
       output.write(styled(output, 'yellow', `${file} is not here: no loader for ${architectures.join(', ')}`));
       output.write('\n');
@@ -102,6 +103,17 @@ export async function verifyBootFiles(options: AssetOptions): Promise<void> {
   }
   if (verified.problems.length > 0) {
     throw new ColdironError('conflict', `${verified.problems.length} problems with boot files`, verified.problems);
+  }
+}
+
+function vouchedFor({ name, by, from }: Vouched): string {
+  switch (by) {
+    case 'listed':
+      return `${name}: as the manifest lists it, from ${from ?? 'a place that nobody noted'}`;
+    case 'unlisted':
+      return `${name}: as it came from ${from}, a version that the manifest does not list`;
+    case 'unknown':
+      return `${name}: nobody noted where it came from, and the manifest does not list it`;
   }
 }
 

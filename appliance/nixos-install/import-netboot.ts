@@ -57,7 +57,7 @@ export async function importNetboot(
       // Of the file as it is now: a copy that differs from it is not kept.
       source: { kind: 'url', url: pathToFileURL(file).href, sha256: await sha256OfFile(file) },
     } as const;
-    placed.push(await placeFile(library, entry, file, file));
+    placed.push(await placeFile(library, entry, { title: file }, file));
   }
   return { placed, architecture, parameters };
 }

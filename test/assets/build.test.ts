@@ -1,13 +1,17 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkBootContract } from '../../appliance/assets/boot-contract.ts';
 import { buildAssets } from '../../appliance/assets/build.ts';
+import { installedPackage } from '../../appliance/assets/debian-packages.ts';
 import { AssetLibrary } from '../../appliance/assets/library.ts';
 import { type ManifestEntry, readManifests } from '../../appliance/assets/manifest.ts';
+import { readOrigins } from '../../appliance/assets/place-file.ts';
+import { verifyAssets } from '../../appliance/assets/verify.ts';
 import { needPackages } from '../interop/packages.ts';
-import { temporaryFolder } from './tiny-files.ts';
+import { PE_MACHINE, peFile, put, temporaryFolder } from './tiny-files.ts';
 
 const foreignArchitectures = () => spawnSync('dpkg', ['--print-foreign-architectures'], { encoding: 'utf8' }).stdout;
 
@@ -33,6 +37,10 @@ describe('building boot files from Debian', () => {
     expect(problems).toEqual([]);
     expect(missing.map(({ file }) => file).filter((file) => !file.includes('/'))).toEqual([]);
     expect(lines).toContainEqual(expect.stringMatching(/^undionly\.kpxe: built, from Debian ipxe .* \(installed\)$/));
+
+    // A newer package than the listed one is no mistake of the file's: then it is taken, and said.
+    const notListed = placed.filter(({ listed }) => !listed).map(({ name }) => name);
+    expect(lines.filter((line) => line.includes('does not list this version'))).toHaveLength(notListed.length);
 
     const natives = entries.filter(({ source }) => source.kind === 'debian' && source.architecture === null);
     const again = await buildAssets(folder, natives, () => undefined);
@@ -66,5 +74,57 @@ describe('building boot files from Debian', () => {
         reason: expect.stringContaining('must be an EFI program for arm64, is an EFI program for x86_64'),
       },
     ]);
+  });
+
+  const installed = async (): Promise<string> =>
+    (await installedPackage({ package: 'ipxe', architecture: null }))?.version ?? '';
+  const SNPONLY = '/usr/lib/ipxe/snponly.efi';
+  const snponly = (sums: Iterable<readonly [string, string]>): ManifestEntry => ({
+    name: 'snponly.efi',
+    firmware: 'efi',
+    architecture: 'x86_64',
+    licence: null,
+    source: { kind: 'debian', package: 'ipxe', architecture: null, path: SNPONLY, sums: new Map(sums) },
+  });
+
+  it('refuses a file that is not the one listed for its version, and leaves the one before in its place', async () => {
+    needPackages(['ipxe']);
+    const folder = temporaryFolder();
+    const before = put(folder, 'loader/snponly.efi', peFile(PE_MACHINE.x86_64));
+    const { placed, failed } = await buildAssets(
+      folder,
+      [snponly([[await installed(), 'a'.repeat(64)]])],
+      () => undefined,
+    );
+    expect(placed).toEqual([]);
+    expect(failed[0]?.reason).toMatch(/from Debian ipxe .*: sha256 is [0-9a-f]{64}, not as declared \(a{64}\)$/);
+    expect(readFileSync(before).equals(peFile(PE_MACHINE.x86_64))).toBe(true);
+  });
+
+  it('takes a version that is not listed, says so, and writes down which it was', async () => {
+    needPackages(['ipxe']);
+    const folder = temporaryFolder();
+    const lines: string[] = [];
+    const entries = [snponly([['0.9-1', 'a'.repeat(64)]])];
+    const { placed } = await buildAssets(folder, entries, (line) => lines.push(line));
+    expect(placed).toMatchObject([{ name: 'snponly.efi', listed: false }]);
+    expect(lines).toContain('snponly.efi: the manifest does not list this version; taken as apt vouches for it');
+    expect((await readOrigins(folder))['snponly.efi']).toMatchObject({ version: await installed() });
+    const { loaders, problems } = await verifyAssets(folder, entries, await AssetLibrary.open(folder));
+    expect(problems).toEqual([]);
+    expect(loaders).toEqual([{ name: 'snponly.efi', by: 'unlisted', from: expect.stringContaining('Debian ipxe ') }]);
+  });
+
+  it('has what it lists: then nothing is said about it', async () => {
+    needPackages(['ipxe']);
+    const folder = temporaryFolder();
+    const lines: string[] = [];
+    const sum = createHash('sha256').update(readFileSync(SNPONLY)).digest('hex');
+    const entries = [snponly([[await installed(), sum]])];
+    const { placed } = await buildAssets(folder, entries, (line) => lines.push(line));
+    expect(placed).toMatchObject([{ sha256: sum, listed: true }]);
+    expect(lines).toHaveLength(1);
+    const { loaders } = await verifyAssets(folder, entries, await AssetLibrary.open(folder));
+    expect(loaders).toMatchObject([{ by: 'listed' }]);
   });
 });

@@ -22,6 +22,14 @@ describe('coldiron assets', () => {
     });
   });
 
+  it('says of each file how it is known', () => {
+    const state = temporaryFolder();
+    put(state, 'assets/loader/snponly.efi', peFile(PE_MACHINE.x86_64));
+    expect(coldiron('assets', 'verify', '--state', state).stdout).toContain(
+      'snponly.efi: nobody noted where it came from, and the manifest does not list it',
+    );
+  });
+
   it('refuses a name that the manifest does not have, and has nothing to fetch where nothing is declared', () => {
     const state = temporaryFolder();
     expect(coldiron('assets', 'build', 'snponly.ef', '--state', state)).toMatchObject({

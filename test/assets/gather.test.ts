@@ -104,6 +104,34 @@ describe('verifying boot files', () => {
     ]);
   });
 
+  it('tells how each file out of a package is known, and finds one that is not what was listed since', async () => {
+    const folder = temporaryFolder();
+    const debian = (name: string, sums: Record<string, string>): ManifestEntry => ({
+      ...entry('', ''),
+      name,
+      source: { kind: 'debian', package: 'ipxe', architecture: null, path: '/x', sums: new Map(Object.entries(sums)) },
+    });
+    const names = ['ipxe.efi', 'snponly.efi', 'shimx64.efi', 'grubx64.efi'];
+    for (const name of names) put(folder, `loader/${name}`, LOADER);
+    const origin = (version?: string) => ({ sha256: sha256(LOADER), from: `Debian ipxe ${version}`, version });
+    const origins = { 'snponly.efi': origin('2.0'), 'grubx64.efi': origin('2.0') };
+    writeFileSync(join(folder, 'origins.json'), JSON.stringify(origins));
+    const { loaders, problems } = await verified(folder, [
+      debian('ipxe.efi', { '1.0': sha256(LOADER) }),
+      debian('snponly.efi', { '1.0': 'a'.repeat(64) }),
+      debian('shimx64.efi', {}),
+      debian('grubx64.efi', { '2.0': 'a'.repeat(64) }),
+    ]);
+    expect(Object.fromEntries(loaders.map(({ name, by }) => [name, by]))).toEqual({
+      'ipxe.efi': 'listed',
+      'snponly.efi': 'unlisted',
+      'shimx64.efi': 'unknown',
+    });
+    expect(problems).toEqual([
+      expect.stringContaining('grubx64.efi: is not what the manifest lists for Debian ipxe 2.0'),
+    ]);
+  });
+
   it('tells which machines get no loader', async () => {
     const { missing } = await verified(temporaryFolder(), await readManifests(null));
     expect(missing.map(({ file }) => file)).toContain('arm64-efi/snponly.efi');

@@ -13,6 +13,15 @@ describe('the manifest of boot files', () => {
     for (const { name, architecture } of entries) expect(advertised.get(name)).toBe(architecture);
   });
 
+  it('lists for each loader what its bytes are, by the version of the package, and under which licence it comes', async () => {
+    for (const { name, licence, source } of await readManifests(null)) {
+      const sums = source.kind === 'debian' ? [...(source.sums ?? [])] : [];
+      expect(sums.length, name).toBeGreaterThan(0);
+      for (const [version, sum] of sums) expect(`${version} ${sum}`).toMatch(/^\d\S* [0-9a-f]{64}$/);
+      expect(licence, name).toMatch(/\S/);
+    }
+  });
+
   it('takes in what a site declares, in the place of our own entry where the name is the same', async () => {
     const file = put(
       temporaryFolder(),
@@ -37,6 +46,12 @@ files:
   - { name: a.efi, architecture: sparc, firmware: efi, source: { url: "ftp://x", sha256: 12 } }
   - { name: b.efi, architecture: x86_64, firmware: efi, source: { debian: ipxe } }
   - { name: images/b.efi, architecture: x86_64, firmware: efi, source: { debian: ipxe, path: /b } }
+  - { name: c.efi, architecture: x86_64, firmware: efi, source: { debian: ipxe, path: /c }, sha256: { 1.0-1: abc } }
+  - name: d.efi
+    architecture: x86_64
+    firmware: efi
+    source: { url: "http://10.0.0.1/d", sha256: ${SUM} }
+    sha256: { 1.0-1: ${SUM} }
 files:
   - { name: kernel, url: "http://10.0.0.1/linux", sha256: ${SUM} }
 `,
@@ -46,10 +61,12 @@ files:
       expect.stringContaining('loaders[1].architecture: must be one of x86_64'),
       expect.stringContaining('loaders[1].source.url: must be an http or https URL'),
       expect.stringContaining('loaders[1].source.sha256: must be text, is a number'),
+      expect.stringContaining('loaders[4].sha256.1.0-1: must be 64 hexadecimal digits'),
       expect.stringContaining('loaders[0].name: not the name of a boot file'),
       expect.stringContaining('loaders[1].source: must be either debian and path, or url and sha256'),
       expect.stringContaining('loaders[2].source: must be either debian and path, or url and sha256'),
       expect.stringContaining('loaders[3].name: only files are below nixos/ and images/'),
+      expect.stringContaining('loaders[5].sha256: a file with a URL has its sha256 in source'),
       expect.stringContaining('files[0].name: a file is below nixos/ or images/'),
     ]);
   });

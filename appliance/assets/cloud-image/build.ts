@@ -45,7 +45,7 @@ export async function placeCloudImage(folder: string, options: CloudImageOptions
     licence: null,
     source: { kind: 'debian', package: 'linux-image-cloud-amd64', architecture: 'amd64', path: '/' },
   } as const;
-  return await placeFile(folder, entry, 'Debian 12 packages', join(place, FILE));
+  return await placeFile(folder, entry, { title: 'Debian 12 packages' }, join(place, FILE));
 }
 
 async function build(cache: string, place: string, say: (line: string) => void): Promise<void> {

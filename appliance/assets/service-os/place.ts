@@ -48,7 +48,7 @@ export async function placeServiceOs(
           path: '/',
         },
       } as const;
-      placed.push(await placeFile(folder, entry, built.title, built[part]));
+      placed.push(await placeFile(folder, entry, { title: built.title }, built[part]));
     }
     return placed;
   } finally {
