@@ -106,7 +106,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     stops.push(repeat(FOLLOW_EVERY, refreshFleet, logger));
 
     const trailRecorder = new TrailRecorder(store, clock.now);
-    stops.push(() => trailRecorder.flush());
+    stops.push(() => trailRecorder.close());
     stops.push(repeat(WRITE_TRAIL_EVERY, () => trailRecorder.flush(), logger));
     const bmcs = await openBmcService({
       store,

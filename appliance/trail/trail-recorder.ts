@@ -1,18 +1,21 @@
 // Writes the trail into the store, in batches, and gives every note the id of the boot attempt it belongs to.
 //
-// Known machines are always written down. Strangers share a small allowance: whoever floods the network with made-up MACs
-// fills neither the disk nor the story.
+// Known machines are written down, each kind of note up to a number in a minute; strangers share a small allowance. Whoever
+// floods the network, with made-up MACs or with one that is known, fills neither the disk nor the story. What is not written
+// down is counted, and the count is.
 
 import { randomUUID } from 'node:crypto';
-import type { NewEvent } from '../domain/event.ts';
-import { type Instant, SECOND } from '../domain/instant.ts';
+import type { Json, NewEvent } from '../domain/event.ts';
+import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Store } from '../store/store.ts';
+import { type Flood, Floods } from './floods.ts';
 import type { Trail, TrailNote } from './trail.ts';
 
 /** After this much silence the next packet is another boot. */
 const ATTEMPT_GAP = 90 * SECOND;
 const STRANGERS_PER_SECOND = 50;
+const TELL_STRANGERS_EVERY = MINUTE;
 /** Beyond this the store has fallen behind, and notes are counted instead of kept. */
 const LARGEST_BACKLOG = 20_000;
 const LARGEST_BATCH = 1000;
@@ -30,8 +33,11 @@ export class TrailRecorder implements Trail {
   readonly #attempts = new Map<Mac, Attempt>();
   #backlog: NewEvent[] = [];
   #lost = 0;
+  readonly #floods = new Floods();
   #second: Instant = 0;
   #strangers = 0;
+  #turnedAway = 0;
+  #turnedAwayToldAt: Instant = Number.NEGATIVE_INFINITY;
 
   constructor(store: Pick<Store, 'appendEvents'>, now: () => Instant) {
     this.#store = store;
@@ -40,7 +46,11 @@ export class TrailRecorder implements Trail {
 
   note({ kind, mac, machine, beginsAttempt = false, data }: TrailNote): void {
     const at = this.#now();
-    if (machine === null && !this.#admitStranger(at)) return;
+    if (machine === null && !this.#admitStranger(at)) {
+      this.#turnedAway += 1;
+      return;
+    }
+    if (machine !== null && mac !== null && !this.#floods.admits({ mac, machine, kind, data }, at)) return;
     if (this.#backlog.length >= LARGEST_BACKLOG) {
       this.#lost += 1;
       return;
@@ -61,13 +71,29 @@ export class TrailRecorder implements Trail {
 
   /** Writes what has gathered. A store that is away keeps it for the next turn. */
   async flush(): Promise<void> {
+    this.#tellCounts(false);
     while (this.#backlog.length > 0) {
       const batch = this.#backlog.slice(0, LARGEST_BATCH);
-      if (this.#lost > 0) batch.push(this.#gap(this.#lost));
+      if (this.#lost > 0) batch.push(this.#gap({ lost: this.#lost }));
       await this.#store.appendEvents(batch);
       this.#lost = 0;
       this.#backlog = this.#backlog.slice(Math.min(LARGEST_BATCH, this.#backlog.length));
     }
+  }
+
+  /** The last turn: what is still being counted is told now. */
+  async close(): Promise<void> {
+    this.#tellCounts(true);
+    await this.flush();
+  }
+
+  #tellCounts(all: boolean): void {
+    const at = this.#now();
+    for (const flood of this.#floods.due(at, all)) this.#backlog.push(this.#flood(flood, at));
+    if (this.#turnedAway === 0 || (!all && at - this.#turnedAwayToldAt < TELL_STRANGERS_EVERY)) return;
+    this.#backlog.push(this.#gap({ lost: this.#turnedAway, of: 'strangers' }));
+    this.#turnedAway = 0;
+    this.#turnedAwayToldAt = at;
   }
 
   #admitStranger(at: Instant): boolean {
@@ -97,14 +123,12 @@ export class TrailRecorder implements Trail {
     return attempt.id;
   }
 
-  #gap(lost: number): NewEvent {
-    return {
-      at: this.#now(),
-      kind: 'trail.gap',
-      actor: 'appliance',
-      machine: null,
-      correlationId: null,
-      data: { lost },
-    };
+  #flood({ note: { mac, machine }, data }: Flood, at: Instant): NewEvent {
+    const correlationId = this.#attempts.get(mac)?.id ?? null;
+    return { at, kind: 'trail.flood', actor: `mac:${mac}`, machine, correlationId, data: { mac, ...data } };
+  }
+
+  #gap(data: Json): NewEvent {
+    return { at: this.#now(), kind: 'trail.gap', actor: 'appliance', machine: null, correlationId: null, data };
   }
 }

@@ -67,18 +67,84 @@ describe('the trail', () => {
 
   it('does not grow without end while the store is away, and says how much it lost', async () => {
     const { trail, note, written } = recorder();
-    for (let at = 0; at < 25_000; at++) note('dhcp.discover');
+    for (let at = 0; at < 25_000; at++) note('dhcp.discover', mustParse(parseMac((0x525400000000 + at).toString(16))));
     await trail.flush();
     expect(written.filter((event) => event.kind === 'dhcp.discover')).toHaveLength(20_000);
     expect(written.filter((event) => event.kind === 'trail.gap')).toMatchObject([{ data: { lost: 5_000 } }]);
   });
 
-  it('lets strangers fill neither the disk nor the story', async () => {
+  it('lets strangers fill neither the disk nor the story, and says how many it did not write down', async () => {
     const { trail, written, note } = recorder();
     for (let at = 0; at < 10_000; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
     note('known');
     await trail.flush();
-    expect(written.length).toBe(51);
-    expect(written.at(-1)?.kind).toBe('known');
+    expect(written.length).toBe(52);
+    expect(written.at(-2)?.kind).toBe('known');
+    expect(written.at(-1)).toMatchObject({ kind: 'trail.gap', data: { lost: 9_950, of: 'strangers' } });
+  });
+
+  it('tells of strangers that it turned away once a minute, and the rest when it ends', async () => {
+    const { trail, written, clock } = recorder();
+    for (let second = 0; second < 90; second++) {
+      for (let at = 0; at < 60; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
+      await trail.flush();
+      clock.now += 1000;
+    }
+    await trail.close();
+    const gaps = written
+      .filter((event) => event.kind === 'trail.gap')
+      .map(({ data }) => (data as { lost: number }).lost);
+    expect(gaps).toEqual([10, 600, 290]);
+  });
+
+  it('keeps the first of too many notes about one machine, counts the others, and tells their number and the last', async () => {
+    const { trail, note, written, clock } = recorder();
+    note('dhcp.discover', mac, true);
+    for (let at = 0; at < 5000; at++) trail.note({ kind: 'http.script', mac, machine, data: { at } });
+    note('http.script', other);
+    note('dhcp.ack');
+    await trail.flush();
+    expect(written.filter((event) => event.kind === 'http.script')).toHaveLength(121);
+    expect(written.at(-1)).toMatchObject({ kind: 'dhcp.ack' });
+
+    clock.now += 60_000;
+    await trail.flush();
+    expect(written.at(-1)).toMatchObject({
+      kind: 'trail.flood',
+      actor: `mac:${mac}`,
+      machine,
+      correlationId: written[0]?.correlationId,
+      data: { mac, of: 'http.script', count: 4880, seconds: 60, last: { at: 4999 } },
+    });
+  });
+
+  it('writes one line a minute while a flood goes on, and everything again once a minute was quiet', async () => {
+    const { trail, note, written, clock } = recorder();
+    for (let second = 0; second < 600; second++) {
+      for (let at = 0; at < 10; at++) note('http.script');
+      await trail.flush();
+      clock.now += 1000;
+    }
+    expect(written.filter((event) => event.kind === 'http.script')).toHaveLength(120);
+    clock.now += 60_000;
+    await trail.flush();
+    const counts = written
+      .filter((event) => event.kind === 'trail.flood')
+      .map(({ data }) => (data as { count: number }).count);
+    expect(counts).toHaveLength(10);
+    expect(counts.reduce((sum, count) => sum + count, 120)).toBe(6000);
+
+    clock.now += 60_000;
+    await trail.flush();
+    note('http.script');
+    await trail.flush();
+    expect(written.at(-1)?.kind).toBe('http.script');
+  });
+
+  it('loses no count when it ends in the middle of a flood', async () => {
+    const { trail, note, written } = recorder();
+    for (let at = 0; at < 500; at++) note('tftp.completed');
+    await trail.close();
+    expect(written.at(-1)).toMatchObject({ kind: 'trail.flood', data: { of: 'tftp.completed', count: 380 } });
   });
 });
