@@ -41,7 +41,7 @@ export interface BootExchangesDeps {
   readonly onFinding: (machine: Machine, finding: Finding) => void;
   readonly onScriptFetched: (mac: Mac) => void;
   readonly trail: Trail;
-  readonly logger: Pick<FastifyBaseLogger, 'info' | 'error'>;
+  readonly logger: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   readonly files: FileBytes;
   /** As machines reach it. */
   readonly port: number;

@@ -5,6 +5,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { Asset } from '../../assets/asset.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { MemoryFile } from './memory-file.ts';
+import { SliceRoom } from './slice-room.ts';
 
 export type ServedFile = Pick<Asset, 'name' | 'file' | 'size' | 'sha256'>;
 
@@ -27,15 +28,13 @@ export interface BorrowedFile {
   release(): void;
 }
 
-/** Two of these per transfer: one is being sent while the next is read. */
-const SLICE = 256 * 1024;
-
 export class FileBytes {
   readonly #budget: number;
   readonly #onTrouble: (error: unknown, name: string) => void;
   /** In the order of their last use. */
   readonly #files = new Map<string, OpenFile>();
   readonly #loads = new Set<Promise<void>>();
+  readonly #room = new SliceRoom();
   #closed = false;
 
   constructor(budget: number, onTrouble: (error: unknown, name: string) => void) {
@@ -48,6 +47,11 @@ export class FileBytes {
     let sum = 0;
     for (const file of this.#files.values()) if (file.held) sum += file.size;
     return sum;
+  }
+
+  /** Bytes lent to transfers that read from the disk. */
+  get lentBytes(): number {
+    return this.#room.lentBytes;
   }
 
   get openFiles(): number {
@@ -83,7 +87,7 @@ export class FileBytes {
       const read: ReadAt = memory
         ? (into, length, at) => memory.read(into, length, at)
         : (into, length, at) => handle.read(into, 0, length, at);
-      return { memory, slices: (start, end) => slicesOf(read, start, end), release };
+      return { memory, slices: (start, end) => slicesOf(read, start, end, this.#room), release };
     } catch (error) {
       release();
       throw error;
@@ -157,8 +161,9 @@ async function openSized(asset: ServedFile): Promise<FileHandle> {
 
 type ReadAt = (into: Buffer, length: number, at: number) => Promise<{ readonly bytesRead: number }>;
 
-async function* slicesOf(read: ReadAt, start: number, end: number): AsyncGenerator<Buffer> {
-  const spare = [0, 1].map(() => Buffer.allocUnsafeSlow(Math.min(SLICE, Math.max(end - start, 1))));
+async function* slicesOf(read: ReadAt, start: number, end: number, room: SliceRoom): AsyncGenerator<Buffer> {
+  const loan = room.borrow(end - start);
+  const spare = [0, 1].map(() => Buffer.allocUnsafeSlow(loan.size));
   const readAt = async (at: number, into: Buffer): Promise<Buffer> => {
     const { bytesRead } = await read(into, Math.min(into.length, end - at), at);
     if (bytesRead === 0) throw new Error(`the file ends at byte ${at}, before ${end}`);
@@ -177,5 +182,6 @@ async function* slicesOf(read: ReadAt, start: number, end: number): AsyncGenerat
   } finally {
     // Whoever stops early releases the file next: nothing may still be reading from it.
     await next?.catch(() => undefined);
+    loan.giveBack();
   }
 }

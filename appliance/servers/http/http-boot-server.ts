@@ -9,6 +9,7 @@ import { SESSION_PATH } from '../../policy/boot-paths.ts';
 import { cannotListen } from '../listen.ts';
 import { BootExchanges, type BootExchangesDeps } from './boot-exchanges.ts';
 import { isBootPath, isSessionPath } from './boot-route.ts';
+import { Crowd } from './crowd.ts';
 import { asColdironError, type Exchange, exchangeOf, sendError } from './exchange.ts';
 import { FileBytes } from './file-bytes.ts';
 
@@ -22,6 +23,10 @@ export interface HttpBootSettings {
   readonly memoryBudget?: number;
   /** More at once get 503 and come back by themselves. */
   readonly mostRequests?: number;
+  /** The same for one address: many machines may sit behind one, but none may keep out the others. */
+  readonly mostPerAddress?: number;
+  /** And for each address of the loopback, where nobody is but this machine itself. */
+  readonly mostPerLoopback?: number;
   /** A client that takes nothing for so long is given up. */
   readonly stallMs?: number;
   /** A request has to be here as a whole by then. */
@@ -34,7 +39,16 @@ export interface HttpBootDeps extends Omit<BootExchangesDeps, 'files' | 'port'> 
 }
 
 const MEBIBYTE = 1024 * 1024;
-const DEFAULTS = { memoryBudget: 512 * MEBIBYTE, mostRequests: 4096, stallMs: 120_000, requestMs: 20_000 };
+const DEFAULTS = {
+  memoryBudget: 512 * MEBIBYTE,
+  mostRequests: 4096,
+  mostPerAddress: 256,
+  mostPerLoopback: 1024,
+  stallMs: 120_000,
+  requestMs: 20_000,
+};
+/** iPXE keeps connections that it does not use at the moment. */
+const CONNECTIONS_PER_REQUEST = 2;
 /** iPXE keeps its connections between script, kernel and initrd; a person may stand at a menu in between. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADER_BYTES = 8 * 1024;
@@ -48,6 +62,8 @@ export class HttpBootServer {
   readonly #files: FileBytes;
   #exchanges: BootExchanges | null = null;
   readonly #running = new Set<Promise<void>>();
+  readonly #requests: Crowd;
+  readonly #connections: Crowd;
 
   constructor(deps: HttpBootDeps, settings: HttpBootSettings) {
     this.#deps = deps;
@@ -68,7 +84,15 @@ export class HttpBootServer {
       (request, response) => this.#onRequest(request, response),
     );
     this.#server.timeout = stallMs;
-    this.#server.maxConnections = mostRequests * 2;
+    this.#server.maxConnections = mostRequests * CONNECTIONS_PER_REQUEST;
+    const tell = (what: string) => (address: string, refused: number) =>
+      deps.logger.warn(
+        { address, refused },
+        `boot: an address has as many ${what} under way as it may; its others are turned away`,
+      );
+    this.#requests = new Crowd(tell('requests'));
+    this.#connections = new Crowd(tell('connections'));
+    this.#server.on('connection', (socket) => this.#onConnection(socket));
     this.#server.on('clientError', (error, socket) => this.#refuseMalformed(error, socket as Socket));
   }
 
@@ -102,6 +126,14 @@ export class HttpBootServer {
     await this.#files.close();
   }
 
+  #onConnection(socket: Socket): void {
+    const { remoteAddress = '' } = socket;
+    const most = this.#mostOf(remoteAddress) * CONNECTIONS_PER_REQUEST;
+    if (this.#connections.enter(remoteAddress, most, performance.now())) {
+      socket.once('close', () => this.#connections.leave(remoteAddress, performance.now()));
+    } else socket.destroy();
+  }
+
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
     // Writing to a client that left is no news to anybody; the transfer notices by its own means.
     response.on('error', () => undefined);
@@ -111,8 +143,13 @@ export class HttpBootServer {
     }
     const exchange = exchangeOf(request, response, this.#deps.newId());
     if (this.#exchanges === null || this.#running.size >= this.#settings.mostRequests) {
-      const busy = new ColdironError('service_unavailable', 'too many machines at once; ask again');
-      sendError(exchange, busy, { headers: { 'Retry-After': RETRY_SECONDS } });
+      sendAway(exchange, 'too many machines at once; ask again');
+      return;
+    }
+    const { remoteAddress = '' } = request.socket;
+    const most = this.#mostOf(remoteAddress);
+    if (!this.#requests.enter(remoteAddress, most, performance.now())) {
+      sendAway(exchange, `this address has ${most} requests under way already; ask again`);
       return;
     }
     const started = performance.now();
@@ -122,8 +159,16 @@ export class HttpBootServer {
         (told) => this.#log(exchange, started, told),
         (error: unknown) => this.#fail(exchange, started, error),
       )
-      .then(() => void this.#running.delete(run));
+      .then(() => {
+        this.#running.delete(run);
+        this.#requests.leave(remoteAddress, performance.now());
+      });
     this.#running.add(run);
+  }
+
+  #mostOf(address: string): number {
+    const { mostPerAddress, mostPerLoopback } = this.#settings;
+    return /^(?:::ffff:)?127\.|^::1$/.test(address) ? mostPerLoopback : mostPerAddress;
   }
 
   #fail(exchange: Exchange, started: number, error: unknown): void {
@@ -159,6 +204,10 @@ export class HttpBootServer {
     socket.end([...head, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
   }
 }
+
+/** iPXE asks again by itself when it is told after how long. */
+const sendAway = (exchange: Exchange, why: string): void =>
+  sendError(exchange, new ColdironError('service_unavailable', why), { headers: { 'Retry-After': RETRY_SECONDS } });
 
 const MALFORMED: Readonly<Record<string, readonly [status: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `the headers are longer than ${HEADER_BYTES} bytes`],

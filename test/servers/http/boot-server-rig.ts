@@ -36,6 +36,7 @@ export class BootServerRig {
   readonly fetched: string[] = [];
   readonly consumed: IntentId[] = [];
   readonly errors: unknown[] = [];
+  readonly warnings: unknown[] = [];
   readonly assets = new Map<string, Asset>();
   readonly folder = mkdtempSync(join(tmpdir(), 'coldiron-http-'));
   readonly server: HttpBootServer;
@@ -67,7 +68,11 @@ export class BootServerRig {
             for (const look of this.#waiting) look();
           },
         },
-        logger: { info: () => undefined, error: (line: unknown) => void this.errors.push(line) },
+        logger: {
+          info: () => undefined,
+          warn: (line: unknown) => void this.warnings.push(line),
+          error: (line: unknown) => void this.errors.push(line),
+        },
         newId: () => `id-${ids++}`,
         elsewhere: (_request: IncomingMessage, response: ServerResponse) => void response.end('elsewhere'),
       },
@@ -126,8 +131,9 @@ export class BootServerRig {
     return Buffer.concat(chunks).toString('latin1');
   }
 
-  connect(): Socket {
-    return connect(this.port, '127.0.0.1');
+  /** The whole of 127.0.0.0/8 is here: each address is another client. */
+  connect(localAddress = '127.0.0.1'): Socket {
+    return connect({ port: this.port, host: '127.0.0.1', localAddress });
   }
 
   /** Waits until the trail has this many notes of a kind. */

@@ -10,8 +10,8 @@ afterEach(async () => {
   await rig.stop();
 });
 
-const connected = (): Socket => {
-  const socket = rig.connect();
+const connected = (localAddress = '127.0.0.1'): Socket => {
+  const socket = rig.connect(localAddress);
   socket.on('error', () => undefined);
   sockets.push(socket);
   return socket;
@@ -42,6 +42,57 @@ describe('the boot server under pressure', () => {
     await rig.noted('http.served');
     await expect.poll(() => rig.server.usage.requests).toBe(0);
     expect((await fetch(rig.url('/boot/loader/ipxe.efi'))).status).toBe(200);
+  });
+
+  it('lets no single address take the place of the others, tells it so, and says it in the log', async () => {
+    rig = await BootServerRig.start({ mostPerLoopback: 3 });
+    rig.shelve('images/big/disk', patternBytes(BIG));
+    rig.shelve('ipxe.efi', 'loader');
+    const readers = [connected(), connected(), connected()];
+    for (const slow of readers) {
+      slow.write(request('/boot/big/disk'));
+      await once(slow, 'readable');
+    }
+    const refused = await fetch(rig.url('/boot/loader/ipxe.efi'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '3']);
+    expect(await refused.json()).toMatchObject({
+      code: 'service_unavailable',
+      message: 'this address has 3 requests under way already; ask again',
+    });
+    expect(rig.warnings).toEqual([{ address: '127.0.0.1', refused: 1 }]);
+
+    const other = connected('127.0.0.2');
+    other.write(request('/boot/loader/ipxe.efi', 'Connection: close\r\n'));
+    expect(await all(other)).toMatch(/^HTTP\/1\.1 200 .*loader$/s);
+
+    readers[0]?.destroy();
+    await rig.noted('http.served', 2);
+    await expect.poll(() => rig.server.usage.requests).toBe(2);
+    expect((await fetch(rig.url('/boot/loader/ipxe.efi'))).status).toBe(200);
+  });
+
+  it('lets no single address keep connections that it does not use without end', async () => {
+    rig = await BootServerRig.start({ mostPerLoopback: 2 });
+    rig.shelve('ipxe.efi', 'loader');
+    const idle = [connected(), connected(), connected(), connected()];
+    for (const socket of idle) {
+      socket.write(request('/boot/loader/ipxe.efi'));
+      await once(socket, 'data');
+    }
+    const fifth = connected();
+    expect(await all(fifth).catch((error: Error) => error.message)).toMatch(/^$|ECONNRESET/);
+    const other = connected('127.0.0.2');
+    other.write(request('/boot/loader/ipxe.efi', 'Connection: close\r\n'));
+    expect(await all(other)).toMatch(/^HTTP\/1\.1 200 /);
+    idle[0]?.destroy();
+    await expect
+      .poll(() =>
+        fetch(rig.url('/boot/loader/ipxe.efi')).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
   });
 
   it('gives up a client that takes nothing, and says how far it came', async () => {
