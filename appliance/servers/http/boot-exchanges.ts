@@ -16,7 +16,7 @@ import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../render/
 import type { Templates } from '../../render/templates.ts';
 import type { SessionDesk } from '../../session/session-desk.ts';
 import type { NewTicket } from '../../store/session-store.ts';
-import type { Trail } from '../../trail/trail.ts';
+import type { Trail, TrailNote } from '../../trail/trail.ts';
 import type { BootDesk, Judged } from '../boot-desk.ts';
 import { sendAsset } from './asset-response.ts';
 import { readBootReport } from './boot-report.ts';
@@ -46,6 +46,9 @@ export interface BootExchangesDeps {
   /** As machines reach it. */
   readonly port: number;
 }
+
+/** Whom a note is about. */
+type Told = Pick<TrailNote, 'mac' | 'machine'>;
 
 /** iPXE waits so long before it asks again, without end and without a word: the script before has said why. */
 const APPROVAL_RETRY_SECONDS = 10;
@@ -86,8 +89,7 @@ export class BootExchanges {
       case 'unknown':
         return this.#refuse(exchange, new ColdironError('not_found', route.reason));
       case 'entry-script':
-        sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#judge(exchange))));
-        return {};
+        return this.#entry(exchange);
       case 'menu-script':
         return this.#menu(exchange);
       case 'machine-script':
@@ -99,6 +101,12 @@ export class BootExchanges {
       case 'session':
         return await this.#session(exchange, route.session);
     }
+  }
+
+  #entry(exchange: Exchange): object {
+    sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#judge(exchange))));
+    this.#noteText(exchange, 'http.entry');
+    return {};
   }
 
   async #machineScript(exchange: Exchange, mac: Mac): Promise<object> {
@@ -130,7 +138,7 @@ export class BootExchanges {
       });
       const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(said) };
       this.#deps.trail.note({ kind: 'http.script', mac, machine: judged.machine?.id ?? null, data });
-    }
+    } else this.#noteText(exchange, 'http.probe', { mac, machine: judged.machine?.id ?? null });
     return { mac, outcome, because: id };
   }
 
@@ -143,6 +151,7 @@ export class BootExchanges {
     );
     const subject = { machine, mac, server: this.#server(exchange, judged) };
     sendText(exchange, renderMenuScript(this.#deps.templates, subject, profiles));
+    this.#noteText(exchange, 'http.menu', mac === null ? undefined : { mac, machine: machine?.id ?? null });
     return { mac };
   }
 
@@ -168,23 +177,41 @@ export class BootExchanges {
     const asset = this.#deps.library.find(name);
     if (asset === null) return this.#refuse(exchange, new ColdironError('not_found', `no boot file ${shown(name)}`));
     const sent = await sendAsset(exchange, asset, this.#deps.files);
-    if (sent === null) return {};
+    if (sent === null) {
+      this.#note(exchange, 'http.probe', {
+        path: shown(exchange.path),
+        asset: name,
+        status: exchange.response.statusCode,
+      });
+      return {};
+    }
     const { from, bytes, of, complete } = sent;
     this.#note(exchange, 'http.served', { asset: name, from, bytes, of, complete });
     return { bytes, complete };
   }
 
+  /** EDK2 asks with HEAD before it fetches: for whoever reads the story, that is not the fetching itself. */
+  #noteText(exchange: Exchange, kind: string, who?: Told): void {
+    const asked = exchange.request.method === 'HEAD' ? 'http.probe' : kind;
+    this.#note(exchange, asked, { path: shown(exchange.path) }, who);
+  }
+
   #refuse(exchange: Exchange, error: ColdironError, mac: Mac | null = null): object {
     sendError(exchange, error);
     if (this.#refusals.allows(performance.now())) {
-      this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, mac);
+      const told = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
+      this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, told);
     }
     return { why: error.message };
   }
 
-  #note(exchange: Exchange, kind: string, data: Json, told: Mac | null = null): void {
-    const who = exchange.address === null ? null : this.#deps.whoIs(exchange.address);
-    this.#deps.trail.note({ kind, mac: told ?? who?.mac ?? null, machine: who?.machine ?? null, data });
+  /** `who`: where the request itself tells; otherwise the address does. */
+  #note(exchange: Exchange, kind: string, data: Json, who: Told = this.#whoAsks(exchange)): void {
+    this.#deps.trail.note({ kind, ...who, data });
+  }
+
+  #whoAsks({ address }: Exchange): Told {
+    return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
   }
 
   #judge(exchange: Exchange): Judged {

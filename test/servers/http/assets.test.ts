@@ -97,6 +97,15 @@ describe('a boot file over HTTP', () => {
     expect(note?.data).toEqual({ asset: 'nixos/worker/bzImage', from: 10, bytes: 10, of: 10, complete: true });
   });
 
+  it('is told in the trail too when only its headers are asked for, as EDK2 begins', async () => {
+    for (const path of ['/boot/loader/ipxe.efi', '/boot/ipxe/boot.ipxe', '/boot/ipxe/menu.ipxe']) {
+      rig.notes.length = 0;
+      await rig.raw('HEAD', path, ['User-Agent: UefiHttpBoot/1.0']);
+      expect(await rig.noted('http.probe')).toMatchObject([{ data: { path } }]);
+      expect(rig.notes).toHaveLength(1);
+    }
+  });
+
   it('that is not in the library does not exist, whatever lies on the disk', async () => {
     rig.notes.length = 0;
     for (const path of ['/boot/loader/other.efi', '/boot/loader/..%2fipxe.efi', '/boot/loader/../loader/ipxe.efi']) {

@@ -41,6 +41,14 @@ describe('the entry script', () => {
     expect(rig.fetched).toEqual([]);
   });
 
+  it('is told in the trail, about whoever has the address', async () => {
+    await start();
+    await script('/boot/ipxe/boot.ipxe');
+    expect(await rig.noted('http.entry')).toEqual([
+      { kind: 'http.entry', mac: MAC, machine: NODE_ID, data: { path: '/boot/ipxe/boot.ipxe' } },
+    ]);
+  });
+
   it('names the port that machines reach, where it is not the one we listen on', async () => {
     await start({ advertisedPort: 80 });
     expect(await script('/boot/ipxe/boot.ipxe')).toContain('http://127.0.0.1:80/boot/');
@@ -143,11 +151,12 @@ describe('a script that installs', () => {
     expect(rig.consumed).toEqual([]);
   });
 
-  it('uses nothing up and tells nobody for a HEAD, which has the length of the GET', async () => {
+  it('uses nothing up for a HEAD, which has the length of the GET and is told as a mere question', async () => {
     await start({ machines: [deploying] });
     withImage();
     const head = await fetch(rig.url(SCRIPT), { method: 'HEAD' });
-    expect([rig.consumed, rig.fetched, rig.notes]).toEqual([[], [], []]);
+    expect([rig.consumed, rig.fetched, rig.findings]).toEqual([[], [], []]);
+    expect(rig.notes).toMatchObject([{ kind: 'http.probe', mac: MAC, machine: NODE_ID }]);
     expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(await script())));
   });
 
@@ -168,6 +177,7 @@ describe('the menu', () => {
     const text = await script(`/boot/ipxe/menu.ipxe?mac=${MAC}`);
     expect(text).toContain('coldiron deploy node01 --profile worker');
     expect(text).not.toContain('profile-arm');
+    expect(await rig.noted('http.menu')).toMatchObject([{ mac: MAC, machine: NODE_ID }]);
   });
 });
 
