@@ -128,10 +128,25 @@ export const RULES: readonly Rule[] = [
       `Compare MAC, UUID and address of ${hostname} with the inventory; find out who else is on this network.`,
   },
   {
+    id: 'image-broken-off',
+    fits: (signs) =>
+      signs.imageTrouble &&
+      !signs.imageUnderWay &&
+      !later(signs.kernel, signs.imageTrouble) &&
+      !signs.session?.openedAt &&
+      stuck(signs, signs.imageTrouble, PATIENCE.kernel)
+        ? seen(signs.imageTrouble, trouble(signs.imageTrouble))
+        : null,
+    reason: ({ hostname, imageTrouble }) =>
+      `${hostname} did not get all of its kernel and initrd: ${imageTrouble ? trouble(imageTrouble) : ''}`,
+    nextStep: ({ hostname }) =>
+      `Look at its screen (coldiron console ${hostname}) for too little memory; check cable, duplex and MTU of its port, and the boot files: coldiron check`,
+  },
+  {
     id: 'no-session',
     fits: (signs) =>
-      signs.kernel && !signs.session?.openedAt && stuck(signs, signs.kernel, PATIENCE.system)
-        ? seen(signs.kernel, `it fetched ${text(signs.kernel.data, 'asset')}`)
+      signs.kernel && !signs.imageUnderWay && !signs.session?.openedAt && stuck(signs, signs.kernel, PATIENCE.system)
+        ? seen(signs.kernel, `it fetched ${fileOf(signs.kernel)}`)
         : null,
     reason: ({ hostname, systemAsks }) =>
       systemAsks
@@ -165,6 +180,7 @@ export const RULES: readonly Rule[] = [
     fits: (signs) =>
       signs.script &&
       !later(signs.kernel, signs.script) &&
+      !signs.imageUnderWay &&
       !signs.session?.openedAt &&
       stuck(signs, signs.script, PATIENCE.kernel)
         ? seen(signs.script, 'it fetched its script')
@@ -175,26 +191,30 @@ export const RULES: readonly Rule[] = [
   },
   {
     id: 'script-not-fetched',
-    fits: (signs) =>
-      signs.ipxeAsks &&
-      !later(signs.script, signs.ipxeAsks) &&
-      !later(signs.silent, signs.ipxeAsks) &&
-      stuck(signs, signs.ipxeAsks, PATIENCE.script)
-        ? seen(signs.ipxeAsks, 'iPXE asked for an address')
-        : null,
-    reason: ({ hostname }) => `iPXE runs on ${hostname}, and does not fetch its script over HTTP`,
-    nextStep: () =>
-      "Check that the machines' network lets them reach the boot port, and that the server address of the network is right.",
+    fits: (signs) => {
+      const { loaderRuns, script, kernel, imageUnderWay, silent } = signs;
+      if (!loaderRuns || imageUnderWay || [script, kernel, silent].some((one) => later(one, loaderRuns))) return null;
+      return stuck(signs, loaderRuns, PATIENCE.script) ? seen(loaderRuns, runsInWords(loaderRuns)) : null;
+    },
+    reason: ({ hostname, loaderRuns }) => {
+      if (loaderRuns?.kind === 'http.entry')
+        return `iPXE runs on ${hostname} and has the script that all get, and does not fetch its own over HTTP`;
+      return isGrub(loaderRuns)
+        ? `GRUB runs on ${hostname}, and does not fetch its own configuration over TFTP`
+        : `iPXE runs on ${hostname}, and does not fetch its script over HTTP`;
+    },
+    nextStep: ({ hostname, loaderRuns }) =>
+      isGrub(loaderRuns)
+        ? `Look at its screen (coldiron console ${hostname}) for a prompt of GRUB, and whether TFTP (UDP 69 and above 1024) reaches it.`
+        : "Check that the machines' network lets them reach the boot port, and that the server address of the network is right.",
   },
   {
     id: 'loader-rejected',
-    fits: (signs) =>
-      signs.loader &&
-      !later(signs.ipxeAsks, signs.loader) &&
-      !signs.script &&
-      stuck(signs, signs.loader, PATIENCE.loader)
-        ? seen(signs.loader, `it fetched ${text(signs.loader.data, 'file')}`)
-        : null,
+    fits: (signs) => {
+      const { loader, loaderRuns, loaderTrouble, script } = signs;
+      if (!loader || [loaderRuns, loaderTrouble, script].some((one) => later(one, loader))) return null;
+      return stuck(signs, loader, PATIENCE.loader) ? seen(loader, `it fetched ${fileOf(loader)}`) : null;
+    },
     reason: ({ hostname }) =>
       `${hostname} fetched its boot loader, and nothing runs: Secure Boot rejects it, or it is for another architecture`,
     nextStep: ({ hostname }) =>
@@ -202,20 +222,26 @@ export const RULES: readonly Rule[] = [
   },
   {
     id: 'loader-not-fetched',
-    fits: (signs) =>
-      signs.firmwareAsks &&
-      later(signs.ack, signs.firmwareAsks) &&
-      !later(signs.loader, signs.ack) &&
-      stuck(signs, signs.ack, PATIENCE.loader)
-        ? [
-            ...(seen(signs.ack, 'it has an address') ?? []),
-            ...(signs.loaderTrouble ? [trouble(signs.loaderTrouble)] : []),
-          ]
-        : null,
-    reason: ({ hostname, loaderTrouble }) =>
-      loaderTrouble
-        ? `${hostname} has an address, but not its boot loader: ${trouble(loaderTrouble)}`
-        : `${hostname} has an address, and does not fetch its boot loader`,
+    fits: (signs) => {
+      const { firmwareAsks, ack, loader, loaderRuns, loaderTrouble, loaderProbe } = signs;
+      if (!firmwareAsks || !later(ack, firmwareAsks) || later(loaderRuns, ack)) return null;
+      // shim, which it has, asks for GRUB beside itself.
+      const hasFirst = later(loader, ack);
+      if (hasFirst && !later(loaderTrouble, loader)) return null;
+      if (!stuck(signs, hasFirst ? loaderTrouble : ack, PATIENCE.loader)) return null;
+      return [
+        ...(seen(ack, 'it has an address') ?? []),
+        ...(later(loaderProbe, ack) ? (seen(loaderProbe, 'it asked for the size of a file') ?? []) : []),
+        ...(hasFirst ? (seen(loader, `it fetched ${fileOf(loader)}`) ?? []) : []),
+        ...(loaderTrouble ? [trouble(loaderTrouble)] : []),
+      ];
+    },
+    reason: ({ hostname, loader, loaderTrouble, ack }) => {
+      if (!loaderTrouble) return `${hostname} has an address, and does not fetch its boot loader`;
+      return later(loader, ack)
+        ? `${hostname} has ${fileOf(loader)}, but not what that loads next: ${trouble(loaderTrouble)}`
+        : `${hostname} has an address, but not its boot loader: ${trouble(loaderTrouble)}`;
+    },
     nextStep: () =>
       'Check that TFTP (UDP 69 and above 1024) reaches the machines, and the boot files: coldiron assets verify',
   },
@@ -320,8 +346,8 @@ const later = (one: Seen | null, other: Seen | null): boolean => one !== null &&
 /** In a state that has ended by itself nothing more will come. */
 const stuck = ({ lifecycle, now }: Signs, last: Seen | null, patience: Instant): boolean =>
   last !== null && (lifecycle.state === 'failed' || (isWorking(lifecycle.state) && now - last.at >= patience));
-const anyBoot = ({ firmwareAsks, ipxeAsks, script, session }: Signs): boolean =>
-  firmwareAsks !== null || ipxeAsks !== null || script !== null || session?.openedAt != null;
+const anyBoot = ({ firmwareAsks, loader, loaderRuns, script, session }: Signs): boolean =>
+  [firmwareAsks, loader, loaderRuns, script].some((one) => one !== null) || session?.openedAt != null;
 
 const seen = (one: Seen | null, words: string): readonly string[] | null =>
   one === null ? null : [`${instantText(one.at)}: ${words}`];
@@ -331,8 +357,19 @@ const failed = (one: Seen | null, step: RegExp): readonly string[] | null =>
     : null;
 const said = (one: Seen | null): string =>
   typeof one?.data.message === 'string' ? one.data.message : 'it gave no reason';
-const trouble = (one: Seen): string =>
-  `${one.kind.replace('.', ' ')}, ${text(one.data, 'file')}${one.data.why || one.data.reason ? `: ${one.data.why ?? one.data.reason}` : ''}`;
+function trouble(one: Seen): string {
+  const { why, reason, bytes, of } = one.data;
+  if (one.kind === 'http.served') return `${fileOf(one)} was broken off over HTTP after ${bytes} of ${of} bytes`;
+  return `${one.kind.replace('.', ' ')}, ${fileOf(one)}${why || reason ? `: ${why ?? reason}` : ''}`;
+}
+/** HTTP notes the name in the library, TFTP the name that was asked for. */
+const fileOf = (one: Seen | null): string =>
+  typeof one?.data.asset === 'string' ? one.data.asset : text(one?.data, 'file');
+const isGrub = (one: Seen | null): boolean => one?.kind.startsWith('tftp.') === true && !/\.ipxe$/.test(fileOf(one));
+function runsInWords(one: Seen): string {
+  if (one.kind === 'dhcp.discover') return 'iPXE asked for an address';
+  return one.kind === 'http.entry' ? 'iPXE fetched the script that all get' : `it asked for ${fileOf(one)}`;
+}
 const minutes = (time: Instant): string => `${Math.max(0, Math.round(time / MINUTE))} min`;
 
 function text(data: Data | undefined, key: string): string {

@@ -26,14 +26,24 @@ const SENTENCES: Readonly<Record<string, (data: Data) => string>> = {
   'dhcp.decline': () => 'says that somebody else uses the address',
   'dhcp.release': () => 'gives its address back',
   'dhcp.inform': () => 'asks for settings only',
+  'dhcp.conflict': (data) => `does not get ${told(data, 'address')}: somebody else uses it`,
+  'dhcp.loop': (data) => `loads ${told(data, 'file')} over and over, ${told(data, 'times')} times by now`,
+  'dhcp.rogue': (data) => `another DHCP server answers on this network: ${told(data, 'server')}`,
   'tftp.completed': (data) =>
     `has fetched ${told(data, 'file')} over TFTP (${told(data, 'bytes')} bytes, ${told(data, 'ms')} ms, ${told(data, 'resent')} resent)`,
   'tftp.probe': (data) => `has asked for the size of ${told(data, 'file')}`,
+  'tftp.begun': (data) => `fetches ${told(data, 'file')} over TFTP (${told(data, 'size')} bytes)`,
+  'tftp.error': (data) => `did not get ${told(data, 'file')} over TFTP: ${told(data, 'reason')}`,
+  'tftp.malformed': (data) => `sent a request over TFTP that cannot be read: ${told(data, 'why')}`,
   'tftp.aborted': (data) => `broke off ${told(data, 'file')}: ${told(data, 'reason')}`,
   'tftp.timeout': (data) => `fell silent during ${told(data, 'file')} after ${told(data, 'blocks')} blocks`,
   'tftp.not-found': (data) => `asked over TFTP for ${told(data, 'file')}: ${told(data, 'why')}`,
   'tftp.refused': (data) => `may not fetch ${told(data, 'file')}: ${told(data, 'why')}`,
   'tftp.ignored': (data) => `gets no answer for ${told(data, 'file')}: ${told(data, 'why')}`,
+  'boot.decided': (data) => `gets its configuration of GRUB: ${told(data, 'outcome')}, because ${told(data, 'words')}`,
+  'http.entry': () => 'has fetched the script that all machines get',
+  'http.menu': () => 'has fetched the menu, for somebody at its console',
+  'http.probe': (data) => `has asked over HTTP whether ${told(data, 'path')} is there`,
   'http.script': (data) => `gets its script: ${told(data, 'outcome')}, because ${told(data, 'words')}`,
   'http.served': (data) =>
     `has ${data.complete === true ? 'fetched' : 'broken off'} ${told(data, 'asset')} over HTTP (${told(data, 'bytes')} of ${told(data, 'of')} bytes)`,
@@ -69,6 +79,10 @@ const SENTENCES: Readonly<Record<string, (data: Data) => string>> = {
     data.ok === true
       ? `its service OS is done: ${told(data, 'mode')}`
       : `its service OS has ended: ${told(data, 'mode')}, ${told(data, 'reason')}`,
+  'trail.flood': (data) =>
+    `went on: ${told(data, 'of')} another ${told(data, 'count')} times in ${told(data, 'seconds')} s, not told one by one`,
+  'trail.gap': (data) =>
+    `${told(data, 'lost')} notes${data.of ? ` about ${told(data, 'of')}` : ''} were not written down`,
   'boot.failed': (data) => `reports that its boot failed at ${told(data, 'stage')}, iPXE error ${told(data, 'errno')}`,
 };
 

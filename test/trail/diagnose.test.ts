@@ -66,6 +66,32 @@ const IPXE: Told = [10, 'dhcp.discover', { program: 'ipxe' }];
 const SCRIPT: Told = [20, 'http.script', { outcome: 'installer', words: 'it is armed' }];
 const KERNEL: Told = [30, 'http.served', { asset: 'images/service-os-x86_64/initrd', complete: true }];
 const UNTIL_KERNEL: readonly Told[] = [BEGUN, ASKS, OFFERED, TAKES, HAS, LOADER, IPXE, SCRIPT, KERNEL];
+/** Under Secure Boot: shim, GRUB, its configuration, and the images over TFTP. */
+const SHIM: Told = [7, 'tftp.completed', { file: 'shimx64.efi' }];
+const GRUB: Told = [8, 'tftp.completed', { file: 'grubx64.efi' }];
+const LISTS: Told = [10, 'tftp.not-found', { file: 'grub/x86_64-efi/command.lst', why: 'no such file' }];
+const COMMON: Told = [11, 'tftp.completed', { file: 'grub/grub.cfg' }];
+const OWN = 'grub/machine/52:54:00:12:34:56_7a11ab1e-0000-4080-8000-525400123456.cfg';
+const CONFIG: readonly Told[] = [
+  [12, 'tftp.completed', { file: OWN }],
+  [12, 'boot.decided', { file: OWN, outcome: 'service-os', because: 'commissioning', words: 'it is commissioned' }],
+];
+const KERNEL_FILE = 'boot/service-os-x86_64/kernel';
+const INITRD_FILE = 'boot/service-os-x86_64/initrd';
+const UNTIL_GRUB: readonly Told[] = [
+  ...[BEGUN, ASKS, OFFERED, TAKES, HAS, SHIM],
+  [7, 'tftp.not-found', { file: 'revocations_sbat.efi', why: 'no such file' }],
+  GRUB,
+];
+const UNTIL_CONFIG: readonly Told[] = [...UNTIL_GRUB, LISTS, COMMON, ...CONFIG];
+/** 150 seconds for the initrd: a slow link, and GRUB asks for one block at a time. */
+const UNTIL_IMAGES: readonly Told[] = [
+  ...UNTIL_CONFIG,
+  [13, 'tftp.begun', { file: KERNEL_FILE }],
+  [20, 'tftp.completed', { file: KERNEL_FILE }],
+  [21, 'tftp.begun', { file: INITRD_FILE }],
+  [171, 'tftp.completed', { file: INITRD_FILE }],
+];
 const opened = sessionWith({ openedAt: T0 + 60 * SECOND, heardAt: T0 + 70 * SECOND });
 const failing = (step: string, message: string): Told => [90, 'session.step', { step, status: 'failed', message }];
 
@@ -129,6 +155,34 @@ const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Su
     [...UNTIL_KERNEL, [200, 'lifecycle.enrolling'], [260, 'dhcp.discover', { program: 'os' }]],
     { state: failedAt('enroll') },
   ],
+  ['loader-not-fetched', [BEGUN, ASKS, OFFERED, TAKES, HAS, [7, 'tftp.error', { file: 'shimx64.efi', reason: 'x' }]]],
+  ['loader-not-fetched', [BEGUN, ASKS, HAS, SHIM, [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }]]],
+  ['loader-rejected', UNTIL_GRUB],
+  ['script-not-fetched', [...UNTIL_GRUB, LISTS, COMMON]],
+  ['script-not-fetched', [BEGUN, ASKS, HAS, LOADER, IPXE, [12, 'http.entry', { path: '/boot/ipxe/boot.ipxe' }]]],
+  ['sent-elsewhere', [...UNTIL_GRUB, COMMON, [12, 'boot.decided', { outcome: 'local-disk', words: 'it was revoked' }]]],
+  ['kernel-not-fetched', UNTIL_CONFIG, { session: sessionWith({}) }],
+  ['no-session', UNTIL_IMAGES, { session: sessionWith({}) }],
+  ['session-silent', UNTIL_IMAGES, { session: sessionWith({ openedAt: T0 + 200 * SECOND }) }],
+  [
+    'image-broken-off',
+    [...UNTIL_IMAGES.slice(0, -1), [60, 'tftp.timeout', { file: INITRD_FILE, reason: 'nothing after block 7' }]],
+    { session: sessionWith({}) },
+  ],
+  [
+    'image-broken-off',
+    [...UNTIL_KERNEL.slice(0, -1), [30, 'http.served', { asset: 'images/x/initrd', bytes: 5, of: 9, complete: false }]],
+    { session: sessionWith({}) },
+  ],
+  [
+    'boots-network-again',
+    [
+      ...[...UNTIL_IMAGES, [200, 'lifecycle.enrolling'] as const],
+      [255, 'dhcp.discover', { program: 'firmware-pxe' }],
+      [260, 'boot.decided', { outcome: 'local-disk' }],
+    ],
+    { state: 'enrolling', session: sessionWith({ openedAt: T0 + 190 * SECOND, ended: null }) },
+  ],
   ['quarantined', [], { state: 'quarantined' }],
   ['deadline', [], { state: failedAt('drain', 'the workload cannot leave') }],
 ];
@@ -150,6 +204,58 @@ describe('why a machine is not where it should be', () => {
   it('is nothing while every stage is within its time', () => {
     expect(about(UNTIL_KERNEL, { minutes: 1, session: sessionWith({}) })).toBeNull();
     expect(about([...UNTIL_KERNEL], { minutes: 2, session: opened })).toBeNull();
+  });
+
+  it.each([
+    ['iPXE', UNTIL_KERNEL, 60],
+    ['GRUB', UNTIL_IMAGES, 200],
+  ])(
+    'is nothing at any moment of a boot through %s that goes well, slow as it may be',
+    (_loader, told, openedAfter) => {
+      for (let second = 5; second < 240; second += 1) {
+        const openedAt = second >= openedAfter ? T0 + openedAfter * SECOND : null;
+        const session =
+          second < 12
+            ? {}
+            : {
+                session: sessionWith({
+                  ticketMadeAt: T0 + 12 * SECOND,
+                  openedAt,
+                  heardAt: openedAt && T0 + second * SECOND,
+                }),
+              };
+        const soFar = told.filter(([after]) => after <= second);
+        const found = about(soFar, { state: 'commissioning', minutes: second / 60, ...session });
+        expect(found, `after ${second} s`).toBeNull();
+      }
+    },
+  );
+
+  it('is nothing about its boot once its service OS has come up, until it is started anew', () => {
+    const talking = (second: number) => sessionWith({ openedAt: T0 + 60 * SECOND, heardAt: T0 + second * SECOND });
+    const early: readonly Told[] = [BEGUN, ASKS, OFFERED, TAKES, HAS, LOADER];
+    expect(about(early, { session: talking(590) })).toBeNull();
+    const again: readonly Told[] = [
+      ...early,
+      [300, 'dhcp.discover', { program: 'firmware-pxe' }],
+      [300, 'dhcp.ack', { address: '10.0.100.50' }],
+    ];
+    expect(about(again, { session: talking(590) })?.id).toBe('loader-not-fetched');
+  });
+
+  it('says of GRUB what it is about, and what was asked for in vain', () => {
+    expect(about([...UNTIL_GRUB, LISTS, COMMON])?.reason).toContain('GRUB runs on node01, and does not fetch its own');
+    const alone = about([BEGUN, ASKS, HAS, SHIM, [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }]]);
+    expect(alone?.reason).toBe(
+      'node01 has shimx64.efi, but not what that loads next: tftp not-found, grubx64.efi: no such file',
+    );
+    expect(about(UNTIL_IMAGES, { session: sessionWith({}) })?.evidence[0]).toContain(`it fetched ${INITRD_FILE}`);
+  });
+
+  it('does not wait for ever for a transfer of which no end was noted', () => {
+    const begun = UNTIL_IMAGES.slice(0, -1);
+    expect(about(begun, { minutes: 10, session: sessionWith({}) })).toBeNull();
+    expect(about(begun, { minutes: 40, session: sessionWith({}) })?.id).toBe('no-session');
   });
 
   it('is nothing for a machine of which nothing is wanted', () => {

@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { tellStory } from '../../appliance/trail/story.ts';
+import { tellEvent, tellStory } from '../../appliance/trail/story.ts';
 
 const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
 const mac = 'mac:52:54:00:12:34:56';
@@ -67,6 +69,41 @@ describe('the story of a machine', () => {
   ])('tells %s in a sentence', (kind, data, sentence) => {
     const [line] = tellStory([{ at: at(0), kind, actor: 'appliance', attempt: null, data }]);
     expect(line).toMatch(new RegExp(`  ${sentence}$`));
+  });
+
+  it.each([
+    [
+      'tftp.error',
+      { file: 'snponly.efi', reason: 'the client sent ERROR 3 "disk full"' },
+      'did not get snponly.efi over',
+    ],
+    ['tftp.begun', { file: 'boot/x/initrd', size: 5 }, 'fetches boot/x/initrd over TFTP (5 bytes)'],
+    ['tftp.malformed', { why: 'no mode' }, 'cannot be read: no mode'],
+    [
+      'boot.decided',
+      { outcome: 'service-os', words: 'node01 is being commissioned' },
+      'gets its configuration of GRUB: service-os, because node01 is being commissioned',
+    ],
+    ['http.probe', { path: '/boot/loader/ipxe.efi' }, 'whether /boot/loader/ipxe.efi is there'],
+    ['trail.flood', { of: 'http.script', count: 4880, seconds: 60 }, 'http.script another 4880 times in 60 s'],
+    ['trail.gap', { lost: 12, of: 'strangers' }, '12 notes about strangers were not written down'],
+  ])('tells %s of a boot in a sentence', (kind, data, words) => {
+    expect(tellEvent({ at: at(0), kind, actor: mac, attempt: null, data })).toContain(words);
+  });
+
+  it('has a sentence for everything that the servers note', () => {
+    const servers = join(import.meta.dirname, '../../appliance/servers');
+    const sources = readdirSync(servers, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const text = sources.map((name) => readFileSync(join(servers, name), 'utf8')).join('\n');
+    const literal = [...text.matchAll(/'((?:dhcp|tftp|http|boot)\.[a-z-]+)'/g)].flatMap(([, kind]) => kind ?? []);
+    const made = [
+      ...['completed', 'probe', 'aborted', 'timeout', 'error'].map((result) => `tftp.${result}`),
+      ...['discover', 'request', 'decline', 'release', 'inform', 'offer', 'ack', 'nak'].map((type) => `dhcp.${type}`),
+    ];
+    expect(literal).toContain('http.entry');
+    for (const kind of new Set([...literal, ...made])) {
+      expect(tellEvent({ at: at(0), kind, actor: mac, attempt: null, data: {} }), kind).not.toContain('{');
+    }
   });
 
   it('tells a kind that it does not know, and data of any form', () => {

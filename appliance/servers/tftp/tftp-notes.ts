@@ -2,14 +2,13 @@
 
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import { shown } from '../../domain/parsed.ts';
+import { parseGrubConfigName } from '../../render/grub-config.ts';
+import { isSeldomThere } from '../../trail/tftp-files.ts';
 import type { TftpPeer, TransferOutcome } from '../tftp-transfer.ts';
 import type { TftpAnswer } from './tftp-desk.ts';
 import type { TftpServerParts } from './tftp-server.ts';
 
 type Tellers = Pick<TftpServerParts, 'trail' | 'log'>;
-
-/** Asked for by every boot of its kind, and seldom there: no news. shim, GRUB, iPXE, PXELINUX. */
-const OPTIONAL_NAMES = /(?:^|\/)(?:revocations_|shim_certificate_|autoexec\.ipxe$|.*\.lst$|pxelinux\.cfg\/)/;
 
 /** For a request that became no transfer. */
 export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: TftpPeer): void {
@@ -18,7 +17,7 @@ export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: Tf
   const kind = reply.do === 'refuse' ? reply.kind : 'tftp.ignored';
   const data = { file: shown(name), address: from.address, why: reply.why };
   trail.note({ kind, mac, machine: judged?.machine?.id ?? null, data });
-  const level = kind === 'tftp.not-found' && OPTIONAL_NAMES.test(name) ? 'debug' : 'info';
+  const level = kind === 'tftp.not-found' && isSeldomThere(name) ? 'debug' : 'info';
   log[level]({ mac, ...data }, kind);
 }
 
@@ -38,6 +37,16 @@ export function noteTransfer(
   trail.note({ kind: `tftp.${result}`, mac, machine: judged?.machine?.id ?? null, data });
   const because = judged?.decision.because.id;
   log[LEVELS[result]]({ mac, ...data, because }, `tftp.${result}`);
+  noteDecision({ trail }, answer);
+}
+
+/** A machine's own configuration is where this boot leads, as its script is for iPXE: the story tells what, and because. */
+function noteDecision({ trail }: Pick<Tellers, 'trail'>, { name, judged }: TftpAnswer): void {
+  const config = parseGrubConfigName(name);
+  if (config?.kind !== 'machine' || judged === null) return;
+  const { outcome, because } = judged.decision;
+  const data = { file: name, outcome: outcome.kind, because: because.id, words: because.words };
+  trail.note({ kind: 'boot.decided', mac: config.mac, machine: judged.machine?.id ?? null, data });
 }
 
 /** A size probe is how EDK2 begins every download, and an abort is the client's own wish. */
