@@ -251,6 +251,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       fleet,
       listen: config.listen.tftp,
       trail,
+      whoIs: (address) => addresses.whoIs(address),
       log: logger,
       desk: new TftpDesk({
         desk,

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Fleet } from '../../inventory/fleet.ts';
 import type { Trail } from '../../trail/trail.ts';
 import type { TftpDesk } from './tftp-desk.ts';
-import { TftpServer } from './tftp-server.ts';
+import { TftpServer, type TftpServerParts } from './tftp-server.ts';
 import { TFTP_DEFAULTS } from './tftp-settings.ts';
 
 interface Place {
@@ -19,6 +19,7 @@ interface TftpListenersParts {
   readonly listen: Place | 'networks' | null;
   readonly desk: Pick<TftpDesk, 'answer'>;
   readonly trail: Trail;
+  readonly whoIs: NonNullable<TftpServerParts['whoIs']>;
   readonly log: FastifyBaseLogger;
 }
 
@@ -71,8 +72,9 @@ export class TftpListeners {
   }
 
   async #open(where: string, address: string, port: number): Promise<void> {
-    const { desk, trail, log } = this.#parts;
-    const server = new TftpServer({ settings: { ...TFTP_DEFAULTS, addresses: [address], port }, desk, trail, log });
+    const { desk, trail, whoIs, log } = this.#parts;
+    const settings = { ...TFTP_DEFAULTS, addresses: [address], port };
+    const server = new TftpServer({ settings, desk, trail, whoIs, log });
     try {
       const [bound] = await server.start();
       if (bound) this.#servers.set(where, { server, place: { address: bound.address, port: bound.port } });

@@ -1,9 +1,10 @@
 // What is told of each request, to the trail and to the log: one line per exchange.
 
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
 import { parseGrubConfigName } from '../../render/grub-config.ts';
-import { isSeldomThere } from '../../trail/tftp-files.ts';
+import { isSeldomThere, tftpPart } from '../../trail/tftp-files.ts';
 import type { TftpPeer, TransferOutcome } from '../tftp-transfer.ts';
 import type { TftpAnswer } from './tftp-desk.ts';
 import type { TftpServerParts } from './tftp-server.ts';
@@ -19,6 +20,26 @@ export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: Tf
   trail.note({ kind, mac, machine: judged?.machine?.id ?? null, data });
   const level = kind === 'tftp.not-found' && isSeldomThere(name) ? 'debug' : 'info';
   log[level]({ mac, ...data }, kind);
+}
+
+/** For a request that nobody looked into: too many at once, to write, or one that cannot be read, which names no file. */
+export function noteRefused(
+  { trail, whoIs }: Pick<TftpServerParts, 'trail' | 'whoIs'>,
+  from: TftpPeer,
+  why: string,
+  file: string | null,
+): void {
+  const who = whoIs?.(from.address as Ipv4) ?? { mac: null, machine: null };
+  const { address } = from;
+  if (file === null) trail.note({ kind: 'tftp.malformed', ...who, data: { address, why: shown(why) } });
+  else trail.note({ kind: 'tftp.refused', ...who, data: { file: shown(file), address, why } });
+}
+
+/** A kernel or an initrd is on its way: over TFTP that takes minutes, and its end is all that is told otherwise. */
+export function noteBegun({ trail }: Tellers, { name, mac, judged }: TftpAnswer, from: TftpPeer, size: number): void {
+  if (tftpPart(name) !== 'image') return;
+  const data = { file: name, address: from.address, size };
+  trail.note({ kind: 'tftp.begun', mac, machine: judged?.machine?.id ?? null, data });
 }
 
 export function noteTransfer(

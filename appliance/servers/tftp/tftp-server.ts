@@ -7,8 +7,9 @@ import { encodeTftp } from '../../codecs/tftp/encode.ts';
 import { negotiate } from '../../codecs/tftp/negotiate.ts';
 import { OPCODES, TFTP_ERRORS, type TftpRequest } from '../../codecs/tftp/packet.ts';
 import { ColdironError } from '../../domain/errors.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
-import type { Trail } from '../../trail/trail.ts';
+import type { Trail, TrailNote } from '../../trail/trail.ts';
 import { cannotListen } from '../listen.ts';
 import { openBurstSocket } from '../udp/burst-socket.ts';
 import { type Endpoint, peerAt } from '../udp/endpoint.ts';
@@ -16,7 +17,7 @@ import type { BurstSocket } from '../udp/udp-socket.ts';
 import { HotFiles, sizeOf } from './file-bytes.ts';
 import { LocalTransfers } from './local-transfers.ts';
 import type { TftpAnswer, TftpContent, TftpDesk } from './tftp-desk.ts';
-import { noteAnswer, noteTransfer } from './tftp-notes.ts';
+import { noteAnswer, noteBegun, noteRefused, noteTransfer } from './tftp-notes.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import { TransferBook } from './transfer-book.ts';
 import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
@@ -27,6 +28,8 @@ export interface TftpServerParts {
   readonly settings: TftpSettings;
   readonly desk: Pick<TftpDesk, 'answer'>;
   readonly trail: Trail;
+  /** Whose address this is, for what is told of requests that never get to the desk. */
+  readonly whoIs?: (address: Ipv4) => Pick<TrailNote, 'mac' | 'machine'>;
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
   /** With one that is not this machine's own, transfers are carried in this thread. */
   readonly clock?: TransferClock;
@@ -137,9 +140,13 @@ export class TftpServer {
     try {
       const packet = decodeTftp(bytes);
       if (packet.op === 'read' && packet.mode !== 'mail') return packet;
-      if (packet.op === 'read') refuse(socket, from, TFTP_ERRORS.illegalOperation, 'mode mail is not served');
+      if (packet.op === 'read') {
+        refuse(socket, from, TFTP_ERRORS.illegalOperation, 'mode mail is not served');
+        noteRefused(this.#parts, peerAt(from), 'mode mail is not served', packet.fileName);
+      }
       if (packet.op === 'write') {
         refuse(socket, from, TFTP_ERRORS.accessViolation, 'this server is read-only');
+        noteRefused(this.#parts, peerAt(from), 'this server is read-only', packet.fileName);
         this.#parts.log.info({ client: named(from), file: shown(packet.fileName) }, 'tftp: write refused');
       }
       if (packet.op === 'ack' || packet.op === 'data') {
@@ -149,7 +156,9 @@ export class TftpServer {
       if (!(error instanceof TftpDecodeError)) throw error;
       this.#parts.log.debug({ client: named(from), problem: error.message }, 'tftp: not a request');
       // Only what claims to be a request is worth an answer: anything else may be noise, or another server's ERROR.
-      if (isRequest(bytes)) refuse(socket, from, TFTP_ERRORS.illegalOperation, error.message);
+      if (!isRequest(bytes)) return null;
+      refuse(socket, from, TFTP_ERRORS.illegalOperation, error.message);
+      noteRefused(this.#parts, peerAt(from), error.message, null);
     }
     return null;
   }
@@ -159,6 +168,7 @@ export class TftpServer {
     const crowded = this.#book.crowdedFor(from);
     if (crowded !== null) {
       this.#parts.log.warn({ client: named(from), file: shown(request.fileName) }, `tftp: ${crowded}`);
+      noteRefused(this.#parts, peerAt(from), crowded, request.fileName);
       return refuse(door.requests, from, TFTP_ERRORS.notDefined, crowded);
     }
     this.#book.enter(from, 'opening');
@@ -174,6 +184,7 @@ export class TftpServer {
     } catch (error) {
       if (this.#stopped) return;
       refuse(door.requests, from, TFTP_ERRORS.notDefined, 'the server cannot send it now');
+      noteRefused(this.#parts, peer, 'the server cannot send it now', request.fileName);
       throw error;
     } finally {
       this.#book.leave(from, 'opening');
@@ -186,6 +197,7 @@ export class TftpServer {
     const mode = request.mode === 'netascii' ? 'netascii' : 'octet';
     const terms = negotiate(request.options, this.#parts.settings, sizeOf(content), mode);
     const startedAt = this.#clock.now();
+    noteBegun(this.#parts, answer, peerAt(from), sizeOf(content));
     let transfer: RunningTransfer | null = null;
     let hasEnded = false;
     transfer = await door.transfers.begin({ client: from, request: bytes, mode, terms, content }, (outcome) => {

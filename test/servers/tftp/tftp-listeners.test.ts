@@ -15,6 +15,7 @@ async function listeners(
     listen,
     desk: await deskWith(),
     trail: { note: () => {} },
+    whoIs: () => ({ mac: null, machine: null }),
     log: pino({ level: 'silent' }),
   });
   onTestFinished(() => tftp.stop());

@@ -4,7 +4,7 @@ import { factsFromTftp } from '../../../appliance/policy/client-facts.ts';
 import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import type { TftpContent, TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
 import { MAC, machineIn, NODE_ID, NOW, UUID } from '../../policy/boot-fixtures.ts';
-import { load, sloppyClient } from './sloppy-client.ts';
+import { load, read, sloppyClient } from './sloppy-client.ts';
 import { fleetOf, LOOPBACK, startServer } from './tftp-rig.ts';
 
 const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
@@ -48,5 +48,68 @@ describe('what is told of a read request', () => {
     }
     await rig.noted('tftp.completed', 3);
     expect(rig.notes.map(({ kind }) => kind)).not.toContain('boot.decided');
+  });
+
+  it('is that an image is on its way, and then that it has come', async () => {
+    const rig = await startServer({}, deskThatSends({ text: new Uint8Array(5000) }, machineIn('commissioning')));
+    await load(await sloppyClient(), rig.port, 'boot/service-os-x86_64/initrd');
+    await rig.noted('tftp.completed');
+    expect(rig.notes.map(({ kind }) => kind)).toEqual(['tftp.begun', 'tftp.completed']);
+    expect(rig.notes[0]).toMatchObject({
+      mac: MAC,
+      machine: NODE_ID,
+      data: { file: 'boot/service-os-x86_64/initrd', size: 5000 },
+    });
+  });
+});
+
+describe('a request that nobody looks into', () => {
+  const whoIs = () => ({ mac: MAC, machine: NODE_ID });
+
+  it.each([
+    [
+      'to write',
+      { op: 'write', fileName: 'snponly.efi', mode: 'octet', options: new Map() },
+      'this server is read-only',
+    ],
+    ['by mail', { op: 'read', fileName: 'snponly.efi', mode: 'mail', options: new Map() }, 'mode mail is not served'],
+  ] as const)('%s is told as a refusal, about whoever has the address', async (_what, packet, why) => {
+    const rig = await startServer({}, undefined, undefined, whoIs);
+    const client = await sloppyClient();
+    client.send(packet, rig.port);
+    await client.next();
+    expect(await rig.noted('tftp.refused')).toEqual([
+      { kind: 'tftp.refused', mac: MAC, machine: NODE_ID, data: { file: 'snponly.efi', address: '127.0.0.1', why } },
+    ]);
+  });
+
+  it('because it cannot be read is told with the reason', async () => {
+    const rig = await startServer({}, undefined, undefined, whoIs);
+    const client = await sloppyClient();
+    client.send(Uint8Array.of(0, 1, 65, 65), rig.port);
+    await client.next();
+    expect(await rig.noted('tftp.malformed')).toMatchObject([{ mac: MAC, data: { why: expect.stringMatching(/\S/) } }]);
+  });
+
+  it('because there are too many is told with the name that was asked for', async () => {
+    const rig = await startServer({ atOnce: 1 });
+    const [first, second] = [await sloppyClient(), await sloppyClient()];
+    first.send(read('snponly.efi'), rig.port);
+    await first.next();
+    second.send(read('ipxe.efi'), rig.port);
+    await second.next();
+    expect(await rig.noted('tftp.refused')).toMatchObject([
+      { mac: null, machine: null, data: { file: 'ipxe.efi', why: 'too many transfers at once (1)' } },
+    ]);
+  });
+
+  it('because something is wrong on our side is told too', async () => {
+    const gone = { name: 'initrd', file: '/nowhere/initrd', size: 5, sha256: 'a', kind: 'initrd' } as const;
+    const content = { asset: { ...gone, architecture: null, contentType: '' } };
+    const rig = await startServer({}, deskThatSends(content, machineIn('commissioning')));
+    const client = await sloppyClient();
+    client.send(read('boot/service-os-x86_64/initrd'), rig.port);
+    await client.next();
+    expect(await rig.noted('tftp.refused')).toMatchObject([{ data: { why: 'the server cannot send it now' } }]);
   });
 });

@@ -10,7 +10,7 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import { TftpDesk, type TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { TftpServer } from '../../../appliance/servers/tftp/tftp-server.ts';
+import { TftpServer, type TftpServerParts } from '../../../appliance/servers/tftp/tftp-server.ts';
 import { TFTP_DEFAULTS, type TftpSettings } from '../../../appliance/servers/tftp/tftp-settings.ts';
 import type { TransferClock } from '../../../appliance/servers/tftp/transfer-port.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
@@ -81,6 +81,7 @@ export async function startServer(
   settings: Partial<TftpSettings> = {},
   desk?: Pick<TftpDesk, 'answer'>,
   clock?: TransferClock,
+  whoIs?: TftpServerParts['whoIs'],
 ): Promise<Rig> {
   const notes: TrailNote[] = [];
   const logged: string[] = [];
@@ -90,6 +91,7 @@ export async function startServer(
     settings: { ...TFTP_DEFAULTS, addresses: ['127.0.0.1'], port: 0, ...settings },
     desk: desk ?? (await deskWith()),
     ...(clock ? { clock } : {}),
+    ...(whoIs ? { whoIs } : {}),
     trail: {
       note: (note) => {
         notes.push(note);
