@@ -11,6 +11,7 @@ import { assetOfBootPath } from '../../policy/boot-paths.ts';
 import { type ClientFacts, factsFromTftp } from '../../policy/client-facts.ts';
 import type { Outcome } from '../../policy/decide-boot.ts';
 import { bootsThroughGrub, mayFetchImage, needsImages } from '../../policy/fetched-images.ts';
+import { parseGrubConfigName } from '../../render/grub-config.ts';
 import type { BootDesk, Judged } from '../boot-desk.ts';
 
 export interface TftpDeskParts {
@@ -31,6 +32,8 @@ export interface TftpAnswer {
   readonly name: string;
   readonly mac: Mac | null;
   readonly judged: Judged | null;
+  /** The appliance asks itself what it serves: no part of any story. */
+  readonly own?: boolean;
   readonly reply:
     | { readonly do: 'send'; readonly content: TftpContent }
     | {
@@ -68,7 +71,8 @@ export class TftpDesk {
     const name = sanitized.value;
     const loader = library.find(name);
     const isLoader = loader?.kind === 'bios' || loader?.kind === 'efi';
-    if (isLoader && this.#parts.isSelf?.(address)) return { name, mac, judged: null, reply: send({ asset: loader }) };
+    const own = this.#parts.isSelf?.(address) ? await this.#forSelf(name, address) : null;
+    if (own !== null) return { name, mac: null, judged: null, own: true, reply: send(own) };
     const facts = factsFromTftp({ address, file: name, mac });
     const judged = desk.judge(facts);
     const told = { name, mac, judged };
@@ -82,6 +86,18 @@ export class TftpDesk {
     if (text === null) return { ...told, reply: this.#notFound(name) };
     if (mac !== null) this.#remember(mac, outcome);
     return { ...told, reply: send({ text: new TextEncoder().encode(text) }) };
+  }
+
+  /** What is the same for every machine, whoever may fetch it at the moment; null: it is not, and nothing may be used up. */
+  async #forSelf(name: string, address: Ipv4): Promise<TftpContent | null> {
+    const { desk, library, scriptFor } = this.#parts;
+    const isImage = name.startsWith('boot/');
+    const asset = library.find((isImage ? assetOfBootPath(name.slice('boot/'.length)) : name) ?? '');
+    if (asset !== null && (isImage || asset.kind === 'bios' || asset.kind === 'efi')) return { asset };
+    if (name !== 'autoexec.ipxe' && parseGrubConfigName(name)?.kind !== 'entry') return null;
+    const facts = factsFromTftp({ address, file: name, mac: null });
+    const text = await scriptFor(name, facts, desk.judge(facts));
+    return text === null ? null : { text: new TextEncoder().encode(text) };
   }
 
   #image(name: string, judged: Judged, mac: Mac | null): TftpAnswer['reply'] {

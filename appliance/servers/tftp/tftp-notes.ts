@@ -36,8 +36,13 @@ export function noteRefused(
 }
 
 /** A kernel or an initrd is on its way: over TFTP that takes minutes, and its end is all that is told otherwise. */
-export function noteBegun({ trail }: Tellers, { name, mac, judged }: TftpAnswer, from: TftpPeer, size: number): void {
-  if (tftpPart(name) !== 'image') return;
+export function noteBegun(
+  { trail }: Tellers,
+  { name, mac, judged, own }: TftpAnswer,
+  from: TftpPeer,
+  size: number,
+): void {
+  if (own || tftpPart(name) !== 'image') return;
   const data = { file: name, address: from.address, size };
   trail.note({ kind: 'tftp.begun', mac, machine: judged?.machine?.id ?? null, data });
 }
@@ -55,6 +60,10 @@ export function noteTransfer(
   const { blockSize, windowSize } = terms;
   const ms = Math.round(took);
   const data = { file: name, address: from.address, bytes, blocks, resent, ms, blockSize, windowSize, reason };
+  if (answer.own) {
+    log.debug(data, `tftp.${result}, asked by the appliance itself`);
+    return;
+  }
   trail.note({ kind: `tftp.${result}`, mac, machine: judged?.machine?.id ?? null, data });
   const because = judged?.decision.because.id;
   log[LEVELS[result]]({ mac, ...data, because }, `tftp.${result}`);

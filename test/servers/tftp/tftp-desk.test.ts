@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import type { TftpAnswer, TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { intentWith, MAC, machineIn, NOW } from '../../policy/boot-fixtures.ts';
+import type { TftpAnswer, TftpDesk, TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
+import { intentWith, MAC, machineIn, NOW, UUID } from '../../policy/boot-fixtures.ts';
 import { deskWith, fleetOf, LOOPBACK, libraryWithFiles } from './tftp-rig.ts';
 
 function inWords({ reply }: TftpAnswer): string {
@@ -76,6 +76,34 @@ describe('a read request', () => {
     };
     await ask(await deskWith({ desk: { scriptFor } }), 'autoexec.ipxe');
     expect(seen).toEqual(['autoexec.ipxe', MAC, 'tftp', 'node01']);
+  });
+});
+
+describe('the appliance that asks itself', () => {
+  const isSelf = () => true;
+  const asked: string[] = [];
+  const scriptFor: TftpDeskParts['scriptFor'] = (name) => {
+    asked.push(name);
+    return name.startsWith('grub/') || name === 'autoexec.ipxe' ? 'exit\n' : null;
+  };
+
+  it.each([
+    ['snponly.efi', 'snponly.efi'],
+    ['boot/service-os/linux', 'images/service-os/linux'],
+    ['boot/nixos/other/bzImage', 'nixos/other/bzImage'],
+    ['grub/grub.cfg', 'text exit\n'],
+    ['autoexec.ipxe', 'text exit\n'],
+  ])('gets %s, although machines that nobody knows are not answered there', async (name, answer) => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
+    const told = await desk.answer(name, LOOPBACK);
+    expect([inWords(told), told.own, told.mac, told.judged]).toEqual([answer, true, null, null]);
+  });
+
+  it('gets no text of a machine that way, which might use something up', async () => {
+    asked.length = 0;
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
+    const told = await desk.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
+    expect([inWords(told), told.own, asked]).toEqual(['nothing', undefined, []]);
   });
 });
 

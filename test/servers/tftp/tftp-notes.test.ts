@@ -63,6 +63,17 @@ describe('what is told of a read request', () => {
   });
 });
 
+describe('a request of the appliance to itself', () => {
+  it('is no part of the story', async () => {
+    const desk = deskThatSends(text, machineIn('commissioning'));
+    const answer: TftpDesk['answer'] = async (...asked) => ({ ...(await desk.answer(...asked)), own: true });
+    const rig = await startServer({}, { answer });
+    for (const name of [OWN, 'boot/service-os-x86_64/kernel']) await load(await sloppyClient(), rig.port, name);
+    await expect.poll(() => rig.logged.filter((line) => line.includes('by the appliance itself'))).toHaveLength(2);
+    expect(rig.notes).toEqual([]);
+  });
+});
+
 describe('a request that nobody looks into', () => {
   const whoIs = () => ({ mac: MAC, machine: NODE_ID });
 
