@@ -61,7 +61,10 @@ const LAYERS: readonly Layer[] = [
   { at: 'trail', imports: ['domain', 'trail', 'store/store'], node: ['node:crypto'] },
   {
     at: 'assets',
-    imports: ['domain', 'policy', 'assets', 'inventory/document', 'inventory/structure', 'inventory/nearest-name'],
+    imports: [
+      ...['domain', 'policy', 'assets', 'render/boot-images'],
+      ...['inventory/document', 'inventory/structure', 'inventory/nearest-name'],
+    ],
     packages: ['typebox', 'js-yaml'],
     node: ['*'],
   },

@@ -16,11 +16,17 @@ export interface Asset {
   readonly contentType: string;
 }
 
-export async function fileTypeOf(file: string): Promise<FileType> {
+/** Its first bytes, enough to tell its type. */
+export async function headOf(file: string): Promise<Uint8Array> {
   await using handle = await open(file);
   const { buffer, bytesRead } = await handle.read(new Uint8Array(HEAD_BYTES), 0, HEAD_BYTES, 0);
-  return detectFileType(buffer.subarray(0, bytesRead));
+  return buffer.subarray(0, bytesRead);
 }
+
+export const fileTypeOf = async (file: string): Promise<FileType> => detectFileType(await headOf(file));
+
+export const assetInWords = ({ kind, architecture }: Pick<Asset, 'kind' | 'architecture'>): string =>
+  fileTypeInWords(kind === 'efi' || kind === 'kernel' ? { kind, cpu: architecture } : { kind });
 
 /** What is wrong with a file of this type under this entry; null when it is what the entry promises. */
 export function typeProblem(entry: ManifestEntry, type: FileType): string | null {

@@ -48,6 +48,8 @@ function kernelOf(head: Uint8Array): FileType | null {
   // Documentation/arch/{arm64,riscv,loongarch}: the magic of an Image is at 0x38.
   if (hasText(head, 0x38, 'ARM\x64')) return { kind: 'kernel', cpu: 'arm64' };
   if (hasText(head, 0x38, 'RSC\x05')) return { kind: 'kernel', cpu: 'riscv64' };
+  // Of a zImage for 32-bit ARM: 016f2818 at 0x24.
+  if (hasBytes(head, 0x24, [0x18, 0x28, 0x6f, 0x01])) return { kind: 'kernel', cpu: 'arm32' };
   const machine = peMachine(head);
   const cpu = machine === null ? null : (PE_MACHINES.get(machine) ?? null);
   if (machine !== null && hasBytes(head, 0x38, [0xcd, 0x23, 0x82, 0x81])) return { kind: 'kernel', cpu };
@@ -71,6 +73,9 @@ const INITRD_MAGICS: readonly (readonly number[])[] = [
   [0x28, 0xb5, 0x2f, 0xfd], // zstd
   [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], // xz
   [0x02, 0x21, 0x4c, 0x18], // lz4, in the old frame that the kernel reads
+  [0x42, 0x5a, 0x68], // bzip2
+  [0x5d, 0x00, 0x00], // lzma
+  [0x89, 0x4c, 0x5a, 0x4f, 0x00, 0x0d, 0x0a], // lzo
   [0x30, 0x37, 0x30, 0x37, 0x30, 0x31], // cpio "070701", plain or in front of a compressed one (microcode)
   [0x30, 0x37, 0x30, 0x37, 0x30, 0x32], // cpio "070702"
 ];

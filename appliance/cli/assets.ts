@@ -96,8 +96,8 @@ export async function verifyBootFiles(options: AssetOptions): Promise<void> {
   else {
     output.write(`${verified.sound} boot files are as they should be.\n`);
     for (const loader of verified.loaders) output.write(`${vouchedFor(loader)}\n`);
-    for (const { file, architectures } of verified.missing) {
-      output.write(styled(output, 'yellow', `${file} is not here: no loader for ${architectures.join(', ')}`));
+    for (const { file, what, architectures } of verified.missing) {
+      output.write(styled(output, 'yellow', `${file} is not here: no ${what} for ${architectures.join(', ')}`));
       output.write('\n');
     }
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type BootContract, checkBootContract } from '../assets/boot-contract.ts';
 import { AssetLibrary } from '../assets/library.ts';
 import { loadConfig } from '../config.ts';
+import type { Profile } from '../domain/catalogue.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { DeclaredInventory } from '../domain/inventory.ts';
 import { declaredInventory } from '../inventory/declared-inventory.ts';
@@ -40,7 +41,7 @@ export async function check(options: CheckOptions): Promise<void> {
   if (broken.length > 0) throw invalidTemplates([...new Set(broken)]);
   const notRenderable = await unrenderable(inventory);
 
-  const contract = config === null ? null : await bootContract(config.state);
+  const contract = config === null ? null : await bootContract(config.state, inventory.profiles);
   const { problems = [], missing = [] } = contract ?? {};
   if (problems.length > 0) {
     throw new ColdironError(
@@ -70,17 +71,17 @@ export async function check(options: CheckOptions): Promise<void> {
   for (const { node, reasons } of notRenderable) {
     output.write(`Not installable yet: ${node}: ${reasons.map(printable).join('; ')}\n`);
   }
-  for (const { file: absent, architectures } of missing) {
-    output.write(`Not here: ${absent}; no loader for ${architectures.join(', ')}.\n`);
+  for (const { file: absent, what, architectures } of missing) {
+    output.write(`Not here: ${absent}; no ${what} for ${architectures.join(', ')}.\n`);
   }
 }
 
 /** From the appliance, which fetches everything from itself; when none runs, from the files alone. */
-async function bootContract(state: string): Promise<BootContract> {
+async function bootContract(state: string, profiles: readonly Profile[]): Promise<BootContract> {
   const told = await fromRunning<BootContract>(state, '/api/v1/boot-contract');
   if (told !== null) return told;
   const library = await AssetLibrary.open(join(state, 'assets'));
-  return checkBootContract((name) => library.find(name));
+  return checkBootContract((name) => library.find(name), profiles);
 }
 
 const refusedTemplates = async (state: string): Promise<readonly string[]> =>

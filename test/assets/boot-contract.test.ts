@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
 import { checkBootContract } from '../../appliance/assets/boot-contract.ts';
-import { CLIENT_ARCHITECTURES } from '../../appliance/domain/architecture.ts';
+import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES, type CpuArchitecture } from '../../appliance/domain/architecture.ts';
 import { advertisedFiles, loaderFor } from '../../appliance/policy/loaders.ts';
+import { name, profileWith } from '../policy/boot-fixtures.ts';
 
 const asset = (name: string, kind: Asset['kind'], architecture: Asset['architecture']): Asset => ({
   name,
@@ -14,22 +15,102 @@ const asset = (name: string, kind: Asset['kind'], architecture: Asset['architect
   contentType: 'application/efi',
 });
 
-const allRight = new Map(
-  advertisedFiles().flatMap(({ tftpName, cpu }) =>
-    tftpName === null ? [] : [[tftpName, asset(tftpName, tftpName.endsWith('.kpxe') ? 'bios' : 'efi', cpu)] as const],
-  ),
+const loaders = advertisedFiles().flatMap(({ tftpName, cpu }) =>
+  tftpName === null ? [] : [asset(tftpName, tftpName.endsWith('.kpxe') ? 'bios' : 'efi', cpu)],
 );
+const imagesOf = (folder: string, kernel: string, cpu: CpuArchitecture): Asset[] => [
+  asset(`${folder}/${kernel}`, 'kernel', cpu),
+  asset(`${folder}/initrd`, 'initrd', null),
+];
+/** Every kind of machine has its loader, its service OS, and the installer of the one profile. */
+const allRight = new Map(
+  [
+    ...loaders,
+    ...CPU_ARCHITECTURES.flatMap((cpu) => imagesOf(`images/service-os-${cpu}`, 'kernel', cpu)),
+    ...imagesOf('nixos/worker', 'bzImage', 'x86_64'),
+  ].map((each) => [each.name, each] as const),
+);
+const find = (name: string): Asset | null => allRight.get(name) ?? null;
+const without =
+  (...names: string[]) =>
+  (name: string): Asset | null =>
+    names.includes(name) ? null : find(name);
+const instead =
+  (wrong: Asset) =>
+  (name: string): Asset | null =>
+    name === wrong.name ? wrong : find(name);
 
 describe('the boot contract', () => {
   it('holds when everything that is advertised is there and is what it should be', () => {
-    expect(checkBootContract((name) => allRight.get(name) ?? null)).toEqual({ problems: [], missing: [] });
+    expect(checkBootContract(find, [profileWith()])).toEqual({ problems: [], missing: [] });
   });
 
   it('names every file that can be advertised when nothing is there, and for whom', () => {
     const { missing } = checkBootContract(() => null);
-    const names = advertisedFiles().flatMap(({ tftpName }) => tftpName ?? []);
-    expect(missing.map(({ file }) => file)).toEqual(names);
-    expect(missing[0]).toEqual({ file: 'undionly.kpxe', architectures: ['0 (x86 BIOS)'] });
+    expect(missing.filter(({ what }) => what === 'loader').map(({ file }) => file)).toEqual(
+      loaders.map(({ name }) => name),
+    );
+    expect(missing[0]).toEqual({ file: 'undionly.kpxe', what: 'loader', architectures: ['0 (x86 BIOS)'] });
+    expect(missing.filter(({ what }) => what !== 'loader')).toEqual(
+      ['x86_64', 'arm64'].flatMap((cpu) =>
+        ['kernel', 'initrd'].map((part) => ({
+          file: `images/service-os-${cpu}/${part}`,
+          what: 'service OS',
+          architectures: [cpu],
+        })),
+      ),
+    );
+  });
+
+  it('names a service OS and an installer that are not here, for the machines that would start them', () => {
+    const absent = ['images/service-os-riscv64/kernel', 'images/service-os-arm64/initrd', 'nixos/worker/bzImage'];
+    expect(checkBootContract(without(...absent), [profileWith()]).missing).toEqual([
+      { file: 'images/service-os-arm64/initrd', what: 'service OS', architectures: ['arm64'] },
+      { file: 'images/service-os-riscv64/kernel', what: 'service OS', architectures: ['riscv64'] },
+      { file: 'nixos/worker/bzImage', what: 'installer of worker', architectures: ['x86_64'] },
+    ]);
+  });
+
+  it('asks for no installer of a profile that is not active, or that the service OS installs', () => {
+    const profiles = [
+      profileWith({ name: name('old'), active: false }),
+      profileWith({ name: name('debian'), kind: 'cloud-image' }),
+    ];
+    expect(checkBootContract(find, profiles)).toEqual({ problems: [], missing: [] });
+  });
+
+  it('takes the installer of a profile for the architecture that it is for, and misses the others', () => {
+    const both = profileWith({ architectures: ['x86_64', 'arm64'] });
+    expect(checkBootContract(find, [both])).toEqual({
+      problems: [],
+      missing: [{ file: 'nixos/worker/bzImage', what: 'installer of worker', architectures: ['arm64'] }],
+    });
+  });
+
+  it.each([
+    [
+      'a kernel of another architecture',
+      asset('images/service-os-arm64/kernel', 'kernel', 'x86_64'),
+      'images/service-os-arm64/kernel is advertised to arm64 as kernel of the service OS and is a Linux kernel for x86_64',
+    ],
+    [
+      'a kernel of a profile for other machines',
+      asset('nixos/worker/bzImage', 'kernel', 'arm64'),
+      'nixos/worker/bzImage is advertised to x86_64 as kernel of the installer of worker and is a Linux kernel for arm64',
+    ],
+    [
+      'an initrd in the place of a kernel',
+      asset('images/service-os-x86_64/kernel', 'initrd', null),
+      'images/service-os-x86_64/kernel is advertised to x86_64 as kernel of the service OS and is an initrd',
+    ],
+    [
+      'something else in the place of an initrd',
+      asset('nixos/worker/initrd', 'unknown', null),
+      'nixos/worker/initrd is advertised to x86_64 as initrd of the installer of worker and is of no type that boots',
+    ],
+  ])('finds %s', (_what, wrong, words) => {
+    const { problems } = checkBootContract(instead(wrong), [profileWith()]);
+    expect(problems).toEqual([expect.stringContaining(words)]);
   });
 
   it.each([
@@ -42,15 +123,15 @@ describe('the boot contract', () => {
     ['a kernel in the place of a loader', 'ipxe.efi', asset('ipxe.efi', 'kernel', 'x86_64'), 'Linux kernel for x86_64'],
     ['an EFI program for BIOS', 'undionly.kpxe', asset('undionly.kpxe', 'efi', 'x86_64'), 'EFI program for x86_64'],
     ['a GRUB that shim cannot start', 'grubaa64.efi', asset('grubaa64.efi', 'efi', 'x86_64'), 'EFI program for x86_64'],
-  ])('finds %s', (_what, name, wrong, words) => {
-    const { problems } = checkBootContract((asked) => (asked === name ? wrong : (allRight.get(asked) ?? null)));
+  ])('finds %s', (_what, loader, wrong, words) => {
+    const { problems } = checkBootContract(instead(wrong));
     expect(problems.length).toBeGreaterThan(0);
-    for (const problem of problems) expect(problem).toContain(`${name} is advertised to `);
+    for (const problem of problems) expect(problem).toContain(`${loader} is advertised to `);
     for (const problem of problems) expect(problem).toContain(words);
   });
 
   it('is kept by the policy: whatever is missing, no machine is sent to it', () => {
-    for (const absent of allRight.keys()) {
+    for (const { name: absent } of loaders) {
       const available = (file: string): boolean => file !== absent;
       for (const architecture of CLIENT_ARCHITECTURES.values()) {
         for (const efiLoader of ['ipxe', 'snponly'] as const) {

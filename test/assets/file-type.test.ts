@@ -20,6 +20,9 @@ describe('the type of a boot file', () => {
     expect(detectFileType(bzImage(0))).toEqual({ kind: 'kernel', cpu: 'i386' });
     expect(detectFileType(kernelImage(PE_MACHINE.arm64, 'ARM\x64'))).toEqual({ kind: 'kernel', cpu: 'arm64' });
     expect(detectFileType(kernelImage(PE_MACHINE.riscv64, 'RSC\x05'))).toEqual({ kind: 'kernel', cpu: 'riscv64' });
+    const zImage = peFile(PE_MACHINE.arm32);
+    zImage.writeUInt32LE(0x016f2818, 0x24);
+    expect(detectFileType(zImage)).toEqual({ kind: 'kernel', cpu: 'arm32' });
     const loong = kernelImage(PE_MACHINE.loong64, '\xcd\x23\x82\x81');
     expect(detectFileType(loong)).toEqual({ kind: 'kernel', cpu: 'loong64' });
   });
@@ -38,6 +41,9 @@ describe('the type of a boot file', () => {
   it.each([
     ['gzip', gzipSync('x')],
     ['zstd', zstdCompressSync('x')],
+    ['bzip2', Buffer.from('BZh91AY&SY')],
+    ['lzma', Buffer.from([0x5d, 0x00, 0x00, 0x80, 0x00])],
+    ['lzo', Buffer.from([0x89, 0x4c, 0x5a, 0x4f, 0x00, 0x0d, 0x0a, 0x1a, 0x0a])],
     ['cpio', Buffer.from('070701000000')],
     ['cpio with checksums', Buffer.from('070702000000')],
   ])('is an initrd for %s', (_what, bytes) => {

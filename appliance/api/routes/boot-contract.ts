@@ -7,7 +7,8 @@ const BootContract = Type.Object({
   missing: Type.Array(
     Type.Object({
       file: Type.String(),
-      architectures: Type.Array(Type.String(), { description: 'Machines that get no loader because of it' }),
+      what: Type.String({ description: 'What it is part of: loader, service OS, installer of a profile' }),
+      architectures: Type.Array(Type.String(), { description: 'Machines that do not get that because of it' }),
     }),
   ),
 });
@@ -27,7 +28,7 @@ export function bootContractRoute(app: App, { bootContract }: ManagementDeps): v
       const { problems, missing } = await bootContract();
       return {
         problems: [...problems],
-        missing: missing.map(({ file, architectures }) => ({ file, architectures: [...architectures] })),
+        missing: missing.map(({ architectures, ...file }) => ({ ...file, architectures: [...architectures] })),
       };
     },
   );

@@ -3,23 +3,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CpuArchitecture } from '../../domain/architecture.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { type Placed, placeFile } from '../place-file.ts';
 import { buildServiceOs } from './build.ts';
-import type { ServiceOsArchitecture } from './recipe.ts';
+import { SERVICE_OS_BUILDS } from './recipe.ts';
 
-interface Variant {
-  /** A folder of the library; boot scripts name its files. */
-  readonly name: string;
-  readonly cpu: CpuArchitecture;
-  readonly architecture: ServiceOsArchitecture;
-}
-
-const VARIANTS: readonly Variant[] = [
-  { name: 'images/service-os-x86_64', cpu: 'x86_64', architecture: 'amd64' },
-  { name: 'images/service-os-arm64', cpu: 'arm64', architecture: 'arm64' },
-];
+/** `name`: a folder of the library; boot scripts name its files. */
+const VARIANTS = SERVICE_OS_BUILDS.map((build) => ({ ...build, name: `images/service-os-${build.cpu}` }));
 
 export const SERVICE_OS_NAMES: readonly string[] = VARIANTS.map(({ name }) => name);
 

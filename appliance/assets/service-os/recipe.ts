@@ -1,7 +1,18 @@
 // What the service OS is made of: Debian's packages, the programs out of them, and the kernel's modules.
 
+import type { CpuArchitecture } from '../../domain/architecture.ts';
+
 /** In Debian's words, because the parts are Debian's. */
 export type ServiceOsArchitecture = 'amd64' | 'arm64';
+
+/** What it is built for. */
+export const SERVICE_OS_BUILDS: readonly {
+  readonly cpu: CpuArchitecture;
+  readonly architecture: ServiceOsArchitecture;
+}[] = [
+  { cpu: 'x86_64', architecture: 'amd64' },
+  { cpu: 'arm64', architecture: 'arm64' },
+];
 
 /** Where Debian keeps libraries of the architecture, and where the loader looks for them. */
 export const LIBRARY_FOLDER: Readonly<Record<ServiceOsArchitecture, string>> = {
