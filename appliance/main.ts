@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { ensureAdminToken } from './api/admin-token.ts';
 import { buildManagementApi } from './api/app.ts';
@@ -14,7 +13,7 @@ import { bearerAuthenticator, localAuthenticator } from './api/auth.ts';
 import { buildBootApp } from './api/boot-app.ts';
 import type { Services } from './api/deps.ts';
 import { sshProbe } from './api/ssh-probe.ts';
-import { type BootContract, checkBootContract } from './assets/boot-contract.ts';
+import type { BootContract } from './assets/boot-contract.ts';
 import { AssetLibrary } from './assets/library.ts';
 import { readNodeModules } from './assets/template-files.ts';
 import { bmcSystemClock } from './bmc/clock.ts';
@@ -42,8 +41,9 @@ import type { RenderedFile } from './render/rendered-file.ts';
 import { Renderings } from './renderings/renderings.ts';
 import { openTemplateSet } from './renderings/template-set.ts';
 import { AddressBook } from './servers/address-book.ts';
+import { BootChain } from './servers/boot-chain/boot-chain.ts';
+import { OwnRequests } from './servers/boot-chain/own-requests.ts';
 import { BootDesk } from './servers/boot-desk.ts';
-import { checkServed } from './servers/boot-self-check.ts';
 import { DhcpServer } from './servers/dhcp/dhcp-server.ts';
 import { DEFAULT_LEASE_TIMES } from './servers/dhcp/surroundings.ts';
 import { fetchable } from './servers/http/fetchable.ts';
@@ -257,7 +257,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
         desk,
         library,
         macOf: (address) => addresses.macOf(address),
-        isSelf: (address) => tftp.places().some((place) => place.address === address),
+        isSelf: (address) => bootChain.isSelf(address),
         now: clock.now,
         scriptFor: new BootTexts({
           desk,
@@ -277,15 +277,15 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     });
 
     let bootAt: { readonly address: string; readonly port: number } | null = null;
-    const bootContract = async (): Promise<BootContract> => {
-      const contract = checkBootContract((file) => library.find(file));
-      const served = await checkServed(library.list(), { http: bootAt, tftp: tftp.places() });
-      return { ...contract, problems: [...contract.problems, ...served] };
-    };
-    const reportContract = async (): Promise<void> => {
-      const { problems } = await bootContract();
-      if (problems.length > 0) logger.error({ problems }, 'machines are sent to boot files that they do not get');
-    };
+    const own = new OwnRequests(randomBytes(16).toString('hex'));
+    const bootChain = new BootChain({
+      library,
+      fleet,
+      listening: () => ({ http: bootAt, tftp: tftp.places() }),
+      own,
+      log: logger,
+    });
+    const bootContract = (): Promise<BootContract> => bootChain.check();
     const services = (): Services => ({
       dhcp: dhcp.health(),
       tftp: tftp.health(),
@@ -303,7 +303,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       images: new ImageShelf(library),
       bootContract,
       bootPort: () => bootAt?.port ?? bootPort,
-      fetchable,
+      fetchable: (url) => fetchable(url, bootChain.headersFor(url)),
       bundleProblems: (machine) => enrollment.bundleProblems(machine),
       bmcProblems: bmcs.problems,
       inspection: (machine) => renderings.inspection(machine),
@@ -348,6 +348,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
           profiles: () => fleet.profiles(),
           whoIs: (address) => addresses.whoIs(address),
           trail,
+          isOwn: own.isOwn,
           logger,
           newId,
           elsewhere: (request, response) => bootApp.routing(request, response),
@@ -373,21 +374,17 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const reconcile = async (): Promise<void> => {
       await tftp.reconcile();
       await dhcp.reconcile();
+      await bootChain.followUp();
     };
     follower.onCatalogueChange = () => void reconcile();
+    stops.push(() => bootChain.stop());
     stops.push(repeat(RETRY_LISTENERS_EVERY, reconcile, logger));
-    await reportContract();
-    stops.push(
-      repeat(
-        LOOK_AT_ASSETS_EVERY,
-        async () => {
-          const before = library.list();
-          await library.reload();
-          if (!isDeepStrictEqual(before, library.list())) await reportContract();
-        },
-        logger,
-      ),
-    );
+    await bootChain.followUp();
+    const lookAtAssets = async (): Promise<void> => {
+      await library.reload();
+      await bootChain.followUp();
+    };
+    stops.push(repeat(LOOK_AT_ASSETS_EVERY, lookAtAssets, logger));
     return { places, adminTokenFile: adminToken.file, stop };
   } catch (error) {
     await stop();

@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bzImage, kernelImage, PE_MACHINE, peFile, put } from '../assets/tiny-files.ts';
 import { needPackages } from '../interop/packages.ts';
 import { ROOT, ServingProcess, SiteFolder } from './appliance.ts';
 
@@ -45,5 +46,71 @@ describe('the boot chain', () => {
     const run = site.run('assets', 'verify');
     expect(run.status).not.toBe(0);
     expect(run.stderr + run.stdout).toContain('ipxe.efi');
+  });
+});
+
+const SECURE_SITE = `listen: { boot: 127.0.0.1:0, management: 127.0.0.1:0, tftp: 127.0.0.1:0 }
+sites: [{ name: lab }]
+networks:
+  - { name: here, prefix: 127.0.0.0/8, server: 127.0.0.1, dhcp: off, unknown: ignore, secure_boot: true }
+profiles: [{ name: worker, kind: nixos, architectures: [x86_64] }]
+`;
+
+describe('the boot chain of machines with GRUB', () => {
+  let site: SiteFolder;
+  let serving: ServingProcess | null = null;
+  const shelve = (name: string, bytes: Uint8Array | string): string => put(site.state, `assets/${name}`, bytes);
+
+  beforeEach(() => {
+    site = new SiteFolder(SECURE_SITE);
+    for (const name of ['shimx64.efi', 'grubx64.efi']) shelve(`loader/${name}`, peFile(PE_MACHINE.x86_64));
+    for (const name of ['shimaa64.efi', 'grubaa64.efi']) shelve(`loader/${name}`, peFile(PE_MACHINE.arm64));
+    shelve('images/service-os-x86_64/kernel', bzImage(1));
+    shelve('images/service-os-arm64/kernel', kernelImage(PE_MACHINE.arm64, 'ARM\x64'));
+    for (const folder of ['images/service-os-x86_64', 'images/service-os-arm64', 'nixos/worker']) {
+      shelve(`${folder}/initrd`, '070701');
+    }
+    shelve('nixos/worker/bzImage', bzImage(1));
+  });
+  afterEach(async () => {
+    await serving?.end('SIGKILL');
+    serving = null;
+    site.remove();
+  });
+
+  const chain = () => {
+    const run = site.run('check', '--json');
+    return run.status === 0 ? JSON.parse(run.stdout).boot_chain : { problems: [run.stdout + run.stderr], missing: [] };
+  };
+
+  it('is whole with kernels, initrds and texts over TFTP, and leaves no event behind', async () => {
+    serving = await new ServingProcess(site.path).up();
+    expect(chain().problems).toEqual([]);
+    expect(serving.stderr).not.toContain('boot files that they do not get');
+    const token = readFileSync(join(site.state, 'admin-token'), 'utf8').trim();
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${serving.where('management')}/events?limit=1000`, { headers });
+    const { events } = (await answer.json()) as { events: { kind: string }[] };
+    expect(events.length).toBeGreaterThan(0);
+    expect(events.filter(({ kind }) => /^(?:tftp|http|boot|trail)\./.test(kind))).toEqual([]);
+  });
+
+  it('is judged with kernels when nothing runs, and with the profiles of the site', () => {
+    shelve('images/service-os-arm64/kernel', bzImage(1));
+    shelve('nixos/worker/bzImage', kernelImage(PE_MACHINE.arm64, 'ARM\x64'));
+    const [words] = chain().problems;
+    expect(words).toContain('images/service-os-arm64/kernel is advertised to arm64');
+    expect(words).toContain('nixos/worker/bzImage is advertised to x86_64');
+  });
+
+  it('is looked at again when the inventory changes, while the appliance runs', async () => {
+    shelve('nixos/arm/bzImage', bzImage(1));
+    shelve('nixos/arm/initrd', '070701');
+    serving = await new ServingProcess(site.path).up();
+    expect(serving.stderr).not.toContain('boot files that they do not get');
+    const more = site.write('more.yaml', 'profiles: [{ name: arm, kind: nixos, architectures: [arm64] }]\n');
+    expect(site.run('apply', more).status).toBe(0);
+    const running = serving;
+    await expect.poll(() => running.stderr + running.stdout).toMatch(/nixos\/arm\/bzImage is advertised to arm64/);
   });
 });

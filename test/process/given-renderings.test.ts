@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bzImage } from '../assets/tiny-files.ts';
 import { ServingProcess, type SiteFolder } from './appliance.ts';
 import { machineOf, serviceOsSite } from './service-os-site.ts';
 
@@ -14,7 +15,7 @@ describe('render --diff', () => {
 
   beforeEach(() => {
     site = serviceOsSite();
-    const nixos = { bzImage: 'a kernel', initrd: 'an initrd', 'netboot.ipxe': NETBOOT };
+    const nixos = { bzImage: bzImage(1), initrd: '070701', 'netboot.ipxe': NETBOOT };
     const folder = join(site.state, 'assets/nixos/nix');
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of Object.entries(nixos)) writeFileSync(join(folder, name), text);

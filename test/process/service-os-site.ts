@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bzImage } from '../assets/tiny-files.ts';
 import { FakeServiceOs } from '../session/fake-service-os.ts';
 import { type ServingProcess, SiteFolder } from './appliance.ts';
 
@@ -51,8 +52,8 @@ export function serviceOsSite(sha256 = IMAGE_SHA256): SiteFolder {
     writeFileSync(file, bytes);
   };
   mkdirSync(site.state, { recursive: true, mode: 0o700 });
-  shelve('service-os-x86_64/kernel', Buffer.from('a kernel'));
-  shelve('service-os-x86_64/initrd', Buffer.from('an initrd'));
+  shelve('service-os-x86_64/kernel', bzImage(1));
+  shelve('service-os-x86_64/initrd', Buffer.from('070701'));
   shelve('debian/disk.raw', IMAGE);
   return site;
 }

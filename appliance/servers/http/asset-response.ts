@@ -38,7 +38,7 @@ export async function sendAsset(exchange: Exchange, asset: Asset, files: FileByt
     response.writeHead(status, headers).end();
     return null;
   }
-  const file = await files.borrow(asset);
+  const file = await files.borrow(asset, end - start);
   try {
     response.writeHead(status, headers);
     const bytes = await sendRange(response, file, start, end);

@@ -1,5 +1,6 @@
 // Answers one request below /boot/: what is asked for, what it gets, and what is told about it.
 
+import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Profile } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
@@ -41,6 +42,8 @@ export interface BootExchangesDeps {
   readonly onFinding: (machine: Machine, finding: Finding) => void;
   readonly onScriptFetched: (mac: Mac) => void;
   readonly trail: Trail;
+  /** The appliance asks itself whether it serves what it advertises: no part of any story. */
+  readonly isOwn?: (request: IncomingMessage) => boolean;
   readonly logger: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   readonly files: FileBytes;
   /** As machines reach it. */
@@ -207,6 +210,7 @@ export class BootExchanges {
 
   /** `who`: where the request itself tells; otherwise the address does. */
   #note(exchange: Exchange, kind: string, data: Json, who: Told = this.#whoAsks(exchange)): void {
+    if (this.#deps.isOwn?.(exchange.request)) return;
     this.#deps.trail.note({ kind, ...who, data });
   }
 

@@ -4,9 +4,13 @@ import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 
 const PATIENCE_MS = 5000;
 
-export async function fetchable(url: string): Promise<Parsed<{ readonly bytes: number | null }>> {
+export async function fetchable(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Parsed<{ readonly bytes: number | null }>> {
   try {
-    const answer = await fetch(url, { method: 'HEAD', redirect: 'follow', signal: AbortSignal.timeout(PATIENCE_MS) });
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const answer = await fetch(url, { method: 'HEAD', redirect: 'follow', headers, signal });
     if (!answer.ok) return unparsable(`the server answers ${answer.status}`);
     const length = answer.headers.get('content-length');
     return parsed({ bytes: length === null ? null : Number(length) });

@@ -28,6 +28,9 @@ export interface BorrowedFile {
   release(): void;
 }
 
+/** Less than this of a file is no reason to read all of it: a look at its beginning, a sector. */
+const WORTH_HOLDING = 1024 * 1024;
+
 export class FileBytes {
   readonly #budget: number;
   readonly #onTrouble: (error: unknown, name: string) => void;
@@ -58,8 +61,8 @@ export class FileBytes {
     return this.#files.size;
   }
 
-  /** `service_unavailable` when the file is not what the library says it is. */
-  async borrow(asset: ServedFile): Promise<BorrowedFile> {
+  /** `wanted`: how many of its bytes. `service_unavailable` when the file is not what the library says it is. */
+  async borrow(asset: ServedFile, wanted = asset.size): Promise<BorrowedFile> {
     if (this.#closed) throw new ColdironError('service_unavailable', 'the boot server is stopping');
     // A file that was replaced is another one, even under the same name.
     const key = `${asset.sha256} ${asset.file}`;
@@ -82,7 +85,8 @@ export class FileBytes {
     };
     try {
       const handle = await file.opening;
-      if (!file.held && this.#makeRoom(file.size)) this.#load(key, file, handle, asset.name);
+      const isWorthIt = wanted >= Math.min(file.size, WORTH_HOLDING);
+      if (!file.held && isWorthIt && this.#makeRoom(file.size)) this.#load(key, file, handle, asset.name);
       const { memory } = file;
       const read: ReadAt = memory
         ? (into, length, at) => memory.read(into, length, at)

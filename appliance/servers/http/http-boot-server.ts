@@ -147,7 +147,7 @@ export class HttpBootServer {
       return;
     }
     const { remoteAddress = '' } = request.socket;
-    const most = this.#mostOf(remoteAddress);
+    const most = this.#deps.isOwn?.(request) ? Number.POSITIVE_INFINITY : this.#mostOf(remoteAddress);
     if (!this.#requests.enter(remoteAddress, most, performance.now())) {
       sendAway(exchange, `this address has ${most} requests under way already; ask again`);
       return;

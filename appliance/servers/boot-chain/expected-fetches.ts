@@ -1,0 +1,94 @@
+// Everything that is advertised, as a list of what to ask the real servers for and what has to come. No machine's own text is
+// among it: to ask for one would use up what is armed for that machine.
+
+import type { AdvertisedImage } from '../../assets/advertised-images.ts';
+import type { Asset } from '../../assets/asset.ts';
+import { isLoaderName } from '../../assets/asset-name.ts';
+import { ENTRY_SCRIPT_PATH, loaderPath, MENU_SCRIPT_PATH } from '../../policy/boot-paths.ts';
+import { imagePath } from '../../render/boot-images.ts';
+
+/** Where machines ask. */
+export interface Door {
+  readonly address: string;
+  readonly port: number;
+  /** How the texts call this appliance there; null: on no network that is declared, where there are none over TFTP. */
+  readonly server: string | null;
+}
+
+export type Expectation =
+  | { readonly kind: 'whole'; readonly asset: Asset }
+  /** Too large to fetch for a check: its size, its first bytes, its type and its architecture. */
+  | { readonly kind: 'beginning'; readonly asset: Asset }
+  | { readonly kind: 'text'; readonly begins: string; readonly names: string };
+
+export interface ExpectedFetch {
+  readonly via: 'http' | 'tftp';
+  readonly at: Door;
+  /** A path, or a name over TFTP. */
+  readonly path: string;
+  readonly expect: Expectation;
+}
+
+export interface Doors {
+  readonly http: readonly Door[];
+  readonly tftp: readonly Door[];
+}
+
+/** `images`: what machines may start; over HTTP everything in the library is served, advertised or not. */
+export function expectedFetches(
+  assets: readonly Asset[],
+  images: readonly AdvertisedImage[],
+  doors: Doors,
+): readonly ExpectedFetch[] {
+  const throughGrub = new Set(images.filter((image) => image.throughGrub).map(({ name }) => name));
+  return [
+    ...doors.http.flatMap((at, index) => [
+      ...textsOverHttp(at),
+      // One server answers at all of its addresses, with the same files.
+      ...(index === 0 ? assets.map((asset) => fileOverHttp(at, asset)) : []),
+    ]),
+    ...doors.tftp.flatMap((at) => [
+      ...textsOverTftp(at),
+      ...assets.flatMap((asset) => fileOverTftp(at, asset, throughGrub)),
+    ]),
+  ];
+}
+
+function textsOverHttp(at: Door): ExpectedFetch[] {
+  const names = `http://${at.server ?? at.address}:${at.port}/boot/`;
+  return [ENTRY_SCRIPT_PATH, MENU_SCRIPT_PATH].map((path) => ({
+    via: 'http',
+    at,
+    path,
+    expect: { kind: 'text', begins: '#!ipxe\n', names },
+  }));
+}
+
+function textsOverTftp(at: Door): ExpectedFetch[] {
+  const { server } = at;
+  if (server === null) return [];
+  const text = (path: string, begins: string, names: string): ExpectedFetch => ({
+    via: 'tftp',
+    at,
+    path,
+    expect: { kind: 'text', begins, names },
+  });
+  return [text('grub/grub.cfg', '', `(tftp,${server})`), text('autoexec.ipxe', '#!ipxe\n', `http://${server}:`)];
+}
+
+const fileOverHttp = (at: Door, asset: Asset): ExpectedFetch => ({
+  via: 'http',
+  at,
+  ...(isLoaderName(asset.name)
+    ? { path: loaderPath(asset.name), expect: { kind: 'whole', asset } }
+    : { path: imagePath(asset.name), expect: { kind: 'beginning', asset } }),
+});
+
+function fileOverTftp(at: Door, asset: Asset, throughGrub: ReadonlySet<string>): ExpectedFetch[] {
+  const { name } = asset;
+  if (isLoaderName(name)) return [{ via: 'tftp', at, path: name, expect: { kind: 'whole', asset } }];
+  // GRUB asks for /boot/…, and the first slash is not part of a name.
+  return throughGrub.has(name)
+    ? [{ via: 'tftp', at, path: imagePath(name).slice(1), expect: { kind: 'beginning', asset } }]
+    : [];
+}

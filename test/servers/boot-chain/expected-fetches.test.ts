@@ -1,0 +1,147 @@
+// Whatever any decision sends any machine to, in any state and over any loader, is on the list of what the appliance asks
+// itself for.
+
+import { describe, expect, it } from 'vitest';
+import { advertisedImages } from '../../../appliance/assets/advertised-images.ts';
+import type { Asset } from '../../../appliance/assets/asset.ts';
+import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../../../appliance/domain/architecture.ts';
+import { LIFECYCLE_STATES, type LifecycleState } from '../../../appliance/domain/lifecycle.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { parsed } from '../../../appliance/domain/parsed.ts';
+import { Fleet } from '../../../appliance/inventory/fleet.ts';
+import { factsFromQuestion } from '../../../appliance/policy/client-facts.ts';
+import { advertisedFiles, loaderFor } from '../../../appliance/policy/loaders.ts';
+import { GRUB_CONFIGS, renderGrubEntry } from '../../../appliance/render/grub-config.ts';
+import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../../appliance/render/ipxe-script.ts';
+import { type Door, expectedFetches } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
+import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import {
+  eraseIntentWith,
+  intentWith,
+  MAC,
+  machineIn,
+  NOW,
+  name,
+  networkWith,
+  profileWith,
+  SERVER,
+  SITE,
+  UUID,
+} from '../../policy/boot-fixtures.ts';
+
+const DOOR: Door = { address: SERVER.address, port: SERVER.bootPort, server: SERVER.address };
+const ALL = ['x86_64', 'i386', 'arm64', 'arm32', 'riscv64', 'loong64'] as const;
+const PROFILES = [
+  profileWith({ architectures: ALL }),
+  profileWith({ name: name('debian'), kind: 'cloud-image', architectures: ALL }),
+];
+const templates = readBootTemplates();
+
+const asset = (file: string): Asset => ({
+  name: file,
+  file: '/nowhere',
+  size: 1,
+  sha256: '0'.repeat(64),
+  kind: 'unknown',
+  architecture: null,
+  contentType: '',
+});
+const images = advertisedImages(PROFILES, () => true);
+const assets = [...advertisedFiles().flatMap(({ tftpName }) => tftpName ?? []), ...images.map((image) => image.name)];
+const fetches = expectedFetches([...new Set(assets)].map(asset), images, { http: [DOOR], tftp: [DOOR] });
+const checked = (via: 'http' | 'tftp'): ReadonlySet<string> =>
+  new Set(fetches.filter((fetch) => fetch.via === via).map(({ path }) => path.replace(/^\//, '')));
+
+/** What only one machine can ask for: to fetch it would use up what is armed for it. */
+const OF_ONE_MACHINE = /^boot\/(?:report|session\/.*|ipxe\/(?:[0-9a-f-]{17}|\$\{bootmac\})\.ipxe)$|^grub\/machine\//;
+
+function unchecked(text: string): string[] {
+  const over = (via: 'http' | 'tftp', pattern: RegExp): string[] =>
+    [...text.matchAll(pattern)]
+      .map(([, path = '']) => path)
+      .filter((path) => !OF_ONE_MACHINE.test(path) && !checked(via).has(path));
+  return [
+    ...over('http', /http:\/\/10\.0\.100\.10:8080\/([^\s?]+)/g),
+    ...over('tftp', /\(tftp,10\.0\.100\.10\)'?\/([^\s';]+)/g),
+  ];
+}
+
+function appliance(machines: readonly Machine[], secureBoot: boolean) {
+  const fleet = new Fleet();
+  const networks = [networkWith({ secureBoot, unknown: 'inspect' })];
+  const catalogue = { sites: [SITE], networks, skus: [], profiles: PROFILES, clusters: [], roce: [] };
+  fleet.replace({ ...catalogue, machines, sources: new Map(), declaredRevision: 1, revision: 1 });
+  const network = networks[0] ?? null;
+  const desk = new BootDesk(fleet, () => NOW);
+  const scripts = new ScriptDesk({
+    images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
+    templates,
+    consume: async () => true,
+    onFinding: () => undefined,
+    onScriptFetched: () => undefined,
+    onStoreFailure: () => undefined,
+  });
+  return { desk, scripts, network };
+}
+
+const inState = (state: LifecycleState, architecture: ClientArchitecture, profile: string): Machine =>
+  machineIn(state, {
+    spec: { architecture: architecture.cpu ?? 'x86_64' },
+    intent: state === 'releasing' ? eraseIntentWith() : intentWith({ profile: name(profile) }),
+  });
+
+/** How a machine of this architecture gets on, by its first loader. */
+async function sentTo(architecture: ClientArchitecture, machine: Machine | null, secureBoot: boolean) {
+  const { desk, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
+  const question = { mac: MAC, architecture, uuid: UUID, relay: null };
+  const first = desk.judge(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.firstStage;
+  if (first.kind !== 'loader') return null;
+  const facts = factsFromQuestion({ ...question, stage: 'ipxe' });
+  const language = first.starts === 'grub' ? GRUB_CONFIGS : IPXE_SCRIPTS;
+  const handed = await scripts.handOut({
+    judged: desk.judge(facts, network),
+    facts,
+    server: SERVER,
+    language,
+    forReal: false,
+  });
+  return { first, text: handed.text ?? '', outcome: handed.decision.outcome.kind };
+}
+
+describe('what the appliance asks itself for', () => {
+  it.each([...CLIENT_ARCHITECTURES.values()].map((architecture) => ({ architecture, what: architecture.name })))(
+    'has all that $what is sent to, in every state',
+    async ({ architecture }) => {
+      const outcomes = new Set<string>();
+      for (const state of [...LIFECYCLE_STATES, null]) {
+        for (const profile of ['worker', 'debian']) {
+          for (const secureBoot of [false, true]) {
+            const machine = state === null ? null : inState(state, architecture, profile);
+            const sent = await sentTo(architecture, machine, secureBoot);
+            if (sent === null) continue;
+            outcomes.add(sent.outcome);
+            const { file, transport } = sent.first;
+            expect(checked(transport)).toContain(transport === 'tftp' ? file : `boot/loader/${file}`);
+            expect(unchecked(sent.text), `${state} ${profile} ${secureBoot}`).toEqual([]);
+          }
+        }
+      }
+      const hasLoader = loaderFor(architecture, { efiLoader: 'ipxe', secureBoot: false }).kind === 'loader';
+      expect([...outcomes].sort()).toEqual(hasLoader ? ['installer', 'local-disk', 'refusal', 'service-os'] : []);
+    },
+  );
+
+  it('has all that the texts lead to that every machine gets', () => {
+    const menu = renderMenuScript(templates, { machine: null, mac: null, server: SERVER }, PROFILES);
+    for (const text of [renderEntryScript(templates, SERVER), menu, renderGrubEntry(templates, SERVER)]) {
+      expect(unchecked(text)).toEqual([]);
+    }
+  });
+
+  it('has what shim loads beside itself', () => {
+    expect(checked('tftp')).toContain('grubx64.efi');
+    expect(checked('tftp')).toContain('grubaa64.efi');
+  });
+});
