@@ -149,3 +149,11 @@ export const FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
   [OPTION.vendorClass, writeText('PXEClient:Arch:00007:UNDI:003000')],
   [OPTION.clientArchitecture, writeU16(7)],
 ];
+
+export const HTTP_FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
+  [OPTION.vendorClass, writeText('HTTPClient:Arch:00016:UNDI:003000')],
+  [OPTION.clientArchitecture, writeU16(16)],
+];
+
+/** And these that it is the iPXE which the same machine runs next. */
+export const IPXE: readonly (readonly [number, Uint8Array])[] = [...FIRMWARE, [OPTION.userClass, writeText('iPXE')]];
