@@ -122,9 +122,8 @@ function decideRequest(question: LeaseQuestion): LeaseDecision {
   const { requestedAddress, serverIdentifier, clientAddress } = question.request;
   if (serverIdentifier !== null) {
     if (!isUnicast(serverIdentifier)) return silent('malformed');
-    if (serverIdentifier !== question.serverIdentifier && serverIdentifier !== question.network.server) {
-      return { kind: 'withdraw', otherServer: serverIdentifier, because: 'other-server-chosen' };
-    }
+    const otherServer = otherServerChosen(question.request, question.serverIdentifier, question.network.server);
+    if (otherServer !== null) return { kind: 'withdraw', otherServer, because: 'other-server-chosen' };
     // SELECTING. Without option 50 nobody knows what was selected.
     return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'selected');
   }
@@ -132,6 +131,16 @@ function decideRequest(question: LeaseQuestion): LeaseDecision {
   if (clientAddress !== null) return grant(question, clientAddress, 'renewed');
   // INIT-REBOOT.
   return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'rebooted');
+}
+
+/** Which server a REQUEST is for, when that is neither of our names and can be one at all. */
+export function otherServerChosen(
+  { type, serverIdentifier: chosen }: LeaseRequest,
+  serverIdentifier: Ipv4,
+  server: Ipv4 | null,
+): Ipv4 | null {
+  if (type !== 'request' || chosen === null || chosen === serverIdentifier || chosen === server) return null;
+  return isUnicast(chosen) ? chosen : null;
 }
 
 /**

@@ -39,12 +39,15 @@ export interface Question extends Asked {
   readonly line: Line;
 }
 
+/** A client took the offer of this server. */
+export type OnOtherServer = (server: Ipv4, where: Pick<Question, 'line' | 'network'>) => void;
+
 type Decision = LeaseDecision | ProxyDecision;
 
 interface Others {
   /** After an address turned out to be taken. */
   readonly decideAgain: (question: Question) => Decision;
-  readonly onOtherServer: (server: Ipv4, line: Line) => void;
+  readonly onOtherServer: OnOtherServer;
 }
 
 export class Answering {
@@ -108,7 +111,7 @@ export class Answering {
         break;
       case 'withdraw':
         question.leases.withdraw(question.mac);
-        this.#others.onOtherServer(decision.otherServer, question.line);
+        this.#others.onOtherServer(decision.otherServer, question);
         this.#silent(question, because);
         break;
     }
