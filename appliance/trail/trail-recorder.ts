@@ -13,6 +13,8 @@ import type { Trail, TrailNote } from './trail.ts';
 /** After this much silence the next packet is another boot. */
 const ATTEMPT_GAP = 90 * SECOND;
 const STRANGERS_PER_SECOND = 50;
+/** Beside them: another DHCP server, an address that is taken. What a stranger says can bring these about as well. */
+const OF_THE_SITE_PER_SECOND = 10;
 /** Beyond this the store has fallen behind, and notes are counted instead of kept. */
 const LARGEST_BACKLOG = 20_000;
 const LARGEST_BATCH = 1000;
@@ -30,17 +32,18 @@ export class TrailRecorder implements Trail {
   readonly #attempts = new Map<Mac, Attempt>();
   #backlog: NewEvent[] = [];
   #lost = 0;
-  #second: Instant = 0;
-  #strangers = 0;
+  readonly #strangers = new Allowance(STRANGERS_PER_SECOND);
+  readonly #ofTheSite = new Allowance(OF_THE_SITE_PER_SECOND);
 
   constructor(store: Pick<Store, 'appendEvents'>, now: () => Instant) {
     this.#store = store;
     this.#now = now;
   }
 
-  note({ kind, mac, machine, beginsAttempt = false, data }: TrailNote): void {
+  note({ kind, mac, machine, beginsAttempt = false, ofTheSite = false, data }: TrailNote): void {
     const at = this.#now();
-    if (machine === null && !this.#admitStranger(at)) return;
+    const allowance = ofTheSite ? this.#ofTheSite : this.#strangers;
+    if (machine === null && !allowance.admits(at)) return;
     if (this.#backlog.length >= LARGEST_BACKLOG) {
       this.#lost += 1;
       return;
@@ -70,16 +73,6 @@ export class TrailRecorder implements Trail {
     }
   }
 
-  #admitStranger(at: Instant): boolean {
-    const second = Math.floor(at / SECOND);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#strangers = 0;
-    }
-    this.#strangers += 1;
-    return this.#strangers <= STRANGERS_PER_SECOND;
-  }
-
   #attemptOf(mac: Mac, at: Instant, begins: boolean): string {
     const known = this.#attempts.get(mac);
     const goesOn = known !== undefined && at - known.lastSeen < ATTEMPT_GAP && !begins;
@@ -106,5 +99,26 @@ export class TrailRecorder implements Trail {
       correlationId: null,
       data: { lost },
     };
+  }
+}
+
+/** So many in a second, and no more. */
+class Allowance {
+  readonly #perSecond: number;
+  #second: Instant = 0;
+  #used = 0;
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  admits(at: Instant): boolean {
+    const second = Math.floor(at / SECOND);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#used = 0;
+    }
+    this.#used += 1;
+    return this.#used <= this.#perSecond;
   }
 }

@@ -81,4 +81,14 @@ describe('the trail', () => {
     expect(written.length).toBe(51);
     expect(written.at(-1)?.kind).toBe('known');
   });
+
+  it('tells of the network although strangers flood it, and does not let them fill it by that either', async () => {
+    const { trail, written } = recorder();
+    for (let at = 0; at < 10_000; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
+    for (let at = 0; at < 1000; at++) {
+      trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data: { at } });
+    }
+    await trail.flush();
+    expect(written.filter(({ kind }) => kind === 'dhcp.rogue')).toHaveLength(10);
+  });
 });

@@ -59,6 +59,7 @@ export class Rig {
   readonly unknown: string[] = [];
   readonly hinted: string[] = [];
   neighbours = '';
+  interfaceIndex: number | null = 7;
   readonly server: DhcpServer;
 
   constructor({
@@ -86,6 +87,7 @@ export class Rig {
       trail: { note: (note) => void this.notes.push(note) },
       openUdp: this.udp.open,
       neighbours: async () => this.neighbours,
+      interfaceIndex: () => this.interfaceIndex,
       randomBytes: (count) => new Uint8Array(count).fill(0xee),
       onFinding: (machine, finding) => void this.findings.push(`${machine.spec.hostname} ${finding.kind}`),
       onIpxe: (device) => void this.hinted.push(device),
