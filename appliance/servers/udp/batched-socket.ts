@@ -49,6 +49,11 @@ export interface BatchedSocketOptions {
    * a thread that has nothing else to do.
    */
   readonly lingers?: boolean;
+  /**
+   * Many datagrams to one peer may cross virtual wires (veth) as a single frame. Sockets never notice; whoever reads the wire
+   * itself does, as udhcpc and ISC's DHCP relay do: to them they are one long datagram.
+   */
+  readonly joins?: boolean;
   /** This datagram did not leave, and never will. */
   readonly onLost?: OnLost;
 }
@@ -63,7 +68,7 @@ export class BatchedSocket implements BurstSocket {
   readonly #onDatagram: OnDatagram;
   readonly #onLost: OnLost;
   readonly #inbox = new DatagramBatch();
-  readonly #outbox = new Outbox();
+  readonly #outbox: Outbox;
   /** What `poll` is asked about; null: Node alone waits. */
   readonly #lingersOn: PollDescriptor | null;
   /** With Node, which waits until the kernel has room. Whatever is sent meanwhile has to queue up behind them. */
@@ -78,7 +83,7 @@ export class BatchedSocket implements BurstSocket {
     socket: Socket,
     calls: BatchCalls,
     onDatagram: OnDatagram,
-    { lingers = false, onLost = () => undefined }: BatchedSocketOptions = {},
+    { lingers = false, joins = true, onLost = () => undefined }: BatchedSocketOptions = {},
   ) {
     const { address, port } = socket.address();
     this.address = address as Ipv4;
@@ -88,6 +93,7 @@ export class BatchedSocket implements BurstSocket {
     this.#calls = calls;
     this.#onDatagram = onDatagram;
     this.#onLost = onLost;
+    this.#outbox = new Outbox(joins);
     this.#lingersOn = lingers ? new PollDescriptor(fd, POLLIN) : null;
     socket.on('message', (bytes, { address: host, port: from }) =>
       this.#burst(bytes, { address: host as Ipv4, port: from }),

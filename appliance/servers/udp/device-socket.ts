@@ -56,7 +56,7 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, share
     const { address, port: at } = peerAt(to);
     if (!closed) onError(new Error(`${code} (to ${address}:${at})`));
   };
-  const batched = new BatchedSocket(fd, socket, calls, receive, { onLost });
+  const batched = new BatchedSocket(fd, socket, calls, receive, { joins: false, onLost });
   return {
     send: (bytes, to) => batched.send(bytes, peers.endpointOf(to)),
     close: () => close(() => batched.close()),

@@ -56,7 +56,11 @@ export class Outbox {
   #slots = 0;
   /** Where a slot's datagram is fetched from. Held until it is sent. */
   readonly #parts: (Part | null)[] = Array.from({ length: BATCH_SLOTS }, () => null);
-  #joins = true;
+  #joins: boolean;
+
+  constructor(joins: boolean) {
+    this.#joins = joins;
+  }
 
   get isFull(): boolean {
     return this.#slots === BATCH_SLOTS;

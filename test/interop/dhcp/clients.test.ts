@@ -128,8 +128,6 @@ describe('two interfaces with a network each', () => {
     for (const { network, namespace, device } of [LEFT, RIGHT]) {
       const served = { namespace: 'server', device: network.device, address: `${network.server}/24` };
       lab.namespaces.connect(served, { namespace, device });
-      // As a card does, and a virtual cable does not: whatever the kernel carries as one is cut into datagrams here.
-      lab.namespaces.ip('server', 'link', 'set', 'dev', network.device, 'gso_max_segs', '1');
     }
   });
 
