@@ -133,21 +133,25 @@ describe('a decision to be silent', () => {
 });
 
 describe('the names that GRUB asks for', () => {
-  it.each(['grub/grub.cfg', '/grub/grub.cfg', 'grub.cfg'])('%s is what every machine gets first', (name) => {
+  const BY_CARD = `grub.cfg-01-${MAC.replaceAll(':', '-')}`;
+
+  it.each(['grub/grub.cfg', '/grub/grub.cfg', 'grub.cfg', BY_CARD])('%s is what every machine gets first', (name) => {
     expect(parseGrubConfigName(name)).toEqual({ kind: 'entry' });
   });
 
-  it('tell the machine: card and chassis from our own entry, the card alone from its built-in search', () => {
+  it('tell the machine, its card and its chassis, once our own entry leads there', () => {
     expect(parseGrubConfigName(`/grub/machine/${MAC}_${UUID}.cfg`)).toEqual({ kind: 'machine', mac: MAC, uuid: UUID });
     expect(parseGrubConfigName(`grub/machine/${MAC}_.cfg`)).toEqual({ kind: 'machine', mac: MAC, uuid: null });
-    const builtIn = `grub/grub.cfg-01-${MAC.replaceAll(':', '-')}`;
-    expect(parseGrubConfigName(builtIn)).toEqual({ kind: 'machine', mac: MAC, uuid: null });
   });
 
-  it.each(['grub/x86_64-efi/grub.cfg', 'grub/grub.cfg-0A000001', 'grub/machine/zz_.cfg', '', '../grub.cfg'])(
-    '%j is none of ours',
-    (name) => {
-      expect(parseGrubConfigName(name)).toBeNull();
-    },
-  );
+  it.each([
+    'grub/x86_64-efi/grub.cfg',
+    'grub/grub.cfg-0A000001',
+    'grub/grub.cfg-01-52-54',
+    'grub/machine/zz_.cfg',
+    '',
+    '../grub.cfg',
+  ])('%j is none of ours', (name) => {
+    expect(parseGrubConfigName(name)).toBeNull();
+  });
 });
