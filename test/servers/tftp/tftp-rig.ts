@@ -45,14 +45,14 @@ export function fleetOf(machine: Machine | null, network: Partial<SiteNetwork> =
   return fleet;
 }
 
-/** loader/{snponly.efi,ipxe.efi,undionly.kpxe}, a NixOS profile and an image. */
+/** loader/{snponly.efi,ipxe.efi,undionly.kpxe}, two NixOS profiles and the service OS. */
 export async function libraryWithFiles(): Promise<AssetLibrary> {
   const folder = temporaryFolder();
   put(folder, 'loader/snponly.efi', LOADER);
   put(folder, 'loader/ipxe.efi', LOADER.subarray(0, 20_000));
   put(folder, 'loader/undionly.kpxe', pxeProgram());
   for (const profile of ['worker', 'other']) put(folder, `nixos/${profile}/bzImage`, bzImage(1));
-  put(folder, 'images/service-os/linux', bzImage(1));
+  for (const name of ['service-os/linux', 'service-os-x86_64/kernel']) put(folder, `images/${name}`, bzImage(1));
   return AssetLibrary.open(folder);
 }
 
@@ -61,7 +61,7 @@ export async function deskWith({ machine = machineIn('ready'), network, desk }: 
     desk: new BootDesk(fleetOf(machine, network), () => NOW),
     library: await libraryWithFiles(),
     macOf: () => MAC,
-    scriptFor: (name) => (name === 'grub/grub.cfg' ? 'exit\n' : null),
+    scriptFor: async (name) => (name === 'grub/grub.cfg' ? { text: 'exit\n', decided: null } : null),
     now: () => NOW,
     ...desk,
   });
