@@ -61,7 +61,7 @@ function renderGrubConfig(templates: Templates, subject: BootSubject): string | 
 }
 
 const renderGrubHold = (templates: Templates, subject: BootSubject, why: string): string =>
-  templates.render('grub/hold', { who: whoIs(subject), why, root: root(subject.server), seconds: HOLD_SECONDS });
+  templates.render('grub/hold', { who: whoIs(subject), why, seconds: HOLD_SECONDS });
 
 export const GRUB_CONFIGS: ScriptLanguage = { boot: renderGrubConfig, hold: renderGrubHold };
 

@@ -115,10 +115,30 @@ describe.each([...GRUB])('the GRUB configuration %s', (name, config) => {
     await expect(config).toMatchFileSnapshot(`goldens/${name}.cfg`);
   });
 
-  it('has only commands that the signed GRUB has built in, and ends by leaving', () => {
-    const known = ['echo', 'sleep', 'exit', 'smbios', 'configfile', 'if', 'then', 'fi', 'linux', 'initrd', 'boot'];
+  it('has only commands that the signed GRUB has built in, and only the common one leads to another', () => {
+    const everywhere = ['echo', 'sleep', 'exit', 'set', 'if', 'then', 'fi', 'linux', 'initrd', 'boot'];
+    const known = name === 'grub' ? [...everywhere, 'smbios', 'while', 'do', 'source', 'done'] : everywhere;
     expect(grubCommands(config).filter(([command]) => !known.includes(command ?? ''))).toEqual([]);
-    expect(grubCommands(config).at(-1)).toEqual(['exit']);
+  });
+
+  it('ends by leaving, or, when it is to wait, where it was asked for', () => {
+    const waits = name === 'hold' || name === 'wait';
+    expect(grubCommands(config).at(-1)).toEqual(waits ? ['set', 'again=1'] : ['exit']);
+    expect(grubCommands(config).filter(([command]) => command === 'exit')).toHaveLength(waits ? 0 : 1);
+  });
+});
+
+describe('the GRUB configuration that all machines get', () => {
+  it('asks again for as long as it is told to wait, and once otherwise, without getting any deeper', () => {
+    const commands = grubCommands(GRUB.get('grub') ?? '').map((words) => words.join(' '));
+    expect(commands.slice(1, -3)).toEqual([
+      'set again=1',
+      'while [ <again> = 1 ]',
+      'do',
+      'set again=0',
+      'source (tftp,10.0.100.10)/grub/machine/<net_default_mac>_<uuid>.cfg',
+      'done',
+    ]);
   });
 });
 
