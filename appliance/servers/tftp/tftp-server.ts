@@ -115,8 +115,10 @@ export class TftpServer {
     const known = this.#book.of(from);
     if (known === undefined) this.#onNewRequest(bytes, from, door);
     if (known === undefined || known === 'opening') return;
-    // In single-port mode everything comes here; otherwise only a request that is repeated, or the next one.
-    const isNext = isRequest(bytes);
+    const isNext = isRead(bytes);
+    // In single-port mode everything comes here; otherwise only a request that is repeated, or the next one. The rest is no
+    // part of the transfer. No ERROR says so: it would go to the port that the client loads its file through.
+    if (!isNext && !this.#parts.settings.singlePort) return;
     const again = isNext ? bytes.slice() : bytes;
     known.onRequestPort(bytes, () => {
       this.#book.leave(from, known);
@@ -206,8 +208,8 @@ function refuse(socket: BurstSocket, to: Endpoint, code: number, message: string
   socket.send(encodeTftp({ op: 'error', code, message: shown(message) }), to);
 }
 
-const isRequest = (bytes: Uint8Array): boolean =>
-  bytes[0] === 0 && (bytes[1] === OPCODES.read || bytes[1] === OPCODES.write);
+const isRead = (bytes: Uint8Array): boolean => bytes[0] === 0 && bytes[1] === OPCODES.read;
+const isRequest = (bytes: Uint8Array): boolean => isRead(bytes) || (bytes[0] === 0 && bytes[1] === OPCODES.write);
 
 function named(client: Endpoint): string {
   const { address, port } = peerAt(client);
