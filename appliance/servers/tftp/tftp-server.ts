@@ -18,7 +18,7 @@ import { LocalTransfers } from './local-transfers.ts';
 import type { TftpAnswer, TftpContent, TftpDesk } from './tftp-desk.ts';
 import { noteAnswer, noteTransfer } from './tftp-notes.ts';
 import type { TftpSettings } from './tftp-settings.ts';
-import { TransferBook } from './transfer-book.ts';
+import { TransferBook, TransferRoom } from './transfer-book.ts';
 import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
 import { canUseThreads, TransferThreads } from './transfer-threads.ts';
 import type { RunningTransfer, Transfers } from './transfers.ts';
@@ -28,6 +28,8 @@ export interface TftpServerParts {
   readonly desk: Pick<TftpDesk, 'answer'>;
   readonly trail: Trail;
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
+  /** For transfers of this and of other servers; without one it has room for as many as its settings say. */
+  readonly room?: TransferRoom;
   /** With one that is not this machine's own, transfers are carried in this thread. */
   readonly clock?: TransferClock;
 }
@@ -57,7 +59,8 @@ export class TftpServer {
     this.#parts = parts;
     this.#clock = parts.clock ?? monotonicClock;
     this.#files = new HotFiles(parts.settings.memoryBytes);
-    this.#book = new TransferBook(parts.settings);
+    const { settings, room = new TransferRoom(settings.atOnce) } = parts;
+    this.#book = new TransferBook(settings.perClient, room);
   }
 
   /** Where it listens. All addresses or none. */
