@@ -226,8 +226,17 @@ function enrollmentTimes({ enrollment = {} }: Document): Config['enrollment'] {
 
 function parseTftpListen(text: string): Parsed<Config['listen']['tftp']> {
   if (text === 'networks') return parsed('networks');
-  return text === 'off' ? parsed(null) : parseListenAddress(text);
+  if (text === 'off') return parsed(null);
+  const listen = parseListenAddress(text);
+  if (!listen.ok || listen.value.address !== EVERY_ADDRESS) return listen;
+  // The kernel chooses where an answer leaves from, and firmware takes none from an address that it did not ask.
+  return unparsable(
+    `must be one address of this machine: an answer from ${shown(text)} could leave from another address than the one that ` +
+      'was asked; write the one that machines ask, like 10.0.100.10:69',
+  );
 }
+
+const EVERY_ADDRESS = '0.0.0.0';
 
 function tftpTuning({ tftp = {} }: Document, listen: Config['listen']['tftp'], report: Report): TftpTuning {
   const { single_port, max_block_size, max_window_size, rollover, per_client, at_once } = tftp;

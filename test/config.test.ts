@@ -215,6 +215,13 @@ describe('the configuration', () => {
     ]);
   });
 
+  it('listens for TFTP on one address, never on all of them', async () => {
+    expect(await problems('listen: { tftp: 0.0.0.0:69 }')).toEqual([
+      'coldiron.yaml: listen.tftp: must be one address of this machine: an answer from 0.0.0.0:69 could leave from another ' +
+        'address than the one that was asked; write the one that machines ask, like 10.0.100.10:69, or networks, or off',
+    ]);
+  });
+
   it('does not let tokens cross the network in the clear', async () => {
     expect(await problems('listen: { management: 10.0.10.10:8443 }')).toEqual([
       'coldiron.yaml: listen.management: 10.0.10.10:8443 can be reached from other machines, and without tls tokens ' +
