@@ -4,7 +4,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { decodeTftp, TftpDecodeError } from '../../codecs/tftp/decode.ts';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
-import { negotiate } from '../../codecs/tftp/negotiate.ts';
+import { type NegotiationLimits, negotiate } from '../../codecs/tftp/negotiate.ts';
 import { OPCODES, TFTP_ERRORS, type TftpRequest } from '../../codecs/tftp/packet.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { shown } from '../../domain/parsed.ts';
@@ -14,6 +14,7 @@ import { openBurstSocket } from '../udp/burst-socket.ts';
 import { type Endpoint, peerAt } from '../udp/endpoint.ts';
 import type { BurstSocket } from '../udp/udp-socket.ts';
 import { HotFiles, sizeOf } from './file-bytes.ts';
+import { blockWithin, interfaceMtu } from './interface-mtu.ts';
 import { LocalTransfers } from './local-transfers.ts';
 import type { TftpAnswer, TftpContent, TftpDesk } from './tftp-desk.ts';
 import { noteAnswer, noteTransfer } from './tftp-notes.ts';
@@ -30,6 +31,8 @@ export interface TftpServerParts {
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
   /** For transfers of this and of other servers; without one it has room for as many as its settings say. */
   readonly room?: TransferRoom;
+  /** Of the interface that has the address; null: nobody knows. */
+  readonly mtuAt?: (address: string) => Promise<number | null>;
   /** With one that is not this machine's own, transfers are carried in this thread. */
   readonly clock?: TransferClock;
 }
@@ -37,6 +40,7 @@ export interface TftpServerParts {
 interface Door {
   readonly requests: BurstSocket;
   readonly transfers: Transfers;
+  readonly limits: NegotiationLimits;
 }
 
 interface Asked {
@@ -88,14 +92,18 @@ export class TftpServer {
   }
 
   async #openDoor(address: string): Promise<Door> {
-    const { settings } = this.#parts;
+    const settings = await this.#settingsAt(address);
     let transfers: Transfers | null = null;
     try {
-      if (!settings.singlePort) transfers = await this.#openTransfers(address);
+      if (!settings.singlePort) transfers = await this.#openTransfers(address, settings);
       const requests = await openBurstSocket(address, settings.port, (bytes, from) =>
         this.#onRequestPort(bytes, from, door),
       );
-      const door: Door = { requests, transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock) };
+      const door: Door = {
+        requests,
+        transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock),
+        limits: settings,
+      };
       return door;
     } catch (error) {
       await transfers?.stop('');
@@ -104,8 +112,16 @@ export class TftpServer {
     }
   }
 
-  async #openTransfers(address: string): Promise<Transfers> {
-    const { settings, log, clock } = this.#parts;
+  /** No larger blocks than the interface lets out in one piece; a path beyond it may take less, which only a person knows. */
+  async #settingsAt(address: string): Promise<TftpSettings> {
+    const { settings, mtuAt = interfaceMtu } = this.#parts;
+    const mtu = await mtuAt(address);
+    if (mtu === null) return settings;
+    return { ...settings, maxBlockSize: Math.min(settings.maxBlockSize, blockWithin(mtu)) };
+  }
+
+  async #openTransfers(address: string, settings: TftpSettings): Promise<Transfers> {
+    const { log, clock } = this.#parts;
     if (clock || !canUseThreads(settings)) return LocalTransfers.open(address, settings, this.#clock);
     return new TransferThreads({
       ...settings,
@@ -189,7 +205,7 @@ export class TftpServer {
     const content = 'text' in wanted ? { bytes: wanted.text } : await this.#files.contentOf(wanted.asset);
     if (this.#stopped) return;
     const mode = request.mode === 'netascii' ? 'netascii' : 'octet';
-    const terms = negotiate(request.options, this.#parts.settings, sizeOf(content), mode);
+    const terms = negotiate(request.options, door.limits, sizeOf(content), mode);
     const startedAt = this.#clock.now();
     let transfer: RunningTransfer | null = null;
     let hasEnded = false;
