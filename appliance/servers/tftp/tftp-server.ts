@@ -56,6 +56,8 @@ export class TftpServer {
   readonly #clock: TransferClock;
   readonly #files: HotFiles;
   readonly #book: TransferBook;
+  /** Requests whose transfer has not begun yet. */
+  readonly #opening = new Set<Promise<void>>();
   #doors: readonly Door[] = [];
   #stopped = false;
 
@@ -80,11 +82,13 @@ export class TftpServer {
     return doors.map(({ requests: { address, port } }) => ({ address, port }));
   }
 
+  /** Afterwards nothing is asked of the desk any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     const doors = this.#doors;
     this.#doors = [];
     await Promise.all(doors.map(closeDoor));
+    await Promise.all(this.#opening);
   }
 
   get transfersUnderWay(): number {
@@ -149,9 +153,12 @@ export class TftpServer {
     const request = this.#requestIn(bytes, from, door);
     if (!request) return;
     // It outlives this turn, the socket's memory does not.
-    this.#open({ request, bytes: bytes.slice(), from, door }).catch((error: unknown) => {
-      this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
-    });
+    const opening = this.#open({ request, bytes: bytes.slice(), from, door })
+      .catch((error: unknown) => {
+        this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
+      })
+      .finally(() => this.#opening.delete(opening));
+    this.#opening.add(opening);
   }
 
   #requestIn(bytes: Uint8Array, from: Endpoint, { requests: socket, transfers }: Door): TftpRequest | null {
