@@ -252,6 +252,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const tftp = new TftpListeners({
       fleet,
       listen: config.listen.tftp,
+      settings: config.tftp,
       trail,
       log: logger,
       desk: new TftpDesk({

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../../appliance/domain/machine.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import type { TftpAnswer, TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { intentWith, MAC, machineIn, NOW } from '../../policy/boot-fixtures.ts';
-import { deskWith, fleetOf, LOOPBACK, libraryWithFiles } from './tftp-rig.ts';
+import type { TftpAnswer, TftpDesk, TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
+import { intentWith, MAC, machineIn } from '../../policy/boot-fixtures.ts';
+import { deskWith, LOOPBACK } from './tftp-rig.ts';
 
 function inWords({ reply }: TftpAnswer): string {
   if (reply.do === 'ignore') return 'nothing';
@@ -70,50 +69,11 @@ describe('a read request', () => {
 
   it('brings the machine and what was decided to whoever renders the text', async () => {
     const seen: unknown[] = [];
-    const scriptFor = (name: string, facts: { mac: unknown; via: string }, judged: { machine: Machine | null }) => {
+    const scriptFor: TftpDeskParts['scriptFor'] = async (name, facts, judged) => {
       seen.push(name, facts.mac, facts.via, judged.machine?.spec.hostname);
-      return 'text';
+      return { text: 'text', decided: null };
     };
     await ask(await deskWith({ desk: { scriptFor } }), 'autoexec.ipxe');
     expect(seen).toEqual(['autoexec.ipxe', MAC, 'tftp', 'node01']);
-  });
-});
-
-describe('the images of an installation that was handed out', () => {
-  async function handedOut(later: Machine) {
-    let machine = deploying(secure);
-    let now = NOW;
-    const library = await libraryWithFiles();
-    const desk = await deskWith({
-      desk: {
-        library,
-        now: () => now,
-        desk: { judge: (facts) => new BootDesk(fleetOf(machine), () => now).judge(facts) },
-      },
-    });
-    await desk.answer('grub/grub.cfg', LOOPBACK);
-    machine = later;
-    const pass = (ms: number): void => {
-      now += ms;
-    };
-    return { ask: (name: string) => ask(desk, name), pass };
-  }
-  const used = machineIn('deploying', { spec: secure, intent: intentWith({ uuid: null, consumedAt: NOW }) });
-
-  it('can be loaded although the intent is used up by then, for half an hour', async () => {
-    const boot = await handedOut(used);
-    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('nixos/worker/bzImage');
-    expect(await boot.ask('boot/nixos/other/bzImage')).toBe('ERROR 2');
-    boot.pass(30 * 60_000);
-    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('ERROR 2');
-  });
-
-  it('cannot be loaded any more once the machine is quarantined, or was handed something else', async () => {
-    expect(await (await handedOut(machineIn('quarantined', { spec: secure }))).ask('boot/nixos/worker/bzImage')).toBe(
-      'ERROR 2',
-    );
-    const boot = await handedOut(used);
-    await boot.ask('grub/grub.cfg');
-    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('ERROR 2');
   });
 });
