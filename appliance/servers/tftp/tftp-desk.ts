@@ -89,7 +89,10 @@ export class TftpDesk {
     const judged = desk.judge(facts);
     const told = { name, mac, judged };
     const { outcome, because } = judged.decision;
-    if (outcome.kind === 'silent') return { ...told, reply: { do: 'ignore', why: because.words } };
+    // Behind a router, and with another server's lease, an address tells nobody. Such a machine was pointed here by its MAC, which
+    // its script or its configuration tells us next; until then it may have what is the same for all.
+    const isNobody = mac === null && judged.network !== null;
+    if (outcome.kind === 'silent' && !isNobody) return { ...told, reply: { do: 'ignore', why: because.words } };
 
     if (name.startsWith('boot/')) return this.#image(name, address, facts, judged);
     // Whatever its own architecture: one that is declared wrongly needs its loader to show why it is refused.

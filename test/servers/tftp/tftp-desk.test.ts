@@ -62,6 +62,13 @@ describe('a read request', () => {
     expect(await ask(desk, 'nothing')).toBe('nothing');
   });
 
+  it('of a machine whose address does not tell who it is gets what is the same for all, and no image', async () => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { macOf: () => null } });
+    expect(await ask(desk, 'snponly.efi')).toBe('snponly.efi');
+    expect(await ask(desk, 'grub/grub.cfg')).toBe('text exit\n');
+    expect(await ask(desk, 'boot/service-os/linux')).toBe('ERROR 2');
+  });
+
   it('says in the log which name was probably meant', async () => {
     const { reply } = await (await deskWith()).answer('snponly.ef', LOOPBACK);
     expect(reply).toMatchObject({ kind: 'tftp.not-found', why: 'no such file (did you mean snponly.efi?)' });
