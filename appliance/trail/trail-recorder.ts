@@ -65,11 +65,12 @@ export class TrailRecorder implements Trail {
   /** Writes what has gathered. A store that is away keeps it for the next turn. */
   async flush(): Promise<void> {
     while (this.#backlog.length > 0) {
+      // More comes, and more may be lost, while this is being written.
       const batch = this.#backlog.slice(0, LARGEST_BATCH);
-      if (this.#lost > 0) batch.push(this.#gap(this.#lost));
-      await this.#store.appendEvents(batch);
-      this.#lost = 0;
-      this.#backlog = this.#backlog.slice(Math.min(LARGEST_BATCH, this.#backlog.length));
+      const lost = this.#lost;
+      await this.#store.appendEvents(lost > 0 ? [...batch, this.#gap(lost)] : batch);
+      this.#lost -= lost;
+      this.#backlog = this.#backlog.slice(batch.length);
     }
   }
 

@@ -39,10 +39,16 @@ const CURL: TftpClient = {
     return { program: ['curl', '-sS', '--tftp-blksize', BLOCK_SIZE, ...all], times: 1 };
   },
 };
-/** The same for atftp, which takes commands. It goes on when one fails, and says so in a line. */
+/**
+ * The same for atftp, which takes commands, wants to be told that it may write to /dev/null, and goes on when one fails. What it
+ * says of each must be the length of the file, with the headers of its packets.
+ */
 const ATFTP_SEVERAL_TIMES = `
   times=$1; file=$2; shift 2
-  yes "get $file /dev/null" | head -n "$times" | atftp "$@" 2>&1 | { ! grep '^tftp: ' >&2; }`;
+  whole=$(yes "get $file /dev/null
+y
+status" | head -n "$((3 * times))" | atftp "$@" 2>&1 | grep -c 'Bytes transferred: *1\\.05.MB')
+  [ "$whole" -eq "$times" ] || { echo "only $whole of $times" >&2; exit 1; }`;
 const atftp = (name: string, ...options: readonly string[]): TftpClient => ({
   name,
   work: (address, times) => {

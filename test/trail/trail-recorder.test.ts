@@ -65,6 +65,24 @@ describe('the trail', () => {
     expect(written.map((event) => event.kind)).toEqual(['a', 'b']);
   });
 
+  it('keeps what comes while it is being written', async () => {
+    const written: NewEvent[] = [];
+    const disk = Promise.withResolvers<void>();
+    const appendEvents = async (events: readonly NewEvent[]) => {
+      await disk.promise;
+      written.push(...events);
+    };
+    const trail = new TrailRecorder({ appendEvents }, () => 1_000_000);
+    const note = (kind: string) => trail.note({ kind, mac, machine, data: {} });
+    note('before');
+    const flushed = trail.flush();
+    note('meanwhile');
+    disk.resolve();
+    await flushed;
+    await trail.flush();
+    expect(written.map(({ kind }) => kind)).toEqual(['before', 'meanwhile']);
+  });
+
   it('does not grow without end while the store is away, and says how much it lost', async () => {
     const { trail, note, written } = recorder();
     for (let at = 0; at < 25_000; at++) note('dhcp.discover');
