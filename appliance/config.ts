@@ -20,6 +20,20 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+export interface TftpTuning {
+  /** Everything from the port that requests come to. */
+  readonly singlePort?: boolean;
+  /** Where the port lies that transfers speak from. */
+  readonly transferPorts?: { readonly from: number; readonly to: number };
+  readonly maxBlockSize?: number;
+  readonly maxWindowSize?: number;
+  /** What follows block 65535. */
+  readonly rolloverTo?: 0 | 1;
+  /** Transfers at once, of one address and of all. */
+  readonly perClient?: number;
+  readonly atOnce?: number;
+}
+
 export interface Config {
   readonly file: string;
   readonly state: string;
@@ -31,6 +45,8 @@ export interface Config {
     /** Where enrolled nodes talk to us; null: nowhere. */
     readonly node: ListenAddress | null;
   };
+  /** What the file says about TFTP; the rest is as usual. */
+  readonly tftp: TftpTuning;
   /** What the file says about nodes that enroll, in milliseconds; the rest is as usual. */
   readonly enrollment: Readonly<Partial<Record<EnrollmentSetting, number>>>;
   /** Answer as the authority also where another DHCP server does: for moving from one to the other. */
@@ -65,6 +81,30 @@ const ConfigDocument = Type.Object(
     ),
     tls: Type.Optional(Type.Object({ certificate: path(), key: path() }, closed)),
     dhcp: Type.Optional(Type.Object({ ignore_other_servers: Type.Optional(Type.Boolean()) }, closed)),
+    tftp: Type.Optional(
+      Type.Object(
+        {
+          single_port: Type.Optional(Type.Boolean()),
+          transfer_ports: Type.Optional(
+            Type.Object(
+              {
+                from: Type.Integer({ minimum: 1024, maximum: 65_535 }),
+                to: Type.Integer({ minimum: 1024, maximum: 65_535 }),
+              },
+              closed,
+            ),
+          ),
+          // RFC 2348 goes up to 65464; who asks for no size gets 512 anyway.
+          max_block_size: Type.Optional(Type.Integer({ minimum: 512, maximum: 65_464 })),
+          // A window is kept until it is acknowledged, for every transfer.
+          max_window_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
+          rollover: Type.Optional(Type.Integer({ minimum: 0, maximum: 1 })),
+          per_client: Type.Optional(Type.Integer({ minimum: 1, maximum: 1024 })),
+          at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+        },
+        closed,
+      ),
+    ),
     bmc: Type.Optional(Type.Object({ scan: Type.Optional(Type.Array(Type.String())) }, closed)),
     enrollment: Type.Optional(
       Type.Object(
@@ -108,6 +148,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
 
   const folder = dirname(file);
   const listen = listenAddresses(document, report);
+  const tftp = tftpTuning(document, listen?.tftp ?? null, report);
   const tls = document.tls ? await tlsFiles(document.tls, folder, report) : null;
   const bmcScan = scanNetworks(document.bmc?.scan ?? [], report);
   const inventoryFiles = await inventoryPaths(document.inventory ?? [], file, report);
@@ -121,6 +162,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
     file,
     state: overrides.state === undefined ? resolve(folder, document.state ?? 'state') : resolve(overrides.state),
     listen,
+    tftp,
     enrollment: enrollmentTimes(document),
     tls,
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
@@ -184,7 +226,44 @@ function enrollmentTimes({ enrollment = {} }: Document): Config['enrollment'] {
 
 function parseTftpListen(text: string): Parsed<Config['listen']['tftp']> {
   if (text === 'networks') return parsed('networks');
-  return text === 'off' ? parsed(null) : parseListenAddress(text);
+  if (text === 'off') return parsed(null);
+  const listen = parseListenAddress(text);
+  if (!listen.ok || listen.value.address !== EVERY_ADDRESS) return listen;
+  // The kernel chooses where an answer leaves from, and firmware takes none from an address that it did not ask.
+  return unparsable(
+    `must be one address of this machine: an answer from ${shown(text)} could leave from another address than the one that ` +
+      'was asked; write the one that machines ask, like 10.0.100.10:69',
+  );
+}
+
+const EVERY_ADDRESS = '0.0.0.0';
+
+function tftpTuning({ tftp = {} }: Document, listen: Config['listen']['tftp'], report: Report): TftpTuning {
+  const { single_port, max_block_size, max_window_size, rollover, per_client, at_once } = tftp;
+  const { from, to } = tftp.transfer_ports ?? {};
+  const ports = from === undefined || to === undefined ? null : { from, to };
+  if (ports && ports.from > ports.to) report('tftp.transfer_ports', `from ${ports.from} is beyond to ${ports.to}`);
+  if (ports && single_port) {
+    report(
+      'tftp.transfer_ports',
+      'has no meaning with single_port, where transfers have no port of their own: remove one',
+    );
+  }
+  if (ports && typeof listen === 'object' && listen && ports.from <= listen.port && listen.port <= ports.to) {
+    report('tftp.transfer_ports', `holds port ${listen.port}, which is that of the requests (listen.tftp)`);
+  }
+  if (per_client !== undefined && at_once !== undefined && per_client > at_once) {
+    report('tftp.per_client', `${per_client} of one address are more than ${at_once} of all (at_once)`);
+  }
+  return {
+    ...(single_port !== undefined && { singlePort: single_port }),
+    ...(ports && { transferPorts: ports }),
+    ...(max_block_size !== undefined && { maxBlockSize: max_block_size }),
+    ...(max_window_size !== undefined && { maxWindowSize: max_window_size }),
+    ...(rollover !== undefined && { rolloverTo: rollover === 1 ? 1 : 0 }),
+    ...(per_client !== undefined && { perClient: per_client }),
+    ...(at_once !== undefined && { atOnce: at_once }),
+  };
 }
 
 function parseListenAddress(text: string): Parsed<ListenAddress> {

@@ -57,6 +57,7 @@ import { seenAt } from './servers/seen-at.ts';
 import { BootTexts } from './servers/tftp/boot-texts.ts';
 import { TftpDesk } from './servers/tftp/tftp-desk.ts';
 import { TftpListeners } from './servers/tftp/tftp-listeners.ts';
+import { interfaceIndexes } from './servers/udp/bound-descriptor.ts';
 import { openDeviceSocket } from './servers/udp/device-socket.ts';
 import { RouterHints } from './servers/udp/router-hint.ts';
 import { intentConsumer } from './session/intent-consumer.ts';
@@ -185,6 +186,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       },
       openUdp: openDeviceSocket,
       neighbours: () => readFile('/proc/net/arp', 'utf8'),
+      interfaceIndex: interfaceIndexes(),
       randomBytes,
       onFinding,
       onIpxe: (device) => routerHints.send(device),
@@ -250,6 +252,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const tftp = new TftpListeners({
       fleet,
       listen: config.listen.tftp,
+      settings: config.tftp,
       trail,
       whoIs: (address) => addresses.whoIs(address),
       log: logger,

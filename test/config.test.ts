@@ -41,6 +41,7 @@ describe('the configuration', () => {
         tftp: 'networks',
         node: null,
       },
+      tftp: {},
       enrollment: {},
       ignoreOtherDhcpServers: false,
       tls: null,
@@ -62,6 +63,13 @@ describe('the configuration', () => {
       listen: { boot: 10.0.100.10:8080, management: 0.0.0.0:0, tftp: 10.0.100.10:69, node: 10.0.100.10:8444 }
       enrollment: { certificate_hours: 48, heartbeat_seconds: 10 }
       dhcp: { ignore_other_servers: true }
+      tftp:
+        transfer_ports: { from: 27000, to: 27010 }
+        max_block_size: 8192
+        max_window_size: 1
+        rollover: 1
+        per_client: 2
+        at_once: 16
       tls: { certificate: tls.pem, key: tls.key }
       store: { engine: sqlite }
       inventory: [racks/*.yaml, own.yaml, racks/a.yaml, '*.yaml']
@@ -78,6 +86,14 @@ describe('the configuration', () => {
       },
       enrollment: { nodeLifetime: 172_800_000, heartbeatEvery: 10_000 },
       ignoreOtherDhcpServers: true,
+      tftp: {
+        transferPorts: { from: 27000, to: 27010 },
+        maxBlockSize: 8192,
+        maxWindowSize: 1,
+        rolloverTo: 1,
+        perClient: 2,
+        atOnce: 16,
+      },
       tls: { certificateFile: join(folder, 'tls.pem'), keyFile: join(folder, 'tls.key') },
       inventoryFiles: ['racks/a.yaml', 'racks/b.yaml', 'own.yaml'].map((name) => join(folder, name)),
       retentionDays: 7,
@@ -152,6 +168,57 @@ describe('the configuration', () => {
     expect(bmcScan.map(prefixText)).toEqual(['10.0.10.0/24', '10.0.11.0/24']);
     expect(await problems('bmc: { scan: [10.0.10.0/24, 10.0.10.1/24] }')).toEqual([
       'coldiron.yaml: bmc.scan[1]: has host bits set: 10.0.10.1/24 lies in 10.0.10.0/24; write that',
+    ]);
+  });
+
+  it('takes for TFTP only what is said, and leaves the rest as usual', async () => {
+    const { tftp } = await loadConfig(await config('tftp: { single_port: true, rollover: 0 }'));
+    expect(tftp).toEqual({ singlePort: true, rolloverTo: 0 });
+  });
+
+  it('refuses for TFTP what no transfer could run under, each with its place', async () => {
+    expect(
+      await problems(`
+        tftp:
+          single_prot: true
+          transfer_ports: { from: 69, upto: 70 }
+          max_block_size: 256
+          max_window_size: 0
+          rollover: 2
+          per_client: 0
+          at_once: many
+      `),
+    ).toEqual([
+      'coldiron.yaml: tftp.single_prot: unknown key (did you mean single_port?)',
+      'coldiron.yaml: tftp.transfer_ports.from: must be 1024 to 65535: 69',
+      'coldiron.yaml: tftp.transfer_ports.upto: unknown key',
+      'coldiron.yaml: tftp.transfer_ports.to: is missing',
+      'coldiron.yaml: tftp.max_block_size: must be 512 to 65464: 256',
+      'coldiron.yaml: tftp.max_window_size: must be 1 to 256: 0',
+      'coldiron.yaml: tftp.rollover: must be 0 to 1: 2',
+      'coldiron.yaml: tftp.per_client: must be 1 to 1024: 0',
+      'coldiron.yaml: tftp.at_once: must be a whole number, is text: many',
+    ]);
+  });
+
+  it('refuses for TFTP what contradicts itself', async () => {
+    const ports = (from: number, to: number) => `transfer_ports: { from: ${from}, to: ${to} }`;
+    expect(await problems(`tftp: { ${ports(3000, 2000)}, per_client: 8, at_once: 4 }`)).toEqual([
+      'coldiron.yaml: tftp.transfer_ports: from 3000 is beyond to 2000',
+      'coldiron.yaml: tftp.per_client: 8 of one address are more than 4 of all (at_once)',
+    ]);
+    expect(await problems(`tftp: { single_port: true, ${ports(2000, 3000)} }`)).toEqual([
+      'coldiron.yaml: tftp.transfer_ports: has no meaning with single_port, where transfers have no port of their own: remove one',
+    ]);
+    expect(await problems(`{ listen: { tftp: 10.0.100.10:2500 }, tftp: { ${ports(2000, 3000)} } }`)).toEqual([
+      'coldiron.yaml: tftp.transfer_ports: holds port 2500, which is that of the requests (listen.tftp)',
+    ]);
+  });
+
+  it('listens for TFTP on one address, never on all of them', async () => {
+    expect(await problems('listen: { tftp: 0.0.0.0:69 }')).toEqual([
+      'coldiron.yaml: listen.tftp: must be one address of this machine: an answer from 0.0.0.0:69 could leave from another ' +
+        'address than the one that was asked; write the one that machines ask, like 10.0.100.10:69, or networks, or off',
     ]);
   });
 

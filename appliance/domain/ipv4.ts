@@ -79,6 +79,12 @@ export function isHostAddress(prefix: Prefix, address: Ipv4): boolean {
   return prefix.length >= 31 || (host !== 0 && host !== hostBits);
 }
 
+/** One that a host can have: not "this network", not loopback, not multicast, not everybody (RFC 6890, RFC 1112 §4). */
+export const isUnicast = (address: Ipv4): boolean => {
+  const first = Math.floor(ipv4ToNumber(address) / 2 ** 24);
+  return first > 0 && first !== 127 && first < 224;
+};
+
 export const overlaps = (a: Prefix, b: Prefix): boolean =>
   a.length <= b.length ? contains(a, b.network) : contains(b, a.network);
 

@@ -83,6 +83,8 @@ export interface MachineSpec {
   readonly vlans: readonly MachineVlan[];
   readonly bmc: BmcEndpoint | null;
   readonly secureBoot: boolean | null;
+  /** Its PXE ROM is told the boot file and nothing else: no option 60, no option 43. */
+  readonly plainPxe: boolean;
   readonly gpus: number | null;
   readonly region: string | null;
   readonly access: HostAccess | null;
@@ -97,6 +99,7 @@ export interface MachineSpec {
 
 /** A node of which nobody said more. */
 export const NODE_DEFAULTS = {
+  plainPxe: false,
   bonds: [],
   vlans: [],
   storage: null,

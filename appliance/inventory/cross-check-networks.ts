@@ -19,7 +19,8 @@ export function checkNetworks(drafts: Drafts, references: References, findings: 
     checkPools(entry, findings);
     checkDhcp(entry, findings);
   }
-  checkOverlaps(drafts.networks, findings);
+  checkOverlaps(drafts.networks, findings, ({ site }) => site);
+  checkServedTogether(drafts.networks, findings);
 }
 
 /** Why no machine can have this address on this network; null when one can. */
@@ -74,8 +75,34 @@ function checkDhcp({ at, draft }: Entry<NetworkDraft>, findings: Findings): void
   }
 }
 
+/**
+ * What one appliance gives addresses on. It knows machines by their addresses, so that these must be different at all its sites;
+ * and of two networks on the same wire it could not tell which one a machine without an address belongs to.
+ */
+function checkServedTogether(networks: readonly Entry<NetworkDraft>[], findings: Findings): void {
+  const served = networks.filter(({ draft }) => draft.dhcp !== undefined && draft.dhcp !== 'off');
+  // Those of one site are compared already.
+  checkOverlaps(served, findings, () => 'all', false);
+  const onWire = new Map<string, Entry<NetworkDraft>>();
+  for (const entry of served) {
+    const { prefix, server, interface: device } = entry.draft;
+    if (!device || !prefix || !server || !contains(prefix, server)) continue;
+    const first = onWire.get(device);
+    if (!first) onWire.set(device, entry);
+    else {
+      const message = `${device} has a network on its wire already (${placeText(first.at, 'interface')}); give this one a VLAN of its own, or a relay`;
+      findings.report(entry.at, 'interface', message, first.at);
+    }
+  }
+}
+
 /** Prefixes are disjoint or nested, so in order of their first address a clash is with the widest one so far. */
-function checkOverlaps(networks: readonly Entry<NetworkDraft>[], findings: Findings): void {
+function checkOverlaps(
+  networks: readonly Entry<NetworkDraft>[],
+  findings: Findings,
+  groupOf: (network: { readonly site: string }) => string,
+  ofOneSite = true,
+): void {
   const ordered = networks
     .flatMap((entry, order) => {
       const { prefix, site } = entry.draft;
@@ -86,12 +113,13 @@ function checkOverlaps(networks: readonly Entry<NetworkDraft>[], findings: Findi
     .sort((a, b) => a.first - b.first || b.last - a.last || a.order - b.order);
   const widest = new Map<string, (typeof ordered)[number]>();
   for (const network of ordered) {
-    const earlier = widest.get(network.site);
-    if (earlier && network.first <= earlier.last) {
+    const group = groupOf(network);
+    const earlier = widest.get(group);
+    if (earlier && network.first <= earlier.last && (ofOneSite || network.site !== earlier.site)) {
       const [said, other] = earlier.order < network.order ? [network, earlier] : [earlier, network];
       const message = `${prefixText(said.prefix)} overlaps ${prefixText(other.prefix)} of ${placeText(other.entry.at, 'prefix')}`;
       findings.report(said.entry.at, 'prefix', message, other.entry.at);
     }
-    if (!earlier || network.last > earlier.last) widest.set(network.site, network);
+    if (!earlier || network.last > earlier.last) widest.set(group, network);
   }
 }

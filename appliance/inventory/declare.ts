@@ -131,6 +131,7 @@ export function declareNode(node: Fields<NodeSection>, around: Surroundings): No
       passwordFile: bmc.value('password_file', null),
     })),
     secureBoot: node.value('secure_boot', null),
+    plainPxe: node.value('plain_pxe', false),
     gpus: node.value('gpus', null),
     region: node.value('region', null),
     // Every field of it is settled by the schema alone.

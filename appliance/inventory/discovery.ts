@@ -28,6 +28,8 @@ interface DiscoveryParts {
 export class Discovery {
   readonly #parts: DiscoveryParts;
   readonly #underWay = new Set<Mac>();
+  /** One after the other: each is written against the inventory that the one before it has left. */
+  #turn: Promise<void> = Promise.resolve();
   #minute = 0;
   #thisMinute = 0;
 
@@ -36,13 +38,20 @@ export class Discovery {
   }
 
   /** Lists it, unless it is listed already. Never fails: the machine waits for its answer meanwhile. */
-  async seen({ mac, uuid, serial, cpu }: ClientFacts, network: SiteNetwork): Promise<void> {
-    const { fleet, log } = this.#parts;
+  async seen(facts: ClientFacts, network: SiteNetwork): Promise<void> {
+    const { fleet } = this.#parts;
+    const { mac, uuid } = facts;
     if (mac === null || network.unknown === 'ignore') return;
     // What was removed stays removed until somebody declares it anew.
     if (fleet.machineByMac(mac) !== null || fleet.removedMachine(mac, uuid) !== null) return;
     if (this.#underWay.has(mac) || !this.#hasRoom()) return;
     this.#underWay.add(mac);
+    this.#turn = this.#turn.then(() => this.#list(mac, facts, network));
+    await this.#turn;
+  }
+
+  async #list(mac: Mac, { uuid, serial, cpu }: ClientFacts, network: SiteNetwork): Promise<void> {
+    const { fleet, log } = this.#parts;
     try {
       const spec: MachineSpec = {
         ...NODE_DEFAULTS,

@@ -152,6 +152,7 @@ const NodeSection = Type.Object(
     uuid: Type.Optional(word()),
     serial: Type.Optional(printable(100)),
     secure_boot: Type.Optional(Type.Boolean()),
+    plain_pxe: Type.Optional(Type.Boolean()),
     gpus: Type.Optional(Type.Integer({ minimum: 0, maximum: 1024 })),
     region: Type.Optional(printable(100)),
     interfaces: Type.Optional(Type.Array(InterfaceSection)),

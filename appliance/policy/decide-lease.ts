@@ -2,7 +2,7 @@
 // firmware, iPXE and operating system of one machine each send another client identifier.
 
 import type { Instant } from '../domain/instant.ts';
-import { contains, type Ipv4 } from '../domain/ipv4.ts';
+import { contains, type Ipv4, isUnicast } from '../domain/ipv4.ts';
 import { isHeld, type Lease } from '../domain/lease.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -58,6 +58,11 @@ export const REST_MS = 10 * 60_000;
 /** A client repeats a REQUEST within seconds; iPXE sends the xid of one boot again in the next. */
 const REPEAT_WINDOW_MS = 10_000;
 const SHORTEST_SECONDS = 120;
+/** A client that declines more than this within the rest is taken to be what is wrong: it would empty the pool. */
+const MOST_DECLINES = 3;
+
+/** What keeps an address from whoever asks for any: all that has nothing to do with who asks, or through which relay. */
+const BARS_EVERYBODY: readonly LeaseReason[] = ['reserved-for-another', 'held-by-another', 'wrong-network'];
 
 export function decideLease(question: LeaseQuestion): LeaseDecision {
   switch (question.request.type) {
@@ -90,7 +95,10 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
   const may = (address: Ipv4): boolean => obstacle(question, address) === null;
 
   const reserved = reservationOf(question);
-  if (reserved !== null && may(reserved)) return offer(reserved, 'reservation');
+  if (reserved !== null && leases.isFreeFor(mac, reserved, now)) {
+    const refusal = obstacle(question, reserved);
+    return refusal === null ? offer(reserved, 'reservation') : silent(refusal);
+  }
   const lease = leases.leaseOf(mac);
   if (lease !== null && may(lease.address)) {
     return offer(lease.address, isHeld(lease, now) ? 'current-lease' : 'previous-lease');
@@ -100,7 +108,11 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
   if (request.requestedAddress !== null && may(request.requestedAddress)) {
     return offer(request.requestedAddress, 'address-asked-for');
   }
-  const free = leases.nextFree(now, (address) => obstacle(question, address) !== null);
+  const free = leases.nextFree(now, (address) => {
+    const refusal = obstacle(question, address);
+    if (refusal === null) return null;
+    return BARS_EVERYBODY.includes(refusal) ? 'not-for-anybody' : 'not-for-this-client';
+  });
   if (free !== null) return offer(free, 'pool');
   return silent(leases.hasPool ? 'pool-exhausted' : 'no-pool');
 }
@@ -109,9 +121,9 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
 function decideRequest(question: LeaseQuestion): LeaseDecision {
   const { requestedAddress, serverIdentifier, clientAddress } = question.request;
   if (serverIdentifier !== null) {
-    if (serverIdentifier !== question.serverIdentifier && serverIdentifier !== question.network.server) {
-      return { kind: 'withdraw', otherServer: serverIdentifier, because: 'other-server-chosen' };
-    }
+    if (!isUnicast(serverIdentifier)) return silent('malformed');
+    const otherServer = otherServerChosen(question.request, question.serverIdentifier, question.network.server);
+    if (otherServer !== null) return { kind: 'withdraw', otherServer, because: 'other-server-chosen' };
     // SELECTING. Without option 50 nobody knows what was selected.
     return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'selected');
   }
@@ -119,6 +131,16 @@ function decideRequest(question: LeaseQuestion): LeaseDecision {
   if (clientAddress !== null) return grant(question, clientAddress, 'renewed');
   // INIT-REBOOT.
   return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'rebooted');
+}
+
+/** Which server a REQUEST is for, when that is neither of our names and can be one at all. */
+export function otherServerChosen(
+  { type, serverIdentifier: chosen }: LeaseRequest,
+  serverIdentifier: Ipv4,
+  server: Ipv4 | null,
+): Ipv4 | null {
+  if (type !== 'request' || chosen === null || chosen === serverIdentifier || chosen === server) return null;
+  return isUnicast(chosen) ? chosen : null;
 }
 
 /**
@@ -140,9 +162,8 @@ function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 're
   const current = leases.leaseOf(mac);
   const known =
     current?.address === address || leases.offeredTo(mac, now) === address || reservationOf(question) === address;
-  if (because !== 'selected' && !known && current !== null && isHeld(current, now)) {
-    return { kind: 'nak', because: 'other-address-held' };
-  }
+  // Of SELECTING as well: it would collect addresses that nobody offered to it.
+  if (!known && current !== null && isHeld(current, now)) return { kind: 'nak', because: 'other-address-held' };
   const seconds = secondsFor(question);
   const lease: Lease = {
     address,
@@ -155,15 +176,18 @@ function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 're
   return { kind: 'ack', lease, seconds, write: true, because: known ? because : 'adopted' };
 }
 
-/** RFC 2131 §4.3.3. Only the holder is believed: anybody else could take the pool out of service, address by address. */
+/**
+ * RFC 2131 §4.3.3. Only the holder is believed, and not without end: anybody else could take the pool out of service, address by
+ * address. A switch that asks for addresses by ARP while they are being handed out makes honest clients do the same.
+ */
 function decideDecline(question: LeaseQuestion): LeaseDecision {
   const { request, mac, network, leases, now } = question;
   if (isForAnotherServer(question)) return silent('for-another-server');
   const address = request.requestedAddress;
   if (address === null) return silent('malformed');
   const lease = leases.leaseAt(address);
-  const itsOwn = (lease?.mac === mac && isHeld(lease, now)) || leases.offeredTo(mac, now) === address;
-  if (!itsOwn) return silent('not-its-address');
+  if (lease?.mac !== mac || !isHeld(lease, now)) return silent('not-its-address');
+  if (leases.declinedBy(mac, now) >= MOST_DECLINES) return silent('declines-too-often');
   const declined: Lease = {
     address,
     mac,

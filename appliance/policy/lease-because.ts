@@ -37,6 +37,7 @@ export const LEASE_BECAUSE = {
   'for-another-server': 'it is meant for another server',
   'not-a-client': 'only servers send this',
   'not-its-address': 'it gives back an address that it does not hold',
+  'declines-too-often': 'it finds every address taken: look at its switch (ARP probes) or at the machine itself',
   'address-found-taken': 'it found somebody else on the address, which rests for a while',
   released: 'it gives the address back',
 

@@ -49,8 +49,16 @@ export function readLeaseRequest(message: DhcpMessage, type: DhcpMessageType): P
     serverIdentifier: read(OPTION.serverIdentifier, readIpv4),
     leaseSeconds: read(OPTION.leaseTime, readU32),
     relay: told(message.giaddr),
-    relayAgent: relayAgent === undefined ? null : readRelayAgent(relayAgent),
+    relayAgent: relayAgent === undefined ? null : believed(readRelayAgent(relayAgent), message.giaddr),
     subnetSelection: read(OPTION.subnetSelection, readIpv4),
   };
   return damage === null ? parsed(request) : unparsable(damage);
+}
+
+/**
+ * Without a relay's address (giaddr) nobody but the client, or the switch that it is plugged into, has written option 82: it may
+ * say which port this is, but neither which network nor who the server is (RFC 3046 §2.1, RFC 5107 §4).
+ */
+function believed(told: RelayAgentInformation, relay: Ipv4): RelayAgentInformation {
+  return relay === UNSET ? { ...told, linkSelection: null, serverOverride: null } : told;
 }

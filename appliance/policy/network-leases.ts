@@ -19,15 +19,21 @@ interface Slot extends Reusable {
   offer: Offer | null;
   /** Somebody we do not know was found on it: left alone until then. */
   restsUntil: Instant;
-  /** Leased by us, or found free, since this process started: nobody needs to look again. */
-  trusted: boolean;
+  /** Nobody was found on it, and so long nobody needs to look again. */
+  foundFreeUntil: Instant;
   /** The request whose answer is being written down, or was last. */
   xid: number | null;
-  writing: boolean;
+  /** On its way to the disk: nobody else can have the address, whatever its client says meanwhile. */
+  writing: Lease | null;
 }
 
-/** How soon an address that may not be given away (reserved meanwhile) is looked at again. */
-const LOOK_AGAIN_MS = 5 * 60 * 1000;
+/** Why `nextFree` should pass an address over: because of who asks, or whoever asks. */
+export type Refusal = 'not-for-this-client' | 'not-for-anybody' | null;
+
+/** How soon an address that may not be given away (reserved meanwhile) is looked at again; by the next client, at once. */
+const LOOK_AGAIN_MS = { 'not-for-anybody': 5 * 60 * 1000, 'not-for-this-client': 1 } as const;
+/** The holders of the addresses of a network, remembered for the sake of those who decline them again and again. */
+const MOST_DECLINERS = 4096;
 const NEVER = -Infinity;
 
 export class NetworkLeases {
@@ -36,6 +42,8 @@ export class NetworkLeases {
   #last: Slot | null = null;
   readonly #leaseOf = new Map<Mac, Lease>();
   readonly #offerTo = new Map<Mac, Offer>();
+  /** Until when what each of them declined rests. */
+  readonly #declined = new Map<Mac, readonly Instant[]>();
   #ranges: readonly { readonly from: number; readonly to: number }[] = [];
   #reusable = new ReuseQueue<Slot>();
   #freshRange = 0;
@@ -85,6 +93,7 @@ export class NetworkLeases {
     const slot = this.#known(address);
     if (slot === undefined) return true;
     if (slot.restsUntil > now) return false;
+    if (slot.writing !== null && slot.writing.mac !== mac) return false;
     if (slot.offer !== null && slot.offer.until > now && slot.offer.mac !== mac) return false;
     if (slot.lease === null) return true;
     if (slot.lease.state === 'declined') return slot.lease.expiresAt <= now;
@@ -92,15 +101,17 @@ export class NetworkLeases {
   }
 
   /** An address of the pools that nobody holds; null when there is none. Taken only by `hold`. */
-  nextFree(now: Instant, refused: (address: Ipv4) => boolean): Ipv4 | null {
+  nextFree(now: Instant, refusal: (address: Ipv4) => Refusal): Ipv4 | null {
     for (let fresh = this.#fresh(); fresh !== null; fresh = this.#fresh()) {
-      if (!refused(fresh)) return fresh;
-      this.#reusable.place(this.#slot(fresh), now + LOOK_AGAIN_MS);
+      const refused = refusal(fresh);
+      if (refused === null) return fresh;
+      this.#reusable.place(this.#slot(fresh), now + LOOK_AGAIN_MS[refused]);
     }
     for (let slot = this.#reusable.first(); slot !== undefined; slot = this.#reusable.first()) {
       if (slot.freeAt > now) return null;
-      if (!refused(slot.address)) return slot.address;
-      this.#reusable.place(slot, now + LOOK_AGAIN_MS);
+      const refused = refusal(slot.address);
+      if (refused === null) return slot.address;
+      this.#reusable.place(slot, now + LOOK_AGAIN_MS[refused]);
     }
     return null;
   }
@@ -110,7 +121,7 @@ export class NetworkLeases {
     const earlier = this.#offerTo.get(mac);
     if (earlier !== undefined && earlier.address !== address) this.withdraw(mac);
     const slot = this.#slot(address);
-    if (slot.offer !== null && slot.offer.mac !== mac) this.#offerTo.delete(slot.offer.mac);
+    this.#dropOffer(slot);
     slot.offer = { address, mac, until };
     this.#offerTo.set(mac, slot.offer);
     this.#requeue(slot);
@@ -120,72 +131,96 @@ export class NetworkLeases {
   withdraw(mac: Mac): void {
     const offer = this.#offerTo.get(mac);
     if (offer === undefined) return;
-    this.#offerTo.delete(mac);
     const slot = this.#slot(offer.address);
-    slot.offer = null;
+    this.#dropOffer(slot);
     this.#requeue(slot);
   }
 
   /** A lease is on its way to the disk: held for its client, but not a lease yet. */
-  beginWriting({ address, mac }: Lease, xid: number, until: Instant): void {
-    this.hold(address, mac, until);
-    const slot = this.#slot(address);
+  beginWriting(lease: Lease, xid: number, until: Instant): void {
+    this.hold(lease.address, lease.mac, until);
+    const slot = this.#slot(lease.address);
     slot.xid = xid;
-    slot.writing = true;
+    slot.writing = lease;
   }
 
   /** Whether the answer to this very request is being written down. */
   isWriting(address: Ipv4, mac: Mac, xid: number): boolean {
     const slot = this.#known(address);
-    return slot?.writing === true && slot.xid === xid && slot.offer?.mac === mac;
+    return slot?.writing?.mac === mac && slot.xid === xid;
   }
 
   /** The lease that this very request was answered with before. */
   answered(address: Ipv4, mac: Mac, xid: number): Lease | null {
     const slot = this.#known(address);
-    return slot?.xid === xid && !slot.writing && slot.lease?.mac === mac ? slot.lease : null;
+    return slot?.xid === xid && slot.writing === null && slot.lease?.mac === mac ? slot.lease : null;
   }
 
   /** The write failed: the client was not answered and may ask again. */
-  abandonWriting(address: Ipv4): void {
-    const slot = this.#slot(address);
-    slot.writing = false;
+  abandonWriting(lease: Lease): void {
+    const slot = this.#slot(lease.address);
+    // Another write of the same client may be under way by now.
+    if (slot.writing !== lease) return;
+    slot.writing = null;
     slot.xid = null;
   }
 
   /** What the disk holds now. */
-  record(lease: Lease, trusted = true): void {
+  record(lease: Lease): void {
     const slot = this.#slot(lease.address);
     const before = slot.lease;
     if (before !== null && before.mac !== lease.mac) this.#forget(before);
     slot.lease = lease;
-    slot.writing = false;
-    slot.trusted = trusted && lease.state !== 'declined';
-    if (slot.offer?.mac === lease.mac) {
-      this.#offerTo.delete(lease.mac);
-      slot.offer = null;
-    }
+    if (slot.writing === lease) slot.writing = null;
+    if (slot.writing === null && slot.offer?.mac === lease.mac) this.#dropOffer(slot);
     // An address that its client found taken is no longer that client's.
-    if (lease.state === 'declined') this.#forget(lease);
-    else this.#leaseOf.set(lease.mac, lease);
+    if (lease.state === 'declined') {
+      this.#forget(lease);
+      slot.foundFreeUntil = NEVER;
+    } else this.#leaseOf.set(lease.mac, lease);
     this.#requeue(slot);
+  }
+
+  /** In no particular order. */
+  *leases(): IterableIterator<Lease> {
+    for (const { lease } of this.#slots.values()) if (lease !== null) yield lease;
+  }
+
+  /** How many addresses this client has put out of service lately. */
+  declinedBy(mac: Mac, now: Instant): number {
+    return (this.#declined.get(mac) ?? []).filter((until) => until > now).length;
+  }
+
+  /** It found somebody else on an address, which rests until then. */
+  noteDecline(mac: Mac, now: Instant, until: Instant): void {
+    const open = (this.#declined.get(mac) ?? []).filter((earlier) => earlier > now);
+    if (this.#declined.size >= MOST_DECLINERS) this.#declined.clear();
+    this.#declined.set(mac, [...open, until]);
   }
 
   /** A stranger answers on this address. */
   rest(address: Ipv4, until: Instant): void {
     const slot = this.#slot(address);
-    if (slot.offer !== null) this.#offerTo.delete(slot.offer.mac);
-    slot.offer = null;
+    this.#dropOffer(slot);
     slot.restsUntil = until;
+    slot.foundFreeUntil = NEVER;
     this.#requeue(slot);
   }
 
-  isTrusted(address: Ipv4): boolean {
-    return this.#known(address)?.trusted ?? false;
+  /** Whether nobody needs to look who is on it: its last holder comes back, or somebody has just looked. */
+  isTrusted(address: Ipv4, mac: Mac, now: Instant): boolean {
+    const slot = this.#known(address);
+    return slot !== undefined && (slot.lease?.mac === mac || slot.foundFreeUntil > now);
   }
 
-  trust(address: Ipv4): void {
-    this.#slot(address).trusted = true;
+  trust(address: Ipv4, until: Instant): void {
+    this.#slot(address).foundFreeUntil = until;
+  }
+
+  #dropOffer(slot: Slot): void {
+    const { offer } = slot;
+    if (offer !== null && this.#offerTo.get(offer.mac) === offer) this.#offerTo.delete(offer.mac);
+    slot.offer = null;
   }
 
   #forget(lease: Lease): void {
@@ -220,9 +255,9 @@ export class NetworkLeases {
       lease: null,
       offer: null,
       restsUntil: NEVER,
-      trusted: false,
+      foundFreeUntil: NEVER,
       xid: null,
-      writing: false,
+      writing: null,
       freeAt: NEVER,
       heapIndex: -1,
     };

@@ -25,6 +25,13 @@ const ANSWERS = {
     madeNecessaryBy:
       'EDK2 asks port 4011 for a boot server when option 60 comes without 43, and gives up (PXE-E16) if nobody answers',
   },
+  'plain-pxe-with-lease': {
+    vendorClass: null,
+    withoutDiscovery: false,
+    withoutProxyWait: false,
+    madeNecessaryBy:
+      'ROMs that stumble over options 60 and 43 (plain_pxe on the node); a boot file alone is plain BOOTP',
+  },
   'pxe-beside-other-server': {
     vendorClass: 'PXEClient',
     withoutDiscovery: true,
@@ -65,11 +72,19 @@ const ANSWERS = {
 } as const satisfies Record<string, BootAnswer>;
 
 /** null: this client is handed nothing. */
-export function bootAnswer(facts: ClientFacts, stage: FirstStage, setting: AnswerSetting): BootAnswer | null {
+export function bootAnswer(
+  facts: ClientFacts,
+  stage: FirstStage,
+  setting: AnswerSetting,
+  plainPxe = false,
+): BootAnswer | null {
   if (stage.kind === 'nothing' || stage.kind === 'requested-file') return null;
   if (facts.program === 'firmware-http') return ANSWERS['http-boot'];
   if (setting === 'boot-server') return ANSWERS['boot-server'];
-  if (setting === 'lease') return facts.program === 'ipxe' ? ANSWERS['ipxe-with-lease'] : ANSWERS['pxe-with-lease'];
+  if (setting === 'lease') {
+    if (facts.program === 'ipxe') return ANSWERS['ipxe-with-lease'];
+    return plainPxe ? ANSWERS['plain-pxe-with-lease'] : ANSWERS['pxe-with-lease'];
+  }
   if (facts.program === 'ipxe') return ANSWERS['ipxe-beside-other-server'];
   return facts.firmware === 'efi' ? ANSWERS['efi-pxe-beside-other-server'] : ANSWERS['pxe-beside-other-server'];
 }

@@ -11,7 +11,7 @@ import {
   writeU32,
 } from '../codecs/dhcp4/option-values.ts';
 import { OPTION, writeMessageType } from '../codecs/dhcp4/options.ts';
-import { bootFileWithoutDiscovery } from '../codecs/dhcp4/pxe-vendor.ts';
+import { bootFileWithoutDiscovery, PXE_SUB_OPTION, readPxeVendor, writePxeVendor } from '../codecs/dhcp4/pxe-vendor.ts';
 import { FILE_BYTES } from '../codecs/dhcp4/wire.ts';
 import { broadcastAddress, type Ipv4, ipv4FromNumber, netmask } from '../domain/ipv4.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -157,16 +157,25 @@ const WITHOUT_DISCOVERY = bootFileWithoutDiscovery();
  * firmware reads only the option.
  */
 function putBoot(options: Options, context: ReplyContext, setting: AnswerSetting): BootFields {
-  const { facts, stage, server } = context;
-  const answer = bootAnswer(facts, stage, setting);
+  const { facts, stage, server, machine } = context;
+  const answer = bootAnswer(facts, stage, setting, machine?.spec.plainPxe);
   const name = answer === null ? null : nameOf(stage, server);
   if (answer === null || name === null) return NOTHING_TO_BOOT;
   if (answer.vendorClass !== null) options.set(OPTION.vendorClass, writeText(answer.vendorClass));
-  if (answer.withoutDiscovery) options.set(OPTION.vendorSpecific, WITHOUT_DISCOVERY);
+  const vendorSpecific = setting === 'boot-server' ? bootItemOf(context.request) : null;
+  if (vendorSpecific !== null) options.set(OPTION.vendorSpecific, vendorSpecific);
+  else if (answer.withoutDiscovery) options.set(OPTION.vendorSpecific, WITHOUT_DISCOVERY);
   if (answer.withoutProxyWait) options.set(OPTION.ipxe, NO_PXEDHCP);
   options.set(OPTION.tftpServerName, writeTerminatedText(server.address));
   options.set(OPTION.bootFileName, writeTerminatedText(name));
   return { nextServer: server.address, file: name.length < FILE_BYTES ? name : '' };
+}
+
+/** What a client chose from another server's menu. iPXE and PXE ROMs drop an answer that does not repeat it (PXE 2.1 §2.2.4). */
+function bootItemOf({ options }: DhcpMessage): Uint8Array | null {
+  const told = options.get(OPTION.vendorSpecific);
+  const item = told === undefined ? undefined : readPxeVendor(told).values.get(PXE_SUB_OPTION.bootItem);
+  return item === undefined ? null : writePxeVendor(new Map([[PXE_SUB_OPTION.bootItem, item]]));
 }
 
 function nameOf(stage: FirstStage, server: BootServer): string | null {

@@ -13,15 +13,22 @@ export type GrubConfigName =
   | { readonly kind: 'entry' }
   | { readonly kind: 'machine'; readonly mac: Mac; readonly uuid: ChassisUuid | null };
 
-/** grub/grub.cfg, grub/machine/52:54:00:12:34:56_<uuid>.cfg, and grub.cfg-01-52-54-00-12-34-56, which GRUB tries first. */
+/** What GRUB finds by itself: the file beside it, or one by the address of its card, which some builds try first. */
+const ENTRY = /^(?:grub\/)?grub\.cfg(?:-01-[0-9a-f]{2}(?:-[0-9a-f]{2}){5})?$/i;
+/** What our entry leads to. GRUB puts an empty text where it cannot read the UUID. */
+const OF_ONE_MACHINE = /^grub\/machine\/([0-9a-f:]{17})_([0-9a-f-]*)\.cfg$/i;
+
+/**
+ * grub/grub.cfg, grub.cfg-01-52-54-00-12-34-56, grub/machine/52:54:00:12:34:56_<uuid>.cfg. A search opens what it finds once to
+ * see that it is there, and tells no chassis: it never gets what can be had only once.
+ */
 export function parseGrubConfigName(name: string): GrubConfigName | null {
   const path = name.replaceAll('\\', '/').replace(/^\/+/, '');
-  if (path === 'grub/grub.cfg' || path === 'grub.cfg') return { kind: 'entry' };
-  const ours = /^grub\/machine\/([0-9a-f:]{17})_([0-9a-f-]*)\.cfg$/i.exec(path);
-  const theirs = /^(?:grub\/)?grub\.cfg-01-([0-9a-f-]{17})$/i.exec(path);
-  const mac = parseMac(ours?.[1] ?? theirs?.[1] ?? '');
+  if (ENTRY.test(path)) return { kind: 'entry' };
+  const [, card = '', chassis = ''] = OF_ONE_MACHINE.exec(path) ?? [];
+  const mac = parseMac(card);
   if (!mac.ok) return null;
-  const uuid = parseChassisUuid(ours?.[2] ?? '');
+  const uuid = parseChassisUuid(chassis);
   return { kind: 'machine', mac: mac.value, uuid: uuid.ok ? uuid.value : null };
 }
 
@@ -54,7 +61,7 @@ function renderGrubConfig(templates: Templates, subject: BootSubject): string | 
 }
 
 const renderGrubHold = (templates: Templates, subject: BootSubject, why: string): string =>
-  templates.render('grub/hold', { who: whoIs(subject), why, root: root(subject.server), seconds: HOLD_SECONDS });
+  templates.render('grub/hold', { who: whoIs(subject), why, seconds: HOLD_SECONDS });
 
 export const GRUB_CONFIGS: ScriptLanguage = { boot: renderGrubConfig, hold: renderGrubHold };
 

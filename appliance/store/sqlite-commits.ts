@@ -9,11 +9,14 @@ import type { Kysely } from 'kysely';
 import { ColdironError } from '../domain/errors.ts';
 import type { Database } from './schema.ts';
 import type { Writer } from './sql/transaction.ts';
+import { translating } from './sqlite-driver.ts';
 
 export class SqliteCommits {
   readonly #database: BetterSqlite3.Database;
   readonly #db: Kysely<Database>;
   #log: Promise<FileHandle> | null = null;
+  /** Frames of the log may be missing on disk, and what is written behind them would be lost with them. */
+  #isTorn = false;
 
   constructor(database: BetterSqlite3.Database, db: Kysely<Database>) {
     this.#database = database;
@@ -35,6 +38,7 @@ export class SqliteCommits {
   async #write(connection: Kysely<Database>, write: (trx: Writer) => Promise<void>): Promise<void> {
     const database = this.#database;
     if (!database.open) throw new ColdironError('store_unavailable', 'the store is closed');
+    if (this.#isTorn) this.#mend();
     // NORMAL still syncs around checkpoints and new logs, which is what keeps the file whole; it only leaves the sync of
     // this commit to us.
     database.exec('pragma synchronous = NORMAL');
@@ -52,10 +56,22 @@ export class SqliteCommits {
       this.#log ??= open(file, 'r');
       await (await this.#log).datasync();
     } catch (error) {
+      this.#isTorn = true;
       // Another try opens the log anew.
       await this.close();
       const reason = error instanceof Error ? error.message : String(error);
       throw new ColdironError('store_unavailable', `${file}: cannot be brought to disk (${reason})`);
     }
+  }
+
+  /**
+   * Linux forgets pages that it could not write, and says so once (fsync(2)): a later sync that succeeds says nothing about them.
+   * So everything goes from memory into the database itself, synced, before anything is written to a log that begins anew.
+   */
+  #mend(): void {
+    const file = this.#database.name;
+    const [done] = translating(file, () => this.#database.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[];
+    if (done?.busy !== 0) throw new ColdironError('store_unavailable', `${file}: its log cannot be emptied, try again`);
+    this.#isTorn = false;
   }
 }

@@ -15,6 +15,8 @@ import type { Trail, TrailNote } from './trail.ts';
 /** After this much silence the next packet is another boot. */
 const ATTEMPT_GAP = 90 * SECOND;
 const STRANGERS_PER_SECOND = 50;
+/** Beside them: another DHCP server, an address that is taken. What a stranger says can bring these about as well. */
+const OF_THE_SITE_PER_SECOND = 10;
 const TELL_STRANGERS_EVERY = MINUTE;
 /** Beyond this the store has fallen behind, and notes are counted instead of kept. */
 const LARGEST_BACKLOG = 20_000;
@@ -34,8 +36,8 @@ export class TrailRecorder implements Trail {
   #backlog: NewEvent[] = [];
   #lost = 0;
   readonly #floods = new Floods();
-  #second: Instant = 0;
-  #strangers = 0;
+  readonly #strangers = new Allowance(STRANGERS_PER_SECOND);
+  readonly #ofTheSite = new Allowance(OF_THE_SITE_PER_SECOND);
   #turnedAway = 0;
   #turnedAwayToldAt: Instant = Number.NEGATIVE_INFINITY;
 
@@ -44,9 +46,10 @@ export class TrailRecorder implements Trail {
     this.#now = now;
   }
 
-  note({ kind, mac, machine, beginsAttempt = false, data }: TrailNote): void {
+  note({ kind, mac, machine, beginsAttempt = false, ofTheSite = false, data }: TrailNote): void {
     const at = this.#now();
-    if (machine === null && !this.#admitStranger(at)) {
+    const allowance = ofTheSite ? this.#ofTheSite : this.#strangers;
+    if (machine === null && !allowance.admits(at)) {
       this.#turnedAway += 1;
       return;
     }
@@ -73,11 +76,12 @@ export class TrailRecorder implements Trail {
   async flush(): Promise<void> {
     this.#tellCounts(false);
     while (this.#backlog.length > 0) {
+      // More comes, and more may be lost, while this is being written.
       const batch = this.#backlog.slice(0, LARGEST_BATCH);
-      if (this.#lost > 0) batch.push(this.#gap({ lost: this.#lost }));
-      await this.#store.appendEvents(batch);
-      this.#lost = 0;
-      this.#backlog = this.#backlog.slice(Math.min(LARGEST_BATCH, this.#backlog.length));
+      const lost = this.#lost;
+      await this.#store.appendEvents(lost > 0 ? [...batch, this.#gap({ lost })] : batch);
+      this.#lost -= lost;
+      this.#backlog = this.#backlog.slice(batch.length);
     }
   }
 
@@ -94,16 +98,6 @@ export class TrailRecorder implements Trail {
     this.#backlog.push(this.#gap({ lost: this.#turnedAway, of: 'strangers' }));
     this.#turnedAway = 0;
     this.#turnedAwayToldAt = at;
-  }
-
-  #admitStranger(at: Instant): boolean {
-    const second = Math.floor(at / SECOND);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#strangers = 0;
-    }
-    this.#strangers += 1;
-    return this.#strangers <= STRANGERS_PER_SECOND;
   }
 
   #attemptOf(mac: Mac, at: Instant, begins: boolean): string {
@@ -130,5 +124,26 @@ export class TrailRecorder implements Trail {
 
   #gap(data: Json): NewEvent {
     return { at: this.#now(), kind: 'trail.gap', actor: 'appliance', machine: null, correlationId: null, data };
+  }
+}
+
+/** So many in a second, and no more. */
+class Allowance {
+  readonly #perSecond: number;
+  #second: Instant = 0;
+  #used = 0;
+
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  admits(at: Instant): boolean {
+    const second = Math.floor(at / SECOND);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#used = 0;
+    }
+    this.#used += 1;
+    return this.#used <= this.#perSecond;
   }
 }

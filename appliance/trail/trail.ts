@@ -11,6 +11,8 @@ export interface TrailNote {
   readonly machine: MachineId | null;
   /** A firmware's first packet: whatever came before belongs to an earlier boot. */
   readonly beginsAttempt?: boolean;
+  /** About the network, not about whoever sent the packet: strangers' packets do not crowd it out. */
+  readonly ofTheSite?: boolean;
   readonly data: Json;
 }
 

@@ -107,6 +107,7 @@ describe('one node', () => {
       uuid: null,
       serial: 'SN-002',
       secure_boot: null,
+      plain_pxe: false,
       gpus: null,
       region: null,
       interfaces: [

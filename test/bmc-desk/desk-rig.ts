@@ -85,13 +85,13 @@ export async function deskRig(
   if (!sqlite) throw new Error('there is no engine');
   const engine = await sqlite.open();
   onTestFinished(() => engine.dispose());
-  const { store } = engine;
+  const clock = new VirtualClock();
+  const store = clock.standsStillFor(engine.store);
   const spec = specOf(1);
   const { passwordFile = null, driver = 'ipmi' } = changes;
   const bmc = spec.bmc && { ...spec.bmc, driver, username: 'ADMIN', passwordFile };
   const [machine] = await addMachines(store, { ...spec, bmc });
   if (!machine) throw new Error('the machine was not written');
-  const clock = new VirtualClock();
   const now = () => clock.now();
   const vault = createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key')));
   const [door, hardware] = [new Door(), new FakeMachine()];

@@ -12,6 +12,8 @@ interface Wake {
 export class VirtualClock implements BmcClock {
   #now: Instant;
   readonly #wakes = new Set<Wake>();
+  /** What takes real time, and this one stands still meanwhile. */
+  readonly #work = new Set<Promise<unknown>>();
 
   constructor(now: Instant = Date.UTC(2026, 0, 1)) {
     this.#now = now;
@@ -47,7 +49,8 @@ export class VirtualClock implements BmcClock {
       await setImmediate();
       await setImmediate();
       if (settled) break;
-      if (!this.#step()) throw new Error('everybody waits, and nothing is due');
+      if (this.#work.size > 0) await Promise.allSettled(this.#work);
+      else if (!this.#step()) throw new Error('everybody waits, and nothing is due');
     }
     await over;
     return promise;
@@ -60,6 +63,27 @@ export class VirtualClock implements BmcClock {
       this.wakeAt(end, resolve);
     });
     await this.until(arrived);
+  }
+
+  /** The same object; time stands still while one of its promises is open. */
+  standsStillFor<Worker extends object>(worker: Worker): Worker {
+    return new Proxy(worker, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return (...args: unknown[]): unknown => {
+          const result: unknown = Reflect.apply(member, target, args);
+          if (result instanceof Promise) this.#wait(result);
+          return result;
+        };
+      },
+    });
+  }
+
+  #wait(work: Promise<unknown>): void {
+    this.#work.add(work);
+    const over = () => void this.#work.delete(work);
+    work.then(over, over);
   }
 
   #step(): boolean {

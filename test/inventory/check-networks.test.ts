@@ -173,6 +173,28 @@ const ROWS: readonly Row[] = [
     'networks[2].prefix: 10.0.0.0/16 overlaps 10.0.2.0/24 of lab.yaml: networks[1].prefix',
   ],
   [
+    'networks of two sites that overlap where this appliance gives addresses on both',
+    (rack) => {
+      rack.sites.push({ name: 'other' });
+      for (const object of [...rack.networks, ...rack.clusters, ...rack.nodes]) Object.assign(object, { site: 'lab' });
+      const served = { dhcp: 'authoritative', server: '192.0.2.1', pools: [] };
+      Object.assign(network(rack, 0), { ...served, interface: 'eth1' });
+      rack.networks.push(
+        { name: 'twin', site: 'other', prefix: '10.0.1.0/25', ...served, interface: 'eth2' },
+        { name: 'quiet-twin', site: 'other', prefix: '10.0.2.0/24', pools: [] },
+      );
+    },
+    'networks[2].prefix: 10.0.1.0/25 overlaps 10.0.1.0/24 of lab.yaml: networks[0].prefix',
+  ],
+  [
+    'two networks on the wire of one interface',
+    (rack) => {
+      Object.assign(network(rack, 0), { dhcp: 'authoritative', interface: 'eth1', server: '10.0.1.2' });
+      Object.assign(network(rack, 1), { dhcp: 'proxy', interface: 'eth1', server: '10.0.2.2' });
+    },
+    'networks[1].interface: eth1 has a network on its wire already (lab.yaml: networks[0].interface); give this one a VLAN of its own, or a relay',
+  ],
+  [
     'a VLAN of two networks of a site',
     (rack) => {
       network(rack, 1).vlan = 10;

@@ -49,6 +49,15 @@ describe('a machine that showed up by itself', () => {
     expect(store.writes).toEqual([]);
   });
 
+  it('is listed with all others that show up at the same moment, each with a chassis of its own', async () => {
+    const { found, fleet, store, errors } = discovery();
+    const many = Array.from({ length: 40 }, (_, n) => factsOf(7, { mac: numbered(n), uuid: UUID }));
+    await Promise.all(many.map((facts) => found.seen(facts, networkWith())));
+    expect(errors).toEqual([]);
+    expect(store.writes).toHaveLength(40);
+    expect(many.filter(({ mac }) => mac && fleet.machineByMac(mac)?.spec.uuid === UUID)).toHaveLength(1);
+  });
+
   it('does not take over the UUID of a machine that is known', async () => {
     const { found, fleet } = discovery();
     await found.seen(factsOf(7, { uuid: UUID }), networkWith());

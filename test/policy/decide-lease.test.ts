@@ -57,7 +57,7 @@ describe('a request that comes again', () => {
     if (decision.kind !== 'ack') throw new Error(`${decision.kind}: ${decision.because}`);
     clients.leases.beginWriting(decision.lease, 7, NOW + MINUTE);
     expect(clients.request(mac(1), { requestedAddress: first, xid: 7 })).toMatchObject({ because: 'answer-under-way' });
-    clients.leases.abandonWriting(first);
+    clients.leases.abandonWriting(decision.lease);
     expect(clients.request(mac(1), { requestedAddress: first, xid: 7 })).toMatchObject({ kind: 'ack', write: true });
   });
 });

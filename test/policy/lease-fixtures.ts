@@ -99,6 +99,9 @@ export class Clients {
       this.leases.record(decision.lease);
     }
     if (decision.kind === 'record') this.leases.record(decision.lease);
+    if (decision.kind === 'record' && decision.lease.state === 'declined') {
+      this.leases.noteDecline(decision.lease.mac, this.now, decision.lease.expiresAt);
+    }
     return decision;
   }
 }

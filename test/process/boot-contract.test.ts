@@ -1,4 +1,4 @@
-// Advertised = served: the appliance fetches every boot file from itself, over TFTP and HTTP.
+// Advertised = served, by its own word: the appliance fetches every boot file from itself, over TFTP and HTTP.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,6 +36,21 @@ describe('the boot chain', () => {
     expect(boot_chain.problems).toEqual([]);
     expect(boot_chain.missing.map(({ file }: { file: string }) => file)).toContain('shimx64.efi');
     expect(serving.stderr).not.toContain('boot files that they do not get');
+  });
+
+  it('is broken, and said so, when what comes is not what the library has read', async () => {
+    // As if the disk had changed it since: neither its size nor its time tells.
+    const index = join(site.state, 'assets/index.json');
+    const { files, ...rest } = JSON.parse(readFileSync(index, 'utf8'));
+    const spoilt = { ...files, 'ipxe.efi': { ...files['ipxe.efi'], sha256: '0'.repeat(64) } };
+    writeFileSync(index, JSON.stringify({ ...rest, files: spoilt }));
+    serving = await new ServingProcess(site.path).up();
+    await expect.poll(() => serving?.stderr).toContain('boot files that they do not get');
+    const run = site.run('check');
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toContain('ipxe.efi over HTTP: ');
+    expect(run.stderr).toContain('ipxe.efi over TFTP from 127.0.0.1: ');
+    expect(run.stderr).not.toContain('snponly.efi');
   });
 
   it('is judged from the files alone when nothing runs: a program of the wrong kind is named', () => {

@@ -29,7 +29,9 @@ export interface Boot {
 export async function bootAndWait(site: RackSite, spec: MachineSpec, network = site.network): Promise<Boot> {
   const before = site.log().length;
   return await withMachine(site, network, spec, async (machine) => {
-    await machine.console.waitFor(/coldiron-reporter: ends/, BOOT_WITHIN_MS);
+    // It says that it ends whatever has become of it.
+    const [, how] = await machine.console.waitFor(/coldiron-reporter: (reported|ends)/, BOOT_WITHIN_MS);
+    if (how !== 'reported') throw new Error('its kernel has started, and ended without a report');
     const isReport = ({ path, mac }: LogLine): boolean => path === '/boot/report' && mac === spec.mac;
     const { mac = '', report: told } = await site.logged(isReport, 10_000);
     const report = { mac, platform: told?.platform ?? '', architecture: told?.message ?? '' };

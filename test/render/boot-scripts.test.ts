@@ -115,10 +115,30 @@ describe.each([...GRUB])('the GRUB configuration %s', (name, config) => {
     await expect(config).toMatchFileSnapshot(`goldens/${name}.cfg`);
   });
 
-  it('has only commands that the signed GRUB has built in, and ends by leaving', () => {
-    const known = ['echo', 'sleep', 'exit', 'smbios', 'configfile', 'if', 'then', 'fi', 'linux', 'initrd', 'boot'];
+  it('has only commands that the signed GRUB has built in, and only the common one leads to another', () => {
+    const everywhere = ['echo', 'sleep', 'exit', 'set', 'if', 'then', 'fi', 'linux', 'initrd', 'boot'];
+    const known = name === 'grub' ? [...everywhere, 'smbios', 'while', 'do', 'source', 'done'] : everywhere;
     expect(grubCommands(config).filter(([command]) => !known.includes(command ?? ''))).toEqual([]);
-    expect(grubCommands(config).at(-1)).toEqual(['exit']);
+  });
+
+  it('ends by leaving, or, when it is to wait, where it was asked for', () => {
+    const waits = name === 'hold' || name === 'wait';
+    expect(grubCommands(config).at(-1)).toEqual(waits ? ['set', 'again=1'] : ['exit']);
+    expect(grubCommands(config).filter(([command]) => command === 'exit')).toHaveLength(waits ? 0 : 1);
+  });
+});
+
+describe('the GRUB configuration that all machines get', () => {
+  it('asks again for as long as it is told to wait, and once otherwise, without getting any deeper', () => {
+    const commands = grubCommands(GRUB.get('grub') ?? '').map((words) => words.join(' '));
+    expect(commands.slice(1, -3)).toEqual([
+      'set again=1',
+      'while [ <again> = 1 ]',
+      'do',
+      'set again=0',
+      'source (tftp,10.0.100.10)/grub/machine/<net_default_mac>_<uuid>.cfg',
+      'done',
+    ]);
   });
 });
 
@@ -133,21 +153,25 @@ describe('a decision to be silent', () => {
 });
 
 describe('the names that GRUB asks for', () => {
-  it.each(['grub/grub.cfg', '/grub/grub.cfg', 'grub.cfg'])('%s is what every machine gets first', (name) => {
+  const BY_CARD = `grub.cfg-01-${MAC.replaceAll(':', '-')}`;
+
+  it.each(['grub/grub.cfg', '/grub/grub.cfg', 'grub.cfg', BY_CARD])('%s is what every machine gets first', (name) => {
     expect(parseGrubConfigName(name)).toEqual({ kind: 'entry' });
   });
 
-  it('tell the machine: card and chassis from our own entry, the card alone from its built-in search', () => {
+  it('tell the machine, its card and its chassis, once our own entry leads there', () => {
     expect(parseGrubConfigName(`/grub/machine/${MAC}_${UUID}.cfg`)).toEqual({ kind: 'machine', mac: MAC, uuid: UUID });
     expect(parseGrubConfigName(`grub/machine/${MAC}_.cfg`)).toEqual({ kind: 'machine', mac: MAC, uuid: null });
-    const builtIn = `grub/grub.cfg-01-${MAC.replaceAll(':', '-')}`;
-    expect(parseGrubConfigName(builtIn)).toEqual({ kind: 'machine', mac: MAC, uuid: null });
   });
 
-  it.each(['grub/x86_64-efi/grub.cfg', 'grub/grub.cfg-0A000001', 'grub/machine/zz_.cfg', '', '../grub.cfg'])(
-    '%j is none of ours',
-    (name) => {
-      expect(parseGrubConfigName(name)).toBeNull();
-    },
-  );
+  it.each([
+    'grub/x86_64-efi/grub.cfg',
+    'grub/grub.cfg-0A000001',
+    'grub/grub.cfg-01-52-54',
+    'grub/machine/zz_.cfg',
+    '',
+    '../grub.cfg',
+  ])('%j is none of ours', (name) => {
+    expect(parseGrubConfigName(name)).toBeNull();
+  });
 });

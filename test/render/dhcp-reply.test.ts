@@ -123,6 +123,23 @@ describe('what each client is told to boot', () => {
     expect(text(message, OPTION.tftpServerName)).toBe(expected.file === '' ? null : SERVER.address);
   });
 
+  it('a ROM that stumbles over PXE options: the file and nothing else, when it has a lease from us', () => {
+    const machine = machineIn('ready', { spec: { plainPxe: true } });
+    const plain = rendered(lease, firmware, { machine });
+    expect(bytes(plain, OPTION.vendorClass) ?? bytes(plain, OPTION.vendorSpecific)).toBeNull();
+    expect([plain.file, text(plain, OPTION.bootFileName)]).toEqual(['ipxe.efi', 'ipxe.efi']);
+    expect(text(rendered({ kind: 'proxy-offer' }, firmware, { machine }), OPTION.vendorClass)).toBe('PXEClient');
+  });
+
+  it('whoever chose from a menu: the same choice back from the boot server, which it insists on', () => {
+    const chosen = Uint8Array.of(71, 4, 0x80, 1, 0, 0, 255);
+    const asking = { ...request, options: new Map([[OPTION.vendorSpecific, chosen]]) };
+    expect(bytes(rendered({ kind: 'boot-server' }, bios, { request: asking }), OPTION.vendorSpecific)).toBe(
+      '470480010000ff',
+    );
+    expect(bytes(rendered(lease, bios, { request: asking }), OPTION.vendorSpecific)).toBe('060108ff');
+  });
+
   it('names are terminated, and 67 comes last but for the option of the relay', () => {
     const relayed = { ...request, options: new Map([[OPTION.relayAgentInformation, Uint8Array.of(1, 1, 7)]]) };
     const { bytes: wire } = encodeDhcp(rendered(lease, firmware, { request: relayed }), { maxBytes: 1472 });

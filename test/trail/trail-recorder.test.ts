@@ -65,6 +65,24 @@ describe('the trail', () => {
     expect(written.map((event) => event.kind)).toEqual(['a', 'b']);
   });
 
+  it('keeps what comes while it is being written', async () => {
+    const written: NewEvent[] = [];
+    const disk = Promise.withResolvers<void>();
+    const appendEvents = async (events: readonly NewEvent[]) => {
+      await disk.promise;
+      written.push(...events);
+    };
+    const trail = new TrailRecorder({ appendEvents }, () => 1_000_000);
+    const note = (kind: string) => trail.note({ kind, mac, machine, data: {} });
+    note('before');
+    const flushed = trail.flush();
+    note('meanwhile');
+    disk.resolve();
+    await flushed;
+    await trail.flush();
+    expect(written.map(({ kind }) => kind)).toEqual(['before', 'meanwhile']);
+  });
+
   it('does not grow without end while the store is away, and says how much it lost', async () => {
     const { trail, note, written } = recorder();
     for (let at = 0; at < 25_000; at++) note('dhcp.discover', mustParse(parseMac((0x525400000000 + at).toString(16))));
@@ -146,5 +164,15 @@ describe('the trail', () => {
     for (let at = 0; at < 500; at++) note('tftp.completed');
     await trail.close();
     expect(written.at(-1)).toMatchObject({ kind: 'trail.flood', data: { of: 'tftp.completed', count: 380 } });
+  });
+
+  it('tells of the network although strangers flood it, and does not let them fill it by that either', async () => {
+    const { trail, written } = recorder();
+    for (let at = 0; at < 10_000; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
+    for (let at = 0; at < 1000; at++) {
+      trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data: { at } });
+    }
+    await trail.flush();
+    expect(written.filter(({ kind }) => kind === 'dhcp.rogue')).toHaveLength(10);
   });
 });

@@ -44,6 +44,7 @@ export const Node = component(
     uuid: Text,
     serial: Text,
     secure_boot: nullable(Type.Boolean()),
+    plain_pxe: Type.Boolean({ description: 'Its PXE ROM is told the boot file alone, without options 60 and 43' }),
     gpus: nullable(Type.Integer()),
     region: Text,
     interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
@@ -97,6 +98,8 @@ export function nodeView({
     uuid: spec.uuid,
     serial: spec.serial,
     secure_boot: spec.secureBoot,
+    // Machines written down before this could be said have nothing here.
+    plain_pxe: spec.plainPxe ?? false,
     gpus: spec.gpus,
     region: spec.region,
     interfaces: [...spec.interfaces],

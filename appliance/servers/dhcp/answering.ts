@@ -39,12 +39,15 @@ export interface Question extends Asked {
   readonly line: Line;
 }
 
+/** A client took the offer of this server. */
+export type OnOtherServer = (server: Ipv4, where: Pick<Question, 'line' | 'network'>) => void;
+
 type Decision = LeaseDecision | ProxyDecision;
 
 interface Others {
   /** After an address turned out to be taken. */
   readonly decideAgain: (question: Question) => Decision;
-  readonly onOtherServer: (server: Ipv4, line: Line) => void;
+  readonly onOtherServer: OnOtherServer;
 }
 
 export class Answering {
@@ -108,7 +111,7 @@ export class Answering {
         break;
       case 'withdraw':
         question.leases.withdraw(question.mac);
-        this.#others.onOtherServer(decision.otherServer, question.line);
+        this.#others.onOtherServer(decision.otherServer, question);
         this.#silent(question, because);
         break;
     }
@@ -123,7 +126,8 @@ export class Answering {
     leases.hold(address, mac, this.#around.clock.now() + OFFER_HELD_MS);
     // A relay's network is not on this wire: nobody there would hear our ARP.
     const probe = NEW_TO_US.includes(because) && request.relay === null ? line.probe : null;
-    if (probe?.hasRoom && !leases.isTrusted(address)) this.#probe(address, probe, question);
+    if (probe?.hasRoom && !leases.isTrusted(address, mac, this.#around.clock.now()))
+      this.#probe(address, probe, question);
     else this.#reply({ kind: 'offer', address, seconds }, 'offer', question, because);
   }
 
@@ -136,7 +140,7 @@ export class Answering {
         leases.rest(address, this.#around.clock.now() + REST_MS);
         const words = 'dhcp: a stranger uses an address of the pool, which is left alone for a while';
         this.#record.note('dhcp.conflict', question, { address }, words);
-      } else leases.trust(address);
+      } else leases.trust(address, this.#around.clock.now() + OFFER_HELD_MS);
       this.carryOut(this.#others.decideAgain(question), question);
     });
   }
@@ -154,7 +158,7 @@ export class Answering {
         leases.record(lease);
         this.#reply(reply, 'ack', question, because);
       } else {
-        leases.abandonWriting(lease.address);
+        leases.abandonWriting(lease);
         this.#record.told(question, 'silent', {
           because: 'not-written',
           words: 'the lease could not be written to disk',
@@ -166,10 +170,15 @@ export class Answering {
 
   /** Released and declined addresses: in force at once, since nobody is promised anything. */
   #writeDown(lease: Lease, question: Question, because: LeaseReason): void {
-    question.leases.record(lease);
-    this.#writer.write(lease, () => {});
+    const { leases, mac } = question;
     const { address } = lease;
+    leases.record(lease);
+    // And again behind what was on its way to the disk before it: memory and disk end alike.
+    this.#writer.write(lease, (written) => {
+      if (written) leases.record(lease);
+    });
     if (lease.state === 'declined') {
+      leases.noteDecline(mac, lease.grantedAt, lease.expiresAt);
       this.#record.note('dhcp.conflict', question, { address }, 'dhcp: a client found somebody else on its address');
     }
     this.#record.told(question, 'silent', { because, words: LEASE_BECAUSE[because], address });

@@ -5,7 +5,6 @@ import { isHeld } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
 import { isDirect } from '../../policy/choose-network.ts';
 import { LeaseBook } from '../../policy/lease-book.ts';
-import type { Line } from './answering.ts';
 import { Exchange } from './exchange.ts';
 import { InterfaceListener } from './interface-listener.ts';
 import type { DhcpSurroundings } from './surroundings.ts';
@@ -34,7 +33,9 @@ export class DhcpServer {
   async start(): Promise<void> {
     const book = new LeaseBook(await this.#around.store.leases());
     this.#book = book;
-    this.#exchange = new Exchange(this.#around, book, (server, line) => this.#otherServerChosen(server, line));
+    this.#exchange = new Exchange(this.#around, book, (server, { line, network }) =>
+      this.#listeners.get(line.networks.interface)?.sawOtherServer(server, 'a client took its offer', network),
+    );
     await this.reconcile();
   }
 
@@ -84,7 +85,7 @@ export class DhcpServer {
     const wanted = this.#stopped ? new Map<string, Wanted>() : this.#wanted();
     for (const [device, listener] of [...this.#listeners]) {
       // Whoever becomes the authority has to look for others first.
-      if (wanted.get(device)?.isAuthority === listener.isAuthority) continue;
+      if (wanted.get(device)?.isAuthority === listener.isAuthority && listener.isCurrent) continue;
       this.#listeners.delete(device);
       listener.stopAnswering();
       await this.#exchange?.answering.idle();
@@ -123,11 +124,6 @@ export class DhcpServer {
       });
     }
     return wanted;
-  }
-
-  #otherServerChosen(server: Ipv4, line: Line): void {
-    const how = 'a client took its offer';
-    this.#listeners.get(line.networks.interface)?.sawOtherServer(server, how);
   }
 }
 

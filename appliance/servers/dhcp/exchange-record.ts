@@ -109,7 +109,8 @@ export class ExchangeRecord {
 
   note(kind: string, asked: Asked, data: { readonly [key: string]: string | number }, words: string): void {
     const { mac, machine, network } = asked;
-    this.#around.trail.note({ kind, mac, machine: machine?.id ?? null, data: { network: network.name, ...data } });
+    const told = { network: network.name, ...data };
+    this.#around.trail.note({ kind, mac, machine: machine?.id ?? null, ofTheSite: true, data: told });
     this.#around.logger.warn({ mac, network: network.name, node: machine?.spec.hostname, ...data }, words);
   }
 

@@ -9,13 +9,13 @@ import type { Mac } from '../../domain/mac.ts';
 import { chooseNetwork } from '../../policy/choose-network.ts';
 import { type ClientFacts, factsFromDhcp } from '../../policy/client-facts.ts';
 import type { BootDecision } from '../../policy/decide-boot.ts';
-import { decideLease, type LeaseDecision } from '../../policy/decide-lease.ts';
+import { decideLease, type LeaseDecision, otherServerChosen } from '../../policy/decide-lease.ts';
 import { decideBootServer, decideProxy, type ProxyDecision } from '../../policy/decide-proxy.ts';
 import { LEASE_BECAUSE, type LeaseReason } from '../../policy/lease-because.ts';
 import type { LeaseBook } from '../../policy/lease-book.ts';
 import { readLeaseRequest } from '../../policy/lease-request.ts';
 import type { UdpPeer } from '../udp/udp-socket.ts';
-import { Answering, type Line, type Question } from './answering.ts';
+import { Answering, type Line, type OnOtherServer, type Question } from './answering.ts';
 import { ExchangeRecord } from './exchange-record.ts';
 import type { DhcpSurroundings } from './surroundings.ts';
 
@@ -26,9 +26,11 @@ export class Exchange {
   readonly #book: LeaseBook;
   readonly #record: ExchangeRecord;
   readonly #answering: Answering;
+  readonly #onOtherServer: OnOtherServer;
 
-  constructor(around: DhcpSurroundings, book: LeaseBook, onOtherServer: (server: Ipv4, line: Line) => void) {
+  constructor(around: DhcpSurroundings, book: LeaseBook, onOtherServer: OnOtherServer) {
     this.#around = around;
+    this.#onOtherServer = onOtherServer;
     this.#book = book;
     this.#record = new ExchangeRecord(around);
     this.#answering = new Answering(around, this.#record, {
@@ -92,6 +94,9 @@ export class Exchange {
     if (network.server === null || decision.outcome.kind === 'silent') {
       const { id, words } = decision.because;
       this.#record.told(asked, 'silent', { because: id, words });
+      // A machine that we have nothing to say to tells us all the same who else gives addresses here.
+      const other = network.server === null ? null : otherServerChosen(request, network.server, network.server);
+      if (other !== null) this.#onOtherServer(other, heard);
     } else {
       const serverIdentifier = request.relayAgent?.serverOverride ?? network.server;
       const leases = this.#book.of(network);

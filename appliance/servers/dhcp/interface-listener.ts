@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { ColdironError } from '../../domain/errors.ts';
 import { MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
+import type { SiteNetwork } from '../../domain/network.ts';
 import { BOOT_SERVER_PORT, SERVER_PORT } from '../../policy/reply-address.ts';
 import type { UdpPeer, UdpSocket } from '../udp/udp-socket.ts';
 import type { Line } from './answering.ts';
@@ -26,8 +27,10 @@ export class InterfaceListener {
   readonly #receive: Receive;
   readonly #networks: IngressNetworks;
   readonly #rogues = new Recent(ROGUE_REPORTED_EVERY_MS);
+  readonly #failures = new Recent(MINUTE);
   readonly #closers: (() => Promise<void> | void)[] = [];
   #isAnswering = false;
+  #index: number | null = null;
 
   constructor(device: string, isAuthority: boolean, around: DhcpSurroundings, receive: Receive) {
     this.device = device;
@@ -39,6 +42,7 @@ export class InterfaceListener {
 
   /** Rejects, with everything closed again, when a port is taken or another server gives addresses here. */
   async open(): Promise<void> {
+    this.#index = this.#around.interfaceIndex(this.device);
     try {
       const others = this.isAuthority ? await this.#listenForOthers() : null;
       const probe = this.isAuthority && this.#around.settings.conflictProbe ? await this.#openProbe() : null;
@@ -52,6 +56,11 @@ export class InterfaceListener {
     }
   }
 
+  /** Sockets belong to an interface, not to its name: they stay deaf when a VLAN is taken away and made anew. */
+  get isCurrent(): boolean {
+    return this.#around.interfaceIndex(this.device) === this.#index;
+  }
+
   /** What comes from now on is not answered; what is being answered still is. */
   stopAnswering(): void {
     this.#isAnswering = false;
@@ -62,14 +71,15 @@ export class InterfaceListener {
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
   }
 
-  /** A server that gives addresses on our wire, noticed while we do. */
-  sawOtherServer(server: Ipv4, how: string): void {
+  /** A server that gives addresses where we do, on our wire or behind a relay, noticed while we do. */
+  sawOtherServer(server: Ipv4, how: string, on: Pick<SiteNetwork, 'name' | 'dhcp'> | null): void {
     const { clock, trail, logger } = this.#around;
-    if (!this.isAuthority || this.#isOurs(server) || !this.#rogues.isNew(server, clock.now())) return;
-    const network = this.#networks.direct?.name ?? null;
+    const network = on?.name ?? null;
+    if (on?.dhcp !== 'authoritative' || this.#isOurs(server)) return;
+    if (!this.#rogues.isNew(`${server} ${network}`, clock.now())) return;
     const data = { server, interface: this.device, network, how };
-    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, data });
-    logger.warn(data, `dhcp: another server gives addresses on ${this.device}: ${server} (${how})`);
+    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data });
+    logger.warn(data, `dhcp: another server gives addresses on ${network}, by ${this.device}: ${server} (${how})`);
   }
 
   async #openLine(port: number, probe: ConflictProbe | null): Promise<void> {
@@ -98,7 +108,7 @@ export class InterfaceListener {
     const others = new OtherServers(
       this.#around,
       (address) => this.#isOurs(address),
-      (server, how) => this.sawOtherServer(server, how),
+      (server, how) => this.sawOtherServer(server, how, this.#networks.direct),
     );
     try {
       await others.listen(openUdp, this.device, (error) => this.#socketFailed(error));
@@ -112,13 +122,20 @@ export class InterfaceListener {
   }
 
   async #insistOnBeingAlone(others: OtherServers): Promise<void> {
-    const server = await others.search();
-    if (server === null) return;
-    const data = { server, interface: this.device, network: this.#networks.direct?.name ?? null, how: 'it was found' };
-    this.#around.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, data });
+    const servers = await others.search();
+    if (servers.length === 0) return;
+    const network = this.#networks.direct?.name ?? null;
+    for (const server of servers) {
+      const data = { server, interface: this.device, network, how: 'it was found' };
+      this.#around.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data });
+    }
+    const [who, what] =
+      servers.length === 1
+        ? [`another DHCP server, ${servers[0]}, gives`, 'switch it off']
+        : [`other DHCP servers, ${servers.join(' and ')}, give`, 'switch them off'];
     throw new ColdironError(
       'conflict',
-      `another DHCP server, ${server}, gives addresses on ${this.device}: switch it off, or set dhcp to proxy on this network`,
+      `${who} addresses on ${this.device}: ${what}, or set dhcp to proxy on this network`,
     );
   }
 
@@ -130,6 +147,7 @@ export class InterfaceListener {
   }
 
   #socketFailed(error: Error): void {
+    if (!this.#failures.isNew(error.message, this.#around.clock.now())) return;
     this.#around.logger.warn({ err: error, interface: this.device }, 'dhcp: a packet could not be sent or received');
   }
 

@@ -23,7 +23,8 @@ export class OtherServers {
   readonly #isOurs: (address: Ipv4) => boolean;
   readonly #onSeen: (server: Ipv4, how: string) => void;
   #socket: UdpSocket | null = null;
-  #found: ((server: Ipv4) => void) | null = null;
+  /** While they are being looked for. */
+  #found: Set<Ipv4> | null = null;
 
   constructor(
     around: Pick<DhcpSurroundings, 'clock' | 'randomBytes'>,
@@ -40,27 +41,27 @@ export class OtherServers {
     this.#socket = await open({
       interface: device,
       port: CLIENT_PORT,
+      // A client on another interface of this machine (dhclient, say) has the port as well.
+      shared: true,
       onMessage: (bytes, from) => this.#heard(bytes, from),
       onError,
     });
   }
 
-  /** Asks as a client that does not exist; resolves with the first server that makes it an offer. */
-  search(): Promise<Ipv4 | null> {
+  /** Asks as a client that does not exist; resolves with all servers that make it an offer. */
+  search(): Promise<readonly Ipv4[]> {
     const { clock, randomBytes } = this.#around;
     const socket = this.#socket;
-    if (socket === null) return Promise.resolve(null);
+    if (socket === null) return Promise.resolve([]);
     const discover = discoverOf(randomBytes(10));
+    const found = new Set<Ipv4>();
+    this.#found = found;
     return new Promise((resolve) => {
-      const again = clock.setTimer(ASK_AGAIN_MS, () => socket.send(discover, EVERYBODY));
-      const end = clock.setTimer(SEARCH_MS, () => finish(null));
-      const finish = (server: Ipv4 | null): void => {
-        again.cancel();
-        end.cancel();
+      clock.setTimer(ASK_AGAIN_MS, () => socket.send(discover, EVERYBODY));
+      clock.setTimer(SEARCH_MS, () => {
         this.#found = null;
-        resolve(server);
-      };
-      this.#found = finish;
+        resolve([...found]);
+      });
       socket.send(discover, EVERYBODY);
     });
   }
@@ -80,7 +81,7 @@ export class OtherServers {
     const server = identifier?.ok ? identifier.value : from.address;
     // A proxyDHCP server gives no addresses and is no rival.
     if (this.#isOurs(server) || message.yiaddr === UNSET) return;
-    if (this.#found !== null) this.#found(server);
+    if (this.#found !== null) this.#found.add(server);
     else this.#onSeen(server, `it sent ${type === 'offer' ? 'an OFFER' : 'an ACK'}`);
   }
 }

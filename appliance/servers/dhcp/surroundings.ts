@@ -47,6 +47,8 @@ export interface DhcpSurroundings {
   readonly openUdp: OpenUdp;
   /** The kernel's table of neighbours: /proc/net/arp as text. */
   readonly neighbours: () => Promise<string>;
+  /** The kernel's number of an interface; null: there is none of this name. One that is made anew has another. */
+  readonly interfaceIndex: (device: string) => number | null;
   readonly randomBytes: (count: number) => Uint8Array;
   /** The decision found something that has to be acted upon, such as another chassis than the declared one. */
   readonly onFinding: (machine: Machine, finding: Finding) => void;

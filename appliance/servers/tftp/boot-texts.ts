@@ -1,11 +1,18 @@
 // The texts that a boot loader asks for by name over TFTP: GRUB's configuration under Secure Boot, and iPXE's autoexec.
 
 import type { ClientFacts } from '../../policy/client-facts.ts';
+import type { Outcome } from '../../policy/decide-boot.ts';
 import { GRUB_CONFIGS, parseGrubConfigName, renderGrubEntry } from '../../render/grub-config.ts';
 import { renderEntryScript } from '../../render/ipxe-script.ts';
 import type { Templates } from '../../render/templates.ts';
 import type { BootDesk, Judged } from '../boot-desk.ts';
 import type { ScriptDesk } from '../http/script-desk.ts';
+
+export interface HandedText {
+  readonly text: string;
+  /** For whom it was made, and what was decided for it; null: everybody gets the same, and asks for its own next. */
+  readonly decided: { readonly facts: ClientFacts; readonly judged: Judged } | null;
+}
 
 interface BootTextParts {
   readonly desk: Pick<BootDesk, 'judge'>;
@@ -22,18 +29,24 @@ export class BootTexts {
   }
 
   /** null: no text has this name. */
-  readonly textFor = async (name: string, facts: ClientFacts, judged: Judged): Promise<string | null> => {
-    const { templates, bootPort } = this.#parts;
+  readonly textFor = async (name: string, facts: ClientFacts, judged: Judged): Promise<HandedText | null> => {
+    const { desk, scripts, templates, bootPort } = this.#parts;
     const address = judged.network?.server;
     if (!address) return null;
     const server = { address, bootPort };
     // iPXE 2 asks for it before its own DHCP. Behind a foreign DHCP server it is the only way to reach it.
-    if (name === 'autoexec.ipxe') return renderEntryScript(templates, server);
+    if (name === 'autoexec.ipxe') return { text: renderEntryScript(templates, server), decided: null };
     const config = parseGrubConfigName(name);
     if (config === null) return null;
-    if (config.kind === 'entry') return renderGrubEntry(templates, server);
+    if (config.kind === 'entry') return { text: renderGrubEntry(templates, server), decided: null };
     const told = { ...facts, mac: config.mac, uuid: config.uuid };
-    const machine = { judged: this.#parts.desk.judge(told, judged.network), facts: told };
-    return (await this.#parts.scripts.handOut({ ...machine, server, language: GRUB_CONFIGS, forReal: true })).text;
+    const machine = { judged: desk.judge(told, judged.network), facts: told };
+    const handed = await scripts.handOut({ ...machine, server, language: GRUB_CONFIGS, forReal: true });
+    if (handed.text === null) return null;
+    const decision = handed.held ? { ...handed.decision, outcome: HELD } : handed.decision;
+    return { text: handed.text, decided: { facts: told, judged: { ...machine.judged, decision } } };
   };
 }
+
+/** What was decided waits until it can be written down. */
+const HELD: Outcome = { kind: 'hold', whatToDo: 'It asks again by itself.' };

@@ -4,6 +4,7 @@
 import type { Asset } from '../../assets/asset.ts';
 import { sanitizeTftpName } from '../../codecs/tftp/name.ts';
 import { TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
+import type { ChassisUuid } from '../../domain/chassis.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
@@ -13,6 +14,7 @@ import type { Outcome } from '../../policy/decide-boot.ts';
 import { bootsThroughGrub, mayFetchImage, needsImages } from '../../policy/fetched-images.ts';
 import { parseGrubConfigName } from '../../render/grub-config.ts';
 import type { BootDesk, Judged } from '../boot-desk.ts';
+import type { HandedText } from './boot-texts.ts';
 
 export interface TftpDeskParts {
   readonly desk: Pick<BootDesk, 'judge'>;
@@ -20,7 +22,7 @@ export interface TftpDeskParts {
   /** Whose address this is now; null when no lease tells. */
   readonly macOf: (address: Ipv4) => Mac | null;
   /** The machine's own text under this name (grub/grub.cfg, autoexec.ipxe …); null: there is none. */
-  readonly scriptFor: (name: string, facts: ClientFacts, judged: Judged) => Promise<string | null> | string | null;
+  readonly scriptFor: (name: string, facts: ClientFacts, judged: Judged) => Promise<HandedText | null>;
   readonly now: () => Instant;
   /** Addresses of this appliance itself, which asks whether it serves what it advertises. */
   readonly isSelf?: (address: Ipv4) => boolean;
@@ -51,10 +53,24 @@ export interface TftpAnswer {
 /** Long enough to load a kernel and an initrd over the slowest link that still boots. */
 const HANDED_FOR = 30 * MINUTE;
 
+/** What a machine was handed a text for. */
+interface Handed {
+  readonly outcome: Outcome;
+  /** As it named itself: an address behind a router tells nothing. */
+  readonly mac: Mac | null;
+  readonly uuid: ChassisUuid | null;
+  /** Whose address it was then, as far as that was known. */
+  readonly holder: Mac | null;
+  readonly until: Instant;
+}
+
 export class TftpDesk {
   readonly #parts: TftpDeskParts;
-  /** Where the text led that a machine was handed: an installation's intent is used up by then, its images are not. */
-  readonly #handed = new Map<Mac, { readonly outcome: Outcome; readonly until: Instant }>();
+  /**
+   * Where the text led that was handed to an address: an installation's intent is used up by then, its images are not. The
+   * oldest come first.
+   */
+  readonly #handed = new Map<Ipv4, Handed>();
 
   constructor(parts: TftpDeskParts) {
     this.#parts = parts;
@@ -77,15 +93,20 @@ export class TftpDesk {
     const judged = desk.judge(facts);
     const told = { name, mac, judged };
     const { outcome, because } = judged.decision;
-    if (outcome.kind === 'silent') return { ...told, reply: { do: 'ignore', why: because.words } };
+    // Behind a router, and with another server's lease, an address tells nobody. Such a machine was pointed here by its MAC, which
+    // its script or its configuration tells us next; until then it may have what is the same for all.
+    const isNobody = mac === null && judged.network !== null;
+    if (outcome.kind === 'silent' && !isNobody) return { ...told, reply: { do: 'ignore', why: because.words } };
 
-    if (name.startsWith('boot/')) return { ...told, reply: this.#image(name, judged, mac) };
+    if (name.startsWith('boot/')) return this.#image(name, address, facts, judged);
     // Whatever its own architecture: one that is declared wrongly needs its loader to show why it is refused.
     if (isLoader) return { ...told, reply: send({ asset: loader }) };
-    const text = await this.#parts.scriptFor(name, facts, judged);
-    if (text === null) return { ...told, reply: this.#notFound(name) };
-    if (mac !== null) this.#remember(mac, outcome);
-    return { ...told, reply: send({ text: new TextEncoder().encode(text) }) };
+    const handed = await this.#parts.scriptFor(name, facts, judged);
+    if (handed === null) return { ...told, reply: this.#notFound(name) };
+    const reply = send({ text: new TextEncoder().encode(handed.text) });
+    if (handed.decided === null) return { ...told, reply };
+    this.#remember(address, mac, handed.decided);
+    return { name, mac: handed.decided.facts.mac, judged: handed.decided.judged, reply };
   }
 
   /** What is the same for every machine, whoever may fetch it at the moment; null: it is not, and nothing may be used up. */
@@ -96,34 +117,52 @@ export class TftpDesk {
     if (asset !== null && (isImage || asset.kind === 'bios' || asset.kind === 'efi')) return { asset };
     if (name !== 'autoexec.ipxe' && parseGrubConfigName(name)?.kind !== 'entry') return null;
     const facts = factsFromTftp({ address, file: name, mac: null });
-    const text = await scriptFor(name, facts, desk.judge(facts));
-    return text === null ? null : { text: new TextEncoder().encode(text) };
+    const handed = await scriptFor(name, facts, desk.judge(facts));
+    return handed === null ? null : { text: new TextEncoder().encode(handed.text) };
   }
 
-  #image(name: string, judged: Judged, mac: Mac | null): TftpAnswer['reply'] {
+  #image(name: string, address: Ipv4, facts: ClientFacts, judged: Judged): TftpAnswer {
+    const { library, desk } = this.#parts;
+    const before = this.#handedTo(address, facts.mac);
+    // What has become since of the machine that it said it was.
+    const since = before && desk.judge({ ...facts, mac: before.mac, uuid: before.uuid }, judged.network);
+    const told = { name, mac: facts.mac ?? before?.mac ?? null, judged: facts.mac === null && since ? since : judged };
     const asset = assetOfBootPath(name.slice('boot/'.length));
-    const found = asset === null ? null : this.#parts.library.find(asset);
-    if (asset === null || found === null) return this.#notFound(name);
-    const { decision, machine, network } = judged;
-    const outcomes = [decision.outcome];
-    const before = mac === null ? undefined : this.#handed.get(mac);
-    if (before && before.until > this.#parts.now() && decision.outcome.kind !== 'refusal')
-      outcomes.push(before.outcome);
+    const found = asset === null ? null : library.find(asset);
+    if (asset === null || found === null) return { ...told, reply: this.#notFound(name) };
+    // An address that tells nobody is an unknown machine's, until somebody names itself there.
+    const standing = since === null ? [judged] : facts.mac === null ? [since] : [judged, since];
+    const denied = standing.find(({ decision }) => isDenied(decision.outcome));
+    const outcomes = [judged.decision.outcome, ...(before ? [before.outcome] : [])];
     // Whoever was handed a configuration for GRUB has GRUB, whatever the inventory says about Secure Boot.
-    const hasGrub = bootsThroughGrub(machine, network) || before !== undefined;
-    if (hasGrub && outcomes.some((outcome) => mayFetchImage(asset, outcome))) {
-      return send({ asset: found });
+    const hasGrub = before !== null || bootsThroughGrub(judged.machine, judged.network);
+    if (!denied && hasGrub && outcomes.some((outcome) => mayFetchImage(asset, outcome))) {
+      return { ...told, reply: send({ asset: found }) };
     }
+    const why = (denied ?? told.judged).decision.because.words;
     const message = 'this machine does not boot it now';
-    return refusal('tftp.refused', TFTP_ERRORS.accessViolation, message, decision.because.words);
+    return { ...told, reply: refusal('tftp.refused', TFTP_ERRORS.accessViolation, message, why) };
   }
 
-  #remember(mac: Mac, outcome: Outcome): void {
+  #handedTo(address: Ipv4, holder: Mac | null): Handed | null {
+    const before = this.#handed.get(address) ?? null;
+    if (before === null || before.until <= this.#parts.now()) return null;
+    // The address has passed to another machine since.
+    if (before.holder !== null && holder !== null && before.holder !== holder) return null;
+    return before;
+  }
+
+  #remember(address: Ipv4, holder: Mac | null, { facts, judged }: NonNullable<HandedText['decided']>): void {
     const now = this.#parts.now();
-    for (const [known, { until }] of this.#handed) if (until <= now) this.#handed.delete(known);
-    // A machine that was handed something else since is on its way there.
-    if (needsImages(outcome)) this.#handed.set(mac, { outcome, until: now + HANDED_FOR });
-    else this.#handed.delete(mac);
+    for (const [known, { until }] of this.#handed) {
+      if (until > now) break;
+      this.#handed.delete(known);
+    }
+    // Whoever was handed something else since is on its way there.
+    this.#handed.delete(address);
+    const { outcome } = judged.decision;
+    const { mac, uuid } = facts;
+    if (needsImages(outcome)) this.#handed.set(address, { outcome, mac, uuid, holder, until: now + HANDED_FOR });
   }
 
   #notFound(name: string): TftpAnswer['reply'] {
@@ -132,6 +171,7 @@ export class TftpDesk {
   }
 }
 
+const isDenied = ({ kind }: Outcome): boolean => kind === 'refusal' || kind === 'silent';
 const send = (content: TftpContent): TftpAnswer['reply'] => ({ do: 'send', content });
 const refusal = (
   kind: 'tftp.not-found' | 'tftp.refused',

@@ -6,7 +6,8 @@ import type { Fleet } from '../../inventory/fleet.ts';
 import type { Trail } from '../../trail/trail.ts';
 import type { TftpDesk } from './tftp-desk.ts';
 import { TftpServer, type TftpServerParts } from './tftp-server.ts';
-import { TFTP_DEFAULTS } from './tftp-settings.ts';
+import { TFTP_DEFAULTS, type TftpSettings } from './tftp-settings.ts';
+import { TransferRoom } from './transfer-book.ts';
 
 interface Place {
   readonly address: string;
@@ -14,9 +15,11 @@ interface Place {
 }
 
 interface TftpListenersParts {
-  readonly fleet: Fleet;
+  readonly fleet: Pick<Fleet, 'networks'>;
   /** `networks`: where DHCP is served. null: nowhere. */
   readonly listen: Place | 'networks' | null;
+  /** What the site file says; the rest is as usual. `port`: where networks are served. */
+  readonly settings: Partial<Omit<TftpSettings, 'addresses'>>;
   readonly desk: Pick<TftpDesk, 'answer'>;
   readonly trail: Trail;
   readonly whoIs: NonNullable<TftpServerParts['whoIs']>;
@@ -25,6 +28,8 @@ interface TftpListenersParts {
 
 export class TftpListeners {
   readonly #parts: TftpListenersParts;
+  readonly #settings: Omit<TftpSettings, 'addresses'>;
+  readonly #room: TransferRoom;
   readonly #servers = new Map<string, { readonly server: TftpServer; readonly place: Place }>();
   readonly #failed = new Map<string, string>();
   #turn: Promise<void> = Promise.resolve();
@@ -32,6 +37,8 @@ export class TftpListeners {
 
   constructor(parts: TftpListenersParts) {
     this.#parts = parts;
+    this.#settings = { ...TFTP_DEFAULTS, ...parts.settings };
+    this.#room = new TransferRoom(this.#settings.atOnce);
   }
 
   /** Opens what is missing and closes what is no longer wanted. An address that cannot be had is tried again next time. */
@@ -73,8 +80,8 @@ export class TftpListeners {
 
   async #open(where: string, address: string, port: number): Promise<void> {
     const { desk, trail, whoIs, log } = this.#parts;
-    const settings = { ...TFTP_DEFAULTS, addresses: [address], port };
-    const server = new TftpServer({ settings, desk, trail, whoIs, log });
+    const settings = { ...this.#settings, addresses: [address], port };
+    const server = new TftpServer({ settings, room: this.#room, desk, trail, whoIs, log });
     try {
       const [bound] = await server.start();
       if (bound) this.#servers.set(where, { server, place: { address: bound.address, port: bound.port } });
@@ -87,13 +94,13 @@ export class TftpListeners {
 
   #wanted(): Map<string, Place> {
     const { listen, fleet } = this.#parts;
-    const places = listen === 'networks' ? served(fleet) : listen === null ? [] : [listen];
+    const places = listen === 'networks' ? served(fleet, this.#settings.port) : listen === null ? [] : [listen];
     return new Map(places.map((place) => [`${place.address}:${place.port}`, place]));
   }
 }
 
-function served(fleet: Fleet): Place[] {
+function served(fleet: Pick<Fleet, 'networks'>, port: number): Place[] {
   return [...fleet.networks()].flatMap(({ dhcp, interface: device, server }) =>
-    dhcp === 'off' || device === null || server === null ? [] : [{ address: server, port: TFTP_DEFAULTS.port }],
+    dhcp === 'off' || device === null || server === null ? [] : [{ address: server, port }],
   );
 }

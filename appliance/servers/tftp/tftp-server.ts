@@ -4,7 +4,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { decodeTftp, TftpDecodeError } from '../../codecs/tftp/decode.ts';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
-import { negotiate } from '../../codecs/tftp/negotiate.ts';
+import { type NegotiationLimits, negotiate } from '../../codecs/tftp/negotiate.ts';
 import { OPCODES, TFTP_ERRORS, type TftpRequest } from '../../codecs/tftp/packet.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
@@ -15,11 +15,12 @@ import { openBurstSocket } from '../udp/burst-socket.ts';
 import { type Endpoint, peerAt } from '../udp/endpoint.ts';
 import type { BurstSocket } from '../udp/udp-socket.ts';
 import { HotFiles, sizeOf } from './file-bytes.ts';
+import { blockWithin, interfaceMtu } from './interface-mtu.ts';
 import { LocalTransfers } from './local-transfers.ts';
 import type { TftpAnswer, TftpContent, TftpDesk } from './tftp-desk.ts';
 import { noteAnswer, noteBegun, noteRefused, noteTransfer } from './tftp-notes.ts';
 import type { TftpSettings } from './tftp-settings.ts';
-import { TransferBook } from './transfer-book.ts';
+import { TransferBook, TransferRoom } from './transfer-book.ts';
 import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
 import { canUseThreads, TransferThreads } from './transfer-threads.ts';
 import type { RunningTransfer, Transfers } from './transfers.ts';
@@ -31,6 +32,10 @@ export interface TftpServerParts {
   /** Whose address this is, for what is told of requests that never get to the desk. */
   readonly whoIs?: (address: Ipv4) => Pick<TrailNote, 'mac' | 'machine'>;
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
+  /** For transfers of this and of other servers; without one it has room for as many as its settings say. */
+  readonly room?: TransferRoom;
+  /** Of the interface that has the address; null: nobody knows. */
+  readonly mtuAt?: (address: string) => Promise<number | null>;
   /** With one that is not this machine's own, transfers are carried in this thread. */
   readonly clock?: TransferClock;
 }
@@ -38,6 +43,7 @@ export interface TftpServerParts {
 interface Door {
   readonly requests: BurstSocket;
   readonly transfers: Transfers;
+  readonly limits: NegotiationLimits;
 }
 
 interface Asked {
@@ -53,6 +59,8 @@ export class TftpServer {
   readonly #clock: TransferClock;
   readonly #files: HotFiles;
   readonly #book: TransferBook;
+  /** Requests whose transfer has not begun yet. */
+  readonly #opening = new Set<Promise<void>>();
   #doors: readonly Door[] = [];
   #stopped = false;
 
@@ -60,7 +68,8 @@ export class TftpServer {
     this.#parts = parts;
     this.#clock = parts.clock ?? monotonicClock;
     this.#files = new HotFiles(parts.settings.memoryBytes);
-    this.#book = new TransferBook(parts.settings);
+    const { settings, room = new TransferRoom(settings.atOnce) } = parts;
+    this.#book = new TransferBook(settings.perClient, room);
   }
 
   /** Where it listens. All addresses or none. */
@@ -76,11 +85,13 @@ export class TftpServer {
     return doors.map(({ requests: { address, port } }) => ({ address, port }));
   }
 
+  /** Afterwards nothing is asked of the desk any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     const doors = this.#doors;
     this.#doors = [];
     await Promise.all(doors.map(closeDoor));
+    await Promise.all(this.#opening);
   }
 
   get transfersUnderWay(): number {
@@ -88,14 +99,18 @@ export class TftpServer {
   }
 
   async #openDoor(address: string): Promise<Door> {
-    const { settings } = this.#parts;
+    const settings = await this.#settingsAt(address);
     let transfers: Transfers | null = null;
     try {
-      if (!settings.singlePort) transfers = await this.#openTransfers(address);
+      if (!settings.singlePort) transfers = await this.#openTransfers(address, settings);
       const requests = await openBurstSocket(address, settings.port, (bytes, from) =>
         this.#onRequestPort(bytes, from, door),
       );
-      const door: Door = { requests, transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock) };
+      const door: Door = {
+        requests,
+        transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock),
+        limits: settings,
+      };
       return door;
     } catch (error) {
       await transfers?.stop('');
@@ -104,8 +119,16 @@ export class TftpServer {
     }
   }
 
-  async #openTransfers(address: string): Promise<Transfers> {
-    const { settings, log, clock } = this.#parts;
+  /** No larger blocks than the interface lets out in one piece; a path beyond it may take less, which only a person knows. */
+  async #settingsAt(address: string): Promise<TftpSettings> {
+    const { settings, mtuAt = interfaceMtu } = this.#parts;
+    const mtu = await mtuAt(address);
+    if (mtu === null) return settings;
+    return { ...settings, maxBlockSize: Math.min(settings.maxBlockSize, blockWithin(mtu)) };
+  }
+
+  async #openTransfers(address: string, settings: TftpSettings): Promise<Transfers> {
+    const { log, clock } = this.#parts;
     if (clock || !canUseThreads(settings)) return LocalTransfers.open(address, settings, this.#clock);
     return new TransferThreads({
       ...settings,
@@ -118,8 +141,10 @@ export class TftpServer {
     const known = this.#book.of(from);
     if (known === undefined) this.#onNewRequest(bytes, from, door);
     if (known === undefined || known === 'opening') return;
-    // In single-port mode everything comes here; otherwise only a request that is repeated, or the next one.
-    const isNext = isRequest(bytes);
+    const isNext = isRead(bytes);
+    // In single-port mode everything comes here; otherwise only a request that is repeated, or the next one. The rest is no
+    // part of the transfer. No ERROR says so: it would go to the port that the client loads its file through.
+    if (!isNext && !this.#parts.settings.singlePort) return;
     const again = isNext ? bytes.slice() : bytes;
     known.onRequestPort(bytes, () => {
       this.#book.leave(from, known);
@@ -131,9 +156,12 @@ export class TftpServer {
     const request = this.#requestIn(bytes, from, door);
     if (!request) return;
     // It outlives this turn, the socket's memory does not.
-    this.#open({ request, bytes: bytes.slice(), from, door }).catch((error: unknown) => {
-      this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
-    });
+    const opening = this.#open({ request, bytes: bytes.slice(), from, door })
+      .catch((error: unknown) => {
+        this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
+      })
+      .finally(() => this.#opening.delete(opening));
+    this.#opening.add(opening);
   }
 
   #requestIn(bytes: Uint8Array, from: Endpoint, { requests: socket, transfers }: Door): TftpRequest | null {
@@ -195,7 +223,7 @@ export class TftpServer {
     const content = 'text' in wanted ? { bytes: wanted.text } : await this.#files.contentOf(wanted.asset);
     if (this.#stopped) return;
     const mode = request.mode === 'netascii' ? 'netascii' : 'octet';
-    const terms = negotiate(request.options, this.#parts.settings, sizeOf(content), mode);
+    const terms = negotiate(request.options, door.limits, sizeOf(content), mode);
     const startedAt = this.#clock.now();
     noteBegun(this.#parts, answer, peerAt(from), sizeOf(content));
     let transfer: RunningTransfer | null = null;
@@ -218,8 +246,8 @@ function refuse(socket: BurstSocket, to: Endpoint, code: number, message: string
   socket.send(encodeTftp({ op: 'error', code, message: shown(message) }), to);
 }
 
-const isRequest = (bytes: Uint8Array): boolean =>
-  bytes[0] === 0 && (bytes[1] === OPCODES.read || bytes[1] === OPCODES.write);
+const isRead = (bytes: Uint8Array): boolean => bytes[0] === 0 && bytes[1] === OPCODES.read;
+const isRequest = (bytes: Uint8Array): boolean => isRead(bytes) || (bytes[0] === 0 && bytes[1] === OPCODES.write);
 
 function named(client: Endpoint): string {
   const { address, port } = peerAt(client);

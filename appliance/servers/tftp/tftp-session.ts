@@ -1,5 +1,6 @@
 // One transfer with its client and its file: does what the transfer machine says, and closes the file at the end.
 
+import { OPCODES } from '../../codecs/tftp/packet.ts';
 import type { TftpTransfer, TransferAction, TransferOutcome } from '../tftp-transfer.ts';
 import { type Endpoint, endpointOf } from '../udp/endpoint.ts';
 import { HeldBytes } from '../udp/held-bytes.ts';
@@ -16,7 +17,7 @@ export interface SessionParts {
   readonly bytes: OpenBytes;
   /** Milliseconds that only ever go forward: a transfer must not hang because somebody sets the clock. */
   readonly now: () => number;
-  /** Written with every packet of the client; another thread may look. */
+  /** Written with every packet of the client but requests; another thread may look. */
   readonly heardAt: Float64Array;
   /** A client that is silent for this long is gone, whatever timeout it asked for. */
   readonly idleMs: number;
@@ -56,7 +57,8 @@ export class TftpSession {
   onPacket(bytes: Uint8Array): void {
     const { heardAt, now, transfer } = this.#parts;
     const at = now();
-    heardAt[0] = at;
+    // A request again, however often, does not show that what was begun goes on.
+    if (bytes[1] !== OPCODES.read) heardAt[0] = at;
     this.#carryOut(transfer.onPacket(bytes, this.#peer), at);
   }
 

@@ -11,6 +11,7 @@ export interface TftpSettings extends NegotiationLimits {
   readonly transferPorts: PortRange | null;
   /** Transfers at once of one address; firmware has one, GRUB two. */
   readonly perClient: number;
+  /** Of all addresses together. */
   readonly atOnce: number;
   readonly idleMs: number;
   readonly rolloverTo: RolloverTo;

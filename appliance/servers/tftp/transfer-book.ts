@@ -1,7 +1,6 @@
 // Who has transfers under way, and whether there is room for one more.
 
 import { addressOf, type Endpoint } from '../udp/endpoint.ts';
-import type { TftpSettings } from './tftp-settings.ts';
 import type { RunningTransfer } from './transfers.ts';
 
 /** A client that asks for one more transfer gives up those that it has not answered for this long. */
@@ -10,13 +9,25 @@ const FORGOTTEN_AFTER_MS = 3000;
 /** `opening` while it is decided what to send, and the file is being opened. */
 type Entry = RunningTransfer | 'opening';
 
+/** Shared by all books of an appliance, which has a book for each address that it listens on. */
+export class TransferRoom {
+  readonly places: number;
+  taken = 0;
+
+  constructor(places: number) {
+    this.places = places;
+  }
+}
+
 export class TransferBook {
-  readonly #limits: Pick<TftpSettings, 'perClient' | 'atOnce'>;
+  readonly #perClient: number;
+  readonly #room: TransferRoom;
   readonly #transfers = new Map<Endpoint, Entry>();
   readonly #byAddress = new Map<number, Set<Endpoint>>();
 
-  constructor(limits: Pick<TftpSettings, 'perClient' | 'atOnce'>) {
-    this.#limits = limits;
+  constructor(perClient: number, room: TransferRoom) {
+    this.#perClient = perClient;
+    this.#room = room;
   }
 
   get size(): number {
@@ -28,6 +39,7 @@ export class TransferBook {
   }
 
   enter(client: Endpoint, transfer: Entry): void {
+    if (!this.#transfers.has(client)) this.#room.taken += 1;
     this.#transfers.set(client, transfer);
     const own = this.#byAddress.get(addressOf(client)) ?? new Set();
     this.#byAddress.set(addressOf(client), own.add(client));
@@ -37,6 +49,7 @@ export class TransferBook {
   leave(client: Endpoint, transfer: Entry): void {
     if (this.#transfers.get(client) !== transfer) return;
     this.#transfers.delete(client);
+    this.#room.taken -= 1;
     const own = this.#byAddress.get(addressOf(client));
     own?.delete(client);
     if (own?.size === 0) this.#byAddress.delete(addressOf(client));
@@ -44,11 +57,11 @@ export class TransferBook {
 
   /** Why there is no room for one more transfer; null when there is. */
   crowdedFor(client: Endpoint): string | null {
-    const { perClient, atOnce } = this.#limits;
     const own = this.#byAddress.get(addressOf(client));
-    if (own && own.size >= perClient) this.#giveUpForgotten(own);
-    if ((own?.size ?? 0) >= perClient) return `too many transfers at once from this address (${perClient})`;
-    return this.#transfers.size >= atOnce ? `too many transfers at once (${atOnce})` : null;
+    if (own && own.size >= this.#perClient) this.#giveUpForgotten(own);
+    if ((own?.size ?? 0) >= this.#perClient) return `too many transfers at once from this address (${this.#perClient})`;
+    const { taken, places } = this.#room;
+    return taken >= places ? `too many transfers at once (${places})` : null;
   }
 
   /** A machine that was reset asks from new ports, and never ends what it had begun. */

@@ -154,6 +154,8 @@ class TransferThread {
     this.#tell({ do: 'begin', id, order, heardAt });
     return {
       onRequestPort: (bytes, isOver) => {
+        // One at a time: a client that does not wait for an answer must not fill the thread's queue. What matters comes again.
+        if (this.#asking.has(id)) return;
         this.#asking.set(id, isOver);
         this.#tell({ do: 'tell', id, bytes: bytes.slice() });
       },

@@ -6,10 +6,10 @@ import type { Socket } from 'node:dgram';
 import koffi from 'koffi';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { DatagramBatch, SLOT_BYTES } from './datagram-batch.ts';
-import { type Endpoint, endpointOf, peerAt } from './endpoint.ts';
+import { type Endpoint, endpointOf, peerAt, portOf } from './endpoint.ts';
 import { type Part, wholeOf } from './held-bytes.ts';
 import { Outbox } from './outbox.ts';
-import type { BurstSocket, OnDatagram, UdpPeer } from './udp-socket.ts';
+import type { BurstSocket, OnDatagram, OnLost, UdpPeer } from './udp-socket.ts';
 
 /**
  * Answered before more are read: the first of many who asked at once go on while the others are being answered, and none
@@ -43,6 +43,21 @@ export function batchCalls(): BatchCalls | null {
   };
 }
 
+export interface BatchedSocketOptions {
+  /**
+   * It waits for more itself after a burst, which costs a third of a return to Node, and holds its thread up meanwhile: only for
+   * a thread that has nothing else to do.
+   */
+  readonly lingers?: boolean;
+  /**
+   * Many datagrams to one peer may cross virtual wires (veth) as a single frame. Sockets never notice; whoever reads the wire
+   * itself does, as udhcpc and ISC's DHCP relay do: to them they are one long datagram.
+   */
+  readonly joins?: boolean;
+  /** This datagram did not leave, and never will. */
+  readonly onLost?: OnLost;
+}
+
 export class BatchedSocket implements BurstSocket {
   readonly address: Ipv4;
   readonly port: number;
@@ -51,8 +66,9 @@ export class BatchedSocket implements BurstSocket {
   readonly #socket: Socket;
   readonly #calls: BatchCalls;
   readonly #onDatagram: OnDatagram;
+  readonly #onLost: OnLost;
   readonly #inbox = new DatagramBatch();
-  readonly #outbox = new Outbox();
+  readonly #outbox: Outbox;
   /** What `poll` is asked about; null: Node alone waits. */
   readonly #lingersOn: PollDescriptor | null;
   /** With Node, which waits until the kernel has room. Whatever is sent meanwhile has to queue up behind them. */
@@ -61,11 +77,14 @@ export class BatchedSocket implements BurstSocket {
   #flushIsDue = false;
   #open = true;
 
-  /**
-   * The socket has taken the descriptor over and is bound. One that lingers waits for more itself after a burst, which costs
-   * a third of a return to Node, and holds its thread up meanwhile: only for a thread that has nothing else to do.
-   */
-  constructor(fd: number, socket: Socket, calls: BatchCalls, onDatagram: OnDatagram, lingers = false) {
+  /** The socket has taken the descriptor over and is bound. */
+  constructor(
+    fd: number,
+    socket: Socket,
+    calls: BatchCalls,
+    onDatagram: OnDatagram,
+    { lingers = false, joins = true, onLost = () => undefined }: BatchedSocketOptions = {},
+  ) {
     const { address, port } = socket.address();
     this.address = address as Ipv4;
     this.port = port;
@@ -73,6 +92,8 @@ export class BatchedSocket implements BurstSocket {
     this.#socket = socket;
     this.#calls = calls;
     this.#onDatagram = onDatagram;
+    this.#onLost = onLost;
+    this.#outbox = new Outbox(joins);
     this.#lingersOn = lingers ? new PollDescriptor(fd, POLLIN) : null;
     socket.on('message', (bytes, { address: host, port: from }) =>
       this.#burst(bytes, { address: host as Ipv4, port: from }),
@@ -80,7 +101,7 @@ export class BatchedSocket implements BurstSocket {
   }
 
   send(bytes: Uint8Array, to: Endpoint): void {
-    if (!this.#open) return;
+    if (!this.#open || !isAnswerable(to)) return;
     const isLong = bytes.length > SLOT_BYTES;
     if (isLong || this.#outbox.isFull) this.#flush();
     if (isLong || this.#waiting > 0) {
@@ -92,7 +113,7 @@ export class BatchedSocket implements BurstSocket {
   }
 
   sendPart(part: Part, to: Endpoint): void {
-    if (!this.#open) return;
+    if (!this.#open || !isAnswerable(to)) return;
     if (this.#outbox.isFull) this.#flush();
     if (this.#waiting > 0) {
       this.#leaveToNode(wholeOf(part), to);
@@ -103,7 +124,7 @@ export class BatchedSocket implements BurstSocket {
   }
 
   receive(): void {
-    this.#burst(null, null);
+    this.#turn(() => this.#drain());
   }
 
   close(): void {
@@ -113,17 +134,27 @@ export class BatchedSocket implements BurstSocket {
     this.#socket.close();
   }
 
-  #burst(first: Uint8Array | null, from: UdpPeer | null): void {
+  #burst(first: Uint8Array, from: UdpPeer): void {
+    this.#turn(() => {
+      if (first.length <= SLOT_BYTES) this.#hand(first, endpointOf(from));
+      this.#drain();
+      if (this.#lingersOn) this.#linger(this.#lingersOn);
+    });
+  }
+
+  #turn(receive: () => void): void {
     if (this.#receiving) return;
     this.#receiving = true;
     try {
-      if (first && from && first.length <= SLOT_BYTES) this.#onDatagram(first, endpointOf(from));
-      this.#drain();
-      if (this.#lingersOn) this.#linger(this.#lingersOn);
+      receive();
     } finally {
       this.#receiving = false;
       this.#flush();
     }
+  }
+
+  #hand(bytes: Uint8Array, from: Endpoint): void {
+    if (isAnswerable(from)) this.#onDatagram(bytes, from);
   }
 
   #drain(): void {
@@ -147,7 +178,7 @@ export class BatchedSocket implements BurstSocket {
     const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), most, MSG_DONTWAIT, null);
     for (let slot = 0; slot < count && this.#open; slot += 1) {
       const bytes = this.#inbox.received(slot);
-      if (bytes) this.#onDatagram(bytes, this.#inbox.peer(slot));
+      if (bytes) this.#hand(bytes, this.#inbox.peer(slot));
     }
     return count === most;
   }
@@ -164,7 +195,7 @@ export class BatchedSocket implements BurstSocket {
 
   #flush(): void {
     // Closed, the descriptor may already be that of another file.
-    if (this.#open) this.#outbox.flush(this.#send, this.#leaveToNode);
+    if (this.#open) this.#outbox.flush(this.#send, this.#leaveToNode, this.#onLost);
   }
 
   readonly #send = (headers: number, count: number): number =>
@@ -173,11 +204,15 @@ export class BatchedSocket implements BurstSocket {
   readonly #leaveToNode = (bytes: Uint8Array, to: Endpoint): void => {
     const { address, port } = peerAt(to);
     this.#waiting += 1;
-    this.#socket.send(bytes.slice(), port, address, () => {
+    this.#socket.send(bytes.slice(), port, address, (error) => {
       this.#waiting -= 1;
+      if (error) this.#onLost((error as NodeJS.ErrnoException).code ?? error.message, to);
     });
   };
 }
+
+/** RFC 768: a source port of zero wants no answer. The kernel and Node both refuse to send there. */
+const isAnswerable = (peer: Endpoint): boolean => portOf(peer) !== 0;
 
 /** struct pollfd. */
 class PollDescriptor {

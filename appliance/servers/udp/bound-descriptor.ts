@@ -35,8 +35,11 @@ const REASONS: Readonly<Record<number, string>> = {
   [constants.errno.ENODEV]: 'this machine has no such interface',
 };
 
-/** The caller owns the descriptor; on failure none is left open. */
-export function openBoundDescriptor(device: string, port: number): number {
+/**
+ * The caller owns the descriptor; on failure none is left open. A shared one is bound beside others of this machine that share
+ * too, such as the DHCP client of another interface.
+ */
+export function openBoundDescriptor(device: string, port: number, shared = false): number {
   const c = bindings();
   const where = `${device}, UDP port ${port}`;
   const fd = c.socket(AF_INET, SOCK_DGRAM_CLOEXEC_NONBLOCK, 0);
@@ -45,6 +48,7 @@ export function openBoundDescriptor(device: string, port: number): number {
     const set = (option: number, value: Buffer): boolean =>
       c.setsockopt(fd, SOL_SOCKET, option, value, value.length) === 0;
     if (!set(SO_BINDTODEVICE, Buffer.from(`${device}\0`, 'latin1'))) throw failure(where, 'SO_BINDTODEVICE');
+    if (shared && !set(SO_REUSEADDR, integer(1))) throw failure(where, 'SO_REUSEADDR');
     if (!set(SO_BROADCAST, integer(1))) throw failure(where, 'SO_BROADCAST');
     // Beyond the system's limit only with CAP_NET_ADMIN; within it anybody may.
     if (!set(SO_RCVBUFFORCE, integer(RECEIVE_BUFFER_BYTES))) set(SO_RCVBUF, integer(RECEIVE_BUFFER_BYTES));
@@ -70,6 +74,12 @@ export function openDescriptorAt(address: Ipv4, port: number): number {
   const error = systemError('bind');
   c.close(fd);
   throw error;
+}
+
+/** The kernel's number of an interface; null: there is none of this name. Not from /sys, which may show another namespace's. */
+export function interfaceIndexes(): (device: string) => number | null {
+  const lookUp: (device: string) => number = koffi.load(null).func('uint32_t if_nametoindex(const char *name)');
+  return (device) => lookUp(device) || null;
 }
 
 /** libuv lets other programs share the port of a socket that it takes over: they would take our datagrams, unnoticed. */

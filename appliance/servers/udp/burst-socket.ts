@@ -38,7 +38,7 @@ async function openBatched(
   try {
     const socket = await bound({ fd });
     forbidSharing(fd);
-    return new BatchedSocket(fd, socket, calls, onDatagram, lingers);
+    return new BatchedSocket(fd, socket, calls, onDatagram, { lingers });
   } catch (error) {
     closeDescriptor(fd);
     throw error;

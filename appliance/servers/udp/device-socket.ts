@@ -4,11 +4,12 @@ import type { Ipv4 } from '../../domain/ipv4.ts';
 import { BatchedSocket, batchCalls } from './batched-socket.ts';
 import { closeDescriptor, forbidSharing, openBoundDescriptor } from './bound-descriptor.ts';
 import { ByteSlab } from './byte-slab.ts';
+import { type Endpoint, peerAt } from './endpoint.ts';
 import { LastPeer } from './last-peer.ts';
 import type { OpenUdp } from './udp-socket.ts';
 
-export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMessage, onError }) => {
-  const fd = openBoundDescriptor(device, port);
+export const openDeviceSocket: OpenUdp = async ({ interface: device, port, shared = false, onMessage, onError }) => {
+  const fd = openBoundDescriptor(device, port, shared);
   const socket = createSocket({
     type: 'udp4',
     // Only addresses are ever sent to: the resolver would cost each datagram a turn of the event loop.
@@ -18,7 +19,7 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMes
     const listening = once(socket, 'listening');
     socket.bind({ fd });
     await listening;
-    forbidSharing(fd);
+    if (!shared) forbidSharing(fd);
   } catch (error) {
     closeDescriptor(fd);
     throw error;
@@ -41,7 +42,8 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMes
     };
     return {
       send: (bytes, to) => {
-        if (!closed) socket.send(bytes, to.port, to.address, sent);
+        // RFC 768: whoever sends from port zero wants no answer, and Node throws.
+        if (!closed && to.port !== 0) socket.send(bytes, to.port, to.address, sent);
       },
       close: () => close(() => socket.close()),
     };
@@ -49,7 +51,12 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, onMes
   const copies = new ByteSlab();
   const peers = new LastPeer();
   // A copy: what is read from a request is used until its answer is on disk, and the batch is filled anew long before that.
-  const batched = new BatchedSocket(fd, socket, calls, (bytes, from) => onMessage(copies.copy(bytes), peers.at(from)));
+  const receive = (bytes: Uint8Array, from: Endpoint): void => onMessage(copies.copy(bytes), peers.at(from));
+  const onLost = (code: string, to: Endpoint): void => {
+    const { address, port: at } = peerAt(to);
+    if (!closed) onError(new Error(`${code} (to ${address}:${at})`));
+  };
+  const batched = new BatchedSocket(fd, socket, calls, receive, { joins: false, onLost });
   return {
     send: (bytes, to) => batched.send(bytes, peers.endpointOf(to)),
     close: () => close(() => batched.close()),

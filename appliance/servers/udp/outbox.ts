@@ -2,14 +2,18 @@
 // as one and cuts it into datagrams at the end.
 
 import { constants } from 'node:os';
+import { getSystemErrorName } from 'node:util';
 import koffi from 'koffi';
 import { BATCH_SLOTS, DatagramBatch } from './datagram-batch.ts';
 import type { Endpoint } from './endpoint.ts';
 import { HEAD_BYTES, type Part, wholeOf } from './held-bytes.ts';
+import type { OnLost } from './udp-socket.ts';
 
 /** Below what an IPv4 packet holds, and what the kernel cuts up at once (UDP_MAX_SEGMENTS, 64 in the oldest). */
 const MOST_BYTES_IN_A_RUN = 60_000;
-const { EAGAIN, EIO, EINVAL } = constants.errno;
+const { EAGAIN } = constants.errno;
+/** The interface cannot do checksums; or the datagrams are larger than its MTU, as older kernels and as newer ones put it. */
+const CANNOT_JOIN: readonly number[] = [constants.errno.EIO, constants.errno.EINVAL, constants.errno.EMSGSIZE];
 
 /** sendmmsg on the socket: how many messages left, or -1. */
 type Send = (headers: number, count: number) => number;
@@ -52,7 +56,11 @@ export class Outbox {
   #slots = 0;
   /** Where a slot's datagram is fetched from. Held until it is sent. */
   readonly #parts: (Part | null)[] = Array.from({ length: BATCH_SLOTS }, () => null);
-  #joins = true;
+  #joins: boolean;
+
+  constructor(joins: boolean) {
+    this.#joins = joins;
+  }
 
   get isFull(): boolean {
     return this.#slots === BATCH_SLOTS;
@@ -69,7 +77,7 @@ export class Outbox {
   }
 
   /** Empties it. What the kernel has no room for now goes to `later`, in order; the bytes are valid during the call. */
-  flush(send: Send, later: (bytes: Uint8Array, to: Endpoint) => void): void {
+  flush(send: Send, later: (bytes: Uint8Array, to: Endpoint) => void, lost: OnLost): void {
     const runs = this.#runs;
     for (let at = 0; at < this.#runCount; at += 1) {
       const { firstSlot, slots } = runs[at] as Run;
@@ -90,6 +98,7 @@ export class Outbox {
         break;
       }
       // Only this one cannot leave: there is no way to its network, or a firewall forbids it.
+      lost(getSystemErrorName(-errno), run.to);
       next += 1;
     }
     for (let slot = firstLeft; slot < this.#slots; slot += 1) later(this.#whole(slot), this.#batch.peer(slot));
@@ -113,9 +122,9 @@ export class Outbox {
     return part ? wholeOf(part) : this.#batch.toSend(slot);
   }
 
-  /** EIO: the interface cannot do checksums. EINVAL: the datagrams are larger than its MTU. From now on, one by one. */
+  /** From now on, one by one. */
   #cannotJoin(run: Run, errno: number): boolean {
-    if (run.slots === 1 || (errno !== EIO && errno !== EINVAL)) return false;
+    if (run.slots === 1 || !CANNOT_JOIN.includes(errno)) return false;
     this.#joins = false;
     return true;
   }

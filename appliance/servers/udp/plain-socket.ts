@@ -28,9 +28,9 @@ export class PlainSocket implements BurstSocket {
   }
 
   send(bytes: Uint8Array, to: Endpoint): void {
-    if (!this.#open) return;
     const { address, port } = peerAt(to);
-    this.#socket.send(bytes.slice(), port, address);
+    // RFC 768: whoever sends from port zero wants no answer, and Node throws.
+    if (this.#open && port !== 0) this.#socket.send(bytes.slice(), port, address);
   }
 
   sendPart(part: Part, to: Endpoint): void {

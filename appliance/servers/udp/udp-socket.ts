@@ -20,6 +20,8 @@ export interface UdpOptions {
   readonly interface: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Beside other programs of this machine that listen there too: for what is broadcast to all of them. */
+  readonly shared?: boolean;
   readonly onMessage: (bytes: Uint8Array, from: UdpPeer) => void;
   readonly onError: (error: Error) => void;
 }
@@ -29,6 +31,9 @@ export type OpenUdp = (options: UdpOptions) => Promise<UdpSocket>;
 
 /** The bytes are valid during the call only: the next burst is written over them. */
 export type OnDatagram = (bytes: Uint8Array, from: Endpoint) => void;
+
+/** Why a datagram did not leave (EHOSTUNREACH, EMSGSIZE …), and whom it was for. */
+export type OnLost = (code: string, to: Endpoint) => void;
 
 /** For many small exchanges at once: what is sent in one turn leaves together. */
 export interface BurstSocket {

@@ -1,7 +1,11 @@
-import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
+import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
+import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
+import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import { readPcap } from '../../captures/read-pcap.ts';
+import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { addressOf, optionOf, type RawPacket, readRaw, textOf } from '../../servers/dhcp/raw-packet.ts';
+import { FIRMWARE, HTTP_FIRMWARE, IPXE, packet } from '../../servers/dhcp/rig.ts';
 import { needPackages } from '../packages.ts';
 import { Lab, type LabNetwork } from './lab.ts';
 
@@ -39,6 +43,8 @@ function byCable(): void {
   );
 }
 
+const bytesOf = (message: DhcpMessage): Uint8Array => encodeDhcp(message, { maxBytes: 1472 }).bytes;
+
 describe('real clients', () => {
   it('dhclient and udhcpc get an address each, which is on disk, and their own again', async () => {
     byCable();
@@ -49,6 +55,36 @@ describe('real clients', () => {
     const udhcpc = await lab.namespaces.run('client', 'udhcpc', '-i', 'c1', '-f', '-q', '-n', '-s', '/bin/true');
     expect(udhcpc.output).toContain(`lease of ${address} obtained`);
     expect(udhcpc.status).toBe(0);
+  });
+
+  it('that read the wire and not a socket, twenty at once, get an address each', async () => {
+    byCable();
+    await lab.serve([NETWORK], '--no-probe', '--ignore-others');
+    const cards = Array.from({ length: 20 }, (_, n) => `m${n}`);
+    for (const card of cards) {
+      lab.namespaces.ip('client', 'link', 'add', 'link', 'c1', 'name', card, 'type', 'macvlan', 'mode', 'bridge');
+      lab.namespaces.ip('client', 'link', 'set', card, 'up');
+    }
+    // One DISCOVER each: what is lost is not made good by another.
+    const once = 'udhcpc -f -q -n -t 1 -T 5 -s /bin/true';
+    const together = `for card in ${cards.join(' ')}; do ${once} -i $card & done; wait`;
+    const { output } = await lab.namespaces.run('client', 'sh', '-c', together);
+    const obtained = [...output.matchAll(/lease of (\S+) obtained/g)].map(([, address]) => address);
+    expect(new Set(obtained).size).toBe(cards.length);
+  });
+
+  it('that read the wire find each answer in a frame of its own, however many leave at once', async () => {
+    byCable();
+    const { file } = await lab.capture('client', 'c1', 'udp src port 67');
+    await lab.serve([NETWORK], '--no-probe', '--ignore-others');
+    const wire = await lab.wire('client', 'c1');
+    const clients = Array.from({ length: 20 }, (_, n) => bytesOf(packet('discover', mac(n + 1), { xid: n + 1 })));
+    await Promise.all(clients.map((bytes) => wire.ask(bytes)));
+    const lengths = wire.heard.map(({ bytes }) => bytes.length);
+    const onTheWire = (): number[] => readPcap(file).map(({ payload }) => payload.length);
+    const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+    await expect.poll(() => sum(onTheWire())).toBeGreaterThanOrEqual(sum(lengths));
+    expect(new Set(onTheWire())).toEqual(new Set(lengths));
   });
 
   it('an address that a stranger uses is passed over', async () => {
@@ -84,49 +120,79 @@ describe('real clients', () => {
 });
 
 describe('two interfaces with a network each', () => {
-  it('never get each other’s answers', async () => {
-    const { namespaces } = lab;
-    namespaces.add('server', 'left', 'right');
-    namespaces.connect(
-      { namespace: 'server', device: 's1', address: '10.88.0.1/24' },
-      { namespace: 'left', device: 'c1' },
+  const LEFT = { network: NETWORK, namespace: 'left', device: 'c1', own: '10.88.0.', clients: 0x100 };
+  const RIGHT = { network: SECOND, namespace: 'right', device: 'c2', own: '10.89.0.', clients: 0x200 };
+  type Side = typeof LEFT;
+  beforeEach(() => {
+    lab.namespaces.add('server', 'left', 'right');
+    for (const { network, namespace, device } of [LEFT, RIGHT]) {
+      const served = { namespace: 'server', device: network.device, address: `${network.server}/24` };
+      lab.namespaces.connect(served, { namespace, device });
+    }
+  });
+
+  /** As many of each kind: PXE firmware, HTTP firmware, and iPXE. */
+  const KINDS = [FIRMWARE, HTTP_FIRMWARE, IPXE];
+  const bootStorm = ({ clients }: Side): Uint8Array[] =>
+    Array.from({ length: 51 }, (_, n) =>
+      bytesOf(packet('discover', mac(clients + n), { xid: clients + n, options: KINDS[n % KINDS.length] ?? [] })),
     );
-    namespaces.connect(
-      { namespace: 'server', device: 's2', address: '10.89.0.1/24' },
-      { namespace: 'right', device: 'c2' },
-    );
-    const capture = async (namespace: string, device: string) => {
-      const file = join(lab.folder, `${device}.pcap`);
-      const filter = ['udp', 'and', '(', 'port', '67', 'or', 'port', '68', ')'];
-      const tcpdump = namespaces.start(
-        namespace,
-        'tcpdump',
-        '--immediate-mode',
-        '-U',
-        '-Z',
-        'root',
-        '-i',
-        device,
-        '-w',
-        file,
-        ...filter,
-      );
-      await tcpdump.says(/listening on/);
-      return { file, tcpdump };
-    };
-    const left = await capture('left', 'c1');
-    const right = await capture('right', 'c2');
+  const filesOf = ({ network: { server } }: Side): string[] => [
+    `http://${server}:8080/boot/ipxe/boot.ipxe`,
+    `http://${server}:8080/boot/loader/ipxe.efi`,
+    'ipxe.efi',
+  ];
+  const all = <T>(values: Iterable<T>): T[] => [...new Set(values)].sort();
+
+  it('never get each other’s answers, and in their own nothing of the other’s', async () => {
+    const captures = [];
+    for (const { namespace, device } of [LEFT, RIGHT]) {
+      captures.push(await lab.capture(namespace, device, 'udp and (port 67 or port 68)'));
+    }
     await lab.serve([NETWORK, SECOND], '--no-probe');
     const addresses = await Promise.all([lab.dhclient('left', 'c1'), lab.dhclient('right', 'c2')]);
     expect(addresses).toEqual(['10.88.0.100', '10.89.0.100']);
-    for (const [{ file, tcpdump }, own] of [[left, '10.88.0.'] as const, [right, '10.89.0.'] as const]) {
+    const wires = [await lab.wire('left', 'c1'), await lab.wire('right', 'c2')];
+    const answers = await Promise.all(
+      [LEFT, RIGHT].map((side, at) => Promise.all(bootStorm(side).map((bytes) => wires[at]?.ask(bytes)))),
+    );
+
+    const xids: number[][] = [];
+    for (const [at, side] of [LEFT, RIGHT].entries()) {
+      const { server } = side.network;
+      const heard = answers[at]?.flatMap((answer) => answer ?? []) ?? [];
+      expect(heard).toHaveLength(51);
+      expect(all(heard.map(({ from }) => `${from.address}:${from.port}`))).toEqual([`${server}:67`]);
+      expect(all(heard.map(({ packet: { siaddr } }) => siaddr))).toEqual([server]);
+      expect(all(heard.map((answer) => textOf(answer.packet, 66)))).toEqual([server]);
+      expect(all(heard.map(({ packet: { file } }) => file))).toEqual(filesOf(side));
+      expect(all(heard.map(({ packet: { yiaddr } }) => yiaddr))).toHaveLength(51);
+
+      // And so for everything on the wire, that of dhclient too.
+      const { file, tcpdump } = captures[at] ?? expect.unreachable('two were begun');
+      const replies = (): RawPacket[] =>
+        readPcap(file).flatMap(({ payload }) => (payload[0] === 2 ? readRaw(payload) : []));
+      await expect.poll(() => replies().length).toBeGreaterThanOrEqual(51 + 2);
       await tcpdump.stop();
-      const replies = readPcap(file)
-        .map(({ payload }) => decodeDhcp(payload))
-        .filter(({ op }) => op === 'reply');
-      expect(replies.length).toBeGreaterThanOrEqual(2);
-      expect(replies.filter(({ yiaddr }) => !yiaddr.startsWith(own))).toEqual([]);
+      expect(all(replies().map((reply) => addressOf(reply, 54)))).toEqual([server]);
+      expect(replies().filter(({ yiaddr }) => !yiaddr.startsWith(side.own))).toEqual([]);
+      xids.push(replies().map(({ xid }) => xid));
     }
+    expect(xids[0]?.filter((xid) => xids[1]?.includes(xid))).toEqual([]);
+  });
+
+  it('a client that was moved from one to the other and asks for its old address is refused it', async () => {
+    await lab.serve([NETWORK, SECOND], '--no-probe', '--ignore-others');
+    const left = await lab.wire('left', 'c1');
+    const offer = await left.ask(bytesOf(packet('discover', mac(1))));
+    const requested = offer.packet.yiaddr as Ipv4;
+    const ack = await left.ask(bytesOf(packet('request', mac(1), { requested, server: ip(NETWORK.server) })));
+    expect(ack.packet.yiaddr).toBe('10.88.0.100');
+    const right = await lab.wire('right', 'c2');
+    const { packet: answer, from } = await right.ask(bytesOf(packet('request', mac(1), { requested })));
+    expect(optionOf(answer, 53)).toEqual(Buffer.of(6));
+    expect([from.address, addressOf(answer, 54), answer.yiaddr]).toEqual(['10.89.0.1', '10.89.0.1', '0.0.0.0']);
+    expect(await lab.leases()).toMatchObject([{ address: requested, mac: mac(1), network: 'first', state: 'bound' }]);
   });
 });
 

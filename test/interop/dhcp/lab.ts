@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Lease } from '../../../appliance/domain/lease.ts';
 import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { Wire } from '../../servers/dhcp/wire.ts';
 import { Namespaces, type Running } from '../namespaces.ts';
 
 const SERVE = join(import.meta.dirname, '../../servers/dhcp/serve.ts');
@@ -20,6 +21,14 @@ export interface LabNetwork {
   readonly from: string;
   readonly to: string;
   readonly dhcp?: 'authoritative' | 'proxy';
+  /** Further members, as YAML. */
+  readonly more?: string;
+}
+
+/** Ended by whoever wants to read the file to its end, once it holds what it should. */
+export interface Capture {
+  readonly file: string;
+  readonly tcpdump: Running;
 }
 
 export class Lab {
@@ -27,6 +36,7 @@ export class Lab {
   readonly folder = mkdtempSync(join(tmpdir(), 'coldiron-dhcp-'));
   readonly state = join(this.folder, 'state');
   readonly #trail = join(this.folder, 'trail');
+  readonly #wires: Wire[] = [];
   #server: Running | null = null;
 
   /** The server in its namespace, which is called `server`. Resolves when each interface answers or is refused. */
@@ -49,6 +59,22 @@ export class Lab {
     const line = this.namespaces.start(namespace, process.execPath, BAD_LINE, ...args);
     await line.says(/carrying/);
     return line;
+  }
+
+  /** A client's end of a wire, in the test's own hands. */
+  async wire(namespace: string, device: string, port?: number): Promise<Wire> {
+    const wire = await Wire.open(this.namespaces, namespace, device, port);
+    this.#wires.push(wire);
+    return wire;
+  }
+
+  /** What is on a wire, from now on. */
+  async capture(namespace: string, device: string, ...filter: readonly string[]): Promise<Capture> {
+    const file = join(this.folder, `${device}.pcap`);
+    const options = ['--immediate-mode', '-U', '-Z', 'root', '-i', device, '-w', file];
+    const tcpdump = this.namespaces.start(namespace, 'tcpdump', ...options, ...filter);
+    await tcpdump.says(/listening on/);
+    return { file, tcpdump };
   }
 
   /** ISC dhclient until it has an address. */
@@ -80,6 +106,7 @@ export class Lab {
   }
 
   async remove(): Promise<void> {
+    await Promise.all(this.#wires.map((wire) => wire.close()));
     await this.namespaces.remove();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -88,7 +115,7 @@ export class Lab {
 const inventoryOf = (networks: readonly LabNetwork[]): string =>
   `sites: [{ name: lab }]\nnetworks:\n${networks
     .map(
-      ({ name, prefix, server, device, from, to, dhcp = 'authoritative' }) =>
-        `  - { name: ${name}, prefix: ${prefix}, server: ${server}, interface: ${device}, dhcp: ${dhcp}, unknown: inspect, efi_loader: ipxe, pools: [{ from: ${from}, to: ${to} }] }\n`,
+      ({ name, prefix, server, device, from, to, dhcp = 'authoritative', more = '' }) =>
+        `  - { name: ${name}, prefix: ${prefix}, server: ${server}, interface: ${device}, dhcp: ${dhcp}, unknown: inspect, efi_loader: ipxe, pools: [{ from: ${from}, to: ${to} }], ${more} }\n`,
     )
     .join('')}`;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { SECOND } from '../../../appliance/domain/instant.ts';
+import { HOUR, SECOND } from '../../../appliance/domain/instant.ts';
+import type { Mac } from '../../../appliance/domain/mac.ts';
 import { neighboursOn } from '../../../appliance/servers/dhcp/conflict-probe.ts';
-import { MAC } from '../../policy/boot-fixtures.ts';
-import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { MAC, SERVER } from '../../policy/boot-fixtures.ts';
+import { ip, mac, NETWORK } from '../../policy/lease-fixtures.ts';
 import { packet, Rig } from './rig.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -24,13 +25,14 @@ describe('an address of the pool', () => {
   it('is looked at before it is first offered', async () => {
     const rig = await probing();
     rig.hears(packet('discover', mac(1)));
+    await turn();
     expect(offers(rig)).toEqual([]);
     expect(probed(rig)).toEqual(['10.0.100.100']);
     await rig.clock.advance(SECOND, turn);
     expect(offers(rig)).toEqual(['offer 10.0.100.100']);
   });
 
-  it('is looked at once: neither for a repeated DISCOVER nor for the next client', async () => {
+  it('is looked at once, not for every repeated DISCOVER', async () => {
     const rig = await probing();
     rig.hears(packet('discover', mac(1)));
     rig.hears(packet('discover', mac(1)));
@@ -41,16 +43,58 @@ describe('an address of the pool', () => {
     expect(rig.story).toContain('dhcp.silent probe-under-way');
   });
 
+  it('is looked at again when it goes to another client, and not when its client comes back', async () => {
+    const rig = await probing();
+    const [from, to] = [ip('10.0.100.100'), ip('10.0.100.100')];
+    rig.declare([{ ...NETWORK, unknown: 'inspect', pools: [{ from, to }] }]);
+    const boots = async (client: Mac) => {
+      rig.hears(packet('discover', client));
+      await rig.clock.advance(SECOND, turn);
+      rig.hears(packet('request', client, { requested: from, server: SERVER.address }));
+      await rig.clock.advance(SECOND, turn);
+    };
+    await boots(mac(1));
+    await rig.clock.advance(2 * HOUR, turn);
+    await boots(mac(1));
+    expect(probed(rig)).toHaveLength(1);
+    await rig.clock.advance(2 * HOUR, turn);
+    await boots(mac(2));
+    expect(probed(rig)).toHaveLength(2);
+    expect(offers(rig)).toHaveLength(6);
+  });
+
   it('that a stranger uses is left alone, and the next one is offered', async () => {
     const rig = await probing();
-    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
     rig.hears(packet('discover', mac(1)));
+    await turn();
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
     await rig.clock.advance(SECOND, turn);
     expect(offers(rig)).toEqual(['offer 10.0.100.101']);
     expect(rig.story).toContain('dhcp.conflict');
     rig.hears(packet('discover', mac(2), { requested: ip('10.0.100.100') }));
     await rig.clock.advance(SECOND, turn);
     expect(offers(rig).at(-1)).toBe('offer 10.0.100.102');
+  });
+
+  it('that somebody left long ago is free, although the kernel still remembers who that was', async () => {
+    const rig = await probing();
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
+    rig.hears(packet('discover', mac(1)));
+    await rig.clock.advance(8 * SECOND, turn);
+    expect(offers(rig)).toEqual([]);
+    rig.neighbours = HEADER + line('10.0.100.100', '0x0', '00:00:00:00:00:00');
+    await rig.clock.advance(0.1 * SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100']);
+    expect(rig.story).not.toContain('dhcp.conflict');
+  });
+
+  it('that somebody whom the kernel remembers still uses is left alone', async () => {
+    const rig = await probing();
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
+    rig.hears(packet('discover', mac(1)));
+    await rig.clock.advance(10 * SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.101']);
+    expect(rig.story).toContain('dhcp.conflict');
   });
 
   it('that the client itself answers on is no conflict', async () => {
@@ -64,6 +108,7 @@ describe('an address of the pool', () => {
   it('is looked at side by side with others, not one after the other', async () => {
     const rig = await probing();
     for (const n of [1, 2, 3, 4]) rig.hears(packet('discover', mac(n)));
+    await turn();
     expect(probed(rig)).toHaveLength(4);
     await rig.clock.advance(0.6 * SECOND, turn);
     expect(offers(rig)).toHaveLength(4);

@@ -3,10 +3,12 @@ import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
 import { writeIpv4 } from '../../../appliance/codecs/dhcp4/option-values.ts';
 import { messageType, OPTION, writeMessageType } from '../../../appliance/codecs/dhcp4/options.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
+import { parsePrefix } from '../../../appliance/domain/ipv4.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
-import { SERVER } from '../../policy/boot-fixtures.ts';
+import { name, SERVER } from '../../policy/boot-fixtures.ts';
 import { ip, mac, NETWORK, POOL } from '../../policy/lease-fixtures.ts';
-import { packet, Rig } from './rig.ts';
+import { FIRMWARE, packet, Rig } from './rig.ts';
 
 const ROGUE = ip('10.0.100.66');
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -47,11 +49,23 @@ describe('before it answers as the authority, the server', () => {
     const started = rig.server.start();
     await turn();
     offer(rig);
+    await rig.clock.advance(2 * SECOND, turn);
     await started;
     expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
     expect(rig.udp.opened).toEqual([]);
     expect(rogues(rig)).toEqual([{ server: ROGUE, interface: 'eth1', network: 'provisioning', how: 'it was found' }]);
     expect(rig.clock.pendingTimers).toBe(0);
+  });
+
+  it('names all of them where there are several', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: false } });
+    const started = rig.server.start();
+    await turn();
+    for (const server of [ROGUE, ROGUE, ip('10.0.100.67')]) offer(rig, server);
+    await rig.clock.advance(2 * SECOND, turn);
+    await started;
+    expect(rig.server.states()[0]?.refusedBecause).toContain('other DHCP servers, 10.0.100.66 and 10.0.100.67, give');
+    expect(rogues(rig)).toHaveLength(2);
   });
 
   it('is not put off by its own echo or by a proxy, which gives no addresses', async () => {
@@ -107,5 +121,51 @@ describe('while it answers, the server', () => {
     expect(rogues(rig)).toMatchObject([{ server: ROGUE, how: 'a client took its offer' }]);
     rig.hears(packet('discover', mac(2), { requested: POOL.from }));
     expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.0\.100\.100 /);
+  });
+
+  it('notices it behind a relay too, and says on which network', async () => {
+    const far = { ...NETWORK, name: name('far'), prefix: mustParse(parsePrefix('10.9.0.0/24')), pools: [] };
+    const rig = new Rig({ networks: [far] });
+    await rig.server.start();
+    rig.hears(packet('request', mac(1), { requested: ip('10.9.0.7'), server: ROGUE, giaddr: ip('10.9.0.1') }));
+    expect(rogues(rig)).toMatchObject([{ server: ROGUE, network: 'far', how: 'a client took its offer' }]);
+  });
+
+  it('notices it from machines that it does not answer', async () => {
+    const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
+    await rig.server.start();
+    rig.hears(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE, options: FIRMWARE }));
+    expect(rogues(rig)).toMatchObject([{ server: ROGUE }]);
+    expect(rig.udp.said).toEqual([]);
+  });
+
+  it('takes no notice of what cannot be a server, nor where others give the addresses', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    for (const server of ['0.0.0.0', '255.255.255.255', '224.0.0.1']) {
+      rig.hears(packet('request', mac(1), { requested: POOL.from, server: ip(server) }));
+    }
+    rig.declare([{ ...NETWORK, dhcp: 'proxy' }]);
+    rig.hears(packet('request', mac(1), { requested: POOL.from, server: ROGUE }));
+    expect(rogues(rig)).toEqual([]);
+  });
+});
+
+describe('an interface', () => {
+  it('that was taken away and made anew is opened anew, and one that is gone is said to be', async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    rig.interfaceIndex = 8;
+    await rig.server.reconcile();
+    expect(rig.lines.map(({ message }) => message)).toEqual([
+      'dhcp: answers on eth1',
+      'dhcp: no longer answers on eth1',
+      'dhcp: answers on eth1',
+    ]);
+    rig.udp.refuse('eth1:67', new Error('this machine has no such interface'));
+    rig.interfaceIndex = null;
+    await rig.server.reconcile();
+    expect(rig.server.states()[0]?.refusedBecause).toBe('this machine has no such interface');
+    expect(rig.server.health()).toBe('failed');
   });
 });

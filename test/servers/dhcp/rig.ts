@@ -59,6 +59,7 @@ export class Rig {
   readonly unknown: string[] = [];
   readonly hinted: string[] = [];
   neighbours = '';
+  interfaceIndex: number | null = 7;
   readonly server: DhcpServer;
 
   constructor({
@@ -86,6 +87,7 @@ export class Rig {
       trail: { note: (note) => void this.notes.push(note) },
       openUdp: this.udp.open,
       neighbours: async () => this.neighbours,
+      interfaceIndex: () => this.interfaceIndex,
       randomBytes: (count) => new Uint8Array(count).fill(0xee),
       onFinding: (machine, finding) => void this.findings.push(`${machine.spec.hostname} ${finding.kind}`),
       onIpxe: (device) => void this.hinted.push(device),
@@ -149,3 +151,11 @@ export const FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
   [OPTION.vendorClass, writeText('PXEClient:Arch:00007:UNDI:003000')],
   [OPTION.clientArchitecture, writeU16(7)],
 ];
+
+export const HTTP_FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
+  [OPTION.vendorClass, writeText('HTTPClient:Arch:00016:UNDI:003000')],
+  [OPTION.clientArchitecture, writeU16(16)],
+];
+
+/** And these that it is the iPXE which the same machine runs next. */
+export const IPXE: readonly (readonly [number, Uint8Array])[] = [...FIRMWARE, [OPTION.userClass, writeText('iPXE')]];

@@ -17,6 +17,7 @@ import { systemClock as clock } from '../../../appliance/lifecycle/runner/clock.
 import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import { DhcpServer } from '../../../appliance/servers/dhcp/dhcp-server.ts';
 import { DEFAULT_LEASE_TIMES } from '../../../appliance/servers/dhcp/surroundings.ts';
+import { interfaceIndexes } from '../../../appliance/servers/udp/bound-descriptor.ts';
 import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
@@ -58,6 +59,7 @@ const server = new DhcpServer({
   trail: { note: (note: TrailNote) => void notes?.write(`${JSON.stringify(note)}\n`) },
   openUdp: openDeviceSocket,
   neighbours: () => readFile('/proc/net/arp', 'utf8'),
+  interfaceIndex: interfaceIndexes(),
   randomBytes,
   onFinding: () => {},
   onIpxe: () => {},

@@ -26,27 +26,27 @@ function texts(machine: Machine | null) {
     const facts = factsFromTftp({ address: LOOPBACK, file: name, mac: null });
     return boot.textFor(name, facts, desk.judge(facts));
   };
-  return { ask, findings };
+  return { ask, textOf: async (name: string) => (await ask(name))?.text, findings };
 }
 
 describe('a text that a loader asks for over TFTP', () => {
   it('is the entry script under the name that iPXE 2 tries by itself', async () => {
-    const { ask } = texts(machineIn('ready'));
-    expect(await ask('autoexec.ipxe')).toMatch(/^#!ipxe\n/);
+    const { textOf } = texts(machineIn('ready'));
+    expect(await textOf('autoexec.ipxe')).toMatch(/^#!ipxe\n/);
   });
 
   it("is GRUB's configuration, which sends each machine to its own", async () => {
-    const { ask } = texts(machineIn('ready'));
-    expect(await ask('grub/grub.cfg')).toContain('grub/machine/');
-    const own = await ask(`grub/machine/${MAC}_${UUID}.cfg`);
+    const { textOf } = texts(machineIn('ready'));
+    expect(await textOf('grub/grub.cfg')).toContain('grub/machine/');
+    const own = await textOf(`grub/machine/${MAC}_${UUID}.cfg`);
     expect(own).toContain('node01');
     expect(own).not.toContain('linux ');
   });
 
   it('is a refusal for another chassis, and somebody is told', async () => {
     const known = machineIn('ready');
-    const { ask, findings } = texts({ ...known, spec: { ...known.spec, uuid: UUID } });
-    expect(await ask(`grub/machine/${MAC}_${OTHER_UUID}.cfg`)).toContain('chassis-mismatch');
+    const { textOf, findings } = texts({ ...known, spec: { ...known.spec, uuid: UUID } });
+    expect(await textOf(`grub/machine/${MAC}_${OTHER_UUID}.cfg`)).toContain('chassis-mismatch');
     expect(findings).toEqual(['chassis-mismatch']);
   });
 

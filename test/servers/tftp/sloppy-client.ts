@@ -14,7 +14,8 @@ export interface Answer {
 
 export interface SloppyClient {
   readonly port: number;
-  send(packet: TftpPacket | Uint8Array, to: number): void;
+  /** `address`: of the server, if it is not the usual one. */
+  send(packet: TftpPacket | Uint8Array, to: number, address?: string): void;
   /** The next datagram. */
   next(): Promise<Answer>;
   /** Datagrams that came and were not asked for yet. */
@@ -46,7 +47,8 @@ export async function sloppyClient(): Promise<SloppyClient> {
   onTestFinished(close);
   return {
     port: socket.address().port,
-    send: (packet, to) => socket.send(packet instanceof Uint8Array ? packet : encodeTftp(packet), to, '127.0.0.1'),
+    send: (packet, to, address = '127.0.0.1') =>
+      socket.send(packet instanceof Uint8Array ? packet : encodeTftp(packet), to, address),
     next: async () => queue.shift() ?? new Promise<Answer>((read) => waiting.push(read)),
     unread: () => queue.length,
     close,

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../../appliance/domain/machine.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import type { TftpAnswer, TftpDesk, TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { intentWith, MAC, machineIn, NOW, UUID } from '../../policy/boot-fixtures.ts';
-import { deskWith, fleetOf, LOOPBACK, libraryWithFiles } from './tftp-rig.ts';
+import { intentWith, MAC, machineIn, UUID } from '../../policy/boot-fixtures.ts';
+import { deskWith, LOOPBACK } from './tftp-rig.ts';
 
 function inWords({ reply }: TftpAnswer): string {
   if (reply.do === 'ignore') return 'nothing';
@@ -63,6 +62,13 @@ describe('a read request', () => {
     expect(await ask(desk, 'nothing')).toBe('nothing');
   });
 
+  it('of a machine whose address does not tell who it is gets what is the same for all, and no image', async () => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { macOf: () => null } });
+    expect(await ask(desk, 'snponly.efi')).toBe('snponly.efi');
+    expect(await ask(desk, 'grub/grub.cfg')).toBe('text exit\n');
+    expect(await ask(desk, 'boot/service-os/linux')).toBe('ERROR 2');
+  });
+
   it('says in the log which name was probably meant', async () => {
     const { reply } = await (await deskWith()).answer('snponly.ef', LOOPBACK);
     expect(reply).toMatchObject({ kind: 'tftp.not-found', why: 'no such file (did you mean snponly.efi?)' });
@@ -70,9 +76,9 @@ describe('a read request', () => {
 
   it('brings the machine and what was decided to whoever renders the text', async () => {
     const seen: unknown[] = [];
-    const scriptFor = (name: string, facts: { mac: unknown; via: string }, judged: { machine: Machine | null }) => {
+    const scriptFor: TftpDeskParts['scriptFor'] = async (name, facts, judged) => {
       seen.push(name, facts.mac, facts.via, judged.machine?.spec.hostname);
-      return 'text';
+      return { text: 'text', decided: null };
     };
     await ask(await deskWith({ desk: { scriptFor } }), 'autoexec.ipxe');
     expect(seen).toEqual(['autoexec.ipxe', MAC, 'tftp', 'node01']);
@@ -82,9 +88,9 @@ describe('a read request', () => {
 describe('the appliance that asks itself', () => {
   const isSelf = () => true;
   const asked: string[] = [];
-  const scriptFor: TftpDeskParts['scriptFor'] = (name) => {
+  const scriptFor: TftpDeskParts['scriptFor'] = async (name) => {
     asked.push(name);
-    return name.startsWith('grub/') || name === 'autoexec.ipxe' ? 'exit\n' : null;
+    return name.startsWith('grub/') || name === 'autoexec.ipxe' ? { text: 'exit\n', decided: null } : null;
   };
 
   it.each([
@@ -104,44 +110,5 @@ describe('the appliance that asks itself', () => {
     const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
     const told = await desk.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
     expect([inWords(told), told.own, asked]).toEqual(['nothing', undefined, []]);
-  });
-});
-
-describe('the images of an installation that was handed out', () => {
-  async function handedOut(later: Machine) {
-    let machine = deploying(secure);
-    let now = NOW;
-    const library = await libraryWithFiles();
-    const desk = await deskWith({
-      desk: {
-        library,
-        now: () => now,
-        desk: { judge: (facts) => new BootDesk(fleetOf(machine), () => now).judge(facts) },
-      },
-    });
-    await desk.answer('grub/grub.cfg', LOOPBACK);
-    machine = later;
-    const pass = (ms: number): void => {
-      now += ms;
-    };
-    return { ask: (name: string) => ask(desk, name), pass };
-  }
-  const used = machineIn('deploying', { spec: secure, intent: intentWith({ uuid: null, consumedAt: NOW }) });
-
-  it('can be loaded although the intent is used up by then, for half an hour', async () => {
-    const boot = await handedOut(used);
-    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('nixos/worker/bzImage');
-    expect(await boot.ask('boot/nixos/other/bzImage')).toBe('ERROR 2');
-    boot.pass(30 * 60_000);
-    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('ERROR 2');
-  });
-
-  it('cannot be loaded any more once the machine is quarantined, or was handed something else', async () => {
-    expect(await (await handedOut(machineIn('quarantined', { spec: secure }))).ask('boot/nixos/worker/bzImage')).toBe(
-      'ERROR 2',
-    );
-    const boot = await handedOut(used);
-    await boot.ask('grub/grub.cfg');
-    expect(await boot.ask('boot/nixos/worker/bzImage')).toBe('ERROR 2');
   });
 });

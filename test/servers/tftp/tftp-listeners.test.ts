@@ -2,17 +2,25 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { TftpListeners } from '../../../appliance/servers/tftp/tftp-listeners.ts';
-import { machineIn } from '../../policy/boot-fixtures.ts';
-import { deskWith, fleetOf } from './tftp-rig.ts';
+import { networkWith } from '../../policy/boot-fixtures.ts';
+import { read, sloppyClient } from './sloppy-client.ts';
+import { deskWith } from './tftp-rig.ts';
+
+const [HERE, THERE] = ['127.69.0.1', '127.69.0.2'];
 
 async function listeners(
   listen: ConstructorParameters<typeof TftpListeners>[0]['listen'],
-  fleet = fleetOf(machineIn('ready'), { dhcp: 'off' }),
+  settings: ConstructorParameters<typeof TftpListeners>[0]['settings'] = {},
+  servers: readonly string[] = [],
 ) {
+  const networks = servers.map((server) => networkWith({ server: mustParse(parseIpv4(server)) }));
   const tftp = new TftpListeners({
-    fleet,
+    fleet: { networks: () => [networkWith({ dhcp: 'off' }), ...networks].values() },
     listen,
+    settings,
     desk: await deskWith(),
     trail: { note: () => {} },
     whoIs: () => ({ mac: null, machine: null }),
@@ -56,4 +64,42 @@ describe('TFTP listeners', () => {
     await tftp.reconcile();
     expect(tftp.health()).toBe('running');
   });
+
+  it('serve as the site file says: from the port of the requests, with blocks and windows of so many', async () => {
+    const settings = { singlePort: true, maxBlockSize: 1024, maxWindowSize: 2 };
+    const tftp = await listeners({ address: '127.0.0.1', port: 0 }, settings);
+    await tftp.reconcile();
+    const [place] = tftp.places();
+    const client = await sloppyClient();
+    client.send(read('snponly.efi', { blksize: '1468', windowsize: '8' }), place?.port ?? 0);
+    const { from, packet } = await client.next();
+    expect(from).toBe(place?.port);
+    expect(packet).toMatchObject({
+      options: new Map([
+        ['blksize', '1024'],
+        ['windowsize', '2'],
+      ]),
+    });
+  });
+
+  it('have room for so many transfers in all, whichever of them is asked', async () => {
+    const tftp = await listeners('networks', { port: await freePort(), atOnce: 1 }, [HERE, THERE]);
+    await tftp.reconcile();
+    const [here, there] = tftp.places();
+    const [one, other] = [await sloppyClient(), await sloppyClient()];
+    one.send(read('snponly.efi'), here?.port ?? 0, HERE);
+    expect((await one.next()).packet).toMatchObject({ op: 'data' });
+    other.send(read('snponly.efi'), there?.port ?? 0, THERE);
+    expect((await other.next()).packet).toMatchObject({ op: 'error', message: 'too many transfers at once (1)' });
+  });
 });
+
+/** At both addresses, which nobody else uses. */
+async function freePort(): Promise<number> {
+  const socket = createSocket('udp4');
+  socket.bind(0, HERE);
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  socket.close();
+  return port;
+}

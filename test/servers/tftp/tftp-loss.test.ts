@@ -41,7 +41,7 @@ async function loadWithLoss(port: number, windowSize: number, isLost: () => bool
 
 describe('on a wire that loses every fifth packet', () => {
   it.each([1, 4, 16])('a file arrives whole in windows of %i', async (windowSize) => {
-    const rig = await startServer({}, undefined, hurried);
+    const rig = await startServer({}, undefined, { clock: hurried });
     const got = await loadWithLoss(rig.port, windowSize, lossOf(windowSize));
     expect(got.equals(LOADER.subarray(0, 20_000))).toBe(true);
     const [note] = await rig.noted('tftp.completed');

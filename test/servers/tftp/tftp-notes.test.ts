@@ -85,7 +85,7 @@ describe('a request that nobody looks into', () => {
     ],
     ['by mail', { op: 'read', fileName: 'snponly.efi', mode: 'mail', options: new Map() }, 'mode mail is not served'],
   ] as const)('%s is told as a refusal, about whoever has the address', async (_what, packet, why) => {
-    const rig = await startServer({}, undefined, undefined, whoIs);
+    const rig = await startServer({}, undefined, { whoIs });
     const client = await sloppyClient();
     client.send(packet, rig.port);
     await client.next();
@@ -95,7 +95,7 @@ describe('a request that nobody looks into', () => {
   });
 
   it('because it cannot be read is told with the reason', async () => {
-    const rig = await startServer({}, undefined, undefined, whoIs);
+    const rig = await startServer({}, undefined, { whoIs });
     const client = await sloppyClient();
     client.send(Uint8Array.of(0, 1, 65, 65), rig.port);
     await client.next();

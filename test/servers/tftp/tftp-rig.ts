@@ -12,7 +12,6 @@ import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import { TftpDesk, type TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
 import { TftpServer, type TftpServerParts } from '../../../appliance/servers/tftp/tftp-server.ts';
 import { TFTP_DEFAULTS, type TftpSettings } from '../../../appliance/servers/tftp/tftp-settings.ts';
-import type { TransferClock } from '../../../appliance/servers/tftp/transfer-port.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { bzImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '../../assets/tiny-files.ts';
 import { MAC, machineIn, NOW, networkWith, profileWith, SITE } from '../../policy/boot-fixtures.ts';
@@ -45,14 +44,14 @@ export function fleetOf(machine: Machine | null, network: Partial<SiteNetwork> =
   return fleet;
 }
 
-/** loader/{snponly.efi,ipxe.efi,undionly.kpxe}, a NixOS profile and an image. */
+/** loader/{snponly.efi,ipxe.efi,undionly.kpxe}, two NixOS profiles and the service OS. */
 export async function libraryWithFiles(): Promise<AssetLibrary> {
   const folder = temporaryFolder();
   put(folder, 'loader/snponly.efi', LOADER);
   put(folder, 'loader/ipxe.efi', LOADER.subarray(0, 20_000));
   put(folder, 'loader/undionly.kpxe', pxeProgram());
   for (const profile of ['worker', 'other']) put(folder, `nixos/${profile}/bzImage`, bzImage(1));
-  put(folder, 'images/service-os/linux', bzImage(1));
+  for (const name of ['service-os/linux', 'service-os-x86_64/kernel']) put(folder, `images/${name}`, bzImage(1));
   return AssetLibrary.open(folder);
 }
 
@@ -61,7 +60,7 @@ export async function deskWith({ machine = machineIn('ready'), network, desk }: 
     desk: new BootDesk(fleetOf(machine, network), () => NOW),
     library: await libraryWithFiles(),
     macOf: () => MAC,
-    scriptFor: (name) => (name === 'grub/grub.cfg' ? 'exit\n' : null),
+    scriptFor: async (name) => (name === 'grub/grub.cfg' ? { text: 'exit\n', decided: null } : null),
     now: () => NOW,
     ...desk,
   });
@@ -80,8 +79,7 @@ export interface Rig {
 export async function startServer(
   settings: Partial<TftpSettings> = {},
   desk?: Pick<TftpDesk, 'answer'>,
-  clock?: TransferClock,
-  whoIs?: TftpServerParts['whoIs'],
+  more: Partial<Pick<TftpServerParts, 'clock' | 'mtuAt' | 'whoIs'>> = {},
 ): Promise<Rig> {
   const notes: TrailNote[] = [];
   const logged: string[] = [];
@@ -90,8 +88,7 @@ export async function startServer(
   const server = new TftpServer({
     settings: { ...TFTP_DEFAULTS, addresses: ['127.0.0.1'], port: 0, ...settings },
     desk: desk ?? (await deskWith()),
-    ...(clock ? { clock } : {}),
-    ...(whoIs ? { whoIs } : {}),
+    ...more,
     trail: {
       note: (note) => {
         notes.push(note);

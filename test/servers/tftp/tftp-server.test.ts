@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { TftpAnswer } from '../../../appliance/servers/tftp/tftp-desk.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
@@ -184,6 +185,32 @@ describe('starting and stopping', () => {
     await client.next();
     await rig.server.stop();
     expect((await client.next()).packet).toMatchObject({ op: 'error', message: 'the server is stopping' });
+    expect(rig.server.transfersUnderWay).toBe(0);
+  });
+
+  it('ends only when the desk has answered what it was asked', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<TftpAnswer>();
+    const rig = await startServer(
+      {},
+      {
+        answer: () => {
+          asked.resolve();
+          return answered.promise;
+        },
+      },
+    );
+    const client = await sloppyClient();
+    client.send(read('grub/grub.cfg'), rig.port);
+    await asked.promise;
+    let hasStopped = false;
+    const stopping = rig.server.stop().then(() => {
+      hasStopped = true;
+    });
+    await client.close();
+    expect([hasStopped, rig.server.transfersUnderWay]).toEqual([false, 1]);
+    answered.resolve({ name: 'grub/grub.cfg', mac: null, judged: null, reply: { do: 'ignore', why: '' } });
+    await stopping;
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 });

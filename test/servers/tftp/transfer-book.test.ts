@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TransferBook } from '../../../appliance/servers/tftp/transfer-book.ts';
+import { TransferBook, TransferRoom } from '../../../appliance/servers/tftp/transfer-book.ts';
 import type { RunningTransfer } from '../../../appliance/servers/tftp/transfers.ts';
 import { endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
 
@@ -18,7 +18,7 @@ function transfer(silentFor = 0) {
 
 describe('the book of transfers', () => {
   it('has room for so many of one address, and for so many in all', () => {
-    const book = new TransferBook({ perClient: 2, atOnce: 3 });
+    const book = new TransferBook(2, new TransferRoom(3));
     book.enter(client(1), 'opening');
     expect(book.crowdedFor(client(2))).toBeNull();
     book.enter(client(2), transfer().running);
@@ -32,7 +32,7 @@ describe('the book of transfers', () => {
   });
 
   it('gives up what a client that was reset has forgotten, and nothing else, to make room at once', () => {
-    const book = new TransferBook({ perClient: 2, atOnce: 100 });
+    const book = new TransferBook(2, new TransferRoom(100));
     const [forgotten, alive] = [transfer(3000), transfer(2999)];
     book.enter(client(1), forgotten.running);
     book.enter(client(2), alive.running);
@@ -43,7 +43,7 @@ describe('the book of transfers', () => {
   });
 
   it('keeps what a client began since when an earlier transfer of the same port ends at last', () => {
-    const book = new TransferBook({ perClient: 4, atOnce: 4 });
+    const book = new TransferBook(4, new TransferRoom(4));
     const [earlier, later] = [transfer(), transfer()];
     book.enter(client(1), earlier.running);
     book.enter(client(1), later.running);
@@ -51,5 +51,22 @@ describe('the book of transfers', () => {
     expect(book.of(client(1))).toBe(later.running);
     book.leave(client(1), later.running);
     expect([book.of(client(1)), book.size]).toEqual([undefined, 0]);
+  });
+
+  it('shares the room for all with the books of other addresses', () => {
+    const room = new TransferRoom(2);
+    const [here, there] = [new TransferBook(4, room), new TransferBook(4, room)];
+    const running = transfer().running;
+    here.enter(client(1), 'opening');
+    here.enter(client(1), running);
+    there.enter(client(1), 'opening');
+    expect(there.crowdedFor(client(2))).toBe('too many transfers at once (2)');
+    here.leave(client(1), 'opening');
+    expect(there.crowdedFor(client(2))).toBe('too many transfers at once (2)');
+    here.leave(client(1), running);
+    here.leave(client(1), running);
+    expect(there.crowdedFor(client(2))).toBeNull();
+    there.leave(client(1), 'opening');
+    expect(room.taken).toBe(0);
   });
 });

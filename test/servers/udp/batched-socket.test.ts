@@ -80,21 +80,24 @@ describe('a socket that sends in batches', () => {
     expect(batches).toEqual([6]);
   });
 
-  it.each(['EIO', 'EINVAL'] as const)('sends one by one where the kernel cannot join (%s)', async (code) => {
-    let refused = 0;
-    const { calls, batches } = sendingWith((fd, headers, count, flags) => {
-      if (refused > 0) return kernel.sendmmsg(fd, headers, count, flags);
-      refused += 1;
-      return failingWith(constants.errno[code]);
-    });
-    const socket = await burstSocket(() => undefined, calls);
-    const one = await peer();
-    for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
-    expect(await one.got(10)).toEqual(numbered(10));
-    for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
-    expect(await one.got(20)).toEqual([...numbered(10), ...numbered(10)]);
-    expect(batches).toEqual([1, 10]);
-  });
+  it.each(['EIO', 'EINVAL', 'EMSGSIZE'] as const)(
+    'sends one by one where the kernel cannot join (%s)',
+    async (code) => {
+      let refused = 0;
+      const { calls, batches } = sendingWith((fd, headers, count, flags) => {
+        if (refused > 0) return kernel.sendmmsg(fd, headers, count, flags);
+        refused += 1;
+        return failingWith(constants.errno[code]);
+      });
+      const socket = await burstSocket(() => undefined, calls);
+      const one = await peer();
+      for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
+      expect(await one.got(10)).toEqual(numbered(10));
+      for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
+      expect(await one.got(20)).toEqual([...numbered(10), ...numbered(10)]);
+      expect(batches).toEqual([1, 10]);
+    },
+  );
 
   it('drops the one datagram that may not leave', async () => {
     const socket = await burstSocket(() => undefined);
@@ -105,6 +108,24 @@ describe('a socket that sends in batches', () => {
     socket.send(bytes('to all'), everybody);
     socket.send(bytes('after'), one.endpoint);
     expect(await one.got(2)).toEqual(['before', 'after']);
+  });
+});
+
+describe.each([
+  ['many at a time', undefined],
+  ['one at a time', null],
+] as const)('a socket that sends %s', (_, calls) => {
+  it('neither hears nor answers whoever sends from port zero, and goes on', async () => {
+    const got: string[] = [];
+    const socket = await burstSocket((content) => got.push(text(content)), calls);
+    const one = await peer();
+    const nobody = endpointOf({ address: mustParse(parseIpv4('127.0.0.1')), port: 0 });
+    // Two of one length to one peer would be joined, and refused as one.
+    for (const content of ['one', 'two']) socket.send(bytes(content), nobody);
+    socket.send(bytes('after'), one.endpoint);
+    for (const content of ['one', 'two']) socket.send(bytes(content), nobody);
+    expect(await one.got(1)).toEqual(['after']);
+    expect(got).toEqual([]);
   });
 });
 

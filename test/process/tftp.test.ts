@@ -1,0 +1,45 @@
+// The knobs of TFTP in the site file, as a machine meets them.
+
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { put } from '../assets/tiny-files.ts';
+import { read, sloppyClient } from '../servers/tftp/sloppy-client.ts';
+import { LOADER } from '../servers/tftp/tftp-rig.ts';
+import { ServingProcess, SiteFolder } from './appliance.ts';
+
+const LISTEN = 'listen: { boot: off, management: 127.0.0.1:0, tftp: 127.0.0.1:0 }';
+
+describe('TFTP as the site file has it', () => {
+  let site: SiteFolder;
+  let serving: ServingProcess | null = null;
+  afterEach(async () => {
+    await serving?.end('SIGKILL');
+    serving = null;
+    site.remove();
+  });
+
+  /** Where the answer comes from, and what was granted. */
+  async function ask(siteFile: string) {
+    site = new SiteFolder(siteFile);
+    put(join(site.state, 'assets'), 'loader/snponly.efi', LOADER);
+    serving = await new ServingProcess(site.path).up();
+    const port = Number(serving.where('tftp').split(':')[1]);
+    const client = await sloppyClient();
+    client.send(read('snponly.efi', { blksize: '1468', windowsize: '16' }), port);
+    const { from, packet } = await client.next();
+    return { port, from, granted: packet.op === 'optionAck' ? Object.fromEntries(packet.options) : packet };
+  }
+
+  it('sends files from a port of their own when nothing is said', async () => {
+    const { port, from, granted } = await ask(LISTEN);
+    expect(from).not.toBe(port);
+    expect(granted).toEqual({ blksize: '1468', windowsize: '16' });
+  });
+
+  it('sends files from the port of the requests with single_port, in the blocks and windows that were set', async () => {
+    const tuning = 'tftp: { single_port: true, max_block_size: 1024, max_window_size: 4 }';
+    const { port, from, granted } = await ask(`${LISTEN}\n${tuning}\n`);
+    expect(from).toBe(port);
+    expect(granted).toEqual({ blksize: '1024', windowsize: '4' });
+  });
+});

@@ -1,0 +1,148 @@
+// Captured requests, damaged, through the whole server: nothing throws, and what is no request changes nothing.
+
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { messageType } from '../../../appliance/codecs/dhcp4/options.ts';
+import { SECOND } from '../../../appliance/domain/instant.ts';
+import { parseMac } from '../../../appliance/domain/mac.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { dhcpPackets } from '../../codecs/dhcp4/captured-packets.ts';
+import { machineIn, name, networkWith } from '../../policy/boot-fixtures.ts';
+import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { packet, Rig } from './rig.ts';
+
+const MUTANTS = 20_000;
+const SEED = 0x2131;
+
+/** Marsaglia's xorshift32: the same mutants in every run. */
+function* numbers(seed: number): Generator<number, never> {
+  let state = seed;
+  for (;;) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    yield state >>> 0;
+  }
+}
+
+/** The networks in which the clients were captured, and one on which another server gives the addresses. */
+const DIRECT = networkWith({
+  name: name('direct'),
+  interface: 'eth1',
+  prefix: { network: ip('10.77.0.0'), length: 16 },
+  server: ip('10.77.0.1'),
+  pools: [{ from: ip('10.77.0.20'), to: ip('10.77.255.250') }],
+  unknown: 'inspect',
+});
+const RELAYED = networkWith({
+  name: name('relayed'),
+  interface: 'eth2',
+  prefix: { network: ip('10.88.0.0'), length: 16 },
+  server: ip('10.88.0.1'),
+  pools: [{ from: ip('10.88.16.0'), to: ip('10.88.255.250') }],
+  unknown: 'inspect',
+});
+const PROXIED = networkWith({
+  name: name('proxied'),
+  interface: 'eth3',
+  prefix: { network: ip('10.66.0.0'), length: 16 },
+  server: ip('10.66.0.1'),
+  dhcp: 'proxy',
+  unknown: 'inspect',
+});
+/** One of the captured machines is declared. */
+const DECLARED = machineIn('ready', {
+  spec: {
+    interfaces: [
+      {
+        name: 'eth0',
+        mac: mustParse(parseMac('52:54:00:77:00:02')),
+        network: DIRECT.name,
+        address: ip('10.77.2.4'),
+        mtu: null,
+      },
+    ],
+  },
+});
+/** Mostly where captured clients asked. */
+const PLACES = ['eth1:67', 'eth1:67', 'eth1:67', 'eth2:67', 'eth1:4011', 'eth3:67', 'eth3:4011'];
+const FROM = { address: ip('10.77.0.50'), port: 68 };
+
+const TYPES = [1, 2, 3, 4, 5, 6, 7, 8].map((type) => Buffer.from([53, 1, type]));
+/** RFC 2132: requested address, lease time, server identifier; RFC 3011: subnet. Four bytes each. */
+const OF_FOUR_BYTES = [50, 51, 54, 118];
+
+/** RFC 2131 §2 alone: no request of an Ethernet client, or one that does not say what it wants. */
+function isNoRequest(bytes: Uint8Array): boolean {
+  const raw = Buffer.from(bytes);
+  if (raw.length < 240 || raw.readUInt32BE(236) !== 0x63825363) return true;
+  if (raw[0] !== 1 || raw[1] !== 1 || raw[2] !== 6) return true;
+  // Overloaded options may stand in sname and file.
+  return !TYPES.some((option) => raw.includes(option, 44)) || namesHalfAnAddress(raw);
+}
+
+/** For certain: the options can be walked from first to last, and none of them is in parts or elsewhere. */
+function namesHalfAnAddress(raw: Buffer): boolean {
+  const lengths = new Map<number, number>();
+  for (let at = 240; raw[at] !== 255; at += raw[at] === 0 ? 1 : 2 + (raw[at + 1] ?? 0)) {
+    const code = raw[at];
+    if (code === undefined || code === 52 || lengths.has(code)) return false;
+    if (code !== 0) lengths.set(code, raw[at + 1] ?? 0);
+  }
+  return OF_FOUR_BYTES.some((code) => (lengths.get(code) ?? 4) !== 4);
+}
+
+const saysMalformed = ({ kind, data }: TrailNote): boolean =>
+  kind === 'dhcp.silent' && (data as { because?: string }).because === 'malformed';
+
+it('after twenty thousand damaged requests, of which none was dealt with wrongly, a proper one is answered', async () => {
+  const random = numbers(SEED);
+  const below = (limit: number): number => random.next().value % limit;
+  const originals = dhcpPackets().filter(([op]) => op === 1);
+  const mutant = (): Uint8Array => {
+    const original = originals[below(originals.length)] ?? new Uint8Array();
+    const bytes = original.slice(0, original.length - (below(16) === 0 ? below(original.length) : 0));
+    // Mostly among the options, where the structure is; sometimes anywhere.
+    for (let changes = 1 + below(6); changes > 0; changes--) {
+      bytes[below(3) === 0 ? below(bytes.length) : 240 + below(Math.max(1, bytes.length - 240))] = below(256);
+    }
+    return bytes;
+  };
+  const rig = new Rig({ networks: [DIRECT, RELAYED, PROXIED], machines: [DECLARED] });
+  await rig.server.start();
+
+  const answeredInError: string[] = [];
+  let noRequests = 0;
+  for (let n = 0; n < MUTANTS; n++) {
+    const bytes = mutant();
+    const before = { told: rig.notes.length, sent: rig.udp.sent.length, commits: rig.store.commits.length };
+    rig.udp.deliver(PLACES[below(PLACES.length)] ?? '', bytes, FROM);
+    // A lease is written in the next turn, and acknowledged within it.
+    await setImmediate();
+    const noRequest = isNoRequest(bytes);
+    if (noRequest) noRequests++;
+    const changed = rig.udp.sent.length > before.sent || rig.store.commits.length > before.commits;
+    if (changed && (noRequest || rig.notes.slice(before.told).some(saysMalformed))) {
+      answeredInError.push(Buffer.from(bytes).toString('hex'));
+    }
+    // Offers and leases run out on the way.
+    if (n % 100 === 0) await rig.clock.advance(10 * SECOND, () => setImmediate());
+  }
+
+  expect(answeredInError).toEqual([]);
+  expect(rig.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  const { replies } = rig.udp;
+  expect(replies.filter(({ sent: { bytes } }) => bytes.length < 300 || bytes.length > 1472)).toEqual([]);
+  // Otherwise the mutants did not get far, or were hardly damaged.
+  const said = (type: string): number => replies.filter(({ message }) => messageType(message) === type).length;
+  expect(noRequests).toBeGreaterThan(MUTANTS / 20);
+  expect(rig.notes.filter(saysMalformed).length).toBeGreaterThan(MUTANTS / 20);
+  expect(said('offer')).toBeGreaterThan(MUTANTS / 10);
+  expect(said('ack')).toBeGreaterThan(MUTANTS / 10);
+  expect(said('nak')).toBeGreaterThan(MUTANTS / 100);
+
+  rig.hears(packet('discover', mac(1)));
+  expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.77\.\d+\.\d+ to 255\.255\.255\.255:68 by eth1:67$/);
+  await rig.server.stop();
+});

@@ -1,0 +1,86 @@
+// A client's end of a wire in a network namespace, in the test's own hands: packets leave as they are, and each is sent again
+// until it is answered.
+
+import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
+import type { RackNetwork } from '../../../appliance/rack/network.ts';
+import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
+import type { UdpPeer, UdpSocket } from '../../../appliance/servers/udp/udp-socket.ts';
+import type { Namespaces } from '../../interop/namespaces.ts';
+import { enterNetwork } from '../../rack/enter-network.ts';
+import { optionOf, type RawPacket, readRaw } from './raw-packet.ts';
+
+export interface Answer {
+  readonly bytes: Uint8Array;
+  readonly packet: RawPacket;
+  readonly from: UdpPeer;
+}
+
+const EVERYBODY: UdpPeer = { address: '255.255.255.255' as Ipv4, port: 67 };
+const PATIENCE_MS = 1000;
+const REPLY = 2;
+/** RFC 2132 §9.6: an OFFER answers a DISCOVER, an ACK or a NAK a REQUEST. */
+const ANSWERS: Readonly<Record<number, readonly number[]>> = { 1: [2], 3: [5, 6] };
+
+const typeOf = (packet: RawPacket): number => optionOf(packet, 53)?.[0] ?? 0;
+const keyOf = ({ xid, mac }: RawPacket): string => `${xid} ${mac}`;
+
+interface Waiting {
+  readonly types: readonly number[];
+  readonly answer: (answer: Answer) => void;
+}
+
+export class Wire {
+  /** Every reply, also those that nobody waited for. */
+  readonly heard: Answer[] = [];
+  readonly #waiting = new Map<string, Waiting>();
+  #socket: UdpSocket | null = null;
+
+  static async open(namespaces: Namespaces, namespace: string, device: string, port = 68): Promise<Wire> {
+    const { output } = await namespaces.run(namespace, 'ip', 'netns', 'identify');
+    const wire = new Wire();
+    const leave = enterNetwork({ name: output.trim() } as RackNetwork);
+    try {
+      wire.#socket = await openDeviceSocket({
+        interface: device,
+        port,
+        onMessage: (bytes, from) => wire.#hear(bytes, from),
+        onError: (error) => {
+          throw error;
+        },
+      });
+    } finally {
+      leave();
+    }
+    return wire;
+  }
+
+  /** Once, and without waiting for an answer. */
+  tell(bytes: Uint8Array, to: UdpPeer = EVERYBODY): void {
+    this.#socket?.send(bytes, to);
+  }
+
+  async ask(bytes: Uint8Array, to: UdpPeer = EVERYBODY): Promise<Answer> {
+    const asked = readRaw(bytes);
+    const answered = new Promise<Answer>((answer) =>
+      this.#waiting.set(keyOf(asked), { types: ANSWERS[typeOf(asked)] ?? [], answer }),
+    );
+    const again = setInterval(() => this.tell(bytes, to), PATIENCE_MS).unref();
+    this.tell(bytes, to);
+    return await answered.finally(() => clearInterval(again));
+  }
+
+  async close(): Promise<void> {
+    await this.#socket?.close();
+  }
+
+  #hear(bytes: Uint8Array, from: UdpPeer): void {
+    // Other clients' requests are broadcast too.
+    if (bytes[0] !== REPLY) return;
+    const answer = { bytes, packet: readRaw(bytes), from };
+    this.heard.push(answer);
+    const waiting = this.#waiting.get(keyOf(answer.packet));
+    if (!waiting?.types.includes(typeOf(answer.packet))) return;
+    this.#waiting.delete(keyOf(answer.packet));
+    waiting.answer(answer);
+  }
+}

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
+import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
+import type { Mac } from '../../../appliance/domain/mac.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import type { SiteNetwork } from '../../../appliance/domain/network.ts';
+import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
+import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
+import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
+import { TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
+import { eraseIntentWith, intentWith, MAC, machineIn, NOW, OTHER_MAC, UUID } from '../../policy/boot-fixtures.ts';
+import { fleetOf, LOOPBACK, libraryWithFiles } from './tftp-rig.ts';
+
+const NEIGHBOUR = mustParse(parseIpv4('127.0.0.2'));
+const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
+const INSTALLER = 'boot/nixos/worker/bzImage';
+const SERVICE_OS = 'boot/service-os-x86_64/kernel';
+
+/** Bound to the chassis, as every intent is whose machine has a known UUID. */
+const INSTALLED = machineIn('deploying', { intent: intentWith() });
+const ERASED = machineIn('releasing', { intent: eraseIntentWith() });
+
+interface Place {
+  readonly network?: Partial<SiteNetwork>;
+  /** null: its address tells nothing, as behind a router with another DHCP server. */
+  readonly holder?: Mac | null;
+  readonly canWrite?: boolean;
+}
+
+/** An appliance with one machine, whose intent is used up as in the store. */
+async function applianceWith(first: Machine, { network = {}, holder = MAC, canWrite = true }: Place = {}) {
+  let machine = first;
+  let now = NOW;
+  let heldBy = holder;
+  const library = await libraryWithFiles();
+  const templates = readBootTemplates();
+  const desk = {
+    judge: (...question: Parameters<BootDesk['judge']>) =>
+      new BootDesk(fleetOf(machine, network), () => now).judge(...question),
+  };
+  const scripts = new ScriptDesk({
+    images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
+    templates,
+    consume: async () => {
+      if (!canWrite) throw new Error('the disk is full');
+      if (machine.intent === null || machine.intent.consumedAt !== null) return false;
+      machine = { ...machine, intent: { ...machine.intent, consumedAt: now } };
+      return true;
+    },
+    onFinding: () => {},
+    onScriptFetched: () => {},
+    onStoreFailure: () => {},
+  });
+  const texts = new BootTexts({ desk, scripts, templates, bootPort: 8080 });
+  const tftp = new TftpDesk({ desk, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
+  const answer = (name: string, address: Ipv4 = LOOPBACK) => tftp.answer(name, address);
+  return {
+    answer,
+    ask: async (name: string, address?: Ipv4): Promise<string> => {
+      const { reply } = await answer(name, address);
+      if (reply.do === 'ignore') return 'nothing';
+      if (reply.do === 'refuse') return `ERROR ${reply.code}`;
+      return 'asset' in reply.content ? reply.content.asset.name : Buffer.from(reply.content.text).toString();
+    },
+    become: (next: Machine): void => {
+      machine = next;
+    },
+    pass: (ms: number): void => {
+      now += ms;
+    },
+    moveTo: (mac: Mac): void => {
+      heldBy = mac;
+    },
+    intentIsUsed: () => machine.intent?.consumedAt != null,
+  };
+}
+
+describe.each([
+  ['whose address tells its card', { holder: MAC }],
+  ['whose address tells nothing', { holder: null }],
+  ['whose address tells nothing, where unknown ones are kept waiting', { holder: null, network: { unknown: 'hold' } }],
+] as const)('a machine with GRUB and a known chassis %s', (_whose, place) => {
+  it.each([
+    ['be installed', INSTALLED, INSTALLER, 'nixos/worker/bzImage'],
+    ['be erased', ERASED, SERVICE_OS, 'images/service-os-x86_64/kernel'],
+  ])('that is to %s gets the images that its configuration names', async (_what, machine, image, asset) => {
+    const boot = await applianceWith(machine, place);
+    expect(await boot.ask('grub/grub.cfg')).toContain('grub/machine/');
+    expect(await boot.ask(OWN)).toContain(`(tftp,127.0.0.1)/${image}`);
+    expect(boot.intentIsUsed()).toBe(true);
+    expect(await boot.ask(image)).toBe(asset);
+  });
+
+  it('gets no image of another profile, and half an hour later none at all', async () => {
+    const boot = await applianceWith(INSTALLED, place);
+    await boot.ask(OWN);
+    expect(await boot.ask('boot/nixos/other/bzImage')).toBe('ERROR 2');
+    boot.pass(30 * 60_000 - 1);
+    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
+    boot.pass(1);
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+  });
+
+  it('gets none before it has its configuration, nor does anybody at another address afterwards', async () => {
+    const boot = await applianceWith(INSTALLED, place);
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    await boot.ask('grub/grub.cfg');
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    await boot.ask(OWN);
+    expect(await boot.ask(INSTALLER, NEIGHBOUR)).toBe('ERROR 2');
+  });
+
+  it('gets none any more once it is quarantined, or was handed something else', async () => {
+    const boot = await applianceWith(INSTALLED, place);
+    await boot.ask(OWN);
+    boot.become(machineIn('quarantined'));
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    boot.become(machineIn('ready'));
+    expect(await boot.ask(OWN)).toContain('boots from its own disk');
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+  });
+
+  it('keeps its images when it, or the network, asks for the common configuration again', async () => {
+    const boot = await applianceWith(INSTALLED, place);
+    await boot.ask(OWN);
+    await boot.ask('grub/grub.cfg');
+    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
+  });
+
+  it('gets no images, and keeps its intent, when it cannot be written down that it begins', async () => {
+    const boot = await applianceWith(INSTALLED, { ...place, canWrite: false });
+    expect(await boot.ask(OWN)).toContain('asks again');
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(boot.intentIsUsed()).toBe(false);
+  });
+
+  it('is the one in the story of what it was handed and what it loaded, with the reason', async () => {
+    const boot = await applianceWith(INSTALLED, place);
+    const handed = await boot.answer(OWN);
+    expect([handed.mac, handed.judged?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
+    const loaded = await boot.answer(INSTALLER);
+    expect([loaded.mac, loaded.judged?.machine?.spec.hostname]).toEqual([MAC, 'node01']);
+  });
+});
+
+describe('the images of a machine', () => {
+  it('are not for the one that its address passes to', async () => {
+    const boot = await applianceWith(INSTALLED);
+    await boot.ask(OWN);
+    boot.moveTo(OTHER_MAC);
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+  });
+});
+
+describe('a search for a configuration by the address of the card', () => {
+  it('uses nothing up, however often it is asked, and leads to what is only for this machine', async () => {
+    const boot = await applianceWith(INSTALLED);
+    const byCard = `grub/grub.cfg-01-${MAC.replaceAll(':', '-')}`;
+    const entry = await boot.ask('grub/grub.cfg');
+    expect([await boot.ask(byCard), await boot.ask(byCard)]).toEqual([entry, entry]);
+    expect(boot.intentIsUsed()).toBe(false);
+    expect(await boot.ask(OWN)).toContain(INSTALLER);
+  });
+});

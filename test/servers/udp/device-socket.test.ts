@@ -1,0 +1,47 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
+import { interfaceIndexes } from '../../../appliance/servers/udp/bound-descriptor.ts';
+import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
+
+const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
+const LONGER_THAN_IPV4_CARRIES = 66_000;
+
+async function onLoopback(port = 0, shared = false) {
+  const errors: string[] = [];
+  const onError = ({ message }: Error) => void errors.push(message);
+  const socket = await openDeviceSocket({ interface: 'lo', port, shared, onMessage: () => undefined, onError });
+  onTestFinished(() => socket.close());
+  return { socket, errors };
+}
+
+/** A port that another program shares with whoever shares it too, as DHCP clients do. */
+async function sharedPort(): Promise<number> {
+  const other = createSocket({ type: 'udp4', reuseAddr: true });
+  onTestFinished(() => void other.close());
+  other.bind(0, '0.0.0.0');
+  await once(other, 'listening');
+  return other.address().port;
+}
+
+describe('a socket of an interface', () => {
+  it('says what did not leave, whom it was for and why', async () => {
+    const { socket, errors } = await onLoopback();
+    socket.send(new Uint8Array(LONGER_THAN_IPV4_CARRIES), { address: LOOPBACK, port: 9 });
+    await expect.poll(() => errors).toEqual(['EMSGSIZE (to 127.0.0.1:9)']);
+  });
+
+  it('has its port for itself, unless it is to share it', async () => {
+    const port = await sharedPort();
+    await expect(onLoopback(port)).rejects.toThrow('something else on this machine listens there already');
+    await expect(onLoopback(port, true)).resolves.toBeDefined();
+  });
+
+  it('belongs to an interface that has a number', () => {
+    const indexOf = interfaceIndexes();
+    expect(indexOf('lo')).toBe(1);
+    expect(indexOf('no-such-if')).toBeNull();
+  });
+});
