@@ -1,11 +1,50 @@
 // Types, lint and dead code are tests like the others: counted, and none of them can be left out.
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { needPackages } from './interop/packages.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+
+/** In pieces, so that this file has nothing of what it forbids. */
+const domain = (...labels: readonly string[]): string => labels.join('\\.');
+const folder = (name: string): string => `/${name}/`;
+const word = (...pieces: readonly string[]): string => pieces.join('');
+const oneOf = (...patterns: readonly string[]): RegExp => new RegExp(patterns.join('|'), 'i');
+
+const ISSUE = word('iss', 'ue');
+
+/** What only the place where it was made knows, or has. */
+const FORBIDDEN: Readonly<Record<string, RegExp>> = {
+  'a package registry': oneOf(
+    domain('npmjs', '(?:org|com)'),
+    domain('yarnpkg', 'com'),
+    domain('npmmirror', 'com'),
+    domain('(?:deb|ftp|security|snapshot|cloud|cdimage|archive)(?:\\.\\w+)?', 'debian', 'org'),
+    domain('(?:archive|security|ports|releases|cloud-images)', 'ubuntu', 'com'),
+    domain('pypi', 'org'),
+    domain('pythonhosted', 'org'),
+    domain('crates', 'io'),
+    domain('(?:cache|channels|releases|tarballs)', 'nixos', 'org'),
+    domain('cachix', 'org'),
+  ),
+  // Machines that we install have a root as well: with keys, and with what runs there once.
+  'a path of one machine': oneOf(
+    `(?<![\\w.-])${folder('work')}`,
+    `(?<![\\w.-])${folder('root')}(?!\\.ssh|coldiron-)`,
+    `(?<![\\w.-])${folder('home')}(?!operator\\b)`,
+  ),
+  'the number of an issue': oneOf(
+    `\\b(?:${ISSUE}|bug|ticket|pull request|merge request)s? *#? *\\d`,
+    `/(?:${ISSUE}s|pull|merge_requests)/\\d`,
+    '\\(#\\d+\\)',
+    '\\b(?:fix(?:es|ed)?|close[sd]?|resolve[sd]?|refs?|see) +#\\d',
+    '\\bGH-\\d',
+  ),
+  'a session of work': oneOf(...['working', 'coding', 'helper'].map((kind) => word(kind, ' ses', 'sion'))),
+};
 
 function run(tool: string, args: string[]): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'node_modules/.bin', tool), args, {
@@ -28,6 +67,25 @@ describe('the code base', () => {
   it('has no dead code and no unused or unlisted dependency', { timeout: 120_000 }, () => {
     const { status, output } = run('knip', ['--no-progress']);
     expect(status, output).toBe(0);
+  });
+
+  it('names no registry, no machine, no issue and no session that it comes from', () => {
+    needPackages(['git']);
+    const { status, stdout, stderr } = spawnSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
+    const files = stdout.split('\0').filter((name) => name !== '' && existsSync(join(ROOT, name)));
+    expect(files.length).toBeGreaterThan(1000);
+    const found = files.flatMap((name) => {
+      const text = readFileSync(join(ROOT, name), 'latin1');
+      // Captured frames are not text.
+      if (text.includes('\0')) return [];
+      return text.split('\n').flatMap((line, at) =>
+        Object.entries(FORBIDDEN)
+          .filter(([, pattern]) => pattern.test(line))
+          .map(([what]) => `${name}:${at + 1} names ${what}: ${line.trim().slice(0, 120)}`),
+      );
+    });
+    expect(found).toEqual([]);
   });
 
   it('names no package registry in its lock file', () => {

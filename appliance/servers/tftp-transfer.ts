@@ -61,9 +61,15 @@ export type TransferAction =
 
 const NOTHING: readonly TransferAction[] = [];
 
-/** Sent at 0, 1, 3, 7 and 15 seconds of silence, given up at 31. */
 const FIRST_WAIT_MS = 1000;
-const TRIES = 5;
+/** To whoever has never answered, at 0, 1, 3, 7 and 15 seconds: a forged request makes us send no more than this to its victim. */
+const TRIES_UNHEARD = 5;
+/**
+ * After that at 1 second and every 2 seconds: on a wire that loses a fifth of all packets each way, one block in 160 needs more
+ * than five tries, and a loader has a thousand blocks.
+ */
+const NEXT_WAIT_MS = 2000;
+const PATIENCE_MS = 31_000;
 
 export class TftpTransfer {
   readonly #opening: TransferOpening;
@@ -75,8 +81,10 @@ export class TftpTransfer {
   #heard = false;
   /** The highest block acknowledged. */
   #acknowledged = 0;
-  /** Timers that ran out since the client last moved the transfer on. */
+  /** Timers that ran out since the client last moved the transfer on, and how long that has been. */
   #silences = 0;
+  #silentMs = 0;
+  #waitMs = 0;
   #resent = 0;
   #finished = false;
 
@@ -124,7 +132,9 @@ export class TftpTransfer {
     // When the source keeps us waiting there is nothing the client could have answered.
     if (this.#finished || !this.#unanswered()) return NOTHING;
     this.#silences += 1;
-    if (this.#silences === TRIES) return this.#finish('timeout', this.#silenceInWords());
+    this.#silentMs += this.#waitMs;
+    const isEnough = this.#heard ? this.#silentMs >= PATIENCE_MS : this.#silences === TRIES_UNHEARD;
+    if (isEnough) return this.#finish('timeout', this.#silenceInWords());
     return this.#answer();
   }
 
@@ -151,6 +161,7 @@ export class TftpTransfer {
     }
     this.#heard = true;
     this.#silences = 0;
+    this.#silentMs = 0;
     if (this.#window.complete && this.#acknowledged === this.#window.newest) return this.#finish('completed', null);
     return this.#sendFrom(this.#acknowledged + 1);
   }
@@ -209,13 +220,16 @@ export class TftpTransfer {
 
   #timer(): TransferAction {
     // Until the client has answered once, a timeout it asked for is not agreed: a forged request for 255 seconds must not
-    // hold a transfer longer than any other. Agreed, it is kept to (RFC 2349 §2); our own doubles.
-    const agreed = this.#heard ? this.#opening.terms.timeoutSeconds : null;
-    return { do: 'set-timer', afterMs: agreed === null ? FIRST_WAIT_MS * 2 ** this.#silences : agreed * 1000 };
+    // hold a transfer longer than any other. Agreed, it is kept to (RFC 2349 §2).
+    const { timeoutSeconds } = this.#opening.terms;
+    if (!this.#heard) this.#waitMs = FIRST_WAIT_MS * 2 ** this.#silences;
+    else if (timeoutSeconds !== null) this.#waitMs = timeoutSeconds * 1000;
+    else this.#waitMs = this.#silences === 0 ? FIRST_WAIT_MS : NEXT_WAIT_MS;
+    return { do: 'set-timer', afterMs: this.#waitMs };
   }
 
   #silenceInWords(): string {
-    if (this.#offering) return `no answer to the OACK, sent ${TRIES} times`;
+    if (this.#offering) return `no answer to the OACK, sent ${TRIES_UNHEARD} times`;
     const onlyLastIsOpen = this.#window.complete && this.#acknowledged === this.#window.newest - 1;
     if (onlyLastIsOpen) return `all was sent, but the last block (${this.#window.newest}) was never acknowledged`;
     if (this.#acknowledged === 0) return 'the first block was never acknowledged';

@@ -3,6 +3,12 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { removeNamespace, startOf } from '../../appliance/rack/leftovers.ts';
+
+const FOLDER = '/run/netns';
+/** It keeps tests apart that run side by side. A process id alone would be used again. */
+const OWN = `coldiron-test-${process.pid}-${await startOf(process.pid)}-`;
 
 export interface Finished {
   readonly status: number | null;
@@ -82,8 +88,7 @@ export class Namespaces {
 
   add(...names: readonly string[]): void {
     for (const name of names) {
-      // The process id keeps tests that run side by side apart.
-      const system = `coldiron-test-${process.pid}-${name}`;
+      const system = `${OWN}${name}`;
       ip('netns', 'add', system);
       this.#names.set(name, system);
       ip('-n', system, 'link', 'set', 'lo', 'up');
@@ -132,12 +137,25 @@ export class Namespaces {
     await Promise.all(this.#running.map((running) => running.stop('SIGKILL')));
     for (const system of this.#names.values()) ip('netns', 'delete', system);
     this.#names.clear();
+    await sweepLeftovers();
   }
 
   #name(name: string): string {
     const system = this.#names.get(name);
     if (system === undefined) throw new Error(`no namespace is called ${name}`);
     return system;
+  }
+}
+
+/** What tests have left that were killed, with all that still runs in it. */
+export async function sweepLeftovers(): Promise<void> {
+  for (const name of readdirSync(FOLDER)) {
+    const [, pid = '', start = ''] = /^coldiron-test-(\d+)-(\d+)-/.exec(name) ?? [];
+    if (pid === '' || (await startOf(Number(pid))) === start) continue;
+    await removeNamespace(name).catch((error: unknown) => {
+      // Somebody else may have swept it at the same time.
+      if (existsSync(`${FOLDER}/${name}`)) throw error;
+    });
   }
 }
 

@@ -210,6 +210,7 @@ describe('the tunnel', () => {
       'sha256sum',
     ];
     const ssh = spawn('ssh', args, { stdio: ['pipe', 'pipe', 'ignore'] });
+    onTestFinished(() => void ssh.kill('SIGKILL'));
     const bytes = Buffer.alloc(8 * 1024 * 1024, 'coldiron');
     let heard = '';
     ssh.stdout.on('data', (chunk: Buffer) => {

@@ -27,6 +27,7 @@ import { readTemplates } from '../../appliance/servers/http/read-templates.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { newKeyPem, newRequest } from '../enrollment/openssl.ts';
+import { endingWithUs } from '../process/appliance.ts';
 import { addMachine } from '../store/samples.ts';
 
 const ADA = { actor: 'local:ada', correlationId: 'c-1' };
@@ -305,7 +306,7 @@ export async function run(
   args: readonly string[],
   input = '',
 ): Promise<{ stdout: string; stderr: string; status: number | null }> {
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(...endingWithUs(command, args), { stdio: ['pipe', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (chunk) => {
     stdout += chunk;

@@ -9,6 +9,12 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dirname, '../..');
 const COLDIRON = join(ROOT, 'coldiron');
 
+/** setpriv(1): it ends with the process of the test that started it, however that one ends. */
+export const endingWithUs = (program: string, args: readonly string[]): [program: string, args: string[]] => [
+  'setpriv',
+  ['--pdeathsig', 'KILL', program, ...args],
+];
+
 export interface Run {
   readonly status: number | null;
   readonly stdout: string;
@@ -16,7 +22,7 @@ export interface Run {
 }
 
 export function coldiron(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): Run {
-  const { status, stdout, stderr } = spawnSync(COLDIRON, args, {
+  const { status, stdout, stderr } = spawnSync(...endingWithUs(COLDIRON, args), {
     cwd: options.cwd ?? ROOT,
     encoding: 'utf8',
     env: { ...process.env, NO_COLOR: undefined, ...options.env },
@@ -58,14 +64,14 @@ export class SiteFolder {
   }
 }
 
-/** A command that is not over yet. It ends by itself, or with the appliance that it talks to. */
+/** A command that is not over yet. It ends by itself, with the appliance that it talks to, or with the test file. */
 export class RunningCommand {
   readonly #child: ChildProcess;
   /** What it has printed, on both. */
   text = '';
 
   constructor(folder: string, args: readonly string[]) {
-    this.#child = spawn(COLDIRON, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(...endingWithUs(COLDIRON, args), { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (chunk) => {
         this.text += chunk;
@@ -95,7 +101,7 @@ export class ServingProcess {
   stderr = '';
 
   constructor(folder: string, env: Record<string, string> = {}) {
-    this.child = spawn(COLDIRON, ['serve'], {
+    this.child = spawn(...endingWithUs(COLDIRON, ['serve']), {
       cwd: folder,
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -115,13 +121,19 @@ export class ServingProcess {
     return line.slice(12);
   }
 
-  async up(): Promise<this> {
-    while (!this.stdout.includes('Coldiron is up')) {
-      if (this.child.exitCode !== null || this.child.signalCode !== null)
-        throw new Error(`serve ended: ${this.stderr}`);
-      await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), once(this.child, 'exit')]);
+  /** One that does not come up is ended: nobody who waits here has a name for it yet. */
+  async up(patienceMs = 60_000): Promise<this> {
+    const impatience = setTimeout(() => this.child.kill('SIGKILL'), patienceMs);
+    try {
+      while (!this.stdout.includes('Coldiron is up')) {
+        if (this.child.exitCode !== null || this.child.signalCode !== null)
+          throw new Error(`serve ended: ${this.stdout}${this.stderr}`);
+        await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), once(this.child, 'exit')]);
+      }
+      return this;
+    } finally {
+      clearTimeout(impatience);
     }
-    return this;
   }
 
   async end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {

@@ -1,11 +1,13 @@
 // A machine that is started right into the service OS, without firmware's detour over the network. QEMU's own small network gives
-// it an address and lets it reach this test at 10.0.2.2.
+// it an address and lets it reach this test, and nothing else: whatever it asks for, no frame of it leaves this machine.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
 import { buildServiceOs, type ServiceOs } from '../../appliance/assets/service-os/build.ts';
 import { ConsoleLog } from '../../appliance/rack/console-log.ts';
+import { needPackages } from '../interop/packages.ts';
+import { endingWithUs } from '../process/appliance.ts';
 import type { ServiceOsSession } from './service-os-session.ts';
 
 export const MAC = '52:54:00:77:00:50';
@@ -26,7 +28,8 @@ export interface TestMachineSpec {
   /** Its firmware's variables are kept in this file, so that it can be started again with them; without: BIOS. */
   readonly uefi?: string;
   readonly memory?: number;
-  readonly network?: readonly string[];
+  /** A port of loopback that leads to its SSH server. */
+  readonly sshPort?: number;
   readonly extra?: readonly string[];
 }
 
@@ -36,7 +39,7 @@ export class ServiceOsMachine {
   readonly #ended: Promise<unknown>;
 
   constructor(command: string, args: readonly string[]) {
-    this.#process = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#process = spawn(...endingWithUs(command, args), { stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.on('data', (bytes: Buffer) => this.console.append(bytes));
     }
@@ -75,7 +78,22 @@ export const newVariables = (file: string): string => {
   return file;
 };
 
-function hardware({ disks = [], uefi, memory = 512, network, extra = [] }: TestMachineSpec): string[] {
+/** Where it finds what `reachable` names. */
+const SERVER = '10.0.2.100';
+
+/** `reachable`: a port of loopback. A socat for each connection, because what QEMU connects by itself it connects once. */
+function network(sshPort: number | undefined, reachable: number | null): string {
+  return [
+    'user,id=n0,restrict=on',
+    ...(sshPort === undefined ? [] : [`hostfwd=tcp:127.0.0.1:${sshPort}-:22`]),
+    ...(reachable === null ? [] : [`guestfwd=tcp:${SERVER}:${reachable}-cmd:socat - TCP:127.0.0.1:${reachable}`]),
+  ].join(',');
+}
+
+function hardware(
+  { disks = [], uefi, memory = 512, sshPort, extra = [] }: TestMachineSpec,
+  reachable: number | null = null,
+): string[] {
   return [
     ...(uefi === undefined ? ['-M', 'pc,graphics=off', '-vga', 'none'] : ['-M', 'q35']),
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-serial', 'stdio', '-no-reboot'],
@@ -87,7 +105,7 @@ function hardware({ disks = [], uefi, memory = 512, network, extra = [] }: TestM
           ...['-drive', `if=pflash,unit=0,format=raw,readonly=on,file=${CODE}`],
           ...['-drive', `if=pflash,unit=1,format=raw,file=${uefi}`],
         ]),
-    ...(network ?? ['-netdev', 'user,id=n0']),
+    ...['-netdev', network(sshPort, reachable)],
     ...['-device', `virtio-net-pci,netdev=n0,mac=${MAC},romfile=`],
     ...['-object', 'rng-random,id=rng0,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng0'],
     ...(disks.some(({ kind }) => kind === 'sata') ? ['-device', 'ahci,id=sata'] : []),
@@ -108,20 +126,24 @@ function drive({ file, serial, readOnly = false, kind = 'virtio' }: TestDisk, in
   ];
 }
 
+/** The session's server, as the machine reaches it. */
+export const serverOf = ({ port }: ServiceOsSession): string => `http://${SERVER}:${port}`;
+
 export function bootServiceOs(
   { kernel, initrd }: ServiceOs,
   session: ServiceOsSession,
   mode: string,
   spec: TestMachineSpec = {},
-  server = `http://10.0.2.2:${session.port}`,
 ): ServiceOsMachine {
+  needPackages(['socat']);
+  const server = serverOf(session);
   const words = [
     ...['console=ttyS0', 'quiet', `coldiron.server=${server}`, `coldiron.mode=${mode}`],
     ...[`coldiron.session=${server}/boot/session/${session.ticket}`, 'coldiron.node=node05'],
     `BOOTIF=01-${MAC.replaceAll(':', '-')}`,
   ];
   const boot = ['-kernel', kernel, '-initrd', initrd, '-append', words.join(' ')];
-  return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec), ...boot]);
+  return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec, session.port), ...boot]);
 }
 
 /** From its disk, as after an installation. */

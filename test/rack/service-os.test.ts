@@ -14,6 +14,7 @@ import {
   MAC,
   newVariables,
   type ServiceOsMachine,
+  serverOf,
   serviceOs,
   type TestMachineSpec,
   UUID,
@@ -73,7 +74,7 @@ async function run(
   await session.listen();
   const orderImage = options.order.image;
   if (orderImage !== undefined) {
-    orderImage.url = `http://10.0.2.2:${session.port}/image/disk`;
+    orderImage.url = `${serverOf(session)}/image/disk`;
   }
   const machine = bootServiceOs(os, session, options.order.mode, spec);
   try {
@@ -216,18 +217,22 @@ describe('the service OS', () => {
       return join(folder, name);
     });
     const port = 20_000 + (process.pid % 10_000);
-    const ssh = (key: string, ...more: readonly string[]): string =>
+    const ssh = (key: string, command = 'cat /proc/sys/kernel/ostype'): string =>
       output('ssh', [
         ...['-F', 'none', '-o', 'BatchMode=yes', '-o', 'IdentitiesOnly=yes', '-o', 'StrictHostKeyChecking=no'],
-        ...['-o', `UserKnownHostsFile=${join(folder, 'hosts')}`, '-o', 'ConnectTimeout=60', ...more],
-        ...['-i', key, '-p', String(port), 'root@127.0.0.1', 'cat /proc/sys/kernel/ostype'],
+        ...['-o', `UserKnownHostsFile=${join(folder, 'hosts')}`, '-o', 'ConnectTimeout=60'],
+        ...['-i', key, '-p', String(port), 'root@127.0.0.1', command],
       ]);
     const order = { mode: 'rescue', minutes: 60, authorized_keys: [readFileSync(`${own}.pub`, 'utf8').trim()] };
-    const network = ['-netdev', `user,id=n0,hostfwd=tcp:127.0.0.1:${port}-:22`];
-    const { session } = await run({ order }, { network }, async (opened) => {
+    const { session } = await run({ order }, { sshPort: port }, async (opened) => {
       await opened.until(() => opened.steps.some(({ step, status }) => step === 'rescue' && status === 'done'));
       expect(ssh(own ?? '')).toBe('Linux\n');
       expect(() => ssh(strange ?? '')).toThrow(/Permission denied \(publickey\)/);
+      // Nobody answers while ssh runs, but whoever listens is connected to. 10.0.2.2 is QEMU's name for where it runs.
+      const connections = (server: string): string =>
+        ssh(own ?? '', `curl -s -m 3 -w '%{num_connects}' ${server} || :`);
+      expect(connections(serverOf(opened))).toBe('1');
+      expect(connections(`http://10.0.2.2:${opened.port}`)).toBe('0');
       opened.cancelled = true;
     });
     const told = session.steps.find(({ step, status }) => step === 'rescue' && status === 'done')?.message;

@@ -21,6 +21,16 @@ const hostile = fc
 
 const sound = fc.string({ unit: fc.constantFrom(...'abcXYZ019-._:/=,+@%?&;|#"\'<>()[]!*~^`'), minLength: 1 });
 
+const CONTROL_CHARACTERS = [...Array(32).keys(), 127].map((code) => String.fromCharCode(code));
+
+/** Values that would get through, had they not been changed: with something at any place of them, their ends included. */
+const accepted = sound.filter((value) => ipxe.literal(value).ok && grub.literal(value).ok);
+const withInside = (...intruders: readonly string[]) =>
+  fc.tuple(accepted, fc.constantFrom(...intruders), fc.nat()).map(([value, intruder, place]) => {
+    const at = place % (value.length + 1);
+    return value.slice(0, at) + intruder + value.slice(at);
+  });
+
 /** Enough of them get through that the properties below say something. */
 const mixed = fc.oneof(
   hostile,
@@ -62,6 +72,47 @@ describe('a value in an iPXE script', () => {
   });
 
   it.each([
+    ['a control character, whichever', withInside(...CONTROL_CHARACTERS)],
+    ['a line of its own', withInside('\n#!ipxe\n', '\r\nshell\r\n', '\nchain http://elsewhere/\n')],
+    ['the beginning of an expansion', withInside('${', '$', '{')],
+    ['an expansion', withInside(EXPANSION)],
+    ['a backslash, which would join lines', withInside('\\', '\\\n')],
+  ])('is refused wherever it has %s', (_what, values) => {
+    fc.assert(
+      fc.property(values, (value) => {
+        expect(ipxe.literal(value).ok).toBe(false);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('is refused when it has more than 500 characters, whichever they are', () => {
+    fc.assert(
+      fc.property(accepted, fc.integer({ min: 501, max: 2000 }), (value, length) => {
+        const long = value.repeat(length).slice(0, length);
+        expect(ipxe.literal(long).ok).toBe(false);
+        expect(ipxe.literal(long.slice(0, 500)).ok).toBe(true);
+      }),
+    );
+  });
+
+  it('is refused when it begins like a script, and is one word when it only has that inside', () => {
+    fc.assert(
+      fc.property(withInside('#!', '#!ipxe'), (value) => {
+        const made = ipxe.literal(value);
+        if (value.startsWith('#')) expect(made.ok).toBe(false);
+        if (!made.ok) return;
+        expect(ipxeCommands(`kernel ${made.value} end\nboot\n`).map(({ words }) => words)).toEqual([
+          ['kernel', value, 'end'],
+          ['boot'],
+        ]);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(ipxe.literal('a#!ipxe').ok).toBe(true);
+  });
+
+  it.each([
     ['nothing', ''],
     ['a space', 'a b'],
     ['a line feed', 'a\nb'],
@@ -93,6 +144,16 @@ describe('words on the screen of iPXE', () => {
         expect(commands[0]?.words.slice(0, 2)).toEqual(['echo', 'Reason:']);
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  it('are one line without an expansion, wherever either was put into them', () => {
+    const intruders = [...CONTROL_CHARACTERS, '${', EXPANSION, '\n#!ipxe\n', '\\\n'];
+    fc.assert(
+      fc.property(withInside(...intruders), (value) => {
+        expect(ipxe.shown(value)).toMatch(/^[ -#%-[\]-z|~]{1,300}$/);
+      }),
+      { numRuns: 1000 },
     );
   });
 
@@ -130,6 +191,15 @@ describe('a value in a GRUB configuration', () => {
         expect(commands[1]).toEqual(['exit']);
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  it('is refused wherever it has a control character, a quote or a variable', () => {
+    fc.assert(
+      fc.property(withInside(...CONTROL_CHARACTERS, "'", '$', EXPANSION), (value) => {
+        expect(grub.literal(value).ok).toBe(false);
+      }),
+      { numRuns: 1000 },
     );
   });
 

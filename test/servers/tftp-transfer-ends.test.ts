@@ -28,12 +28,23 @@ describe('silence', () => {
     expect(inWords(transfer.onPacket(ack(2), PEER))).toEqual(['DATA 3 333', 'wait 1000']);
   });
 
+  it('of a client that has answered before is borne for 31 seconds, and broken every two', () => {
+    const transfer = open({ blksize: '8' }, '11111111222');
+    transfer.start();
+    transfer.onPacket(ack(0), PEER);
+    expect(inWords(transfer.onPacket(ack(1), PEER))).toEqual(['DATA 2 222', 'wait 1000']);
+    for (let time = 1; time < 16; time += 1) {
+      expect(inWords(transfer.onTimeout())).toEqual(['DATA 2 222', 'wait 2000']);
+    }
+    expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', resent: 15 });
+  });
+
   it('is measured by the timeout that was agreed, from the moment the client has confirmed it', () => {
     const transfer = open({ timeout: '5' }, 'hello');
     expect(inWords(transfer.start())).toEqual(['OACK timeout=5', 'wait 1000']);
     expect(inWords(transfer.onTimeout())).toEqual(['OACK timeout=5', 'wait 2000']);
     expect(inWords(transfer.onPacket(ack(0), PEER))).toEqual(['DATA 1 hello', 'wait 5000']);
-    for (let time = 1; time < 5; time += 1) {
+    for (let time = 1; time < 7; time += 1) {
       expect(inWords(transfer.onTimeout())).toEqual(['DATA 1 hello', 'wait 5000']);
     }
     expect(inWords(transfer.onTimeout())).toEqual(['finish timeout']);
@@ -47,7 +58,7 @@ describe('silence', () => {
     const transfer = open({ blksize: '8' }, '1111111122222222333');
     transfer.start();
     for (let block = 0; block <= acknowledged; block += 1) transfer.onPacket(ack(block), PEER);
-    for (let time = 1; time < 5; time += 1) transfer.onTimeout();
+    for (let time = 1; time < 16; time += 1) transfer.onTimeout();
     expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', reason, bytes: acknowledged * 8 });
   });
 });

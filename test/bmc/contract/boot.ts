@@ -20,22 +20,23 @@ export function describeBoot({ start, lacks }: Contract): void {
       expect(machine.starts()).toBe(0);
     });
 
-    it.skipIf(lacks.has('boot-details'))('is for once and for UEFI where that was said', async () => {
-      const { open, machine } = await start();
-      const readBack = await open().setBoot({ device: 'network', persistent: false, firmware: 'efi' });
-      expect(readBack.differences).toEqual([]);
-      expect(machine.boot()).toEqual({ device: 'network', persistent: false, firmware: 'efi' });
-    });
+    if (!lacks.has('boot-details')) {
+      it('is for once and for UEFI where that was said', async () => {
+        const { open, machine } = await start();
+        const readBack = await open().setBoot({ device: 'network', persistent: false, firmware: 'efi' });
+        expect(readBack.differences).toEqual([]);
+        expect(machine.boot()).toEqual({ device: 'network', persistent: false, firmware: 'efi' });
+      });
+    }
 
-    it.skipIf(lacks.has('boot-details') || lacks.has('persistent-boot'))(
-      'is for good where that was said',
-      async () => {
+    if (!lacks.has('boot-details') && !lacks.has('persistent-boot')) {
+      it('is for good where that was said', async () => {
         const { open, machine } = await start();
         const readBack = await open().setBoot({ device: 'cdrom', persistent: true, firmware: 'efi' });
         expect(readBack.differences).toEqual([]);
         expect(machine.boot()).toMatchObject({ device: 'cdrom', persistent: true });
-      },
-    );
+      });
+    }
 
     it('is the last one that was set', async () => {
       const { open, machine } = await start();
@@ -54,11 +55,13 @@ export function describeBoot({ start, lacks }: Contract): void {
       expect(machine.boot().device).toBe('none');
     });
 
-    it.runIf(lacks.has('http-boot'))('http is refused where there is no word for it, and nothing is set', async () => {
-      const { open, machine } = await start();
-      const setting = open().setBoot({ device: 'http', persistent: false, firmware: 'efi' });
-      await expect(setting).rejects.toMatchObject({ failure: 'unsupported', retryable: false });
-      expect(machine.boot().device).toBe('none');
-    });
+    if (lacks.has('http-boot')) {
+      it('http is refused where there is no word for it, and nothing is set', async () => {
+        const { open, machine } = await start();
+        const setting = open().setBoot({ device: 'http', persistent: false, firmware: 'efi' });
+        await expect(setting).rejects.toMatchObject({ failure: 'unsupported', retryable: false });
+        expect(machine.boot().device).toBe('none');
+      });
+    }
   });
 }

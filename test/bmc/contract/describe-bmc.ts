@@ -42,8 +42,7 @@ export type Lacks =
   | 'boot-details'
   | 'persistent-boot'
   | 'light-state'
-  | 'timed-light'
-  | 'own-password';
+  | 'timed-light';
 
 export interface Contract {
   readonly start: () => Promise<BmcUnderTest>;

@@ -24,15 +24,15 @@ async function serialPort(): Promise<{ device: string; machine: Socket }> {
   const { port } = server.address() as AddressInfo;
   const socat = spawn('socat', [`PTY,link=${device},rawer`, `TCP:127.0.0.1:${port}`], { stdio: 'ignore' });
   const exited = once(socat, 'exit');
-  // socat makes the terminal first and connects then.
-  const [machine] = (await once(server, 'connection')) as [Socket];
   onTestFinished(async () => {
     socat.kill('SIGKILL');
     await exited;
-    machine.destroy();
     server.close();
     rmSync(folder, { recursive: true, force: true });
   });
+  // socat makes the terminal first and connects then.
+  const [machine] = (await once(server, 'connection')) as [Socket];
+  onTestFinished(() => void machine.destroy());
   return { device, machine };
 }
 

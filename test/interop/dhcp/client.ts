@@ -1,8 +1,6 @@
 // A client of our own that does what it is told, also what no proper client does. Prints each reply as a line of JSON.
 //
 //   client.ts once DEVICE '{"type":"discover", …}'   sends one packet and goes on listening
-//   client.ts storm DEVICE GIADDR SERVER             full exchanges for one client after the other, behind a relay that is
-//                                                    itself, until it is ended; prints each lease it was acknowledged
 
 import { setImmediate } from 'node:timers/promises';
 import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
@@ -20,8 +18,6 @@ import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.t
 
 const [mode, device = '', ...rest] = process.argv.slice(2);
 const UNSET = '0.0.0.0' as Ipv4;
-const AT_ONCE = 64;
-const PATIENCE_MS = 300;
 
 interface Told {
   readonly type: DhcpMessageType;
@@ -102,46 +98,5 @@ async function once(told: Told): Promise<void> {
   print({ sent: told.type });
 }
 
-async function storm(giaddr: Ipv4, server: Ipv4): Promise<void> {
-  let next = 0;
-  let count = 0;
-  const waiting = new Map<number, { type: DhcpMessageType; answer: (message: DhcpMessage) => void }>();
-  const socket = await openDeviceSocket({
-    interface: device,
-    port: 67,
-    onMessage: (bytes) => {
-      const message = decodeDhcp(bytes);
-      const pending = waiting.get(message.xid);
-      if (pending && messageType(message) === pending.type) pending.answer(message);
-    },
-    onError: () => {},
-  });
-  /** Asks again until it is answered: the server may be gone for a moment. */
-  const ask = async (told: Told & { xid: number }, type: DhcpMessageType): Promise<DhcpMessage> => {
-    const bytes = packetOf(told);
-    const send = (): void => socket.send(bytes, { address: server, port: 67 });
-    const answered = new Promise<DhcpMessage>((answer) => waiting.set(told.xid, { type, answer }));
-    const again = setInterval(send, PATIENCE_MS);
-    send();
-    const message = await answered;
-    clearInterval(again);
-    waiting.delete(told.xid);
-    return message;
-  };
-  const oneAfterTheOther = async (): Promise<never> => {
-    for (;;) {
-      const id = next++;
-      const mac = `02:90:${[24, 16, 8, 0].map((shift) => ((id >>> shift) & 255).toString(16).padStart(2, '0')).join(':')}`;
-      const offer = await ask({ type: 'discover', mac, giaddr, xid: 2 * id }, 'offer');
-      const selection = { type: 'request', mac, giaddr, requested: offer.yiaddr, server, xid: 2 * id + 1 } as const;
-      const ack = await ask(selection, 'ack');
-      print({ mac, address: ack.yiaddr, count: ++count });
-    }
-  };
-  for (let n = 0; n < AT_ONCE; n++) void oneAfterTheOther();
-  print({ storming: AT_ONCE });
-}
-
 if (mode === 'once') await once(JSON.parse(rest[0] ?? '{}') as Told);
-else if (mode === 'storm') await storm(rest[0] as Ipv4, rest[1] as Ipv4);
-else throw new Error('once or storm');
+else throw new Error('once');

@@ -11,7 +11,6 @@ import { Namespaces, type Running } from '../namespaces.ts';
 
 const SERVE = join(import.meta.dirname, '../../servers/dhcp/serve.ts');
 const CLIENT = join(import.meta.dirname, 'client.ts');
-const BAD_LINE = join(import.meta.dirname, 'bad-line.ts');
 
 export interface LabNetwork {
   readonly name: string;
@@ -55,12 +54,6 @@ export class Lab {
     return this.namespaces.start(namespace, process.execPath, CLIENT, ...args);
   }
 
-  async badLine(namespace: string, ...args: readonly string[]): Promise<Running> {
-    const line = this.namespaces.start(namespace, process.execPath, BAD_LINE, ...args);
-    await line.says(/carrying/);
-    return line;
-  }
-
   /** A client's end of a wire, in the test's own hands. */
   async wire(namespace: string, device: string, port?: number): Promise<Wire> {
     const wire = await Wire.open(this.namespaces, namespace, device, port);
@@ -80,7 +73,7 @@ export class Lab {
   /** ISC dhclient until it has an address. */
   async dhclient(namespace: string, device: string): Promise<string> {
     const files = ['-lf', join(this.folder, `${namespace}.leases`), '-pf', join(this.folder, `${namespace}.pid`)];
-    const impatient = join(this.folder, 'dhclient.conf');
+    const impatient = join(this.folder, `${namespace}.conf`);
     writeFileSync(impatient, 'initial-interval 1; backoff-cutoff 1; retry 1;\n');
     const options = ['-4', '-d', '-v', '-sf', '/bin/true', '-cf', impatient, ...files];
     const client = this.namespaces.start(namespace, 'dhclient', ...options, device);

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { REPOSITORY } from '../../render/nixos/nix-evaluation.ts';
 import { needPackages } from '../packages.ts';
 
@@ -54,6 +54,7 @@ async function run(script: string, environment: Record<string, string>) {
     env: { PATH: process.env.PATH ?? '', POLL_SECONDS: '0.05', TIMEOUT_SECONDS: '30', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const [output, errors, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
