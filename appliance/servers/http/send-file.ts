@@ -11,7 +11,12 @@ const TURN = 4 * 1024 * 1024;
 /** What Node writes: enough for headers and beginning to leave together, little enough for the copy not to matter. */
 const PIECE = 16 * 1024;
 
+/** Koffi refuses more than 256 calls at once, running or waiting, and Node's pool has four threads to run them in. */
+const MOST_CALLS = 64;
+
 interface CLibrary {
+  /** For calls that run beside each other. */
+  readonly turns: Turns;
   dup(descriptor: number): number;
   close(descriptor: number): number;
   sendfile: {
@@ -30,6 +35,7 @@ let library: CLibrary | null = null;
 function cLibrary(): CLibrary {
   const c = koffi.load(null);
   library ??= {
+    turns: new Turns(MOST_CALLS),
     dup: c.func('int dup(int descriptor)'),
     close: c.func('int close(int descriptor)'),
     sendfile: c.func('int64_t sendfile(int out, int in, uint8_t *offset, size_t count)'),
@@ -114,7 +120,17 @@ class Transfer {
     });
   }
 
-  #send(at: number): Promise<number> {
+  async #send(at: number): Promise<number> {
+    const { turns } = cLibrary();
+    await turns.take();
+    try {
+      return this.#gone ? 0 : await this.#sendNow(at);
+    } finally {
+      turns.giveBack();
+    }
+  }
+
+  #sendNow(at: number): Promise<number> {
     this.#offset.writeBigInt64LE(BigInt(at));
     const count = Math.min(TURN, this.#end - at);
     return new Promise((resolve, reject) => {
@@ -122,5 +138,26 @@ class Transfer {
         error ? reject(error) : resolve(sent),
       );
     });
+  }
+}
+
+/** So many at a time; the others wait in the order in which they came. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async take(): Promise<void> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  giveBack(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#free += 1;
   }
 }
