@@ -140,9 +140,10 @@ export class BootChain {
   }
 }
 
+/** Files are the same at every address of the boot server, texts are not; each address has a TFTP server of its own. */
 function inWords({ via, at, path, expect }: ExpectedFetch): string {
-  const what = expect.kind === 'text' ? path : expect.asset.name;
-  return `${what} over ${via === 'http' ? 'HTTP' : 'TFTP'} from ${at.address}`;
+  if (via === 'tftp') return `${expect.kind === 'text' ? path : expect.asset.name} over TFTP from ${at.address}`;
+  return expect.kind === 'text' ? `${path} over HTTP from ${at.address}` : `${expect.asset.name} over HTTP`;
 }
 
 const ownAddresses = (): ReadonlySet<string> =>
