@@ -23,6 +23,16 @@ export const signedBoots = () =>
       expect(console).toContain('Kernel is locked down from EFI Secure Boot');
     });
 
+    it('tells in the trail what was decided for it, and gets from itself all that such machines get', async () => {
+      const api = await site.api();
+      const { events } = await api.get<{ events: readonly unknown[] }>('/api/v1/events?limit=1000');
+      const told = (kind: string, data: object) =>
+        expect.objectContaining({ kind, data: expect.objectContaining(data) });
+      expect(events).toContainEqual(told('boot.decided', { outcome: 'service-os', because: 'unaccepted-inspected' }));
+      expect(events).toContainEqual(told('tftp.begun', { file: 'boot/service-os-x86_64/initrd' }));
+      expect(await api.get('/api/v1/boot-contract')).toMatchObject({ problems: [] });
+    });
+
     it('boots an arm64 machine with the kernel of its own architecture', async () => {
       const spec = machine('arm64-uefi', 2);
       const { report, log } = await bootAndWait(site, spec);
