@@ -7,7 +7,6 @@ import { type Figure, printTable, printVerdict, shown } from './figures.ts';
 import { highestRate, type Search } from './highest-rate.ts';
 import { perfdhcp, type Step } from './perfdhcp.ts';
 import { cpuSecondsOf } from './process-cost.ts';
-import { withReceiveBuffers } from './receive-buffers.ts';
 import { BenchWire, SERVER } from './wire.ts';
 
 const STEP_SECONDS = 2;
@@ -19,16 +18,12 @@ interface Measured extends Search {
   readonly cpuMicroseconds: number;
 }
 
-/** Of perfdhcp and of all servers alike. */
-const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 /** In turns, so that a bad minute of the machine meets all of them. */
 const ROUNDS = 3;
 
 export async function benchDhcp(stepSeconds = STEP_SECONDS, rounds = ROUNDS): Promise<void> {
   needPackages(['kea-dhcp4-server', 'kea-admin', 'dnsmasq-base', 'iproute2']);
-  await withReceiveBuffers(RECEIVE_BUFFER_BYTES, () =>
-    BenchWire.during(1, (wire) => compare(wire, stepSeconds, rounds)),
-  );
+  await BenchWire.during(1, (wire) => compare(wire, stepSeconds, rounds));
 }
 
 async function compare(wire: BenchWire, stepSeconds: number, rounds: number): Promise<void> {

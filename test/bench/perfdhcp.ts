@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { RackNetwork } from '../../appliance/rack/network.ts';
+import { withReceiveBuffers } from './receive-buffers.ts';
 
 const exec = promisify(execFile);
 
@@ -12,6 +13,8 @@ const LATE_ANSWERS_US = 500_000;
 /** OVMF's: what boots is asked about in the way that it asks. */
 const VENDOR_CLASS = Buffer.from('PXEClient:Arch:00007:UNDI:003000').toString('hex');
 const X86_64_EFI = '0007';
+/** What comes back in half a second, many times over. */
+const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 /** Its exit status when something was not answered. */
 const SOME_DROPPED = 3;
 
@@ -35,7 +38,8 @@ export async function perfdhcp(
 ): Promise<Step> {
   const load = ['-r', String(asked), '-p', String(seconds), '-R', String(CLIENTS), '-W', String(LATE_ANSWERS_US)];
   const options = ['-o', `60,${VENDOR_CLASS}`, '-o', `93,${X86_64_EFI}`];
-  const report = await outputOf(client.command('perfdhcp', '-4', '-l', relay, ...load, ...options, '-xi', server));
+  const program = client.command('perfdhcp', '-4', '-l', relay, ...load, ...options, '-xi', server);
+  const report = await withReceiveBuffers(RECEIVE_BUFFER_BYTES, () => outputOf(program));
   const [offers, acks] = halves(report);
   if (!offers || !acks) throw new Error(`perfdhcp reports nothing:\n${report}`);
   const sent = offers.sent + acks.sent;
