@@ -14,15 +14,12 @@ export interface Search {
   /** The most that were completed in a second at any rate. */
   readonly most: number;
   readonly limitedBy: 'server' | 'perfdhcp';
-  /** Answers a second that perfdhcp did not take, at that highest rate: what it cost to measure on the same machine. */
-  readonly untaken: number;
 }
 
 export async function highestRate(from: number, measure: (rate: number) => Promise<Step>): Promise<Search> {
   let most = 0;
   let lossless = 0;
   let good = 0;
-  let untaken = 0;
   let limitedBy: Search['limitedBy'] = 'server';
   const holds = async (rate: number): Promise<boolean> => {
     // A single bad moment of the machine is not the server's limit.
@@ -33,10 +30,7 @@ export async function highestRate(from: number, measure: (rate: number) => Promi
       const keptUp = step.begun >= step.asked * KEPT_UP && step.completed >= step.begun * KEPT_UP;
       if (answered && keptUp) {
         good = Math.max(good, rate);
-        if (step.completed > lossless) {
-          lossless = step.completed;
-          untaken = step.untaken;
-        }
+        lossless = Math.max(lossless, step.completed);
         return true;
       }
       limitedBy = answered ? 'perfdhcp' : 'server';
@@ -50,5 +44,5 @@ export async function highestRate(from: number, measure: (rate: number) => Promi
     const between = Math.round((good + bad) / 2);
     if (!(await holds(between))) bad = between;
   }
-  return { lossless, most, limitedBy, untaken };
+  return { lossless, most, limitedBy };
 }
