@@ -50,7 +50,16 @@ describe('threads that carry transfers', () => {
       client.send(read('snponly.efi', { tsize: '0' }), rig.port);
       ports.add((await client.next()).from);
     }
-    expect(ports.size).toBeGreaterThan(1);
+    // A thread takes a moment to start; until then the first one carries all.
+    const oneMore = await sloppyClient();
+    await expect
+      .poll(async () => {
+        oneMore.send(read('snponly.efi', { tsize: '0' }), rig.port);
+        const { from } = await oneMore.next();
+        oneMore.send({ op: 'error', code: 0, message: 'closed' }, from);
+        return ports.add(from).size;
+      })
+      .toBeGreaterThan(1);
   });
 
   it('end when nobody asks any more, and come again when somebody does', async () => {
