@@ -1,6 +1,7 @@
 // A machine's events told as a story: one boot attempt after the other, each exchange in a line a person can read.
 
 import type { Json } from '../domain/event.ts';
+import { shown } from '../domain/parsed.ts';
 
 export interface StoryEvent {
   /** ISO 8601. */
@@ -79,6 +80,19 @@ const SENTENCES: Readonly<Record<string, (data: Data) => string>> = {
     data.ok === true
       ? `its service OS is done: ${told(data, 'mode')}`
       : `its service OS has ended: ${told(data, 'mode')}, ${told(data, 'reason')}`,
+  'node.discovered': (data) => `showed up by itself on ${told(data, 'network')}`,
+  'rendering.delivered': (data) =>
+    `was handed ${told(data, 'files')} rendered files, of revision ${told(data, 'inventory_revision')} of the inventory`,
+  'enrollment.bundle_handed_over': (data) => `its bootstrap bundle was handed to ${told(data, 'handed_to')}`,
+  'enrollment.enrolled': (data) => `is enrolled, with a certificate until ${told(data, 'not_after')}`,
+  'enrollment.recovered': (data) => `is enrolled again, with a certificate until ${told(data, 'not_after')}`,
+  'enrollment.renewed': (data) => `has renewed its certificate, until ${told(data, 'not_after')}`,
+  'task.created': (data) => `task ${told(data, 'kind')} waits for it`,
+  'task.begun': (data) => `has begun task ${told(data, 'kind')}`,
+  'task.succeeded': (data) => `has done its task: ${shown(told(data, 'output'))}`,
+  'task.failed': (data) => `has failed at its task: ${shown(told(data, 'output'))}`,
+  'health.online': () => 'is heard from',
+  'health.silent': () => 'has fallen silent',
   'trail.flood': (data) =>
     `went on: ${told(data, 'of')} another ${told(data, 'count')} times in ${told(data, 'seconds')} s, not told one by one`,
   'trail.gap': (data) =>

@@ -91,6 +91,28 @@ describe('the story of a machine', () => {
     expect(tellEvent({ at: at(0), kind, actor: mac, attempt: null, data })).toContain(words);
   });
 
+  it('tells of nodes that enroll and work, and prints nothing of theirs as it came', () => {
+    const by = (kind: string, data: Record<string, string | number | null>) =>
+      tellEvent({ at: at(0), kind, actor: 'machine:node01', attempt: null, data });
+    expect([
+      by('rendering.delivered', { files: 3, inventory_revision: 7 }),
+      by('enrollment.bundle_handed_over', { handed_to: 'appliance' }),
+      by('enrollment.enrolled', { not_after: '2026-12-17T00:00:00.000Z', serial: 'd3d6' }),
+      by('task.created', { kind: 'ping' }),
+      by('task.begun', { kind: 'ping' }),
+      by('task.succeeded', { output: 'pong\u001b[2J' }),
+      by('health.silent', { last_heard: 1 }),
+    ]).toEqual([
+      'was handed 3 rendered files, of revision 7 of the inventory',
+      'its bootstrap bundle was handed to appliance',
+      'is enrolled, with a certificate until 2026-12-17T00:00:00.000Z',
+      'task ping waits for it',
+      'has begun task ping',
+      'has done its task: pong\\u001b[2J',
+      'has fallen silent',
+    ]);
+  });
+
   it('has a sentence for everything that the servers note', () => {
     const servers = join(import.meta.dirname, '../../appliance/servers');
     const sources = readdirSync(servers, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
