@@ -4,29 +4,18 @@ import { describeDhcp, summarizeDhcp } from '../../../appliance/codecs/dhcp4/des
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
 import { DhcpDecodeError } from '../../../appliance/codecs/dhcp4/errors.ts';
 import { dhcpPackets } from './captured-packets.ts';
+import { dice } from './mutants.ts';
 
 const MUTANTS = 1_000_000;
 /** Describing and encoding cost far more than decoding: one mutant in this many goes all the way. */
 const ALL_THE_WAY = 25;
 const SEED = 0x2131;
 
-/** Marsaglia's xorshift32: the same mutants in every run. */
-function* numbers(seed: number): Generator<number, never> {
-  let state = seed;
-  for (;;) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    yield state >>> 0;
-  }
-}
-
 /** Bytes that decide something: PAD, END, 52, 82, 43, 175, lengths at the edge. */
 const TELLING = [0, 1, 2, 3, 43, 52, 67, 77, 82, 97, 127, 128, 175, 254, 255];
 
 test('a million mutated captures decode or are refused, and nothing else happens', () => {
-  const random = numbers(SEED);
-  const below = (limit: number): number => random.next().value % limit;
+  const below = dice(SEED);
   const originals = dhcpPackets();
   const seen = { decoded: 0, refused: 0, printed: 0, encoded: 0, odd: 0 };
 

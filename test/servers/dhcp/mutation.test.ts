@@ -8,23 +8,13 @@ import { parseMac } from '../../../appliance/domain/mac.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { dhcpPackets } from '../../codecs/dhcp4/captured-packets.ts';
+import { dice } from '../../codecs/dhcp4/mutants.ts';
 import { machineIn, name, networkWith } from '../../policy/boot-fixtures.ts';
 import { ip, mac } from '../../policy/lease-fixtures.ts';
 import { packet, Rig } from './rig.ts';
 
 const MUTANTS = 20_000;
 const SEED = 0x2131;
-
-/** Marsaglia's xorshift32: the same mutants in every run. */
-function* numbers(seed: number): Generator<number, never> {
-  let state = seed;
-  for (;;) {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    yield state >>> 0;
-  }
-}
 
 /** The networks in which the clients were captured, and one on which another server gives the addresses. */
 const DIRECT = networkWith({
@@ -97,8 +87,7 @@ const saysMalformed = ({ kind, data }: TrailNote): boolean =>
   kind === 'dhcp.silent' && (data as { because?: string }).because === 'malformed';
 
 it('after twenty thousand damaged requests, of which none was dealt with wrongly, a proper one is answered', async () => {
-  const random = numbers(SEED);
-  const below = (limit: number): number => random.next().value % limit;
+  const below = dice(SEED);
   const originals = dhcpPackets().filter(([op]) => op === 1);
   const mutant = (): Uint8Array => {
     const original = originals[below(originals.length)] ?? new Uint8Array();
