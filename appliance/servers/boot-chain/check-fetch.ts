@@ -3,9 +3,8 @@
 import { createHash } from 'node:crypto';
 import { type Asset, assetInWords, headOf } from '../../assets/asset.ts';
 import { detectFileType, fileTypeInWords, HEAD_BYTES } from '../../assets/file-type.ts';
-import { tftpFetch } from '../tftp/tftp-fetch.ts';
 import type { Door, ExpectedFetch } from './expected-fetches.ts';
-import { type Beginning, tftpBeginning } from './tftp-beginning.ts';
+import { type Fetched, tftpFetch } from './tftp-fetch.ts';
 
 export interface FetchManners {
   /** What tells the boot server that nobody boots here. */
@@ -20,7 +19,7 @@ export class NobodyThere extends Error {}
 export async function checkFetch(fetched: ExpectedFetch, manners: FetchManners): Promise<string | null> {
   const { via, at, path, expect } = fetched;
   const whole = (): Promise<Uint8Array> =>
-    via === 'http' ? wholeOverHttp(at, path, manners) : wholeOverTftp(at, path, manners);
+    via === 'http' ? wholeOverHttp(at, path, manners) : overTftp(at, path, manners).then(({ bytes }) => bytes);
   switch (expect.kind) {
     case 'whole':
       return otherBytes(expect.asset, await whole());
@@ -30,7 +29,7 @@ export async function checkFetch(fetched: ExpectedFetch, manners: FetchManners):
       const begins =
         via === 'http'
           ? await beginningOverHttp(at, path, expect.asset, manners)
-          : await tftpBeginning(at, path, HEAD_BYTES, manners.patienceMs).catch(orNobody);
+          : await overTftp(at, path, manners, HEAD_BYTES);
       return typeof begins === 'string' ? begins : await otherBeginning(expect.asset, begins);
     }
   }
@@ -56,17 +55,10 @@ async function get(
 const wholeOverHttp = async (at: Door, path: string, manners: FetchManners): Promise<Uint8Array> =>
   new Uint8Array(await (await get(at, path, manners)).arrayBuffer());
 
-async function wholeOverTftp({ address, port }: Door, name: string, { patienceMs }: FetchManners): Promise<Uint8Array> {
-  const once = (): Promise<Uint8Array> => tftpFetch(address, port, name, patienceMs);
-  // It does not repeat itself, and on a busy machine a datagram may be lost even to ourselves.
-  return once()
-    .catch((error: Error) => (isSilence(error) ? once() : Promise.reject(error)))
-    .catch(orNobody);
-}
-
-const isSilence = ({ message }: Error): boolean => message.startsWith('no answer');
-function orNobody(error: Error): never {
-  throw isSilence(error) ? new NobodyThere(error.message) : error;
+async function overTftp(at: Door, name: string, { patienceMs }: FetchManners, most?: number): Promise<Fetched> {
+  return tftpFetch(at, name, { patienceMs, ...(most !== undefined && { most }) }).catch((error: Error) => {
+    throw error.message.startsWith('no answer') ? new NobodyThere(error.message) : error;
+  });
 }
 
 /** A string: what is wrong with the headers already. */
@@ -75,12 +67,12 @@ async function beginningOverHttp(
   path: string,
   asset: Asset,
   manners: FetchManners,
-): Promise<Beginning | string> {
+): Promise<Fetched | string> {
   const answer = await get(at, path, manners, { range: `bytes=0-${HEAD_BYTES - 1}` });
   if (answer.headers.get('etag') !== `"${asset.sha256}"`)
     return 'is served with another checksum than the one in the library';
   const size = /\/(\d+)$/.exec(answer.headers.get('content-range') ?? '')?.[1] ?? answer.headers.get('content-length');
-  return { size: Number(size), head: new Uint8Array(await answer.arrayBuffer()) };
+  return { size: Number(size), bytes: new Uint8Array(await answer.arrayBuffer()) };
 }
 
 function otherBytes(asset: Asset, bytes: Uint8Array): string | null {
@@ -89,7 +81,7 @@ function otherBytes(asset: Asset, bytes: Uint8Array): string | null {
   return `${bytes.length} bytes came, and they are not those of the library (${asset.size} bytes)`;
 }
 
-async function otherBeginning(asset: Asset, { size, head }: Beginning): Promise<string | null> {
+async function otherBeginning(asset: Asset, { size, bytes: head }: Fetched): Promise<string | null> {
   if (size !== asset.size) return `is served with ${size ?? 'no number of'} bytes instead of ${asset.size}`;
   if (!Buffer.from(head).equals(await headOf(asset.file)))
     return 'begins with other bytes than the file in the library';
