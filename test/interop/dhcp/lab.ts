@@ -64,7 +64,8 @@ export class Lab {
   /** What is on a wire, from now on. */
   async capture(namespace: string, device: string, ...filter: readonly string[]): Promise<Capture> {
     const file = join(this.folder, `${device}.pcap`);
-    const options = ['--immediate-mode', '-U', '-Z', 'root', '-i', device, '-w', file];
+    // In immediate mode each packet takes a slot of 64 KiB; libpcap's usual 2 MiB are too few for a boot storm.
+    const options = ['--immediate-mode', '-B', '65536', '-U', '-Z', 'root', '-i', device, '-w', file];
     const tcpdump = this.namespaces.start(namespace, 'tcpdump', ...options, ...filter);
     await tcpdump.says(/listening on/);
     return { file, tcpdump };
