@@ -59,6 +59,7 @@ import { TftpDesk } from './servers/tftp/tftp-desk.ts';
 import { TftpListeners } from './servers/tftp/tftp-listeners.ts';
 import { interfaceIndexes } from './servers/udp/bound-descriptor.ts';
 import { openDeviceSocket } from './servers/udp/device-socket.ts';
+import { openEchoSocket } from './servers/udp/echo-socket.ts';
 import { RouterHints } from './servers/udp/router-hint.ts';
 import { intentConsumer } from './session/intent-consumer.ts';
 import { openSessionService } from './session/session-service.ts';
@@ -185,6 +186,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
         ignoreOtherServers: config.ignoreOtherDhcpServers,
       },
       openUdp: openDeviceSocket,
+      openEcho: openEchoSocket,
       neighbours: () => readFile('/proc/net/arp', 'utf8'),
       interfaceIndex: interfaceIndexes(),
       randomBytes,

@@ -7,6 +7,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { removeNamespace, startOf } from '../../appliance/rack/leftovers.ts';
 
 const FOLDER = '/run/netns';
+/** Less than a test may take: its failure then says what was waited for, and what was said instead. */
+const PATIENCE_MS = 100_000;
 /** It keeps tests apart that run side by side. A process id alone would be used again. */
 const OWN = `coldiron-test-${process.pid}-${await startOf(process.pid)}-`;
 
@@ -26,6 +28,8 @@ export class Running {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #waiting = new Set<() => void>();
+  /** It has ended, and all that it said is in `output`. */
+  #isOver = false;
   output = '';
 
   constructor(child: ChildProcess) {
@@ -33,7 +37,10 @@ export class Running {
     const wake = (): void => {
       for (const waiting of [...this.#waiting]) waiting();
     };
-    this.#ended = once(child, 'close').then(wake);
+    this.#ended = once(child, 'close').then(() => {
+      this.#isOver = true;
+      wake();
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {
         this.output += chunk;
@@ -51,17 +58,22 @@ export class Running {
     return await this.until((output) => output.match(pattern), `${pattern}`);
   }
 
-  /** Resolves with what `find` finds in its output; rejects when it ends before. */
+  /** Resolves with what `find` finds in its output; rejects when it ends before, or says nothing of the kind for too long. */
   async until<T>(find: (output: string) => T | null, what: string): Promise<T> {
+    const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       const found = find(this.output);
       if (found !== null) return found;
-      if (!this.isRunning) throw new Error(`it ended and never said ${what}:\n${this.output}`);
+      if (this.#isOver) throw new Error(`it ended and never said ${what}:\n${this.output}`);
+      const left = deadline - Date.now();
+      if (left <= 0) throw new Error(`it still runs and never said ${what}:\n${this.output}`);
       await new Promise<void>((resolve) => {
         const waiting = (): void => {
           this.#waiting.delete(waiting);
+          clearTimeout(timer);
           resolve();
         };
+        const timer = setTimeout(waiting, left);
         this.#waiting.add(waiting);
       });
     }
@@ -103,6 +115,7 @@ export class Namespaces {
       if (end.address) this.ip(end.namespace, 'address', 'add', end.address, 'dev', end.device);
       this.ip(end.namespace, 'link', 'set', 'dev', end.device, 'up');
     }
+    for (const { namespace, device } of [a, b]) waitUntilUp(this.#name(namespace), device);
   }
 
   /** A switch in a namespace of its own, with a cable to each of the others. */
@@ -159,7 +172,16 @@ export async function sweepLeftovers(): Promise<void> {
   }
 }
 
-function ip(...args: readonly string[]): void {
-  const { status, stderr } = spawnSync('ip', args, { encoding: 'utf8' });
+/** The kernel begins to send a moment after a cable is plugged in, on a busy machine a long one, and drops all until then. */
+function waitUntilUp(namespace: string, device: string): void {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!/ state UP /.test(ip('-n', namespace, '-o', 'link', 'show', 'dev', device))) {
+    if (Date.now() > deadline) throw new Error(`the link of ${device} does not come up`);
+  }
+}
+
+function ip(...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync('ip', args, { encoding: 'utf8' });
   if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${stderr}`);
+  return stdout;
 }

@@ -22,11 +22,17 @@ import { LeaseWriter } from './lease-writer.ts';
 import { LoopGuard } from './loop-guard.ts';
 import type { DhcpSurroundings } from './surroundings.ts';
 
+/** What tells whether a stranger uses an address: of the network on the wire, and of those behind relays. */
+export interface Probes {
+  readonly onWire: ConflictProbe | null;
+  readonly behindRelay: ConflictProbe | null;
+}
+
 /** One port of one interface: what came in here is answered here. */
 export interface Line {
   readonly networks: IngressNetworks;
   readonly isBootServer: boolean;
-  readonly probe: ConflictProbe | null;
+  readonly probes: Probes;
   send(bytes: Uint8Array, to: UdpPeer): void;
 }
 
@@ -124,9 +130,9 @@ export class Answering {
       return;
     }
     leases.hold(address, mac, this.#around.clock.now() + OFFER_HELD_MS);
-    // A relay's network is not on this wire: nobody there would hear our ARP.
-    const probe = NEW_TO_US.includes(because) && request.relay === null ? line.probe : null;
-    if (probe?.hasRoom && !leases.isTrusted(address, mac, this.#around.clock.now()))
+    const { onWire, behindRelay } = line.probes;
+    const probe = request.relay === null ? onWire : behindRelay;
+    if (NEW_TO_US.includes(because) && probe?.hasRoom && !leases.isTrusted(address, mac, this.#around.clock.now()))
       this.#probe(address, probe, question);
     else this.#reply({ kind: 'offer', address, seconds }, 'offer', question, because);
   }

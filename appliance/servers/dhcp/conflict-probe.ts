@@ -1,13 +1,14 @@
-// Whether a stranger uses an address (RFC 2131 §2.2), asked by ARP without a raw socket: an empty datagram makes the kernel
-// resolve the address, and its table of neighbours tells whether anybody answered. All addresses wait side by side.
+// Whether a stranger uses an address (RFC 2131 §2.2). Who answers there is told by a witness: on our own wire the kernel's table
+// of neighbours, behind a relay the echoes that come back. All addresses wait side by side.
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { UdpPeer } from '../udp/udp-socket.ts';
 import type { Clock } from './surroundings.ts';
 
 /** A neighbour on the same wire answers within milliseconds; measured: 40 through two virtual switches. */
 const WAIT_MS = 500;
+/** A router that has to find the address first may drop what made it look. */
+const ASK_AGAIN_AFTER_MS = 250;
 /**
  * An entry that the table had before we asked may be of somebody who left long ago: Linux keeps it as it is for 5 seconds after
  * it is used, then asks three times, a second apart, and only then drops it (arp(7): delay_first_probe_time, ucast_solicit).
@@ -16,12 +17,23 @@ const OLD_ENTRY_WAIT_MS = 9000;
 const LOOK_EVERY_MS = 50;
 /** The kernel keeps 1,024 neighbours by default. Beyond this many at once, an address is offered unseen. */
 const MOST_AT_ONCE = 128;
-/** RFC 863, discard: whoever listens there wants nothing. */
-const DISCARD_PORT = 9;
-const NOTHING = new Uint8Array();
+
+export interface Witness {
+  /** Whether one question may be lost, and is worth another. */
+  readonly mayMiss: boolean;
+  /** Makes whoever uses the address answer. */
+  ask(address: Ipv4): void;
+  /** Everybody who answers, with the hardware address where it is known. */
+  answering(): Promise<Answering>;
+  /** Nobody wants to know about this one any more. */
+  forget(address: Ipv4): void;
+}
+
+export type Answering = ReadonlyMap<string, Mac | 'somebody'>;
 
 interface Pending {
   readonly mac: Mac;
+  readonly askAgainAt: number;
   readonly until: number;
   /** Somebody had answered there before we asked: not heard again yet. */
   readonly isOld: boolean;
@@ -29,24 +41,16 @@ interface Pending {
 }
 
 export class ConflictProbe {
-  readonly #device: string;
   readonly #clock: Clock;
-  readonly #neighbours: () => Promise<string>;
-  readonly #send: (bytes: Uint8Array, to: UdpPeer) => void;
+  readonly #witness: Witness;
   readonly #pending = new Map<Ipv4, Pending>();
-  #reading: Promise<Neighbours> | null = null;
+  #reading: Promise<Answering> | null = null;
   #timer: { readonly cancel: () => void } | null = null;
   #closed = false;
 
-  constructor(
-    device: string,
-    { clock, neighbours }: { readonly clock: Clock; readonly neighbours: () => Promise<string> },
-    send: (bytes: Uint8Array, to: UdpPeer) => void,
-  ) {
-    this.#device = device;
+  constructor(clock: Clock, witness: Witness) {
     this.#clock = clock;
-    this.#neighbours = neighbours;
-    this.#send = send;
+    this.#witness = witness;
   }
 
   get hasRoom(): boolean {
@@ -57,13 +61,14 @@ export class ConflictProbe {
   inUse(address: Ipv4, mac: Mac): Promise<boolean> {
     return new Promise((resolve) => {
       const now = this.#clock.now();
-      this.#pending.set(address, { mac, until: now + WAIT_MS, isOld: false, resolve });
+      const askAgainAt = this.#witness.mayMiss ? now + ASK_AGAIN_AFTER_MS : Number.POSITIVE_INFINITY;
+      this.#pending.set(address, { mac, askAgainAt, until: now + WAIT_MS, isOld: false, resolve });
       void this.#answering().then((before) => {
         const pending = this.#pending.get(address);
         if (pending === undefined) return;
         const isOld = isAnother(before.get(address), mac);
         if (isOld) this.#pending.set(address, { ...pending, isOld, until: now + OLD_ENTRY_WAIT_MS });
-        this.#send(NOTHING, { address, port: DISCARD_PORT });
+        this.#witness.ask(address);
         this.#timer ??= this.#clock.setTimer(LOOK_EVERY_MS, () => void this.#look());
       });
     });
@@ -79,23 +84,25 @@ export class ConflictProbe {
   async #look(): Promise<void> {
     const answering = await this.#answering();
     const now = this.#clock.now();
-    for (const [address, { mac, until, isOld }] of [...this.#pending]) {
-      const isTaken = isAnother(answering.get(address), mac);
-      const isSure = isOld ? !isTaken : isTaken;
-      if (isSure || now >= until) this.#settle(address, isTaken);
+    for (const [address, pending] of [...this.#pending]) {
+      const isTaken = isAnother(answering.get(address), pending.mac);
+      const isSure = pending.isOld ? !isTaken : isTaken;
+      if (isSure || now >= pending.until) this.#settle(address, isTaken);
+      else if (now >= pending.askAgainAt) {
+        this.#witness.ask(address);
+        this.#pending.set(address, { ...pending, askAgainAt: Number.POSITIVE_INFINITY });
+      }
     }
     const more = this.#pending.size > 0 && !this.#closed;
     this.#timer = more ? this.#clock.setTimer(LOOK_EVERY_MS, () => void this.#look()) : null;
   }
 
-  /** One look at the table for all who want it at the same time. */
-  #answering(): Promise<Neighbours> {
-    // Without the table nobody is known to answer: the address is offered, and a client that finds it taken declines it.
-    this.#reading ??= this.#neighbours()
-      .then(
-        (table) => neighboursOn(this.#device, table),
-        () => new Map(),
-      )
+  /** One look for all who want it at the same time. */
+  #answering(): Promise<Answering> {
+    // Without the witness nobody is known to answer: the address is offered, and a client that finds it taken declines it.
+    this.#reading ??= this.#witness
+      .answering()
+      .catch(() => new Map())
       .finally(() => {
         this.#reading = null;
       });
@@ -105,24 +112,9 @@ export class ConflictProbe {
   #settle(address: Ipv4, inUse: boolean): void {
     const pending = this.#pending.get(address);
     this.#pending.delete(address);
+    this.#witness.forget(address);
     pending?.resolve(inUse);
   }
 }
 
-type Neighbours = ReadonlyMap<string, string>;
-
 const isAnother = (holder: string | undefined, mac: Mac): boolean => holder !== undefined && holder !== mac;
-
-/** Flag 2 of /proc/net/arp: the address was resolved, so somebody answered. */
-const RESOLVED = 0x2;
-
-/** Address and hardware address of everybody who answers on this device. */
-export function neighboursOn(device: string, table: string): Map<string, string> {
-  const found = new Map<string, string>();
-  for (const line of table.split('\n').slice(1)) {
-    const [address, , flags, hardware, , on] = line.split(/\s+/);
-    if (address === undefined || hardware === undefined || on !== device) continue;
-    if (Number(flags) & RESOLVED) found.set(address, hardware.toLowerCase());
-  }
-  return found;
-}

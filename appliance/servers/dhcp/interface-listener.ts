@@ -1,5 +1,5 @@
-// All sockets of one interface: port 67, the boot server's port 4011, port 68 where other servers are heard, and one from
-// which addresses are probed. Either all of them are open, or none.
+// All sockets of one interface: port 67, the boot server's port 4011, port 68 where other servers are heard, and what
+// addresses are probed with. Either all of them are open, or none.
 
 import { networkInterfaces } from 'node:os';
 import { ColdironError } from '../../domain/errors.ts';
@@ -8,15 +8,18 @@ import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import { BOOT_SERVER_PORT, SERVER_PORT } from '../../policy/reply-address.ts';
 import type { UdpPeer, UdpSocket } from '../udp/udp-socket.ts';
-import type { Line } from './answering.ts';
-import { ConflictProbe } from './conflict-probe.ts';
+import type { Line, Probes } from './answering.ts';
+import { ConflictProbe, type Witness } from './conflict-probe.ts';
+import { EchoWitness } from './echo-witness.ts';
 import { IngressNetworks } from './ingress-networks.ts';
+import { NeighbourWitness } from './neighbour-witness.ts';
 import { OtherServers } from './other-servers.ts';
 import { Recent } from './recent.ts';
 import type { DhcpSurroundings } from './surroundings.ts';
 
 type Receive = (bytes: Uint8Array, from: UdpPeer, line: Line) => void;
 
+const NO_PROBES: Probes = { onWire: null, behindRelay: null };
 const ROGUE_REPORTED_EVERY_MS = 10 * MINUTE;
 
 export class InterfaceListener {
@@ -45,9 +48,8 @@ export class InterfaceListener {
     this.#index = this.#around.interfaceIndex(this.device);
     try {
       const others = this.isAuthority ? await this.#listenForOthers() : null;
-      const probe = this.isAuthority && this.#around.settings.conflictProbe ? await this.#openProbe() : null;
-      await this.#openLine(SERVER_PORT, probe);
-      await this.#openLine(BOOT_SERVER_PORT, null);
+      await this.#openLine(SERVER_PORT, this.#around.settings.conflictProbe ? await this.#openProbes() : NO_PROBES);
+      await this.#openLine(BOOT_SERVER_PORT, NO_PROBES);
       if (others !== null && !this.#around.settings.ignoreOtherServers) await this.#insistOnBeingAlone(others);
       this.#isAnswering = true;
     } catch (error) {
@@ -82,12 +84,12 @@ export class InterfaceListener {
     logger.warn(data, `dhcp: another server gives addresses on ${network}, by ${this.device}: ${server} (${how})`);
   }
 
-  async #openLine(port: number, probe: ConflictProbe | null): Promise<void> {
+  async #openLine(port: number, probes: Probes): Promise<void> {
     let socket: UdpSocket | null = null;
     const line: Line = {
       networks: this.#networks,
       isBootServer: port === BOOT_SERVER_PORT,
-      probe,
+      probes,
       send: (bytes, to) => socket?.send(bytes, to),
     };
     const onMessage = (bytes: Uint8Array, from: UdpPeer): void => {
@@ -96,11 +98,19 @@ export class InterfaceListener {
     socket = await this.#openSocket(port, onMessage);
   }
 
-  async #openProbe(): Promise<ConflictProbe> {
+  async #openProbes(): Promise<Probes> {
+    const { clock, neighbours, openEcho, randomBytes } = this.#around;
+    const open = (witness: Witness): ConflictProbe => {
+      const probe = new ConflictProbe(clock, witness);
+      this.#closers.push(() => probe.close());
+      return probe;
+    };
+    const onFailure = (error: Error): void => this.#failed(error, 'dhcp: addresses behind relays are offered unseen');
+    const echoes = new EchoWitness({ device: this.device, openEcho, randomBytes, onFailure });
+    if (!this.isAuthority) return { onWire: null, behindRelay: open(echoes) };
     const socket = await this.#openSocket(0, () => {});
-    const probe = new ConflictProbe(this.device, this.#around, (bytes, to) => socket.send(bytes, to));
-    this.#closers.push(() => probe.close());
-    return probe;
+    const wire = new NeighbourWitness(this.device, neighbours, (bytes, to) => socket.send(bytes, to));
+    return { onWire: open(wire), behindRelay: open(echoes) };
   }
 
   async #listenForOthers(): Promise<OtherServers | null> {
@@ -111,7 +121,7 @@ export class InterfaceListener {
       (server, how) => this.sawOtherServer(server, how, this.#networks.direct),
     );
     try {
-      await others.listen(openUdp, this.device, (error) => this.#socketFailed(error));
+      await others.listen(openUdp, this.device, (error) => this.#failed(error));
     } catch (error) {
       if (!settings.ignoreOtherServers) throw error;
       logger.warn({ err: error, interface: this.device }, 'dhcp: other servers cannot be noticed on this interface');
@@ -140,15 +150,15 @@ export class InterfaceListener {
   }
 
   async #openSocket(port: number, onMessage: (bytes: Uint8Array, from: UdpPeer) => void): Promise<UdpSocket> {
-    const onError = (error: Error): void => this.#socketFailed(error);
+    const onError = (error: Error): void => this.#failed(error);
     const socket = await this.#around.openUdp({ interface: this.device, port, onMessage, onError });
     this.#closers.push(() => socket.close());
     return socket;
   }
 
-  #socketFailed(error: Error): void {
+  #failed(error: Error, words = 'dhcp: a packet could not be sent or received'): void {
     if (!this.#failures.isNew(error.message, this.#around.clock.now())) return;
-    this.#around.logger.warn({ err: error, interface: this.device }, 'dhcp: a packet could not be sent or received');
+    this.#around.logger.warn({ err: error, interface: this.device }, words);
   }
 
   #isOurs(address: Ipv4): boolean {

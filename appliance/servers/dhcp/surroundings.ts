@@ -10,6 +10,7 @@ import type { LeaseTimes } from '../../policy/decide-lease.ts';
 import type { Store } from '../../store/store.ts';
 import type { Trail } from '../../trail/trail.ts';
 import type { BootDesk } from '../boot-desk.ts';
+import type { OpenEcho } from '../udp/echo-socket.ts';
 import type { OpenUdp } from '../udp/udp-socket.ts';
 
 export interface Clock {
@@ -45,6 +46,7 @@ export interface DhcpSurroundings {
   readonly store: Pick<Store, 'leases' | 'commitLeases'>;
   readonly trail: Trail;
   readonly openUdp: OpenUdp;
+  readonly openEcho: OpenEcho;
   /** The kernel's table of neighbours: /proc/net/arp as text. */
   readonly neighbours: () => Promise<string>;
   /** The kernel's number of an interface; null: there is none of this name. One that is made anew has another. */

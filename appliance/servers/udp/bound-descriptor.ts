@@ -3,20 +3,17 @@
 // tell the descriptor of its own, which batched calls need.
 
 import { constants } from 'node:os';
-import { getSystemErrorName } from 'node:util';
 import koffi from 'koffi';
 import { ColdironError } from '../../domain/errors.ts';
 import { type Ipv4, ipv4ToNumber } from '../../domain/ipv4.ts';
+import { AF_INET, bindToDevice, cSockets, integer, socketAddress, systemError } from './c-sockets.ts';
 
-/** Linux on x86-64 and arm64: asm-generic/socket.h, bits/socket.h. */
-const AF_INET = 2;
 const SOCK_DGRAM_CLOEXEC_NONBLOCK = 2 | 0o2000000 | 0o4000;
 const SOL_SOCKET = 1;
 const SO_REUSEADDR = 2;
 const SO_BROADCAST = 6;
 const SO_SNDBUF = 7;
 const SO_RCVBUF = 8;
-const SO_BINDTODEVICE = 25;
 const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
 
@@ -40,14 +37,14 @@ const REASONS: Readonly<Record<number, string>> = {
  * too, such as the DHCP client of another interface.
  */
 export function openBoundDescriptor(device: string, port: number, shared = false): number {
-  const c = bindings();
+  const c = cSockets();
   const where = `${device}, UDP port ${port}`;
   const fd = c.socket(AF_INET, SOCK_DGRAM_CLOEXEC_NONBLOCK, 0);
   if (fd < 0) throw failure(where, 'socket');
   try {
     const set = (option: number, value: Buffer): boolean =>
       c.setsockopt(fd, SOL_SOCKET, option, value, value.length) === 0;
-    if (!set(SO_BINDTODEVICE, Buffer.from(`${device}\0`, 'latin1'))) throw failure(where, 'SO_BINDTODEVICE');
+    if (!bindToDevice(c, fd, device)) throw failure(where, 'SO_BINDTODEVICE');
     if (shared && !set(SO_REUSEADDR, integer(1))) throw failure(where, 'SO_REUSEADDR');
     if (!set(SO_BROADCAST, integer(1))) throw failure(where, 'SO_BROADCAST');
     // Beyond the system's limit only with CAP_NET_ADMIN; within it anybody may.
@@ -63,7 +60,7 @@ export function openBoundDescriptor(device: string, port: number, shared = false
 
 /** As above. Fails as Node does: with an error whose `code` is EADDRINUSE and so on. */
 export function openDescriptorAt(address: Ipv4, port: number): number {
-  const c = bindings();
+  const c = cSockets();
   const fd = c.socket(AF_INET, SOCK_DGRAM_CLOEXEC_NONBLOCK, 0);
   if (fd < 0) throw systemError('socket');
   const set = (option: number, bytes: number): boolean => c.setsockopt(fd, SOL_SOCKET, option, integer(bytes), 4) === 0;
@@ -78,55 +75,17 @@ export function openDescriptorAt(address: Ipv4, port: number): number {
 
 /** The kernel's number of an interface; null: there is none of this name. Not from /sys, which may show another namespace's. */
 export function interfaceIndexes(): (device: string) => number | null {
-  const lookUp: (device: string) => number = koffi.load(null).func('uint32_t if_nametoindex(const char *name)');
-  return (device) => lookUp(device) || null;
+  const c = cSockets();
+  return (device) => c.if_nametoindex(device) || null;
 }
 
 /** libuv lets other programs share the port of a socket that it takes over: they would take our datagrams, unnoticed. */
 export function forbidSharing(fd: number): void {
-  bindings().setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, integer(0), 4);
+  cSockets().setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, integer(0), 4);
 }
 
 /** For a descriptor that nobody took over. */
-export const closeDescriptor = (fd: number): void => void bindings().close(fd);
-
-interface CSockets {
-  socket(domain: number, type: number, protocol: number): number;
-  setsockopt(fd: number, level: number, option: number, value: Buffer, length: number): number;
-  bind(fd: number, address: Buffer, length: number): number;
-  close(fd: number): number;
-}
-
-/** Looked up anew each time, which happens a few times in the life of a process. */
-function bindings(): CSockets {
-  const c = koffi.load(null);
-  return {
-    socket: c.func('int socket(int domain, int type, int protocol)'),
-    setsockopt: c.func('int setsockopt(int fd, int level, int option, const uint8_t *value, uint32_t length)'),
-    bind: c.func('int bind(int fd, const uint8_t *address, uint32_t length)'),
-    close: c.func('int close(int fd)'),
-  };
-}
-
-function integer(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32LE(value);
-  return bytes;
-}
-
-/** struct sockaddr_in. */
-function socketAddress(address: number, port: number): Buffer {
-  const bytes = Buffer.alloc(16);
-  bytes.writeUInt16LE(AF_INET, 0);
-  bytes.writeUInt16BE(port, 2);
-  bytes.writeUInt32BE(address, 4);
-  return bytes;
-}
-
-function systemError(call: string): NodeJS.ErrnoException {
-  const code = getSystemErrorName(-koffi.errno());
-  return Object.assign(new Error(`${call}: ${code}`), { code });
-}
+export const closeDescriptor = (fd: number): void => void cSockets().close(fd);
 
 function failure(where: string, call: string): ColdironError {
   const errno = koffi.errno();

@@ -5,14 +5,13 @@
 // It is sent only after an iPXE client was answered, on that interface, and never answers anybody else.
 
 import koffi from 'koffi';
+import { bindToDevice, cSockets, integer } from './c-sockets.ts';
 
 const AF_INET6 = 10;
 const SOCK_RAW_CLOEXEC = 3 | 0o2000000;
 const IPPROTO_ICMPV6 = 58;
 const IPPROTO_IPV6 = 41;
 const IPV6_MULTICAST_HOPS = 18;
-const SOL_SOCKET = 1;
-const SO_BINDTODEVICE = 25;
 
 /** Type 134, code 0, checksum by the kernel; hop limit, flags, lifetime, reachable and retransmission time all unspecified. */
 const ADVERTISEMENT = Buffer.from([134, ...Array<number>(15).fill(0)]);
@@ -60,19 +59,15 @@ export class RouterHints {
 
 /** What went wrong, or null. */
 function advertise(device: string): string | null {
-  const c = bindings();
+  const c = cSockets();
   const index = c.if_nametoindex(device);
   if (index === 0) return 'there is no such interface';
   const fd = c.socket(AF_INET6, SOCK_RAW_CLOEXEC, IPPROTO_ICMPV6);
   if (fd < 0) return `no raw socket: error ${koffi.errno()}`;
   try {
-    const set = (level: number, option: number, value: Buffer): boolean =>
-      c.setsockopt(fd, level, option, value, value.length) === 0;
-    const hops = Buffer.alloc(4);
-    hops.writeInt32LE(HOP_LIMIT);
+    const hops = integer(HOP_LIMIT);
     const ready =
-      set(SOL_SOCKET, SO_BINDTODEVICE, Buffer.from(`${device}\0`, 'latin1')) &&
-      set(IPPROTO_IPV6, IPV6_MULTICAST_HOPS, hops);
+      bindToDevice(c, fd, device) && c.setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, hops, hops.length) === 0;
     if (!ready) return `setsockopt: error ${koffi.errno()}`;
     const to = allNodesOn(index);
     const sent = c.sendto(fd, ADVERTISEMENT, ADVERTISEMENT.length, 0, to, to.length);
@@ -89,27 +84,4 @@ function allNodesOn(index: number): Buffer {
   ALL_NODES.copy(address, 8);
   address.writeUInt32LE(index, 24);
   return address;
-}
-
-function bindings() {
-  const c = koffi.load(null);
-  return {
-    socket: c.func('int socket(int domain, int type, int protocol)') as (
-      domain: number,
-      type: number,
-      protocol: number,
-    ) => number,
-    setsockopt: c.func('int setsockopt(int fd, int level, int option, const uint8_t *value, uint32_t length)') as (
-      fd: number,
-      level: number,
-      option: number,
-      value: Buffer,
-      length: number,
-    ) => number,
-    sendto: c.func(
-      'int64_t sendto(int fd, const uint8_t *bytes, uint64_t length, int flags, const uint8_t *to, uint32_t to_length)',
-    ) as (fd: number, bytes: Buffer, length: number, flags: number, to: Buffer, toLength: number) => number,
-    if_nametoindex: c.func('uint32_t if_nametoindex(const char *name)') as (name: string) => number,
-    close: c.func('int close(int fd)') as (fd: number) => number,
-  };
 }

@@ -27,7 +27,7 @@ const SECOND: LabNetwork = {
 };
 
 let lab: Lab;
-beforeAll(() => needPackages(['isc-dhcp-client', 'isc-dhcp-relay', 'udhcpc', 'tcpdump', 'iproute2']));
+beforeAll(() => needPackages(['isc-dhcp-client', 'isc-dhcp-relay', 'udhcpc', 'tcpdump', 'iproute2', 'procps']));
 beforeEach(() => {
   lab = new Lab();
 });
@@ -219,5 +219,24 @@ describe('behind a relay', () => {
     expect(await lab.dhclient('client', 'c1')).toBe('10.99.0.100');
     const ack = (await lab.notes()).find(({ kind }) => kind === 'dhcp.ack');
     expect(ack?.data).toMatchObject({ network: 'behind', address: '10.99.0.100' });
+  });
+
+  it('an address that a stranger uses is passed over', async () => {
+    const { namespaces } = lab;
+    namespaces.add('stranger');
+    namespaces.connect(
+      { namespace: 'relay', device: 'r3', address: '10.99.0.2/24' },
+      { namespace: 'stranger', device: 'x1', address: '10.99.0.100/24' },
+    );
+    namespaces.ip('relay', 'route', 'add', '10.99.0.100/32', 'dev', 'r3');
+    namespaces.ip('stranger', 'route', 'add', 'default', 'via', '10.99.0.2');
+    const forwards = await namespaces.run('relay', 'sysctl', '-w', 'net.ipv4.ip_forward=1');
+    expect(forwards.status).toBe(0);
+    await lab.serve([NETWORK, behind], '--ignore-others');
+    const relay = lab.namespaces.start('relay', 'dhcrelay', '-4', '-d', '-a', '-id', 'r2', '-iu', 'r1', '10.88.0.1');
+    await relay.says(/Sending on/);
+    expect(await lab.dhclient('client', 'c1')).toBe('10.99.0.101');
+    const conflict = (await lab.notes()).find(({ kind }) => kind === 'dhcp.conflict');
+    expect(conflict?.data).toMatchObject({ network: 'behind', address: '10.99.0.100' });
   });
 });

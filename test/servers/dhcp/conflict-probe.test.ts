@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { HOUR, SECOND } from '../../../appliance/domain/instant.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
-import { neighboursOn } from '../../../appliance/servers/dhcp/conflict-probe.ts';
+import { neighboursOn } from '../../../appliance/servers/dhcp/neighbour-witness.ts';
 import { MAC, SERVER } from '../../policy/boot-fixtures.ts';
 import { ip, mac, NETWORK } from '../../policy/lease-fixtures.ts';
 import { packet, Rig } from './rig.ts';
@@ -115,12 +115,73 @@ describe('an address of the pool', () => {
     expect(rig.clock.pendingTimers).toBe(0);
   });
 
-  it('is offered unseen behind a relay, and where the inventory reserves it', async () => {
+  it('is offered unseen where the inventory reserves it', async () => {
     const rig = await probing();
-    rig.hears(packet('discover', mac(1), { giaddr: ip('10.0.100.2') }));
     rig.hears(packet('discover', MAC));
     expect(probed(rig)).toEqual([]);
-    expect(offers(rig)).toEqual(['offer 10.0.100.100', 'offer 10.0.100.50']);
+    expect(offers(rig)).toEqual(['offer 10.0.100.50']);
+  });
+});
+
+describe('an address of a pool behind a relay', () => {
+  const asks = (client: number, requested?: string) =>
+    packet('discover', mac(client), { giaddr: ip('10.0.100.2'), ...(requested ? { requested: ip(requested) } : {}) });
+
+  it('is asked for an echo, twice, before it is first offered, and by nobody’s ARP', async () => {
+    const rig = await probing();
+    rig.hears(asks(1));
+    await turn();
+    expect(offers(rig)).toEqual([]);
+    expect(rig.echo.asked).toEqual(['eth1 10.0.100.100']);
+    expect(rig.echo.sockets).toBe(1);
+    await rig.clock.advance(SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100']);
+    expect(rig.echo.asked).toEqual(['eth1 10.0.100.100', 'eth1 10.0.100.100']);
+    expect(probed(rig)).toEqual([]);
+    expect([rig.echo.sockets, rig.clock.pendingTimers]).toEqual([0, 0]);
+  });
+
+  it.each([0, 1])('that somebody uses is left alone, also when %s questions are lost', async (losses) => {
+    const rig = await probing();
+    rig.echo.alive.add(ip('10.0.100.100'));
+    rig.echo.losses = losses;
+    rig.hears(asks(1));
+    await rig.clock.advance(2 * SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.101']);
+    expect(rig.story).toContain('dhcp.conflict');
+    rig.hears(asks(2, '10.0.100.100'));
+    await rig.clock.advance(2 * SECOND, turn);
+    expect(offers(rig).at(-1)).toBe('offer 10.0.100.102');
+    expect(rig.echo.sockets).toBe(0);
+  });
+
+  it('is asked side by side with others, whose answers are not taken for its own', async () => {
+    const rig = await probing();
+    rig.echo.alive.add(ip('10.0.100.101'));
+    for (const n of [1, 2, 3]) rig.hears(asks(n));
+    await turn();
+    expect([rig.echo.asked.length, rig.echo.sockets]).toEqual([3, 1]);
+    await rig.clock.advance(2 * SECOND, turn);
+    expect(offers(rig).sort()).toEqual(['offer 10.0.100.100', 'offer 10.0.100.102', 'offer 10.0.100.103']);
+  });
+
+  it('is offered unseen, with a warning, where there is no right to ask', async () => {
+    const rig = await probing();
+    rig.echo.refusal = new Error('socket: EPERM');
+    for (const n of [1, 2]) rig.hears(asks(n));
+    await rig.clock.advance(SECOND, turn);
+    expect(offers(rig)).toEqual(['offer 10.0.100.100', 'offer 10.0.100.101']);
+    expect(rig.lines.filter(({ level }) => level === 'warn')).toEqual([
+      { level: 'warn', message: 'dhcp: addresses behind relays are offered unseen' },
+    ]);
+  });
+
+  it('is not asked again once the server has stopped', async () => {
+    const rig = await probing();
+    rig.hears(asks(1));
+    await turn();
+    await rig.server.stop();
+    expect([rig.echo.sockets, rig.clock.pendingTimers]).toEqual([0, 0]);
   });
 });
 

@@ -19,6 +19,7 @@ import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
 import { FakeClock } from '../../lifecycle/fake-clock.ts';
 import { NOW } from '../../policy/boot-fixtures.ts';
 import { ip, NETWORK, NODE } from '../../policy/lease-fixtures.ts';
+import { MemoryEcho } from './memory-echo.ts';
 import { MemoryUdp } from './memory-udp.ts';
 
 export const NOWHERE: UdpPeer = { address: ip('0.0.0.0'), port: 68 };
@@ -51,6 +52,7 @@ interface RigOptions {
 export class Rig {
   readonly clock = new FakeClock(NOW);
   readonly udp = new MemoryUdp();
+  readonly echo = new MemoryEcho();
   readonly store = new FakeLeaseStore();
   readonly fleet = new Fleet();
   readonly notes: TrailNote[] = [];
@@ -86,6 +88,7 @@ export class Rig {
       store: this.store,
       trail: { note: (note) => void this.notes.push(note) },
       openUdp: this.udp.open,
+      openEcho: this.echo.open,
       neighbours: async () => this.neighbours,
       interfaceIndex: () => this.interfaceIndex,
       randomBytes: (count) => new Uint8Array(count).fill(0xee),

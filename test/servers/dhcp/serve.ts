@@ -19,6 +19,7 @@ import { DhcpServer } from '../../../appliance/servers/dhcp/dhcp-server.ts';
 import { DEFAULT_LEASE_TIMES } from '../../../appliance/servers/dhcp/surroundings.ts';
 import { interfaceIndexes } from '../../../appliance/servers/udp/bound-descriptor.ts';
 import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
+import { openEchoSocket } from '../../../appliance/servers/udp/echo-socket.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 
@@ -58,6 +59,7 @@ const server = new DhcpServer({
   store,
   trail: { note: (note: TrailNote) => void notes?.write(`${JSON.stringify(note)}\n`) },
   openUdp: openDeviceSocket,
+  openEcho: openEchoSocket,
   neighbours: () => readFile('/proc/net/arp', 'utf8'),
   interfaceIndex: interfaceIndexes(),
   randomBytes,
