@@ -65,10 +65,12 @@ const FIRST_WAIT_MS = 1000;
 /** To whoever has never answered, at 0, 1, 3, 7 and 15 seconds: a forged request makes us send no more than this to its victim. */
 const TRIES_UNHEARD = 5;
 /**
- * After that at 1 second and every 2 seconds: on a wire that loses a fifth of all packets each way, one block in 160 needs more
- * than five tries, and a loader has a thousand blocks.
+ * After that every second, for on a wire that loses a fifth of all packets each way one block in 160 needs more than five tries, and a
+ * loader has a thousand blocks. But now and then we wait longer than any client does: atftp answers one repeated block and
+ * ignores the next, each of which puts off its own timer of 5 seconds, so the two would wait for each other to the end.
  */
-const NEXT_WAIT_MS = 2000;
+const TRIES_BEFORE_A_PAUSE = 4;
+const PAUSE_MS = 6500;
 const PATIENCE_MS = 31_000;
 
 export class TftpTransfer {
@@ -224,7 +226,7 @@ export class TftpTransfer {
     const { timeoutSeconds } = this.#opening.terms;
     if (!this.#heard) this.#waitMs = FIRST_WAIT_MS * 2 ** this.#silences;
     else if (timeoutSeconds !== null) this.#waitMs = timeoutSeconds * 1000;
-    else this.#waitMs = this.#silences === 0 ? FIRST_WAIT_MS : NEXT_WAIT_MS;
+    else this.#waitMs = this.#silences % (TRIES_BEFORE_A_PAUSE + 1) === TRIES_BEFORE_A_PAUSE ? PAUSE_MS : FIRST_WAIT_MS;
     return { do: 'set-timer', afterMs: this.#waitMs };
   }
 

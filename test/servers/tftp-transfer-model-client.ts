@@ -13,9 +13,12 @@ export interface ClientManner {
   readonly eager: boolean;
   /** Repeats its last ACK when nothing comes, as EDK2 does; GRUB leaves that to the server. */
   readonly repeatsAcks: boolean;
+  /** Acknowledges a block that comes again once, as atftp does, and then only when nothing at all has come for 5 seconds. */
+  readonly deaf?: boolean;
 }
 
 const PATIENCE_MS = 2500;
+const DEAF_PATIENCE_MS = 5000;
 
 export class ModelClient {
   readonly #manner: ClientManner;
@@ -27,6 +30,7 @@ export class ModelClient {
   #lastWire = 0;
   #sinceAck = 0;
   #gapReported = false;
+  #repeatAnswered = false;
   #done = false;
 
   constructor(manner: ClientManner, time: VirtualTime, send: (bytes: Uint8Array) => void) {
@@ -62,6 +66,11 @@ export class ModelClient {
   #onData({ block, payload }: Extract<TftpPacket, { op: 'data' }>): void {
     const expected = this.#lastWire === 65_535 ? this.#manner.rolloverTo : this.#lastWire + 1;
     if (this.#done || block !== expected) {
+      if (this.#manner.deaf && this.#repeatAnswered) {
+        this.#waitForMore();
+        return;
+      }
+      this.#repeatAnswered = true;
       const ahead = !this.#done && ((block - expected) & 0xffff) < 0x8000;
       if (this.#manner.eager || !ahead || !this.#gapReported) this.#acknowledge();
       this.#gapReported = ahead;
@@ -71,6 +80,7 @@ export class ModelClient {
     this.#payloads.push(payload);
     this.#sinceAck += 1;
     this.#gapReported = false;
+    this.#repeatAnswered = false;
     this.#done = payload.length < this.#blockSize;
     if (this.#done || this.#sinceAck >= this.#windowSize) this.#acknowledge();
     else this.#waitForMore();
@@ -83,7 +93,8 @@ export class ModelClient {
   }
 
   #waitForMore(): void {
-    if (this.#manner.repeatsAcks && !this.#done) this.#patience.set(PATIENCE_MS, () => this.#acknowledge());
+    const patience = this.#manner.deaf ? DEAF_PATIENCE_MS : PATIENCE_MS;
+    if (this.#manner.repeatsAcks && !this.#done) this.#patience.set(patience, () => this.#acknowledge());
     else this.#patience.stop();
   }
 }

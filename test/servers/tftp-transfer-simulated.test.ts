@@ -67,6 +67,15 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
     );
   });
 
+  it('completes with a client that ignores what comes again, and whose own timer that puts off', () => {
+    const client = { ...PLAIN, deaf: true, options: { blksize: '512' } };
+    const lengths = Array.from({ length: 50 }, (_, seed) => {
+      const link = { seed: seed + 1, lose: 0.2, double: 0, jitterMs: 2 };
+      return simulate({ file: fileOf(15_000), client, link, source: 'whole' }).received?.length;
+    });
+    expect(lengths.filter((bytes) => bytes !== 15_000)).toEqual([]);
+  });
+
   const lossy = { seed: 99, lose: 0.02, double: 0, jitterMs: 0 };
   it.each([
     [0, '1', { ...lossy, double: 0.02, jitterMs: 2 }],

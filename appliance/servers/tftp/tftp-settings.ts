@@ -27,7 +27,7 @@ export const TFTP_DEFAULTS: Omit<TftpSettings, 'addresses'> = {
   transferPorts: null,
   perClient: 4,
   atOnce: 1024,
-  // Just beyond the 31 seconds after which a transfer without a timeout of the client's own gives up by itself.
+  // Just beyond the 31.5 seconds after which a transfer without a timeout of the client's own gives up by itself.
   idleMs: 32_000,
   rolloverTo: 0,
   maxBlockSize: 1468,
