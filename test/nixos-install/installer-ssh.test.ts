@@ -45,7 +45,8 @@ describe('waiting for the installer', () => {
     const [host, key, port] = [hostKey(folder, 'host', type), makeEphemeralKey('test'), await freePort()];
     const sshd = await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [key.authorizedKey] });
     expect(await reach(reaching(port, key, [host.line]))).toHaveProperty('client');
-    expect(sshd.log()).toContain('Accepted publickey for root');
+    // It is let in first, and that is written down then.
+    await expect.poll(sshd.log).toContain('Accepted publickey for root');
   });
 
   it('knows it by any of the keys that were reported', async () => {

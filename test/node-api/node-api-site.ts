@@ -48,6 +48,7 @@ export class NodeApiSite {
   #runner: LifecycleRunner | null = null;
   #service: NodeService | null = null;
   #port = 0;
+  #stoodStillAt: Instant | null = null;
   ahead: Instant;
   log = '';
 
@@ -69,7 +70,12 @@ export class NodeApiSite {
     return site;
   }
 
-  readonly now = (): Instant => Date.now() + this.ahead;
+  readonly now = (): Instant => (this.#stoodStillAt ?? Date.now()) + this.ahead;
+
+  /** From now on the appliance's clock moves only as `ahead` does. */
+  stopClock(): void {
+    this.#stoodStillAt = Date.now();
+  }
 
   async start(): Promise<void> {
     const logger = this.#logger;

@@ -9,7 +9,7 @@ import type { FirmwareKind } from '../../appliance/rack/firmware.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
 /** Machines are emulated, and may have to share the processor with another one. */
-export const LIFE_WITHIN_MS = 25 * 60_000;
+export const LIFE_WITHIN_MS = 45 * 60_000;
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
 
 const NODE = 'node01';

@@ -12,8 +12,7 @@ import { OnboardingRig } from './rig.ts';
 vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 600_000 });
 
 const FROM_DISK = /this is its own disk/;
-/** A boot sector does not wait for the serial line, which then loses a letter here and there. */
-const DISK_TEXT = Array(12).fill('this is its own disk').join(', ');
+const DISK_TEXT = 'this is its own disk';
 const REFUSED = /The next boot entry follows/;
 /** What iPXE prints when it begins to load the service OS: by then the script is given out, and what was armed is used up. */
 const LOADS_KERNEL = 'service-os-x86_64/kernel';

@@ -7,7 +7,7 @@ import { plainBoots } from './boots/plain.ts';
 import { signedBoots } from './boots/signed.ts';
 
 // The first run builds loaders and kernels.
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 360_000, hookTimeout: 300_000 });
 
 plainBoots();
 signedBoots();

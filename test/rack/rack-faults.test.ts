@@ -25,6 +25,9 @@ describe('a fault', () => {
 
   const withImpatience = () => {
     const tools = { ...IPMI_TOOLS, timings: { ...IPMI_TOOLS.timings, firstWait: 100, tries: 3 } };
+    return opened(tools);
+  };
+  const opened = (tools = IPMI_TOOLS) => {
     const bmc = ipmiBmc(rig().target(), { efi: false }, tools);
     onTestFinished(() => bmc.close());
     return bmc;
@@ -112,7 +115,7 @@ describe('a fault', () => {
     await expect(withImpatience().powerState()).rejects.toMatchObject({ failure: 'unreachable' });
     expect(rig().slot.bmc?.state).toBe('answering');
     await end('node01', 'bmc-loss');
-    expect(await withImpatience().powerState()).toBe('off');
+    expect(await opened().powerState()).toBe('off');
   });
 
   it('bmc-ignores-boot is accepted and read back, and the machine starts from its disk all the same', async () => {
@@ -142,7 +145,8 @@ describe('a fault', () => {
   });
 
   it('power-cut comes when the console shows a text, once', async () => {
-    await begin('node01', 'power-cut', { value: 'Booting from' });
+    // Long before it comes to its disk: whoever cuts may be late on a busy machine.
+    await begin('node01', 'power-cut', { value: 'SeaBIOS' });
     await serverOf(rig().slot).powerOn();
     await expect(consoleShows(FROM_DISK)).rejects.toThrow(/SIGKILL/);
     expect(rig().rack.status().faults).toEqual([]);

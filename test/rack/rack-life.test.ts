@@ -153,7 +153,8 @@ describe('a rack', () => {
 
   it('in recorder mode has BMCs that answer and write down what they are told, and no machine', () => {
     const { namespace, machines } = json<RackStatus>('up', ...LIKE, '--bmc-mode', 'recorder');
-    const login = ['-I', 'lanplus', '-C', '3', '-H', machines[0]?.bmc?.address ?? '', '-U', 'admin'];
+    // It asks again after half a minute, not after a second: what it says twice is written down twice.
+    const login = ['-I', 'lanplus', '-C', '3', '-N', '30', '-H', machines[0]?.bmc?.address ?? '', '-U', 'admin'];
     const ipmitool = (...args: string[]): string =>
       execFileSync('ip', ['netns', 'exec', namespace, 'ipmitool', ...login, '-f', file('bmc-password'), ...args], {
         encoding: 'utf8',

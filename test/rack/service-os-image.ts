@@ -5,18 +5,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bootCode } from './marked-disks.ts';
 
 export const BOOTED = 'the tiny image has started';
 const MEBIBYTE = 1024 * 1024;
-
-/** Real mode at 7c00: sends the text behind it to the first serial port, then halts. */
-const BOOT_CODE = [
-  ...[0x31, 0xc0, 0x8e, 0xd8, 0xfc], // xor ax, ax; mov ds, ax; cld
-  ...[0xbe, 0x16, 0x7c], // mov si, text
-  ...[0xac, 0x84, 0xc0, 0x74, 0x06], // next: lodsb; test al, al; jz halt
-  ...[0xba, 0xf8, 0x03, 0xee, 0xeb, 0xf5], // mov dx, 3f8h; out dx, al; jmp next
-  ...[0xf4, 0xeb, 0xfd], // halt: hlt; jmp halt
-];
 
 /** What it prints; it has to end well. */
 export function output(command: string, args: readonly string[], input = ''): string {
@@ -53,7 +45,7 @@ export function tinyImage(): Buffer {
     const image = readFileSync(disk);
     readFileSync(efi).copy(image, MEBIBYTE);
     readFileSync(root).copy(image, ROOT_AT);
-    Buffer.from([...BOOT_CODE, ...Buffer.from(`\r\n${BOOTED}\r\n\0`)]).copy(image, 0);
+    bootCode(BOOTED).copy(image, 0);
     return image;
   } finally {
     rmSync(folder, { recursive: true, force: true });

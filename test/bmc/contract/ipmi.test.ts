@@ -6,7 +6,7 @@ import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { paced } from '../../../appliance/bmc/paced.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { needPackages } from '../../interop/packages.ts';
-import { QUICK, RACING, startSimulator, targetOf } from '../ipmi/client-rig.ts';
+import { PATIENT, QUICK, RACING, startSimulator, targetOf } from '../ipmi/client-rig.ts';
 import { startOpenIpmi } from '../ipmi/openipmi.ts';
 import { ADMIN, type SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
 import { type BmcUnderTest, type ContractMachine, describeBmc } from './describe-bmc.ts';
@@ -50,12 +50,14 @@ function contractMachine(simulator: SimulatedBmc): ContractMachine {
 
 async function simulated(suite: number): Promise<BmcUnderTest> {
   const simulator = await startSimulator({ suites: [suite] });
+  let tools = RACING;
   return {
     machine: contractMachine(simulator),
     password: ADMIN.password,
     open: (password = ADMIN.password) =>
-      ipmiBmc(targetOf(simulator.port, { ...ADMIN, password }), { efi: true, keepFor: 5000 }, RACING),
+      ipmiBmc(targetOf(simulator.port, { ...ADMIN, password }), { efi: true, keepFor: 5000 }, tools),
     unplug: () => {
+      tools = QUICK;
       simulator.deaf = true;
     },
     holdConsole: () => {
@@ -80,6 +82,7 @@ const OPENIPMI_DEVICES: Readonly<Record<string, ReturnType<ContractMachine['boot
 
 async function openIpmi(): Promise<BmcUnderTest> {
   const simulator = await startOpenIpmi();
+  let tools = PATIENT;
   const told = (...lines: readonly string[]): number =>
     simulator.chassisLog().filter((line) => lines.includes(line)).length;
   return {
@@ -98,8 +101,11 @@ async function openIpmi(): Promise<BmcUnderTest> {
     },
     password: OPENIPMI.password,
     open: (password = OPENIPMI.password) =>
-      ipmiBmc(targetOf(simulator.port, { ...OPENIPMI, password }), { efi: true }, QUICK),
-    unplug: () => simulator.kill(),
+      ipmiBmc(targetOf(simulator.port, { ...OPENIPMI, password }), { efi: true }, tools),
+    unplug: async () => {
+      tools = QUICK;
+      await simulator.kill();
+    },
   };
 }
 

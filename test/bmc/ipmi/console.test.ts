@@ -3,7 +3,7 @@ import type { BmcConsole } from '../../../appliance/bmc/bmc.ts';
 import { IpmiConnection, type IpmiTools } from '../../../appliance/bmc/ipmi/connection.ts';
 import { type ConsoleOptions, openConsole } from '../../../appliance/bmc/ipmi/console.ts';
 import { powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
-import { QUICK, RACING, readUntil, startSimulator, targetOf } from './client-rig.ts';
+import { PATIENT, QUICK, RACING, readUntil, startSimulator, targetOf } from './client-rig.ts';
 import type { SimulatedBmc } from './simulator/simulated-bmc.ts';
 
 interface RigOptions extends Partial<ConsoleOptions> {
@@ -11,7 +11,7 @@ interface RigOptions extends Partial<ConsoleOptions> {
   readonly tools?: IpmiTools;
 }
 
-async function rig({ prepare, tools = QUICK, steal = false }: RigOptions = {}) {
+async function rig({ prepare, tools = PATIENT, steal = false }: RigOptions = {}) {
   const bmc = await startSimulator();
   prepare?.(bmc);
   const connection = await IpmiConnection.open(targetOf(bmc.port), tools);
@@ -77,7 +77,7 @@ describe('the console', () => {
   });
 
   it('ends with a reason when the BMC vanishes', async () => {
-    const { bmc, connection, console } = await rig();
+    const { bmc, connection, console } = await rig({ tools: QUICK });
     await readUntil(console, 'login: ');
     bmc.deaf = true;
     const reading = readUntil(console, 'never');

@@ -7,7 +7,7 @@ import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { putUser, setPassword } from '../../../appliance/bmc/ipmi/users.ts';
 import { getSensorRepositoryInfo } from '../../../appliance/codecs/ipmi/commands/sensor-repository.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
-import { QUICK, RACING, startSimulator, targetOf } from './client-rig.ts';
+import { PATIENT, RACING, startSimulator, targetOf } from './client-rig.ts';
 import type { SimulatorOptions } from './simulator/simulated-bmc.ts';
 
 async function rig(options: SimulatorOptions = {}, tools = RACING) {
@@ -182,7 +182,7 @@ describe('the rest of what a BMC knows', () => {
         states: ['timer expired: hard reset'],
       },
     ]);
-    const info = await withIpmiSession(target, QUICK, (connection) => connection.call(getSensorRepositoryInfo()));
+    const info = await withIpmiSession(target, PATIENT, (connection) => connection.call(getSensorRepositoryInfo()));
     expect(info.records).toBe(4);
   });
 
@@ -209,7 +209,7 @@ describe('the rest of what a BMC knows', () => {
       'operator',
       'operator',
     ]);
-    await withIpmiSession(target, QUICK, async (connection) => {
+    await withIpmiSession(target, PATIENT, async (connection) => {
       await setPassword(connection, 3, new Secret('a new one'));
       await putUser(connection, 1, {
         name: 'spare',

@@ -3,7 +3,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { IpmiTools, SuiteMemory } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
-import { QUICK, RACING, readUntil, startSimulator, targetOf } from './client-rig.ts';
+import { PATIENT, QUICK, RACING, readUntil, startSimulator, targetOf } from './client-rig.ts';
 import { ADMIN, OPERATOR, type SimulatorOptions } from './simulator/simulated-bmc.ts';
 
 const OPEN_SESSION = 'payload 10';
@@ -17,7 +17,7 @@ interface RigOptions {
   readonly keepFor?: number;
 }
 
-async function rig({ simulator: options = {}, tools = QUICK, user = ADMIN, keepFor = 60_000 }: RigOptions = {}) {
+async function rig({ simulator: options = {}, tools = PATIENT, user = ADMIN, keepFor = 60_000 }: RigOptions = {}) {
   const simulator = await startSimulator(options);
   const bmc = ipmiBmc(targetOf(simulator.port, user), { efi: true, keepFor }, tools);
   onTestFinished(() => bmc.close());
@@ -55,7 +55,7 @@ describe('a session', () => {
   });
 
   it('that the BMC has forgotten is replaced, and the verb does not notice', async () => {
-    const { simulator, bmc, logins } = await rig();
+    const { simulator, bmc, logins } = await rig({ tools: QUICK });
     await bmc.powerState();
     simulator.sessions.clear();
     await bmc.powerReset();
@@ -64,7 +64,7 @@ describe('a session', () => {
   });
 
   it('that was lost in the middle of a verb is not: nobody knows what was done', async () => {
-    const { simulator, bmc } = await rig();
+    const { simulator, bmc } = await rig({ tools: QUICK });
     await bmc.powerOn();
     simulator.lies.unanswered = 0x0002;
     await expect(bmc.powerReset()).rejects.toMatchObject({ failure: 'vanished' });
@@ -72,7 +72,7 @@ describe('a session', () => {
   });
 
   it('is given up with a verb that does not come to an end, and others get their turn', async () => {
-    const { simulator, bmc } = await rig({ tools: { ...QUICK, timings: { ...QUICK.timings, verb: 100 } } });
+    const { simulator, bmc } = await rig({ tools: { ...PATIENT, timings: { ...PATIENT.timings, verb: 100 } } });
     const [first] = simulator.machine.events;
     if (!first) throw new Error('the machine has events');
     simulator.machine.events = Array.from({ length: 20_000 }, (_, at) =>
@@ -106,10 +106,10 @@ describe('a session', () => {
 });
 
 describe('a cipher suite', () => {
-  function memory(suite: number | null) {
+  function memory(suite: number | null, tools = PATIENT) {
     const kept: number[] = [];
     const it: SuiteMemory = { suite: () => kept.at(-1) ?? suite, rememberSuite: (_address, found) => kept.push(found) };
-    return { tools: { ...QUICK, memory: it }, kept };
+    return { tools: { ...tools, memory: it }, kept };
   }
 
   it.each([3, 17])('(%i) is remembered, and the next login asks for it at once', async (suite) => {
@@ -143,7 +143,7 @@ describe('a cipher suite', () => {
   });
 
   it('that is right does not hide an absent BMC', async () => {
-    const { tools } = memory(17);
+    const { tools } = memory(17, QUICK);
     const { simulator, bmc } = await rig({ tools });
     simulator.deaf = true;
     await expect(bmc.powerState()).rejects.toMatchObject({ failure: 'unreachable', retryable: true });
@@ -157,7 +157,7 @@ describe('a cipher suite', () => {
   });
 
   it('whose first packet is lost is negotiated', async () => {
-    const { tools } = memory(17);
+    const { tools } = memory(17, QUICK);
     const { simulator, bmc } = await rig({ tools });
     simulator.deaf = true;
     const asked = bmc.powerState();

@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { IpmiConnection } from '../../../appliance/bmc/ipmi/connection.ts';
 import { openConsole } from '../../../appliance/bmc/ipmi/console.ts';
 import { needPackages } from '../../interop/packages.ts';
-import { QUICK, readUntil, targetOf } from './client-rig.ts';
+import { PATIENT, readUntil, targetOf } from './client-rig.ts';
 import { startOpenIpmi } from './openipmi.ts';
 
 beforeAll(() => needPackages(['openipmi', 'socat']));
@@ -42,7 +42,7 @@ describe('the console through OpenIPMI', () => {
     const simulator = await startOpenIpmi(device);
     const connection = await IpmiConnection.open(
       targetOf(simulator.port, { name: 'admin', password: 'lab-password' }),
-      QUICK,
+      PATIENT,
     );
     onTestFinished(() => connection.close());
     const console = await openConsole(connection, { steal: true });

@@ -9,7 +9,7 @@ import { powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
 import { setSessionPrivilege } from '../../../appliance/codecs/ipmi/commands/session-commands.ts';
 import { setUserEnabled } from '../../../appliance/codecs/ipmi/commands/users.ts';
 import { needPackages } from '../../interop/packages.ts';
-import { QUICK, targetOf } from './client-rig.ts';
+import { PATIENT, QUICK, targetOf } from './client-rig.ts';
 import { type OpenIpmi, startOpenIpmi } from './openipmi.ts';
 
 const run = promisify(execFile);
@@ -19,7 +19,7 @@ beforeAll(() => needPackages(['openipmi', 'ipmitool']));
 
 async function rig() {
   const simulator = await startOpenIpmi();
-  const bmc = ipmiBmc(targetOf(simulator.port, ADMIN), { efi: true }, QUICK);
+  const bmc = ipmiBmc(targetOf(simulator.port, ADMIN), { efi: true }, PATIENT);
   onTestFinished(() => bmc.close());
   return { simulator, bmc };
 }
@@ -99,7 +99,7 @@ describe('OpenIPMI', () => {
     ['a wrong user', { name: 'nobody', password: 'guess' }, 'wrong-user'],
   ])('refuses %s', async (_what, user, reason) => {
     const { simulator } = await rig();
-    await expect(IpmiConnection.open(targetOf(simulator.port, user), QUICK)).rejects.toMatchObject({
+    await expect(IpmiConnection.open(targetOf(simulator.port, user), PATIENT)).rejects.toMatchObject({
       reason,
       retryable: false,
     });
@@ -107,7 +107,7 @@ describe('OpenIPMI', () => {
 
   it('refuses an operator what only administrators may, in words', async () => {
     const { simulator } = await rig();
-    await withIpmiSession(targetOf(simulator.port, ADMIN), QUICK, async (connection) => {
+    await withIpmiSession(targetOf(simulator.port, ADMIN), PATIENT, async (connection) => {
       expect(await connection.call(setSessionPrivilege('operator'))).toBe(3);
       await expect(connection.call(setUserEnabled(2, true))).rejects.toMatchObject({
         failure: 'privilege',

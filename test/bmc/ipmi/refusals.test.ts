@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { IpmiConnection, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
 import { powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
 import { setUserEnabled } from '../../../appliance/codecs/ipmi/commands/users.ts';
-import { QUICK, RACING, startSimulator, targetOf } from './client-rig.ts';
+import { PATIENT, QUICK, RACING, startSimulator, targetOf } from './client-rig.ts';
 import { ADMIN, OPERATOR, type SimulatorOptions } from './simulator/simulated-bmc.ts';
 
 const NONE = { authentication: 0, integrity: 0, confidentiality: 0 };
@@ -72,7 +72,7 @@ const CASES: readonly Case[] = [
 describe('opening a session', () => {
   it.each(CASES)('fails on $sentence', async ({ options, user, key, reason, words, retryable = false }) => {
     const bmc = await startSimulator(options);
-    const opening = IpmiConnection.open(targetOf(bmc.port, user ?? ADMIN, key ?? null), QUICK);
+    const opening = IpmiConnection.open(targetOf(bmc.port, user ?? ADMIN, key ?? null), PATIENT);
     await expect(opening).rejects.toMatchObject({
       reason,
       retryable,
@@ -82,37 +82,37 @@ describe('opening a session', () => {
 
   it('tries credentials once', async () => {
     const bmc = await startSimulator();
-    await expect(IpmiConnection.open(targetOf(bmc.port, { name: 'admin', password: 'x' }), QUICK)).rejects.toThrow();
+    await expect(IpmiConnection.open(targetOf(bmc.port, { name: 'admin', password: 'x' }), PATIENT)).rejects.toThrow();
     await expect.poll(() => bmc.heard).toEqual(['payload 10', 'payload 12', 'payload 14']);
   });
 
   it('goes to suite 3 when suite 17 is answered with SHA-1', async () => {
     const bmc = await startSimulator({ forcedAlgorithms: SHA1 });
-    const terms = await withIpmiSession(targetOf(bmc.port), QUICK, (connection) => connection.terms);
+    const terms = await withIpmiSession(targetOf(bmc.port), PATIENT, (connection) => connection.terms);
     expect(terms).toMatchObject({ suite: 3 });
   });
 
   it('takes operator where administrator is not allowed', async () => {
     const bmc = await startSimulator();
-    const terms = await withIpmiSession(targetOf(bmc.port, OPERATOR), QUICK, (connection) => connection.terms);
+    const terms = await withIpmiSession(targetOf(bmc.port, OPERATOR), PATIENT, (connection) => connection.terms);
     expect(terms).toMatchObject({ suite: 17, privilege: 'operator' });
     expect(bmc.activeSessions).toBe(0);
   });
 
   it('takes operator where administrator is refused inside the session only', async () => {
     const bmc = await startSimulator({ privilegeCap: 3 });
-    const terms = await withIpmiSession(targetOf(bmc.port), QUICK, (connection) => connection.terms);
+    const terms = await withIpmiSession(targetOf(bmc.port), PATIENT, (connection) => connection.terms);
     expect(terms).toMatchObject({ privilege: 'operator' });
   });
 
   it('says that there is no way to an address', async () => {
     const nowhere = { ...targetOf(623), address: '300.1.2.3' };
-    await expect(IpmiConnection.open(nowhere, QUICK)).rejects.toMatchObject({ failure: 'unreachable' });
+    await expect(IpmiConnection.open(nowhere, PATIENT)).rejects.toMatchObject({ failure: 'unreachable' });
   });
 
   it('refuses a password that no BMC keeps before anything is sent', async () => {
     const bmc = await startSimulator();
-    const opening = IpmiConnection.open(targetOf(bmc.port, { name: 'admin', password: 'x'.repeat(21) }), QUICK);
+    const opening = IpmiConnection.open(targetOf(bmc.port, { name: 'admin', password: 'x'.repeat(21) }), PATIENT);
     await expect(opening).rejects.toThrow('the BMC password has 21 bytes, IPMI keeps 20');
     expect(bmc.heard).toEqual([]);
   });
@@ -120,7 +120,7 @@ describe('opening a session', () => {
   it('says that nothing listens where nothing does', async () => {
     const bmc = await startSimulator();
     bmc.deaf = true;
-    await expect(IpmiConnection.open(targetOf(bmc.port), RACING)).rejects.toMatchObject({
+    await expect(IpmiConnection.open(targetOf(bmc.port), QUICK)).rejects.toMatchObject({
       failure: 'unreachable',
       retryable: true,
       message: expect.stringContaining('IPMI over LAN'),
@@ -148,7 +148,7 @@ describe('inside a session', () => {
 
   it('a refusal comes in words, with the command', async () => {
     const bmc = await startSimulator();
-    const asking = withIpmiSession(targetOf(bmc.port, OPERATOR), QUICK, (connection) =>
+    const asking = withIpmiSession(targetOf(bmc.port, OPERATOR), PATIENT, (connection) =>
       connection.call(setUserEnabled(2, true)),
     );
     await expect(asking).rejects.toThrow('Set User Password (enable): the user has not the privilege');
@@ -158,7 +158,7 @@ describe('inside a session', () => {
   it('wrong checksums under a right authentication code do not matter', async () => {
     const bmc = await startSimulator();
     bmc.lies.wrongChecksums = true;
-    expect(await withIpmiSession(targetOf(bmc.port), QUICK, powerStatus)).toBe('off');
+    expect(await withIpmiSession(targetOf(bmc.port), PATIENT, powerStatus)).toBe('off');
   });
 
   it('a BMC that vanishes ends the session and what was asked', async () => {
@@ -173,7 +173,7 @@ describe('inside a session', () => {
 
   it('work that throws still closes the session', async () => {
     const bmc = await startSimulator();
-    const work = withIpmiSession(targetOf(bmc.port), QUICK, () => Promise.reject(new Error('of the caller')));
+    const work = withIpmiSession(targetOf(bmc.port), PATIENT, () => Promise.reject(new Error('of the caller')));
     await expect(work).rejects.toThrow('of the caller');
     expect(bmc.activeSessions).toBe(0);
   });

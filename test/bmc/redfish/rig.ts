@@ -60,7 +60,7 @@ export function racingTools(pins: CertificatePins = new MemoryPins()): RedfishTo
 /** The real clock, and little patience. */
 export function impatientTools(pins: CertificatePins = new MemoryPins()): RedfishTools {
   const tools = redfishTools(pins);
-  return { ...tools, limits: { ...tools.limits, exchange: 2 * SECOND, idle: SECOND / 20, farewell: SECOND / 10 } };
+  return { ...tools, limits: { ...tools.limits, exchange: 3 * SECOND, idle: SECOND / 20, farewell: SECOND } };
 }
 
 export async function startMock(vendor: VendorProfile): Promise<MockServer> {
