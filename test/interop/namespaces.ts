@@ -26,6 +26,8 @@ export class Running {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #waiting = new Set<() => void>();
+  /** It has ended, and all that it said is here. */
+  #isOver = false;
   output = '';
 
   constructor(child: ChildProcess) {
@@ -33,7 +35,10 @@ export class Running {
     const wake = (): void => {
       for (const waiting of [...this.#waiting]) waiting();
     };
-    this.#ended = once(child, 'close').then(wake);
+    this.#ended = once(child, 'close').then(() => {
+      this.#isOver = true;
+      wake();
+    });
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk) => {
         this.output += chunk;
@@ -56,7 +61,7 @@ export class Running {
     for (;;) {
       const found = find(this.output);
       if (found !== null) return found;
-      if (!this.isRunning) throw new Error(`it ended and never said ${what}:\n${this.output}`);
+      if (this.#isOver) throw new Error(`it ended and never said ${what}:\n${this.output}`);
       await new Promise<void>((resolve) => {
         const waiting = (): void => {
           this.#waiting.delete(waiting);
