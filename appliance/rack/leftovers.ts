@@ -39,9 +39,17 @@ export async function sweepLeftovers(): Promise<readonly string[]> {
   return swept;
 }
 
-/** Ends what still runs in it first: a process would keep the namespace alive, without a name. */
+/** Somebody else may remove it at the same time. */
 export async function removeNamespace(name: string): Promise<void> {
-  if (!(await namesIn(NAMESPACES)).includes(name)) return;
+  const isThere = async (): Promise<boolean> => (await namesIn(NAMESPACES)).includes(name);
+  if (!(await isThere())) return;
+  await endAndDelete(name).catch(async (error: unknown) => {
+    if (await isThere()) throw error;
+  });
+}
+
+/** Ends what still runs in it first: a process would keep the namespace alive, without a name. */
+async function endAndDelete(name: string): Promise<void> {
   for (const pid of (await run('ip', 'netns', 'pids', name)).split('\n').filter((line) => line !== '')) {
     try {
       process.kill(Number(pid), 'SIGKILL');
