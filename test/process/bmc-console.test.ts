@@ -67,9 +67,10 @@ describe('a console', () => {
     expect(terminal.shown).toMatch(/ icanon/);
     expect(terminal.shown).toMatch(/ echo /);
     expect(bmc.console.typed.join('')).toBe('hello\r');
-    expect(bmc.console.active).toBe(false);
-    const { stdout } = await site.run(['trail', 'node01']);
-    expect(stdout).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
+    // The viewer does not wait until the appliance has let go of the BMC.
+    await expect.poll(() => bmc.console.active).toBe(false);
+    const trail = async () => (await site.run(['trail', 'node01'])).stdout;
+    await expect.poll(trail).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
   });
 
   it('belongs to one at a time, and can be taken over', async () => {
