@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TftpAnswer } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { ack, load, read, sloppyClient } from './sloppy-client.ts';
+import { ack, load, read, repeatsSince, sloppyClient } from './sloppy-client.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 describe.each([
@@ -10,9 +10,11 @@ describe.each([
 ])('the TFTP server %s', (_how, settings) => {
   it('sends a file without options in blocks of 512', async () => {
     const rig = await startServer(settings);
+    const mayRepeat = repeatsSince();
     expect((await load(await sloppyClient(), rig.port, 'snponly.efi')).equals(LOADER)).toBe(true);
     const [note] = await rig.noted('tftp.completed');
-    expect(note?.data).toMatchObject({ file: 'snponly.efi', bytes: LOADER.length, resent: 0, blockSize: 512 });
+    expect(note?.data).toMatchObject({ file: 'snponly.efi', bytes: LOADER.length, blockSize: 512 });
+    expect(note?.data).toHaveProperty('resent', expect.toSatisfy(mayRepeat));
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 
