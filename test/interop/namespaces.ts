@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { removeNamespace, startOf } from '../../appliance/rack/leftovers.ts';
 
 const FOLDER = '/run/netns';
@@ -165,10 +165,7 @@ export async function sweepLeftovers(): Promise<void> {
   for (const name of readdirSync(FOLDER)) {
     const [, pid = '', start = ''] = /^coldiron-test-(\d+)-(\d+)-/.exec(name) ?? [];
     if (pid === '' || (await startOf(Number(pid))) === start) continue;
-    await removeNamespace(name).catch((error: unknown) => {
-      // Somebody else may have swept it at the same time.
-      if (existsSync(`${FOLDER}/${name}`)) throw error;
-    });
+    await removeNamespace(name);
   }
 }
 

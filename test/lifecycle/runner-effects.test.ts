@@ -239,7 +239,7 @@ describe('a store that is away for a while', () => {
     await runner.start();
     await runner.request(NODE01, 'commission', OPS);
     await refused.passed;
-    await vi.waitUntil(() => clock.pendingTimers === 2);
+    await expect.poll(() => clock.pendingTimers).toBe(2);
     await clock.advance(2 * SECOND, async () => {});
     await runner.idle();
     expect(calls).toHaveLength(1);

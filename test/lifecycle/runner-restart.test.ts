@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ColdironError } from '../../appliance/domain/errors.ts';
 import { SECOND } from '../../appliance/domain/instant.ts';
 import { aLife, aMachine, machineId } from './machines.ts';
@@ -128,7 +128,7 @@ describe('stop', () => {
     await runner.request(NODE01, 'commission', OPS);
     await asked.passed;
     // One timer is the runner's nap, the other one the pause before the store is asked again.
-    await vi.waitUntil(() => clock.pendingTimers === 2);
+    await expect.poll(() => clock.pendingTimers).toBe(2);
     await runner.stop();
     expect(clock.pendingTimers).toBe(0);
     expect(complaints).toContain('effect could not be settled');

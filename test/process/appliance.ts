@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { Running } from '../interop/namespaces.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 const COLDIRON = join(ROOT, 'coldiron');
@@ -66,30 +68,25 @@ export class SiteFolder {
 
 /** A command that is not over yet. It ends by itself, with the appliance that it talks to, or with the test file. */
 export class RunningCommand {
-  readonly #child: ChildProcess;
-  /** What it has printed, on both. */
-  text = '';
+  readonly #running: Running;
 
   constructor(folder: string, args: readonly string[]) {
-    this.#child = spawn(...endingWithUs(COLDIRON, args), { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on('data', (chunk) => {
-        this.text += chunk;
-      });
-    }
+    const [program, all] = endingWithUs(COLDIRON, args);
+    this.#running = new Running(spawn(program, all, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] }));
+  }
+
+  /** What it has printed, on both. */
+  get text(): string {
+    return this.#running.output;
   }
 
   async says(words: RegExp): Promise<void> {
-    while (!words.test(this.text)) {
-      if (this.#child.exitCode !== null) throw new Error(`it ended without saying so: ${this.text}`);
-      await Promise.race([once(this.#child.stdout as NodeJS.ReadableStream, 'data'), once(this.#child, 'close')]);
-    }
+    await this.#running.says(words);
   }
 
   /** Its exit code. */
   async ended(): Promise<number | null> {
-    if (this.#child.exitCode === null) await once(this.#child, 'close');
-    return this.#child.exitCode;
+    return (await this.#running.finished()).status;
   }
 }
 
@@ -130,6 +127,8 @@ export class ServingProcess {
           throw new Error(`serve ended: ${this.stdout}${this.stderr}`);
         await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), once(this.child, 'exit')]);
       }
+      // What it said on its other channel before that waits there already: it is read within two turns.
+      for (let turn = 0; turn < 2; turn += 1) await setImmediate();
       return this;
     } finally {
       clearTimeout(impatience);

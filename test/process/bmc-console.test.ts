@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ADMIN, type SimulatedBmc } from '../bmc/ipmi/simulator/simulated-bmc.ts';
+import { Running } from '../interop/namespaces.ts';
 import { needPackages } from '../interop/packages.ts';
 import { ROOT } from './appliance.ts';
 import { BmcSite } from './bmc-site.ts';
@@ -24,34 +25,30 @@ afterEach(() => site.remove());
 
 /** What a terminal shows, and waiting for it. */
 class Terminal {
-  readonly child: ChildProcess;
-  shown = '';
+  readonly #child: ChildProcess;
+  readonly #running: Running;
 
   constructor(command: string) {
     // script(1) makes a pseudo terminal; what it reads is what is typed there.
-    this.child = site.start('script', ['-q', '-e', '-c', command, '/dev/null']);
-    for (const stream of [this.child.stdout, this.child.stderr]) {
-      stream?.on('data', (chunk) => {
-        this.shown += chunk;
-      });
-    }
+    this.#child = site.start('script', ['-q', '-e', '-c', command, '/dev/null']);
+    this.#running = new Running(this.#child);
+  }
+
+  get shown(): string {
+    return this.#running.output;
   }
 
   type(keys: string): void {
-    this.child.stdin?.write(keys);
+    this.#child.stdin?.write(keys);
   }
 
   async shows(text: string): Promise<void> {
-    while (!this.shown.includes(text)) {
-      if (this.child.exitCode !== null) throw new Error(`it ended without ${text}: ${this.shown}`);
-      const { stdout } = this.child;
-      if (stdout) await Promise.race([once(stdout, 'data'), once(this.child, 'exit')]);
-    }
+    await this.#running.until((shown) => shown.includes(text) || null, text);
   }
 
+  /** Its exit code; all that it showed is here then. */
   async ended(): Promise<number | null> {
-    if (this.child.exitCode === null) await once(this.child, 'close');
-    return this.child.exitCode;
+    return (await this.#running.finished()).status;
   }
 }
 
@@ -70,9 +67,10 @@ describe('a console', () => {
     expect(terminal.shown).toMatch(/ icanon/);
     expect(terminal.shown).toMatch(/ echo /);
     expect(bmc.console.typed.join('')).toBe('hello\r');
-    expect(bmc.console.active).toBe(false);
-    const { stdout } = await site.run(['trail', 'node01']);
-    expect(stdout).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
+    // The viewer does not wait until the appliance has let go of the BMC.
+    await expect.poll(() => bmc.console.active).toBe(false);
+    const trail = async () => (await site.run(['trail', 'node01'])).stdout;
+    await expect.poll(trail).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
   });
 
   it('belongs to one at a time, and can be taken over', async () => {

@@ -44,7 +44,7 @@ describe('power', () => {
     expect(first.activeSessions).toBe(0);
   });
 
-  it('is switched for several, and each failure is told with its cause', { timeout: 60_000 }, async () => {
+  it('is switched for several, and each failure is told with its cause', async () => {
     const run = await site.run(['power', '--all', 'on']);
     expect(run.stdout.split('\n').sort().filter(Boolean)).toEqual([
       'node01  on',
@@ -145,7 +145,7 @@ describe('what the BMC tells', () => {
 });
 
 describe('the search', () => {
-  it('finds what is there, and looks nowhere else', { timeout: 60_000 }, async () => {
+  it('finds what is there, and looks nowhere else', async () => {
     const found = await site.json('bmc', 'scan', `${addressOf(0)}/29`);
     expect(found.map(({ address, node }: { address: string; node: string }) => [address, node])).toEqual([
       [addressOf(1), 'node01'],

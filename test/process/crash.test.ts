@@ -97,7 +97,7 @@ describe('an appliance that is killed', () => {
     site.remove();
   });
 
-  it(`${KILLS} times at random moments leaves nothing half done`, { timeout: 600_000 }, async () => {
+  it(`${KILLS} times at random moments leaves nothing half done`, { timeout: 1_200_000 }, async () => {
     const seed = Date.now() >>> 0;
     const next = random(seed);
     const generation = { value: 0 };

@@ -10,10 +10,12 @@ import { type ServingProcess, SiteFolder } from './appliance.ts';
 export const UUID = '7a11ab1e-0000-4080-8000-525400123456';
 export const CHASSIS = { mac: '52:54:00:12:34:56', uuid: UUID, address: '127.0.0.56' };
 export const NEIGHBOUR = { mac: '52:54:00:12:34:57', address: '127.0.0.57' };
+/** An address of loopback that only this process has: a port of it stays free while the appliance is down. */
+export const SERVER = `127.${128 + ((process.pid >> 8) & 63)}.${process.pid & 255}.1`;
 const IMAGE = Buffer.from('not really a disk image, but with a checksum all the same\n');
 export const IMAGE_SHA256 = createHash('sha256').update(IMAGE).digest('hex');
 
-const siteFile = (sha256: string): string => `listen: { boot: 127.0.0.1:0, management: 127.0.0.1:0, tftp: off }
+const siteFile = (sha256: string): string => `listen: { boot: ${SERVER}:0, management: 127.0.0.1:0, tftp: off }
 sites:
   - name: lab
     bmc_mode: recorder
@@ -22,7 +24,7 @@ sites:
         admin: true
         ssh_keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7Z7aUAFCdKZS5c ada@example.com"]
 networks:
-  - { name: here, prefix: 127.0.0.0/8, server: 127.0.0.1, dhcp: off }
+  - { name: here, prefix: 127.0.0.0/8, server: ${SERVER}, dhcp: off }
 skus: [{ name: gp1, architecture: x86_64 }]
 profiles:
   - name: debian

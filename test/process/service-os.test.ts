@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeServiceOs } from '../session/fake-service-os.ts';
 import { ServingProcess, type SiteFolder } from './appliance.ts';
-import { CHASSIS, IMAGE_SHA256, machineOf, NEIGHBOUR, serviceOsSite, UUID } from './service-os-site.ts';
+import { CHASSIS, IMAGE_SHA256, machineOf, NEIGHBOUR, SERVER, serviceOsSite, UUID } from './service-os-site.ts';
 
 describe('a machine and its service OS', () => {
   let site: SiteFolder;
@@ -139,7 +139,7 @@ describe('a machine and its service OS', () => {
     await machine.step('write-image', 'progress', { percent: 43 });
     const boot = new URL(serving.where('boot'));
     await serving.end('SIGKILL');
-    site.write('coldiron.yaml', site.read('coldiron.yaml').replace('boot: 127.0.0.1:0', `boot: ${boot.host}`));
+    site.write('coldiron.yaml', site.read('coldiron.yaml').replace(`boot: ${SERVER}:0`, `boot: ${boot.host}`));
     serving = await new ServingProcess(site.path).up();
 
     const old = { sequence: 1, step: 'write-image', status: 'progress', percent: 1 };

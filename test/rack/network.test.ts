@@ -69,7 +69,8 @@ describe('the network of a rack', () => {
     owner.kill('SIGKILL');
     await ended;
 
-    expect((await Promise.all([1, 2, 3].map(sweepLeftovers))).flat()).toContain(name);
+    // Other tests sweep too, and may have been faster.
+    await Promise.all([1, 2, 3].map(sweepLeftovers));
     expect(namespaces()).not.toContain(name);
     expect(existsSync(folder)).toBe(false);
     while (existsSync(`/proc/${pid}`)) await tick();

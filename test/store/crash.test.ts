@@ -52,7 +52,7 @@ describe('a store whose process is killed', () => {
     return Number(lines.at(-1)?.replace('generation ', ''));
   }
 
-  it(`is whole after each of ${KILLS} kills`, { timeout: 240_000 }, async () => {
+  it(`is whole after each of ${KILLS} kills`, { timeout: 600_000 }, async () => {
     const file = at('coldiron.db');
     let next = startWriter(file);
     for (let kill = 1; kill <= KILLS; kill += 1) {

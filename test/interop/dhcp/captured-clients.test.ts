@@ -195,7 +195,9 @@ describe('every client that was captured', () => {
     expect(
       new Set(exchanges.map(({ asked }) => `${architectureOf(asked) ?? 'os'}${isIpxe(asked) ? ' ipxe' : ''}`)),
     ).toEqual(new Set(['0', '7', '11', '16', '19', '0 ipxe', '7 ipxe', 'os']));
-    expect(bootClient.heard.map(({ from }) => from)).toEqual([{ address: DIRECT.server, port: 4011 }]);
+    // Heard twice where it was late: it was asked again then.
+    const bootServers = new Set(bootClient.heard.map(({ from }) => `${from.address}:${from.port}`));
+    expect(bootServers).toEqual(new Set([`${DIRECT.server}:4011`]));
     await expectReadable(direct, [...firmware.heard, ...bootClient.heard]);
     await expectReadable(behindRelay, relay.heard);
   });

@@ -66,7 +66,7 @@ describe('real clients', () => {
       lab.namespaces.ip('client', 'link', 'set', card, 'up');
     }
     // One DISCOVER each: what is lost is not made good by another.
-    const once = 'udhcpc -f -q -n -t 1 -T 5 -s /bin/true';
+    const once = 'udhcpc -f -q -n -t 1 -T 30 -s /bin/true';
     const together = `for card in ${cards.join(' ')}; do ${once} -i $card & done; wait`;
     const { output } = await lab.namespaces.run('client', 'sh', '-c', together);
     const obtained = [...output.matchAll(/lease of (\S+) obtained/g)].map(([, address]) => address);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../assets/tiny-files.ts';
+import { repeatsSince } from '../../servers/tftp/sloppy-client.ts';
 import { LOADER, startServer } from '../../servers/tftp/tftp-rig.ts';
 import { needPackages } from '../packages.ts';
 
@@ -20,10 +21,12 @@ describe.each([
   it('tftp-hpa loads a file without options', async () => {
     const rig = await startServer(settings);
     const file = join(temporaryFolder(), 'got');
+    const mayRepeat = repeatsSince();
     await run('tftp', ['-m', 'binary', '127.0.0.1', String(rig.port), '-c', 'get', 'snponly.efi', file]);
     expect(readFileSync(file).equals(LOADER)).toBe(true);
     const [note] = await rig.noted('tftp.completed');
-    expect(note?.data).toMatchObject({ blockSize: 512, windowSize: 1, resent: 0 });
+    expect(note?.data).toMatchObject({ blockSize: 512, windowSize: 1 });
+    expect(note?.data).toHaveProperty('resent', expect.toSatisfy(mayRepeat));
   });
 
   it('tftp-hpa loads text in netascii', async () => {

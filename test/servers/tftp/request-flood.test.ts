@@ -33,7 +33,7 @@ describe.each(PLACES)('a client that floods the port of the requests, transfers 
     ['acknowledgements', ack(0x7777)],
     ['the same request', request],
     ['noise', Uint8Array.of(0, 9, 9, 9)],
-  ])('with %s holds up nobody else, nor the end', { timeout: 30_000 }, async (_what, packet) => {
+  ])('with %s holds up nobody else, nor the end', async (_what, packet) => {
     const rig = await startServer(place);
     const [noisy, other] = [await sloppyClient(), await sloppyClient()];
     noisy.send(request, rig.port);

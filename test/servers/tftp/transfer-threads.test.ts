@@ -74,7 +74,7 @@ describe('threads that carry transfers', () => {
     }
   });
 
-  it('give up what a client that was reset has forgotten when it asks once more', { timeout: 20_000 }, async () => {
+  it('give up what a client that was reset has forgotten when it asks once more', async () => {
     const rig = await startServer();
     for (let count = 0; count < 4; count += 1) {
       const client = await sloppyClient();
