@@ -1,7 +1,6 @@
 // A bad cable, from one Ethernet device to another. In each direction of each conversation, of every five frames one is lost, of
 // every ten one comes twice, and of every four one comes late, so that others overtake it. Which of them, the seed says. Lost by
-// number and not by chance alone: chance takes the same block five times now and then, and then a server may give up. Never two
-// in a row: atftp acknowledges a block that comes again once, and from then on waits for the next one without a word.
+// number and not by chance alone: chance takes the same block five times now and then, and then a server may give up.
 //
 //   bad-cable.ts SEED DEVICE DEVICE
 //
@@ -36,15 +35,12 @@ function random(): number {
   return state / 2 ** 32;
 }
 
-/** True for one of every so many, and never for two in a row. */
+/** True for one of every so many. */
 function oneOf(many: number): () => boolean {
   let turn = 0;
   let chosen = 0;
   return () => {
-    if (turn === 0) {
-      const first = chosen === many - 1 ? 1 : 0;
-      chosen = first + Math.floor(random() * (many - first));
-    }
+    if (turn === 0) chosen = Math.floor(random() * many);
     const isIt = turn === chosen;
     turn = (turn + 1) % many;
     return isIt;
