@@ -47,6 +47,14 @@ export class TftpListeners {
     return this.#turn;
   }
 
+  /** Every address that it is to listen at, and why it does not where it does not. */
+  states(): { readonly where: string; readonly refusedBecause: string | null }[] {
+    return [...this.#wanted().keys()].map((where) => ({
+      where,
+      refusedBecause: this.#servers.has(where) ? null : (this.#failed.get(where) ?? 'it is not open yet'),
+    }));
+  }
+
   health(): 'running' | 'off' | 'failed' {
     if (this.#failed.size > 0) return 'failed';
     return this.#servers.size > 0 ? 'running' : 'off';
