@@ -20,7 +20,7 @@ import { bmcSystemClock } from './bmc/clock.ts';
 import { openBmcService } from './bmc-desk/bmc-service.ts';
 import type { Config } from './config.ts';
 import { NodeWork } from './deploy/node-work.ts';
-import { DAY, HOUR, MINUTE, SECOND } from './domain/instant.ts';
+import { DAY, HOUR, MINUTE } from './domain/instant.ts';
 import type { Mac } from './domain/mac.ts';
 import type { Machine } from './domain/machine.ts';
 import type { OnBehalf } from './enrollment/enrollment-records.ts';
@@ -51,7 +51,9 @@ import { HttpBootServer } from './servers/http/http-boot-server.ts';
 import { ImageShelf } from './servers/http/image-shelf.ts';
 import { readBootTemplates, readTemplates } from './servers/http/read-templates.ts';
 import { ScriptDesk } from './servers/http/script-desk.ts';
+import { InterfaceWatch } from './servers/interface-watch.ts';
 import { claimSocket, listenOnSocket, listenOnTcp } from './servers/listen.ts';
+import { Listening } from './servers/listening.ts';
 import { repeat } from './servers/repeat.ts';
 import { seenAt } from './servers/seen-at.ts';
 import { BootTexts } from './servers/tftp/boot-texts.ts';
@@ -79,8 +81,6 @@ export interface Appliance {
 /** Writes of other processes are seen within this time; our own at once. */
 const FOLLOW_EVERY = 250;
 const WRITE_TRAIL_EVERY = 200;
-/** A network that another DHCP server holds, or whose interface is missing, is tried again this often. */
-const RETRY_LISTENERS_EVERY = 30 * SECOND;
 const LOOK_AT_ASSETS_EVERY = MINUTE;
 const DEFAULT_BOOT_PORT = 8080;
 const DEFAULT_MANAGEMENT_PORT = 8443;
@@ -170,6 +170,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
     const onFinding = quarantineOn(runner, refreshFleet, logger);
     const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
+    const interfaceIndex = interfaceIndexes();
     const routerHints = new RouterHints(logger);
     stops.push(() => routerHints.stop());
     const dhcp = new DhcpServer({
@@ -188,7 +189,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       openUdp: openDeviceSocket,
       openEcho: openEchoSocket,
       neighbours: () => readFile('/proc/net/arp', 'utf8'),
-      interfaceIndex: interfaceIndexes(),
+      interfaceIndex,
       randomBytes,
       onFinding,
       onIpxe: (device) => routerHints.send(device),
@@ -296,6 +297,8 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       tftp: tftp.health(),
       http: bootAt === null ? 'off' : 'running',
     });
+    const interfaces = new InterfaceWatch(fleet, interfaceIndex);
+    const listening = new Listening({ dhcp, tftp, bootChain, interfaces, log: logger });
     const work = new NodeWork({
       store,
       fleet,
@@ -325,6 +328,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       clock,
       newId,
       services,
+      listeners: listening.states,
       probe: sshProbe(clock.now),
       bootPort,
       hasLoader,
@@ -369,21 +373,10 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     await tftp.reconcile();
     stops.push(() => dhcp.stop());
     await dhcp.start();
-    for (const { address, port } of tftp.places()) places.push({ what: 'tftp', where: `${address}:${port}` });
-    for (const { interface: device, networks, refusedBecause } of dhcp.states()) {
-      places.push({
-        what: 'dhcp',
-        where: `${device} (${networks.join(', ')})${refusedBecause === null ? '' : `: not answering: ${refusedBecause}`}`,
-      });
-    }
-    const reconcile = async (): Promise<void> => {
-      await tftp.reconcile();
-      await dhcp.reconcile();
-      await bootChain.followUp();
-    };
-    follower.onCatalogueChange = () => void reconcile();
+    places.push(...listening.places());
+    follower.onCatalogueChange = listening.onChange;
     stops.push(() => bootChain.stop());
-    stops.push(repeat(RETRY_LISTENERS_EVERY, reconcile, logger));
+    stops.push(listening.follow());
     await bootChain.followUp();
     const lookAtAssets = async (): Promise<void> => {
       await library.reload();

@@ -21,6 +21,7 @@ import { explainRoute } from './routes/explain.ts';
 import { healthRoute } from './routes/health.ts';
 import { inventoryRoutes } from './routes/inventory.ts';
 import { leaseRoutes } from './routes/leases.ts';
+import { listenerRoute } from './routes/listeners.ts';
 import { nodeActionRoutes } from './routes/node-actions.ts';
 import { nodeWorkRoutes } from './routes/node-work.ts';
 import { nodeRoutes } from './routes/nodes.ts';
@@ -62,6 +63,7 @@ export async function buildManagementApi(deps: ManagementDeps): Promise<App> {
       inventoryRoutes(api, deps);
       renderingRoutes(api, deps);
       bootContractRoute(api, deps);
+      listenerRoute(api, deps);
       openApiRoute(api);
       registered();
     },

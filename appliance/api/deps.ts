@@ -18,6 +18,17 @@ export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'failed';
 export type Services = Readonly<Record<ServiceName, ServiceState>>;
 
+/** Where a server listens, or is to. */
+export interface Listener {
+  readonly service: 'dhcp' | 'tftp';
+  /** An interface, or address and port. */
+  readonly where: string;
+  /** Those that are served there, where they are known. */
+  readonly networks: readonly string[];
+  /** Why it does not answer there; null: it does. */
+  readonly problem: string | null;
+}
+
 export interface LifecycleRequests {
   request(
     machine: MachineId,
@@ -43,6 +54,7 @@ export interface ManagementDeps extends AppEdge {
   readonly authenticate: Authenticate;
   readonly clock: Clock;
   readonly services: () => Services;
+  readonly listeners: () => readonly Listener[];
   readonly probe: Probe;
   /** The port of the boot listener, as `explain` puts it into URLs. */
   readonly bootPort: number;

@@ -11,7 +11,7 @@ import type { SiteNetwork } from '../domain/network.ts';
 import { shown } from '../domain/parsed.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import { type Explanation, explainBoot } from '../render/explain.ts';
-import { knownAs } from './find-node.ts';
+import { everKnownAs } from './find-node.ts';
 
 interface Supposition {
   readonly arch: ClientArchitecture | null;
@@ -30,11 +30,7 @@ export interface ExplainEdge {
 export function explainNode(edge: ExplainEdge, reference: string, supposed: Supposition): Explanation {
   const { fleet, bootPort, now, hasLoader } = edge;
   const id = parseMachineId(reference);
-  const card = parseMac(reference);
-  const machine =
-    (id.ok ? fleet.machineById(id.value) : null) ??
-    knownAs({ fleet }, reference) ??
-    (card.ok ? fleet.removedMachine(card.value, null) : null);
+  const machine = (id.ok ? fleet.machineById(id.value) : null) ?? everKnownAs({ fleet }, reference);
   const mac = macFor(fleet, machine, reference);
   const network = supposed.via === null ? networkFor(fleet, machine, mac) : (fleet.networkOf(supposed.via) ?? null);
   const intended = machine?.intent?.profile ?? null;

@@ -18,6 +18,22 @@ export async function findNode({ fleet, store }: Edge, reference: string): Promi
   throw new ColdironError('not_found', `no node has this id, host name or MAC address: ${shown(reference)}`);
 }
 
+/** For whoever reads: a removed node still has its story, and its screen tells its name and its card. */
+export async function findNodeEverKnown(edge: Edge, reference: string): Promise<Machine> {
+  return everKnownAs(edge, reference) ?? (await findNode(edge, reference));
+}
+
+export function everKnownAs({ fleet }: Pick<Edge, 'fleet'>, reference: string): Machine | null {
+  const known = knownAs({ fleet }, reference);
+  if (known) return known;
+  const hostname = parseHostname(reference.toLowerCase());
+  const mac = parseMac(reference);
+  return (
+    (hostname.ok ? fleet.removedByHostname(hostname.value) : null) ??
+    (mac.ok ? fleet.removedMachine(mac.value, null) : null)
+  );
+}
+
 /** A host name of twelve hex digits looks like a MAC address on a label: the name comes first. */
 export function knownAs({ fleet }: Pick<Edge, 'fleet'>, reference: string): Machine | null {
   const hostname = parseHostname(reference.toLowerCase());

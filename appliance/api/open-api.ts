@@ -13,6 +13,7 @@ export async function generateOpenApi(): Promise<object> {
     clock: untouched('clock'),
     newId: untouched('newId'),
     services: untouched('services'),
+    listeners: untouched('listeners'),
     probe: untouched('probe'),
     bootPort: 8080,
     hasLoader: untouched('hasLoader'),

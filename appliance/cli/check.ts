@@ -42,6 +42,7 @@ export async function check(options: CheckOptions): Promise<void> {
   const notRenderable = await unrenderable(inventory);
 
   const contract = config === null ? null : await bootContract(config.state, inventory.profiles);
+  const notAnswering = config === null ? [] : await silentListeners(config.state);
   const { problems = [], missing = [] } = contract ?? {};
   if (problems.length > 0) {
     throw new ColdironError(
@@ -61,6 +62,7 @@ export async function check(options: CheckOptions): Promise<void> {
       declared: counts,
       not_renderable: notRenderable,
       ...(contract && { boot_chain: contract }),
+      not_answering: notAnswering,
     });
     return;
   }
@@ -70,6 +72,10 @@ export async function check(options: CheckOptions): Promise<void> {
   output.write(`Sound: ${parts.join(', ') || 'nothing declared'}.\n`);
   for (const { node, reasons } of notRenderable) {
     output.write(`Not installable yet: ${node}: ${reasons.map(printable).join('; ')}\n`);
+  }
+  for (const { service, where, networks, problem } of notAnswering) {
+    const of = networks.length === 0 ? '' : ` (${networks.map(printable).join(', ')})`;
+    output.write(`Not answering: ${service.toUpperCase()} on ${printable(where)}${of}: ${printable(problem)}\n`);
   }
   for (const { file: absent, what, architectures } of missing) {
     output.write(`Not here: ${absent}; no ${what} for ${architectures.join(', ')}.\n`);
@@ -82,6 +88,20 @@ async function bootContract(state: string, profiles: readonly Profile[]): Promis
   if (told !== null) return told;
   const library = await AssetLibrary.open(join(state, 'assets'));
   return checkBootContract((name) => library.find(name), profiles);
+}
+
+interface SilentListener {
+  readonly service: string;
+  readonly where: string;
+  readonly networks: readonly string[];
+  readonly problem: string;
+}
+
+/** Of the appliance that runs: an interface may be missing, or another DHCP server there. */
+async function silentListeners(state: string): Promise<readonly SilentListener[]> {
+  type Told = Omit<SilentListener, 'problem'> & { readonly problem: string | null };
+  const told = await fromRunning<{ readonly listeners: readonly Told[] }>(state, '/api/v1/listeners');
+  return (told?.listeners ?? []).flatMap((each) => (each.problem === null ? [] : [{ ...each, problem: each.problem }]));
 }
 
 const refusedTemplates = async (state: string): Promise<readonly string[]> =>

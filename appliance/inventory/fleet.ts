@@ -101,6 +101,17 @@ export class Fleet {
     return uuid === null || this.#byUuid.has(uuid) ? null : (this.#removedByUuid.get(uuid) ?? null);
   }
 
+  /** The last one of this name, where no machine that is there has it by now. Asked rarely, so no index is kept for it. */
+  removedByHostname(hostname: Hostname): Machine | null {
+    if (this.#byHostname.has(hostname)) return null;
+    let last: Machine | null = null;
+    for (const machine of this.#removed.values()) {
+      if (machine.spec.hostname !== hostname) continue;
+      if (last === null || machine.lifecycle.since >= last.lifecycle.since) last = machine;
+    }
+    return last;
+  }
+
   machineByHostname(hostname: Hostname): Machine | null {
     return this.#byHostname.get(hostname) ?? null;
   }

@@ -47,7 +47,7 @@ export const BECAUSE = {
     hint: 'Settle the reason, then clear the quarantine of {node}.',
   },
   removed: {
-    words: '{node} was removed and its identity is dead',
+    words: '{node} was removed at {at}{why}, and its identity is dead',
     hint: 'If it is to be used again, declare it anew (coldiron nodes add, or an inventory file): it is then a new node.',
   },
 

@@ -4,7 +4,7 @@
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
 import type { ChassisUuid } from '../domain/chassis.ts';
-import type { Instant } from '../domain/instant.ts';
+import { type Instant, instantText } from '../domain/instant.ts';
 import type { IntentId } from '../domain/intent.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
@@ -106,10 +106,12 @@ function judge(question: BootQuestion, network: SiteNetwork, findings: readonly 
 
 function byState(question: BootQuestion, machine: Machine, network: SiteNetwork): Verdict {
   const node = machine.spec.hostname;
-  const { state, note, failure } = machine.lifecycle;
+  const { state, since, note, failure } = machine.lifecycle;
   switch (state) {
     case 'removed':
-      return refusal(because('removed', { node }));
+      return refusal(
+        because('removed', { node, at: instantText(since), why: note === null ? '' : ` (${shown(note)})` }),
+      );
     case 'quarantined':
       return refusal(because('quarantined', { node, note: shown(note ?? 'no reason was written down') }));
     case 'discovered':

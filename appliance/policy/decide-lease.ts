@@ -150,7 +150,10 @@ export function otherServerChosen(
 function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 'renewed' | 'rebooted'): LeaseDecision {
   const { mac, leases, request, now } = question;
   const refusal = obstacle(question, address);
-  if (refusal !== null) return { kind: 'nak', because: refusal };
+  const current = leases.leaseOf(mac);
+  // Pools change. What a machine works with is not taken from it for that: it gets one of the pool when it boots again.
+  const mayKeep = refusal === 'not-in-pool' && current?.address === address && isHeld(current, now);
+  if (refusal !== null && !mayKeep) return { kind: 'nak', because: refusal };
   if (leases.isWriting(address, mac, request.xid)) return silent('answer-under-way');
 
   const answered = leases.answered(address, mac, request.xid);
@@ -159,7 +162,6 @@ function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 're
     return { kind: 'ack', lease: answered, seconds, write: false, because: 'repeated' };
   }
 
-  const current = leases.leaseOf(mac);
   const known =
     current?.address === address || leases.offeredTo(mac, now) === address || reservationOf(question) === address;
   // Of SELECTING as well: it would collect addresses that nobody offered to it.

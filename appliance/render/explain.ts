@@ -54,7 +54,7 @@ export interface Explanation {
 
 export function explainBoot(question: ExplainQuestion): Explanation {
   const { mac, network, site, profile, server, now, available } = question;
-  const machine = inState(question.machine, question.asState ?? null);
+  const machine = inState(question.machine, question.asState ?? null, now);
   const architecture = question.arch ?? usualArchitecture(machine?.spec.architecture ?? 'x86_64');
   const via = question.via ?? null;
   const decide = (stage: 'firmware' | 'ipxe'): BootDecision => {
@@ -81,10 +81,10 @@ export function explainBoot(question: ExplainQuestion): Explanation {
   };
 }
 
-const inState = (machine: Machine | null, state: LifecycleState | null): Machine | null =>
+const inState = (machine: Machine | null, state: LifecycleState | null, since: Instant): Machine | null =>
   machine === null || state === null || state === machine.lifecycle.state
     ? machine
-    : { ...machine, lifecycle: { ...machine.lifecycle, state, failure: null, note: null } };
+    : { ...machine, lifecycle: { ...machine.lifecycle, state, since, failure: null, note: null } };
 
 function usualArchitecture(cpu: CpuArchitecture): ClientArchitecture {
   for (const known of CLIENT_ARCHITECTURES.values()) {

@@ -18,6 +18,7 @@ import type { Templates } from './templates.ts';
 
 export interface BootSubject {
   readonly decision: BootDecision;
+  /** A removed one is named on its screen like any other. */
   readonly machine: Machine | null;
   readonly mac: Mac | null;
   readonly server: BootServer;
@@ -91,7 +92,6 @@ export function renderMenuScript(
   profiles: readonly Pick<Profile, 'name' | 'description'>[],
 ): string {
   const { server, machine } = subject;
-  const node = machine?.spec.hostname ?? null;
   return templates.render('ipxe/menu', {
     ...sharedValues(server, 'menu'),
     who: whoIs(subject),
@@ -100,9 +100,16 @@ export function renderMenuScript(
     profiles: profiles.slice(0, MENU_PROFILES).map(({ name, description }) => ({
       name,
       line: description === '' ? name : `${name}: ${description}`,
-      command: node === null ? 'register the machine first' : `coldiron deploy ${node} --profile ${name}`,
+      command: installCommand(machine, name),
     })),
   });
+}
+
+function installCommand(machine: Machine | null, profile: string): string {
+  if (machine === null) return 'register the machine first';
+  const { hostname } = machine.spec;
+  if (machine.lifecycle.state === 'removed') return `${hostname} was removed: declare the machine anew first`;
+  return `coldiron deploy ${hostname} --profile ${profile}`;
 }
 
 const ownScript = ({ server, mac }: BootSubject): string =>

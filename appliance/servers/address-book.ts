@@ -21,9 +21,11 @@ export class AddressBook {
     return this.#leased(address) ?? this.#neighbours.macOf(address) ?? this.#reserved(address);
   }
 
+  /** Also of a removed one: its story goes on. */
   whoIs(address: Ipv4): { readonly mac: Mac | null; readonly machine: MachineId | null } {
     const mac = this.macOf(address);
-    return { mac, machine: (mac && this.#fleet.machineByMac(mac)?.id) ?? null };
+    const machine = mac && (this.#fleet.machineByMac(mac) ?? this.#fleet.removedMachine(mac, null));
+    return { mac, machine: machine?.id ?? null };
   }
 
   #reserved(address: Ipv4): Mac | null {

@@ -10,8 +10,10 @@ import { type BootDecision, decideBoot } from '../policy/decide-boot.ts';
 import type { LoaderWishes } from '../policy/loaders.ts';
 
 export interface Judged {
-  /** Null for a removed one too: nothing is reserved or armed for it any more. The decision knows it, and says so. */
+  /** Null for a removed one too: nothing is reserved or armed for it any more. */
   readonly machine: Machine | null;
+  /** Whom the answer and the story are about: the same, or the one that had this card or chassis until it was removed. */
+  readonly about: Machine | null;
   readonly network: SiteNetwork | null;
   readonly profile: Profile | null;
   readonly decision: BootDecision;
@@ -33,12 +35,12 @@ export class BootDesk {
   judge(facts: ClientFacts, network: SiteNetwork | null = null): Judged {
     const fleet = this.#fleet;
     const machine = facts.mac === null ? null : fleet.machineByMac(facts.mac);
-    const judged = machine ?? (facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid));
-    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(judged, facts);
+    const about = machine ?? (facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid));
+    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(about, facts);
     const intended = machine?.intent?.profile ?? null;
     const profile = intended === null ? null : fleet.profile(intended);
     const question = { facts, network: place, profile, now: this.#now(), available: this.#available };
-    return { machine, network: place, profile, decision: decideBoot({ ...question, machine: judged }) };
+    return { machine, about, network: place, profile, decision: decideBoot({ ...question, machine: about }) };
   }
 
   /** Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. */

@@ -35,6 +35,18 @@ const POWER_ON = 8 * MINUTE;
 
 export const RULES: readonly Rule[] = [
   {
+    id: 'removed',
+    fits: ({ lifecycle, script }) => {
+      if (lifecycle.state !== 'removed') return null;
+      const back = script && script.at >= lifecycle.since ? seen(script, 'it booted again and was refused') : null;
+      return [lifecycle.note ?? 'no reason was written down', ...(back ?? [])];
+    },
+    reason: ({ hostname, lifecycle }) =>
+      `${hostname} was removed at ${instantText(lifecycle.since)}, so it gets nothing but a refusal that says so`,
+    nextStep: () =>
+      'If it is to be used again, declare it anew (coldiron nodes add, or an inventory file): it is then a new node.',
+  },
+  {
     id: 'quarantined',
     fits: ({ lifecycle }) =>
       lifecycle.state === 'quarantined' ? [lifecycle.note ?? 'no reason was written down'] : null,

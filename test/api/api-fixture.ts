@@ -214,6 +214,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     clock,
     newId: randomUUID,
     services: () => ({ dhcp: 'running', tftp: 'running', http: 'running' }),
+    listeners: () => [],
     probe: async (host, port) => {
       probed.push({ host, port });
       return probe ?? { reached: true, banner: 'SSH-2.0-OpenSSH_9.6', milliseconds: 4 };

@@ -46,6 +46,18 @@ describe.each([
   });
 });
 
+describe('what listens', () => {
+  it('is told with what it serves, and why it does not where it does not', async () => {
+    const listeners = [
+      { service: 'dhcp', where: 'eth1', networks: ['provisioning'], problem: 'this machine has no such interface' },
+      { service: 'tftp', where: '10.0.100.10:69', networks: [], problem: null },
+    ] as const;
+    const api = await openApi({ deps: () => ({ listeners: () => listeners }) });
+    open.push(() => api.close());
+    expect((await api.call({ role: 'viewer', url: '/api/v1/listeners' })).json()).toEqual({ listeners });
+  });
+});
+
 describe('the provisioning side', () => {
   it('has public routes only, and nothing of the API', async () => {
     const app = await bootApp({ dhcp: 'off', tftp: 'off', http: 'running' });

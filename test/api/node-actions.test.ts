@@ -58,6 +58,16 @@ describe('the life of a node', () => {
       hostname: 'node01',
       state: 'removed',
     });
+    // Whoever stands before its screen reads its name and its card there.
+    for (const reference of ['node01', '52:54:00:12:34:51']) {
+      const url = `/api/v1/events?kind=lifecycle&newest=true&node=${reference}`;
+      const { events } = (await api.call({ role: 'viewer', url })).json();
+      expect(events.at(-1)).toMatchObject({ kind: 'lifecycle.removed', node: removed.id });
+      const told = (await api.call({ role: 'viewer', url: `/api/v1/nodes/${reference}/diagnosis` })).json();
+      expect(told).toMatchObject({ node: 'node01', state: 'removed', diagnosis: { id: 'removed' } });
+      const explained = (await api.call({ role: 'viewer', url: `/api/v1/nodes/${reference}/explain` })).json();
+      expect(explained).toMatchObject({ subject: { hostname: 'node01' }, because: { id: 'removed' } });
+    }
   });
 
   it('is not moved where the table does not foresee it: the refusal says what is possible, the trail keeps it', async () => {

@@ -22,6 +22,8 @@ interface End {
   readonly device: string;
   /** With the length of its prefix; absent: it gets one by DHCP, or none. */
   readonly address?: string;
+  /** It is there, and switched off. */
+  readonly isDown?: boolean;
 }
 
 export class Running {
@@ -113,7 +115,7 @@ export class Namespaces {
     ip('link', 'add', a.device, 'netns', left, 'type', 'veth', 'peer', 'name', b.device, 'netns', right);
     for (const end of [a, b]) {
       if (end.address) this.ip(end.namespace, 'address', 'add', end.address, 'dev', end.device);
-      this.ip(end.namespace, 'link', 'set', 'dev', end.device, 'up');
+      if (!end.isDown) this.ip(end.namespace, 'link', 'set', 'dev', end.device, 'up');
     }
     for (const { namespace, device } of [a, b]) waitUntilUp(this.#name(namespace), device);
   }

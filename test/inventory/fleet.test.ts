@@ -119,6 +119,8 @@ describe('the fleet in memory', () => {
     expect(fleet.removedMachine(card, null)).toBe(gone);
     expect(fleet.removedMachine(stranger, UUID as never)).toBe(gone);
     expect(fleet.removedMachine(stranger, null)).toBeNull();
+    expect(fleet.removedByHostname(a1.spec.hostname)).toBe(gone);
+    expect(fleet.removedByHostname(a2.spec.hostname)).toBeNull();
 
     const restarted = new Fleet();
     restarted.replace(fleet.inventory());

@@ -115,6 +115,7 @@ describe('a machine that nothing is armed for', () => {
     await boot('retired', /boots from its own disk/);
     await rig.json('remove', 'node01', '--yes');
     await machine.powerOn();
+    await machine.shows(/does not boot node01 \(.*\), state: removed/);
     await machine.shows(REFUSED);
     booted.add('removed');
   });

@@ -21,6 +21,7 @@ const OURS = SERVER.address;
 const OTHER_SERVER = ip('10.0.100.66');
 const first = POOL.from;
 const second = ip('10.0.100.101');
+const outside = ip('10.0.100.99');
 const past = { grantedAt: NOW - HOUR, expiresAt: NOW - MINUTE };
 const fullPool = [0, 1, 2, 3].map((n) => leaseWith({ address: ip(`10.0.100.${100 + n}`), mac: mac(100 + n) }));
 
@@ -32,6 +33,12 @@ export const LEASE_CASES: readonly Row[] = [
     stored: [leaseWith({ mac: MAC })],
     asks: {},
     gets: ['offer', 'reservation', RESERVED],
+  },
+  {
+    says: 'whoever holds a lease outside of the pool, which has changed meanwhile, is offered one of the pool',
+    stored: [leaseWith({ address: outside })],
+    asks: {},
+    gets: ['offer', 'pool', first],
   },
   {
     says: 'whoever holds a lease is offered it again',
@@ -64,7 +71,7 @@ export const LEASE_CASES: readonly Row[] = [
   },
   {
     says: 'an address outside of the pool is not given on request',
-    asks: { requestedAddress: ip('10.0.100.99') },
+    asks: { requestedAddress: outside },
     gets: ['offer', 'pool', first],
   },
   {
@@ -173,13 +180,19 @@ export const LEASE_CASES: readonly Row[] = [
     gets: ['nak', 'other-address-held'],
   },
   {
+    says: 'who comes back with a lease outside of the pool, which has changed meanwhile, keeps it',
+    stored: [leaseWith({ address: outside })],
+    asks: { type: 'request', requestedAddress: outside },
+    gets: ['ack', 'rebooted', outside],
+  },
+  {
     says: 'a client we have no record of keeps a free address of the pool',
     asks: { type: 'request', requestedAddress: first },
     gets: ['ack', 'adopted', first],
   },
   {
     says: 'a client we have no record of is refused an address outside of the pool',
-    asks: { type: 'request', requestedAddress: ip('10.0.100.99') },
+    asks: { type: 'request', requestedAddress: outside },
     gets: ['nak', 'not-in-pool'],
   },
   { says: 'with neither server nor address it is dropped', asks: { type: 'request' }, gets: ['silent', 'malformed'] },
@@ -213,6 +226,24 @@ export const LEASE_CASES: readonly Row[] = [
     stored: [leaseWith({ address: RESERVED })],
     asks: { type: 'request', clientAddress: RESERVED },
     gets: ['nak', 'reserved-for-another'],
+  },
+  {
+    says: 'a lease outside of the pool, which has changed meanwhile, is renewed',
+    stored: [leaseWith({ address: outside })],
+    asks: { type: 'request', clientAddress: outside },
+    gets: ['ack', 'renewed', outside],
+  },
+  {
+    says: 'a lease outside of the pool that expired is over',
+    stored: [leaseWith({ address: outside, ...past })],
+    asks: { type: 'request', clientAddress: outside },
+    gets: ['nak', 'not-in-pool'],
+  },
+  {
+    says: 'a lease outside of the pool is nobody else’s',
+    stored: [leaseWith({ address: outside, mac: mac(2) })],
+    asks: { type: 'request', clientAddress: outside },
+    gets: ['nak', 'held-by-another'],
   },
   {
     says: 'renewing an address of another network is refused',

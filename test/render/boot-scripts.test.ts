@@ -48,6 +48,8 @@ function subject(
   return { decision, machine, mac: MAC, server, architecture: 'x86_64', image };
 }
 
+const REMOVED = machineIn('removed', { lifecycle: { note: 'no longer declared by lab' } });
+
 const SUBJECTS: readonly (readonly [name: string, BootSubject])[] = [
   ['local-disk', subject(machineIn('active'))],
   ['local-disk-sanboot', subject(machineIn('active', { spec: { labels: { 'local-boot': 'sanboot' } } }))],
@@ -56,6 +58,7 @@ const SUBJECTS: readonly (readonly [name: string, BootSubject])[] = [
   ['installer', subject(machineIn('deploying', { intent: intentWith() }), NIXOS)],
   ['refusal', subject(machineIn('quarantined', { lifecycle: { note: 'card moved || exit # $(errno)' } }))],
   ['refusal-unknown', subject(null)],
+  ['refusal-removed', subject(REMOVED)],
   ['wait', subject(null, null, 'hold')],
 ];
 
@@ -102,6 +105,16 @@ describe.each([...IPXE])('the iPXE script %s', (name, script) => {
 });
 
 describe('the menu', () => {
+  it('says of each profile what has to be done first', () => {
+    const said = (machine: BootSubject['machine']) =>
+      /^echo To install worker: (.*)$/m.exec(
+        renderMenuScript(templates, { machine, mac: MAC, server }, [profileWith()]),
+      )?.[1];
+    expect(said(machineIn('ready'))).toBe('coldiron deploy node01 --profile worker');
+    expect(said(null)).toBe('register the machine first');
+    expect(said(REMOVED)).toBe('node01 was removed: declare the machine anew first');
+  });
+
   it('starts nothing by itself: it only asks again, shows, or leaves', () => {
     const started = ipxeCommands(IPXE.get('menu') ?? '').map(({ words }) => words[0]);
     expect(

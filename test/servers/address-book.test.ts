@@ -16,6 +16,14 @@ function book(leased: Record<string, Mac> = {}) {
   return new AddressBook(fleet, (address) => leased[address] ?? null);
 }
 
+function bookWithRemoved(card: Mac, address: string) {
+  const fleet = new Fleet();
+  fleet.replace(inventoryOf(declaredBy({ lab: rackDocument() })));
+  const machine = fleet.machineByMac(card) ?? expect.unreachable('the rack has it');
+  fleet.update([{ ...machine, lifecycle: { ...machine.lifecycle, state: 'removed' } }], fleet.at);
+  return { machine, book: new AddressBook(fleet, (at) => (at === address ? card : null)) };
+}
+
 describe('whose address it is', () => {
   it('is told by the lease first', () => {
     const guest = mac('52:54:00:77:00:01');
@@ -25,6 +33,12 @@ describe('whose address it is', () => {
   it('is told by the inventory where no lease is known', () => {
     expect(book().macOf(ip('10.0.1.11'))).toBe('52:54:00:00:01:01');
     expect(book().whoIs(ip('10.0.1.11')).machine).not.toBeNull();
+  });
+
+  it('is a removed machine whose card has a lease', () => {
+    const card = mac('52:54:00:00:01:01');
+    const { machine, book: after } = bookWithRemoved(card, '10.0.1.99');
+    expect(after.whoIs(ip('10.0.1.99'))).toEqual({ mac: card, machine: machine.id });
   });
 
   it('is nobody for an address that nobody knows', () => {

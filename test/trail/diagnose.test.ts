@@ -184,6 +184,7 @@ const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Su
     { state: 'enrolling', session: sessionWith({ openedAt: T0 + 190 * SECOND, ended: null }) },
   ],
   ['quarantined', [], { state: 'quarantined' }],
+  ['removed', [[90, 'http.script', { outcome: 'refusal' }]], { state: 'removed' }],
   ['deadline', [], { state: failedAt('drain', 'the workload cannot leave') }],
 ];
 

@@ -4,7 +4,7 @@ import { STATES } from '../../lifecycle/states.ts';
 import { diagnose } from '../../trail/diagnose.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
-import { findNode } from '../find-node.ts';
+import { findNodeEverKnown } from '../find-node.ts';
 import { NodeReference } from '../schemas/node.ts';
 import { nullable } from '../schemas/shared.ts';
 
@@ -38,7 +38,7 @@ export function diagnosisRoute(app: App, deps: ManagementDeps): void {
       },
     },
     async ({ params }) => {
-      const { id, spec, lifecycle } = await findNode(deps, params.node);
+      const { id, spec, lifecycle } = await findNodeEverKnown(deps, params.node);
       const events = await deps.store.events({ machine: id, limit: EVENTS_READ, newest: true });
       const [session = null] = await deps.store.sessionsOf(id, 1);
       const found = diagnose({ hostname: spec.hostname, lifecycle, session, events, now: deps.clock.now() });

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
-import { findNode } from '../find-node.ts';
+import { findNodeEverKnown } from '../find-node.ts';
 import { nullable, PageSize, refTo } from '../schemas/shared.ts';
 import { Event, eventView } from '../schemas/trail.ts';
 
@@ -29,7 +29,7 @@ export function eventRoutes(app: App, deps: ManagementDeps): void {
       },
     },
     async ({ query: { node, limit = 100, ...rest } }) => {
-      const machine = node === undefined ? {} : { machine: (await findNode(deps, node)).id };
+      const machine = node === undefined ? {} : { machine: (await findNodeEverKnown(deps, node)).id };
       const events = await deps.store.events({ ...rest, ...machine, limit });
       return { events: events.map(eventView), next: events.at(-1)?.seq ?? null };
     },

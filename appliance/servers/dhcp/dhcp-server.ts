@@ -41,8 +41,10 @@ export class DhcpServer {
 
   /** Brings the listeners in step with the inventory; one that was refused is tried again. */
   reconcile(): Promise<void> {
-    this.#work = this.#work.then(() => this.#reconcile());
-    return this.#work;
+    const work = this.#work.then(() => this.#reconcile());
+    // Whatever went wrong, the next one is another try.
+    this.#work = work.catch(() => undefined);
+    return work;
   }
 
   /** Every lease that was granted is on disk and acknowledged before the sockets close. */

@@ -20,6 +20,8 @@ export interface Asked {
   readonly mac: Mac;
   readonly network: SiteNetwork;
   readonly machine: Machine | null;
+  /** Whom the story is about: the same, or a removed one. */
+  readonly about: Machine | null;
 }
 
 /** `offer`, `ack`, `nak`, or what was noted without an answer. */
@@ -50,7 +52,7 @@ export class ExchangeRecord {
     this.#around = around;
   }
 
-  asked({ message, type, facts, mac, network, machine }: Asked): void {
+  asked({ message, type, facts, mac, network, about }: Asked): void {
     const { program, architecture, relay, oddities } = facts;
     const xid = xidText(message);
     const isBoot = type === 'discover' && (program === 'firmware-pxe' || program === 'firmware-http');
@@ -58,7 +60,7 @@ export class ExchangeRecord {
     this.#around.trail.note({
       kind: `dhcp.${type}`,
       mac,
-      machine: machine?.id ?? null,
+      machine: about?.id ?? null,
       beginsAttempt,
       data: {
         xid,
@@ -76,7 +78,7 @@ export class ExchangeRecord {
   }
 
   told(asked: Asked, told: Told, details: ToldDetails): void {
-    const { message, mac, network, machine } = asked;
+    const { message, mac, network, about } = asked;
     const { because, words, address, seconds, file, repeat = false } = details;
     const xid = xidText(message);
     const data: { [key: string]: string | number } = { xid, network: network.name, because };
@@ -84,8 +86,8 @@ export class ExchangeRecord {
     if (address !== undefined) data.address = address;
     if (seconds !== undefined) data.seconds = seconds;
     if (file !== undefined && file !== '') data.file = file;
-    this.#around.trail.note({ kind: `dhcp.${told}`, mac, machine: machine?.id ?? null, data });
-    const node = machine?.spec.hostname;
+    this.#around.trail.note({ kind: `dhcp.${told}`, mac, machine: about?.id ?? null, data });
+    const node = about?.spec.hostname;
     const fields = { mac, xid, network: network.name, node, address, file, because };
     // An offer is half of an exchange; its other half is logged.
     const quiet = told === 'offer' || repeat || (told === 'silent' && !this.#isNewSilence(mac, because));
@@ -108,10 +110,10 @@ export class ExchangeRecord {
   }
 
   note(kind: string, asked: Asked, data: { readonly [key: string]: string | number }, words: string): void {
-    const { mac, machine, network } = asked;
+    const { mac, about, network } = asked;
     const told = { network: network.name, ...data };
-    this.#around.trail.note({ kind, mac, machine: machine?.id ?? null, ofTheSite: true, data: told });
-    this.#around.logger.warn({ mac, network: network.name, node: machine?.spec.hostname, ...data }, words);
+    this.#around.trail.note({ kind, mac, machine: about?.id ?? null, ofTheSite: true, data: told });
+    this.#around.logger.warn({ mac, network: network.name, node: about?.spec.hostname, ...data }, words);
   }
 
   #isNewSilence(who: string, because: string): boolean {

@@ -85,10 +85,10 @@ export class Exchange {
     return { ...facts, program: 'ipxe', ipxe: null, oddities: [...oddities, TAKEN_FOR_IPXE] };
   }
 
-  #judge(heard: Omit<Question, 'machine' | 'boot' | 'leases' | 'serverIdentifier'>): void {
+  #judge(heard: Omit<Question, 'machine' | 'about' | 'boot' | 'leases' | 'serverIdentifier'>): void {
     const { message, type, facts, mac, network, request, from, line } = heard;
-    const { machine, decision } = this.#around.desk.judge(facts, network);
-    const asked = { message, type, facts, mac, network, machine };
+    const { machine, about, decision } = this.#around.desk.judge(facts, network);
+    const asked = { message, type, facts, mac, network, machine, about };
     this.#record.asked(asked);
     this.#tellOthers(facts, type, asked, decision);
     if (network.server === null || decision.outcome.kind === 'silent') {
@@ -108,6 +108,7 @@ export class Exchange {
         mac,
         network,
         machine,
+        about,
         request,
         from,
         line,

@@ -43,7 +43,7 @@ export class InterfaceListener {
     this.#networks = new IngressNetworks(around.fleet, device);
   }
 
-  /** Rejects, with everything closed again, when a port is taken or another server gives addresses here. */
+  /** Rejects, with everything closed again, when a port is taken, or another server gives addresses here or may do so. */
   async open(): Promise<void> {
     this.#index = this.#around.interfaceIndex(this.device);
     try {
@@ -132,7 +132,10 @@ export class InterfaceListener {
   }
 
   async #insistOnBeingAlone(others: OtherServers): Promise<void> {
-    const servers = await others.search();
+    const servers = await others.search().catch((error: Error) => {
+      const why = `nobody can be asked on ${this.device} whether another DHCP server gives addresses there`;
+      throw new ColdironError('service_unavailable', `${why}: ${error.message}; is the interface up?`);
+    });
     if (servers.length === 0) return;
     const network = this.#networks.direct?.name ?? null;
     for (const server of servers) {

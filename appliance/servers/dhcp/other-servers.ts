@@ -25,6 +25,8 @@ export class OtherServers {
   #socket: UdpSocket | null = null;
   /** While they are being looked for. */
   #found: Set<Ipv4> | null = null;
+  /** Why what was asked last did not leave. */
+  #lost: Error | null = null;
 
   constructor(
     around: Pick<DhcpSurroundings, 'clock' | 'randomBytes'>,
@@ -44,11 +46,17 @@ export class OtherServers {
       // A client on another interface of this machine (dhclient, say) has the port as well.
       shared: true,
       onMessage: (bytes, from) => this.#heard(bytes, from),
-      onError,
+      onError: (error) => {
+        this.#lost = error;
+        onError(error);
+      },
     });
   }
 
-  /** Asks as a client that does not exist; resolves with all servers that make it an offer. */
+  /**
+   * Asks as a client that does not exist; resolves with all servers that make it an offer. Rejects when nobody was asked, because
+   * the interface is down: a silence that says nothing.
+   */
   search(): Promise<readonly Ipv4[]> {
     const { clock, randomBytes } = this.#around;
     const socket = this.#socket;
@@ -56,13 +64,18 @@ export class OtherServers {
     const discover = discoverOf(randomBytes(10));
     const found = new Set<Ipv4>();
     this.#found = found;
-    return new Promise((resolve) => {
-      clock.setTimer(ASK_AGAIN_MS, () => socket.send(discover, EVERYBODY));
+    const ask = (): void => {
+      this.#lost = null;
+      socket.send(discover, EVERYBODY);
+    };
+    return new Promise((resolve, reject) => {
+      clock.setTimer(ASK_AGAIN_MS, ask);
       clock.setTimer(SEARCH_MS, () => {
         this.#found = null;
-        resolve([...found]);
+        if (this.#lost === null) resolve([...found]);
+        else reject(this.#lost);
       });
-      socket.send(discover, EVERYBODY);
+      ask();
     });
   }
 

@@ -140,14 +140,14 @@ export class BootExchanges {
         return value ? [[name, shown(value)]] : [];
       });
       const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(said) };
-      this.#deps.trail.note({ kind: 'http.script', mac, machine: judged.machine?.id ?? null, data });
-    } else this.#noteText(exchange, 'http.probe', { mac, machine: judged.machine?.id ?? null });
+      this.#deps.trail.note({ kind: 'http.script', mac, machine: judged.about?.id ?? null, data });
+    } else this.#noteText(exchange, 'http.probe', { mac, machine: judged.about?.id ?? null });
     return { mac, outcome, because: id };
   }
 
   #menu(exchange: Exchange): object {
     const judged = this.#judge(exchange);
-    const { machine } = judged;
+    const { about: machine } = judged;
     const { mac } = this.#facts(exchange);
     const profiles = [...this.#deps.profiles()].filter(
       ({ active, architectures }) => active && (machine === null || architectures.includes(machine.spec.architecture)),
@@ -161,8 +161,8 @@ export class BootExchanges {
   #report(exchange: Exchange): object {
     const { mac, kind, data } = readBootReport(exchange.query);
     if (this.#reports.allows(performance.now())) {
-      const machine = mac === null ? null : this.#deps.desk.judge(this.#facts(exchange, mac)).machine;
-      this.#deps.trail.note({ kind, mac, machine: machine?.id ?? null, data });
+      const about = mac === null ? null : this.#deps.desk.judge(this.#facts(exchange, mac)).about;
+      this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
     }
     // A body is not read: everything that counts is in the query.
     if (exchange.request.method === 'POST') exchange.response.setHeader('Connection', 'close');

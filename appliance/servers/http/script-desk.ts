@@ -144,8 +144,8 @@ export class ScriptDesk {
   }
 
   #subject({ judged, facts, server }: ScriptQuestion, decision: BootDecision, image: BootImage | null): BootSubject {
-    const { machine } = judged;
-    const architecture = machine?.spec.architecture ?? facts.cpu;
-    return { decision, machine, mac: facts.mac, server, architecture, image };
+    const { about } = judged;
+    const architecture = about?.spec.architecture ?? facts.cpu;
+    return { decision, machine: about, mac: facts.mac, server, architecture, image };
   }
 }

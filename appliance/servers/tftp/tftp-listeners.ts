@@ -43,8 +43,18 @@ export class TftpListeners {
 
   /** Opens what is missing and closes what is no longer wanted. An address that cannot be had is tried again next time. */
   reconcile(): Promise<void> {
-    this.#turn = this.#turn.then(() => this.#reconcile());
-    return this.#turn;
+    const work = this.#turn.then(() => this.#reconcile());
+    // Whatever went wrong, the next one is another try.
+    this.#turn = work.catch(() => undefined);
+    return work;
+  }
+
+  /** Every address that it is to listen at, and why it does not where it does not. */
+  states(): { readonly where: string; readonly refusedBecause: string | null }[] {
+    return [...this.#wanted().keys()].map((where) => ({
+      where,
+      refusedBecause: this.#servers.has(where) ? null : (this.#failed.get(where) ?? 'it is not open yet'),
+    }));
   }
 
   health(): 'running' | 'off' | 'failed' {

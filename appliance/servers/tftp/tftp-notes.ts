@@ -17,7 +17,7 @@ export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: Tf
   if (reply.do === 'send') return;
   const kind = reply.do === 'refuse' ? reply.kind : 'tftp.ignored';
   const data = { file: shown(name), address: from.address, why: reply.why };
-  trail.note({ kind, mac, machine: judged?.machine?.id ?? null, data });
+  trail.note({ kind, mac, machine: judged?.about?.id ?? null, data });
   const level = kind === 'tftp.not-found' && isSeldomThere(name) ? 'debug' : 'info';
   log[level]({ mac, ...data }, kind);
 }
@@ -44,7 +44,7 @@ export function noteBegun(
 ): void {
   if (own || tftpPart(name) !== 'image') return;
   const data = { file: name, address: from.address, size };
-  trail.note({ kind: 'tftp.begun', mac, machine: judged?.machine?.id ?? null, data });
+  trail.note({ kind: 'tftp.begun', mac, machine: judged?.about?.id ?? null, data });
 }
 
 export function noteTransfer(
@@ -64,7 +64,7 @@ export function noteTransfer(
     log.debug(data, `tftp.${result}, asked by the appliance itself`);
     return;
   }
-  trail.note({ kind: `tftp.${result}`, mac, machine: judged?.machine?.id ?? null, data });
+  trail.note({ kind: `tftp.${result}`, mac, machine: judged?.about?.id ?? null, data });
   const because = judged?.decision.because.id;
   log[LEVELS[result]]({ mac, ...data, because }, `tftp.${result}`);
   noteDecision({ trail }, answer);
@@ -76,7 +76,7 @@ function noteDecision({ trail }: Pick<Tellers, 'trail'>, { name, judged }: TftpA
   if (config?.kind !== 'machine' || judged === null) return;
   const { outcome, because } = judged.decision;
   const data = { file: name, outcome: outcome.kind, because: because.id, words: because.words };
-  trail.note({ kind: 'boot.decided', mac: config.mac, machine: judged.machine?.id ?? null, data });
+  trail.note({ kind: 'boot.decided', mac: config.mac, machine: judged.about?.id ?? null, data });
 }
 
 /** A size probe is how EDK2 begins every download, and an abort is the client's own wish. */

@@ -7,7 +7,7 @@ import type { Lease } from '../../../appliance/domain/lease.ts';
 import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { Wire } from '../../servers/dhcp/wire.ts';
-import { Namespaces, type Running } from '../namespaces.ts';
+import { type Finished, Namespaces, type Running } from '../namespaces.ts';
 
 const SERVE = join(import.meta.dirname, '../../servers/dhcp/serve.ts');
 const CLIENT = join(import.meta.dirname, 'client.ts');
@@ -19,7 +19,7 @@ export interface LabNetwork {
   readonly device: string;
   readonly from: string;
   readonly to: string;
-  readonly dhcp?: 'authoritative' | 'proxy';
+  readonly dhcp?: 'authoritative' | 'proxy' | 'off';
   /** Further members, as YAML. */
   readonly more?: string;
 }
@@ -71,16 +71,25 @@ export class Lab {
     return { file, tcpdump };
   }
 
-  /** ISC dhclient until it has an address. */
+  /** ISC dhclient until it has an address. What it had before, it asks for again. */
   async dhclient(namespace: string, device: string): Promise<string> {
-    const files = ['-lf', join(this.folder, `${namespace}.leases`), '-pf', join(this.folder, `${namespace}.pid`)];
-    const impatient = join(this.folder, `${namespace}.conf`);
-    writeFileSync(impatient, 'initial-interval 1; backoff-cutoff 1; retry 1;\n');
-    const options = ['-4', '-d', '-v', '-sf', '/bin/true', '-cf', impatient, ...files];
-    const client = this.namespaces.start(namespace, 'dhclient', ...options, device);
+    const client = this.#startDhclient(namespace, device, `${namespace}-${device}`);
     const [, address = ''] = await client.says(/bound to ([0-9.]+)/);
     await client.stop();
     return address;
+  }
+
+  /** What ISC dhclient says that never had an address, and asks for one for five seconds. */
+  async dhclientOnce(namespace: string, device: string): Promise<Finished> {
+    return await this.#startDhclient(namespace, device, `${namespace}-${device}-once`, 'timeout 5;', '-1').finished();
+  }
+
+  #startDhclient(namespace: string, device: string, name: string, more = '', ...options: readonly string[]): Running {
+    const files = ['-lf', join(this.folder, `${name}.leases`), '-pf', join(this.folder, `${name}.pid`)];
+    const impatient = join(this.folder, `${name}.conf`);
+    writeFileSync(impatient, `initial-interval 1; backoff-cutoff 1; retry 1; ${more}\n`);
+    const always = ['-4', '-d', '-v', '-sf', '/bin/true', '-cf', impatient, ...files];
+    return this.namespaces.start(namespace, 'dhclient', ...always, ...options, device);
   }
 
   /** Everything that was told. Ends the server, which writes down what it told last before it goes. */
@@ -106,7 +115,7 @@ export class Lab {
   }
 }
 
-const inventoryOf = (networks: readonly LabNetwork[]): string =>
+export const inventoryOf = (networks: readonly LabNetwork[]): string =>
   `sites: [{ name: lab }]\nnetworks:\n${networks
     .map(
       ({ name, prefix, server, device, from, to, dhcp = 'authoritative', more = '' }) =>

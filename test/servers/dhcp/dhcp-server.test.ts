@@ -66,6 +66,11 @@ describe('an exchange', () => {
     expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
     const { machine, decision } = new BootDesk(rig.fleet, () => NOW).judge(factsOf(7), NETWORK);
     expect(machine).toBeNull();
+    // Its story goes on.
+    expect(rig.notes.map(({ kind, machine: about }) => [kind, about])).toEqual([
+      ['dhcp.discover', NODE.id],
+      ['dhcp.offer', NODE.id],
+    ]);
     expect(decision).toMatchObject({
       outcome: { kind: 'refusal', whatToDo: expect.stringContaining('coldiron nodes add') },
       because: { id: 'removed', words: expect.stringContaining('node01') },

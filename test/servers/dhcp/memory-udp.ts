@@ -14,6 +14,8 @@ export interface Sent {
 
 export class MemoryUdp {
   readonly sent: Sent[] = [];
+  /** Nothing leaves any more, because of this. */
+  down: Error | null = null;
   readonly #open = new Map<string, UdpOptions>();
   readonly #refused = new Map<string, Error>();
   readonly #waiting = new Set<() => void>();
@@ -26,6 +28,7 @@ export class MemoryUdp {
     return {
       send: (bytes, to) => {
         if (!this.#open.has(key)) return;
+        if (this.down !== null) return options.onError(this.down);
         this.sent.push({ interface: options.interface, port: options.port, to, bytes });
         for (const wake of this.#waiting) wake();
       },

@@ -80,6 +80,37 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
   });
 
+  it('refuses where nobody could be asked, and looks again the next time', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: false } });
+    rig.udp.down = new Error('ENETDOWN (to 255.255.255.255:67)');
+    const started = rig.server.start();
+    await turn();
+    await rig.clock.advance(2 * SECOND, turn);
+    await started;
+    expect(rig.server.states()[0]?.refusedBecause).toMatch(
+      /nobody can be asked on eth1 .*: ENETDOWN .*is the interface up/,
+    );
+    expect(rig.udp.opened).toEqual([]);
+    rig.udp.down = null;
+    const again = rig.server.reconcile();
+    await turn();
+    offer(rig);
+    await rig.clock.advance(2 * SECOND, turn);
+    await again;
+    expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
+  });
+
+  it('takes one question that left for enough', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: false } });
+    rig.udp.down = new Error('ENETDOWN (to 255.255.255.255:67)');
+    const started = rig.server.start();
+    await turn();
+    rig.udp.down = null;
+    await rig.clock.advance(2 * SECOND, turn);
+    await started;
+    expect(rig.server.states()[0]?.refusedBecause).toBeNull();
+  });
+
   it('does not look where it only adds to another server', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, dhcp: 'proxy' }], settings: { ignoreOtherServers: false } });
     await rig.server.start();

@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ColdironError } from '../../../appliance/domain/errors.ts';
+import { instantText } from '../../../appliance/domain/instant.ts';
 import {
   INTENT_ID,
   intentWith,
   MAC,
   machineIn,
   NODE_ID,
+  OTHER_MAC,
   OTHER_UUID,
   profileWith,
   UUID,
@@ -69,6 +71,24 @@ describe('the script of a machine', () => {
     await start({ machines: [machineIn('active')] });
     expect(await script(SCRIPT.replace(UUID, OTHER_UUID))).toContain('Code: chassis-mismatch');
     expect(rig.findings).toEqual([{ kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID }]);
+  });
+
+  it('tells a removed machine one story: what it was, that it was removed, and what to do', async () => {
+    const removed = machineIn('removed', { lifecycle: { note: 'no longer declared by lab' } });
+    await start({ machines: [removed], network: { unknown: 'ignore' } });
+    const said = (await script()).split('\n').filter((line) => line.startsWith('echo '));
+    expect(said.slice(0, 4)).toEqual([
+      `echo Coldiron does not boot node01 (${MAC}), state: removed`,
+      `echo Reason: node01 was removed at ${instantText(removed.lifecycle.since)} (no longer declared by lab), and its identity is dead`,
+      expect.stringMatching(/^echo To do: .*declare it anew .*it is then a new node/),
+      'echo Code: removed',
+    ]);
+    const [note] = await rig.noted('http.script');
+    expect(note).toMatchObject({ mac: MAC, machine: NODE_ID, data: { outcome: 'refusal', because: 'removed' } });
+    expect(await script(SCRIPT.replace('52-54-00-12-34-56', '52-54-00-99-99-99'))).toContain(
+      `node01 (${OTHER_MAC}), state: removed`,
+    );
+    expect(rig.findings).toEqual([]);
   });
 
   it('does not exist for a machine that gets no answer', async () => {

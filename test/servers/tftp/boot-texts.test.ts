@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { instantText } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { unparsable } from '../../../appliance/domain/parsed.ts';
 import { factsFromTftp } from '../../../appliance/policy/client-facts.ts';
@@ -6,7 +7,7 @@ import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
 import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
 import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
 import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
-import { MAC, machineIn, NOW, OTHER_UUID, UUID } from '../../policy/boot-fixtures.ts';
+import { MAC, machineIn, NODE_ID, NOW, OTHER_UUID, UUID } from '../../policy/boot-fixtures.ts';
 import { fleetOf, LOOPBACK } from './tftp-rig.ts';
 
 function texts(machine: Machine | null) {
@@ -48,6 +49,17 @@ describe('a text that a loader asks for over TFTP', () => {
     const { textOf, findings } = texts({ ...known, spec: { ...known.spec, uuid: UUID } });
     expect(await textOf(`grub/machine/${MAC}_${OTHER_UUID}.cfg`)).toContain('chassis-mismatch');
     expect(findings).toEqual(['chassis-mismatch']);
+  });
+
+  it('names a removed machine, and says that it was removed', async () => {
+    const removed = machineIn('removed');
+    const { ask } = texts(removed);
+    const { text = '', decided } = (await ask(`grub/machine/${MAC}_${UUID}.cfg`)) ?? {};
+    const [who, why, , code] = text.split('\n');
+    expect(who).toBe(`echo Coldiron does not boot 'node01 ${MAC}', state: 'removed'`);
+    expect(why).toContain(`node01 was removed at ${instantText(removed.lifecycle.since)}, and its identity is dead`);
+    expect(code).toBe("echo Code: 'removed'");
+    expect(decided?.judged).toMatchObject({ machine: null, about: { id: NODE_ID } });
   });
 
   it.each(['grub/x86_64-efi/command.lst', 'revocations_sbat.efi', 'pxelinux.cfg/default'])(

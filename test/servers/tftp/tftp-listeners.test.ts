@@ -58,11 +58,14 @@ describe('TFTP listeners', () => {
     const tftp = await listeners({ address: '127.0.0.1', port: other.address().port });
     await tftp.reconcile();
     expect(tftp.health()).toBe('failed');
+    const where = `127.0.0.1:${other.address().port}`;
+    expect(tftp.states()).toEqual([{ where, refusedBecause: expect.stringContaining(where) }]);
     const closed = once(other, 'close');
     other.close();
     await closed;
     await tftp.reconcile();
     expect(tftp.health()).toBe('running');
+    expect(tftp.states()).toEqual([{ where, refusedBecause: null }]);
   });
 
   it('serve as the site file says: from the port of the requests, with blocks and windows of so many', async () => {
