@@ -73,6 +73,8 @@ export class BatchedSocket implements BurstSocket {
   readonly #lingersOn: PollDescriptor | null;
   /** With Node, which waits until the kernel has room. Whatever is sent meanwhile has to queue up behind them. */
   #waiting = 0;
+  /** So many came last; below zero: none. */
+  #received = 0;
   #receiving = false;
   #flushIsDue = false;
   #open = true;
@@ -164,11 +166,15 @@ export class BatchedSocket implements BurstSocket {
 
   #linger(on: PollDescriptor): void {
     const until = performance.now() + LINGERING_TURN_MS;
-    // What waits with Node is sent by Node.
-    while (this.#open && this.#waiting === 0 && this.#calls.poll(on.address, 1, LINGER_MS) > 0) {
+    // What waits with Node is sent by Node. Where something was found there may be more by now; else it is waited for.
+    while (this.#open && this.#waiting === 0 && (this.#received > 0 || this.#waitFor(on))) {
       this.#drain();
       if (performance.now() >= until) break;
     }
+  }
+
+  #waitFor(on: PollDescriptor): boolean {
+    return this.#calls.poll(on.address, 1, LINGER_MS) > 0;
   }
 
   /** False when that was all: fewer than there was room for. */
@@ -176,6 +182,7 @@ export class BatchedSocket implements BurstSocket {
     if (!this.#open) return false;
     const most = this.#lingersOn ? READ_AT_ONCE_LINGERING : READ_AT_ONCE;
     const count = this.#calls.recvmmsg(this.#fd, this.#inbox.pointerTo(0), most, MSG_DONTWAIT, null);
+    this.#received = count;
     for (let slot = 0; slot < count && this.#open; slot += 1) {
       const bytes = this.#inbox.received(slot);
       if (bytes) this.#hand(bytes, this.#inbox.peer(slot));
