@@ -10,7 +10,8 @@ import { type EphemeralKey, makeEphemeralKey } from '../../appliance/nixos-insta
 import { type Reaching, reachInstaller } from '../../appliance/nixos-install/installer-ssh.ts';
 import { openTunnel } from '../../appliance/nixos-install/tunnel.ts';
 import { temporaryFolder } from '../assets/tiny-files.ts';
-import { freePort, hostKey, needSshd, startSshd } from './real-sshd.ts';
+import { freePort } from '../free-port.ts';
+import { hostKey, needSshd, startSshd } from './real-sshd.ts';
 
 const PATIENCE = 30_000;
 

@@ -8,8 +8,9 @@ import type { PushProgress } from '../../appliance/nixos-install/anywhere-steps.
 import { PUSH_LIMITS, type PushResult } from '../../appliance/nixos-install/push.ts';
 import { PushDesk, type PushDeskDeps, type PushSubject } from '../../appliance/nixos-install/push-desk.ts';
 import { put, temporaryFolder } from '../assets/tiny-files.ts';
+import { freePort } from '../free-port.ts';
 import { fakeAnywhere, isAlive, pidsOf, steps } from './fake-anywhere.ts';
-import { freePort, hostKey, needSshd, startSshd } from './real-sshd.ts';
+import { hostKey, needSshd, startSshd } from './real-sshd.ts';
 
 const MACHINE = mustParse(parseMachineId('00000000-0000-4000-8000-000000000005'));
 const DEPLOYMENT = Date.UTC(2026, 0, 1);

@@ -10,8 +10,9 @@ import { makeEphemeralKey } from '../../appliance/nixos-install/ephemeral-key.ts
 import { PUSH_LIMITS, type Push, pushNixos } from '../../appliance/nixos-install/push.ts';
 import type { RenderedFile } from '../../appliance/render/rendered-file.ts';
 import { temporaryFolder } from '../assets/tiny-files.ts';
+import { freePort } from '../free-port.ts';
 import { fakeAnywhere, isAlive, pidsOf, step, steps } from './fake-anywhere.ts';
-import { freePort, hostKey, needSshd, startSshd } from './real-sshd.ts';
+import { hostKey, needSshd, startSshd } from './real-sshd.ts';
 
 const TOKEN = 'enroll-4f1c9b2a77d0';
 const PASSPHRASE = 'correct horse battery';

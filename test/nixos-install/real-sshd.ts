@@ -3,7 +3,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { needPackages } from '../interop/packages.ts';
@@ -22,18 +21,6 @@ export function hostKey(
   });
   if (status !== 0) throw new Error(stderr);
   return { file, line: readFileSync(`${file}.pub`, 'utf8').split(' ').slice(0, 2).join(' ') };
-}
-
-/** Nobody listens there; whoever asks next gets another one. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 export interface RealSshd {

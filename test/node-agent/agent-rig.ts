@@ -4,6 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
 import { ROOT, ServingProcess, SiteFolder } from '../process/appliance.ts';
 
 export const AGENT = join(ROOT, 'boot-assets/node-agent/node-agent');
@@ -22,8 +23,12 @@ export class AgentSite {
   serving: ServingProcess | null = null;
   #agents: ChildProcess[] = [];
 
-  constructor(port = 0) {
+  private constructor(port: number) {
     this.site = new SiteFolder(siteFile(port));
+  }
+
+  static async make(): Promise<AgentSite> {
+    return new AgentSite(await freePort());
   }
 
   async serve(): Promise<void> {
@@ -32,9 +37,7 @@ export class AgentSite {
 
   /** Serves on the same port again: agents know where it was. */
   async restart(signal: NodeJS.Signals): Promise<void> {
-    const port = Number(new URL(this.nodeApi()).port);
     await this.serving?.end(signal);
-    this.site.write('coldiron.yaml', siteFile(port));
     await this.serve();
   }
 

@@ -27,6 +27,7 @@ import { readTemplates } from '../../appliance/servers/http/read-templates.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { newKeyPem, newRequest } from '../enrollment/openssl.ts';
+import { freePort } from '../free-port.ts';
 import { endingWithUs } from '../process/appliance.ts';
 import { addMachine } from '../store/samples.ts';
 
@@ -78,6 +79,8 @@ export class NodeApiSite {
   }
 
   async start(): Promise<void> {
+    // Nodes know where it was, also after a restart.
+    this.#port ||= await freePort();
     const logger = this.#logger;
     const store = await openSqliteStore({ file: join(this.folder, 'coldiron.db') });
     this.#store = store;
@@ -117,8 +120,6 @@ export class NodeApiSite {
       templates: readTemplates(),
       listen: { address: '127.0.0.1', port: this.#port },
     });
-    // Nodes know where it was, also after a restart.
-    this.#port = Number(new URL(this.url).port);
   }
 
   async stop(): Promise<void> {

@@ -57,7 +57,7 @@ describe('a node that loses power while it enrolls', () => {
   let site: AgentSite;
   beforeAll(async () => {
     needPackages(['curl', 'openssl', 'dash']);
-    site = new AgentSite();
+    site = await AgentSite.make();
     await site.serve();
   });
   afterAll(() => site?.end());

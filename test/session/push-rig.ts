@@ -23,8 +23,9 @@ import { openSessionService, type SessionService } from '../../appliance/session
 import { openSqliteStore } from '../../appliance/store/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { put, temporaryFolder } from '../assets/tiny-files.ts';
+import { freePort } from '../free-port.ts';
 import { fakeAnywhere } from '../nixos-install/fake-anywhere.ts';
-import { freePort, hostKey, startSshd } from '../nixos-install/real-sshd.ts';
+import { hostKey, startSshd } from '../nixos-install/real-sshd.ts';
 import { INTENT_ID, name } from '../policy/boot-fixtures.ts';
 import { NO_EFFECTS } from './desk-rig.ts';
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { encodePing } from '../../../appliance/codecs/ipmi/rmcp.ts';
+import { freePort } from '../../free-port.ts';
 
 export interface OpenIpmi {
   readonly port: number;
@@ -43,16 +44,6 @@ main_sdr_add 0x20 0x00 0x00 0x51 0x01 0x33 0x20 0x00 0x01 0x03 0x01 0x7f 0x68 0x
 sel_add 0x20 0x02 0 0 0 0x65 0x20 0 4 0x12 1 0x6f 1 0 0
 mc_enable 0x20
 `;
-
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  await once(socket, 'close');
-  return port;
-}
 
 /** `serialPort` is a device: what the console of the simulated machine is connected to. */
 export async function startOpenIpmi(serialPort: string | null = null): Promise<OpenIpmi> {

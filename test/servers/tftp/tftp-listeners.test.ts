@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { TftpListeners } from '../../../appliance/servers/tftp/tftp-listeners.ts';
+import { freePort } from '../../free-port.ts';
 import { networkWith } from '../../policy/boot-fixtures.ts';
 import { read, sloppyClient } from './sloppy-client.ts';
 import { deskWith } from './tftp-rig.ts';
@@ -96,13 +97,3 @@ describe('TFTP listeners', () => {
     expect((await other.next()).packet).toMatchObject({ op: 'error', message: 'too many transfers at once (1)' });
   });
 });
-
-/** At both addresses, which nobody else uses. */
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4');
-  socket.bind(0, HERE);
-  await once(socket, 'listening');
-  const { port } = socket.address();
-  socket.close();
-  return port;
-}
