@@ -117,6 +117,7 @@ export class Namespaces {
       if (end.address) this.ip(end.namespace, 'address', 'add', end.address, 'dev', end.device);
       if (!end.isDown) this.ip(end.namespace, 'link', 'set', 'dev', end.device, 'up');
     }
+    if (a.isDown || b.isDown) return;
     for (const { namespace, device } of [a, b]) waitUntilUp(this.#name(namespace), device);
   }
 
