@@ -7,24 +7,7 @@ import { ip, mac } from '../../policy/lease-fixtures.ts';
 import { addressOf, optionOf, type RawPacket, readRaw, textOf } from '../../servers/dhcp/raw-packet.ts';
 import { FIRMWARE, HTTP_FIRMWARE, IPXE, packet } from '../../servers/dhcp/rig.ts';
 import { needPackages } from '../packages.ts';
-import { Lab, type LabNetwork } from './lab.ts';
-
-const NETWORK: LabNetwork = {
-  name: 'first',
-  prefix: '10.88.0.0/24',
-  server: '10.88.0.1',
-  device: 's1',
-  from: '10.88.0.100',
-  to: '10.88.0.199',
-};
-const SECOND: LabNetwork = {
-  name: 'second',
-  prefix: '10.89.0.0/24',
-  server: '10.89.0.1',
-  device: 's2',
-  from: '10.89.0.100',
-  to: '10.89.0.199',
-};
+import { Lab, NETWORK, SECOND } from './lab.ts';
 
 let lab: Lab;
 beforeAll(() => needPackages(['isc-dhcp-client', 'isc-dhcp-relay', 'udhcpc', 'tcpdump', 'iproute2', 'procps']));
@@ -212,10 +195,14 @@ describe('behind a relay', () => {
     namespaces.ip('server', 'route', 'add', '10.99.0.0/24', 'via', '10.88.0.2');
   });
 
-  it('of ISC the client gets an address of its own network', async () => {
+  async function serveThroughRelay(): Promise<void> {
     await lab.serve([NETWORK, behind], '--ignore-others');
     const relay = lab.namespaces.start('relay', 'dhcrelay', '-4', '-d', '-a', '-id', 'r2', '-iu', 'r1', '10.88.0.1');
     await relay.says(/Sending on/);
+  }
+
+  it('of ISC the client gets an address of its own network', async () => {
+    await serveThroughRelay();
     expect(await lab.dhclient('client', 'c1')).toBe('10.99.0.100');
     const ack = (await lab.notes()).find(({ kind }) => kind === 'dhcp.ack');
     expect(ack?.data).toMatchObject({ network: 'behind', address: '10.99.0.100' });
@@ -232,9 +219,7 @@ describe('behind a relay', () => {
     namespaces.ip('stranger', 'route', 'add', 'default', 'via', '10.99.0.2');
     const forwards = await namespaces.run('relay', 'sysctl', '-w', 'net.ipv4.ip_forward=1');
     expect(forwards.status).toBe(0);
-    await lab.serve([NETWORK, behind], '--ignore-others');
-    const relay = lab.namespaces.start('relay', 'dhcrelay', '-4', '-d', '-a', '-id', 'r2', '-iu', 'r1', '10.88.0.1');
-    await relay.says(/Sending on/);
+    await serveThroughRelay();
     expect(await lab.dhclient('client', 'c1')).toBe('10.99.0.101');
     const conflict = (await lab.notes()).find(({ kind }) => kind === 'dhcp.conflict');
     expect(conflict?.data).toMatchObject({ network: 'behind', address: '10.99.0.100' });

@@ -24,6 +24,24 @@ export interface LabNetwork {
   readonly more?: string;
 }
 
+/** Of two wires, one network each. */
+export const NETWORK: LabNetwork = {
+  name: 'first',
+  prefix: '10.88.0.0/24',
+  server: '10.88.0.1',
+  device: 's1',
+  from: '10.88.0.100',
+  to: '10.88.0.199',
+};
+export const SECOND: LabNetwork = {
+  name: 'second',
+  prefix: '10.89.0.0/24',
+  server: '10.89.0.1',
+  device: 's2',
+  from: '10.89.0.100',
+  to: '10.89.0.199',
+};
+
 /** Ended by whoever wants to read the file to its end, once it holds what it should. */
 export interface Capture {
   readonly file: string;

@@ -13,24 +13,9 @@ import { optionOf } from '../../servers/dhcp/raw-packet.ts';
 import { packet } from '../../servers/dhcp/rig.ts';
 import type { Running } from '../namespaces.ts';
 import { needPackages } from '../packages.ts';
-import { inventoryOf, Lab, type LabNetwork } from './lab.ts';
+import { inventoryOf, Lab, type LabNetwork, NETWORK, SECOND } from './lab.ts';
 
-const FIRST: LabNetwork = {
-  name: 'first',
-  prefix: '10.88.0.0/24',
-  server: '10.88.0.1',
-  device: 's1',
-  from: '10.88.0.100',
-  to: '10.88.0.149',
-};
-const SECOND: LabNetwork = {
-  name: 'second',
-  prefix: '10.89.0.0/24',
-  server: '10.89.0.1',
-  device: 's2',
-  from: '10.89.0.100',
-  to: '10.89.0.199',
-};
+const FIRST: LabNetwork = { ...NETWORK, to: '10.88.0.149' };
 
 const SITE = `listen: { boot: 0.0.0.0:8080, management: 127.0.0.1:0 }
 inventory: [lab.yaml]
