@@ -4,6 +4,7 @@ import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc-desk/bmc-service.ts';
 import type { NodeWork } from '../deploy/node-work.ts';
 import type { Actor } from '../domain/event.ts';
+import type { Listener } from '../domain/listener.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import type { EnrollmentService } from '../enrollment/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
@@ -17,17 +18,6 @@ import type { NodeAction } from './schemas/node-action.ts';
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'failed';
 export type Services = Readonly<Record<ServiceName, ServiceState>>;
-
-/** Where a server listens, or is to. */
-export interface Listener {
-  readonly service: 'dhcp' | 'tftp';
-  /** An interface, or address and port. */
-  readonly where: string;
-  /** Those that are served there, where they are known. */
-  readonly networks: readonly string[];
-  /** Why it does not answer there; null: it does. */
-  readonly problem: string | null;
-}
 
 export interface LifecycleRequests {
   request(

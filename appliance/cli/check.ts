@@ -7,6 +7,7 @@ import { loadConfig } from '../config.ts';
 import type { Profile } from '../domain/catalogue.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { DeclaredInventory } from '../domain/inventory.ts';
+import type { Listener } from '../domain/listener.ts';
 import { declaredInventory } from '../inventory/declared-inventory.ts';
 import { connect } from './connection.ts';
 import { checkedSources } from './inventory-files.ts';
@@ -90,17 +91,9 @@ async function bootContract(state: string, profiles: readonly Profile[]): Promis
   return checkBootContract((name) => library.find(name), profiles);
 }
 
-interface SilentListener {
-  readonly service: string;
-  readonly where: string;
-  readonly networks: readonly string[];
-  readonly problem: string;
-}
-
 /** Of the appliance that runs: an interface may be missing, or another DHCP server there. */
-async function silentListeners(state: string): Promise<readonly SilentListener[]> {
-  type Told = Omit<SilentListener, 'problem'> & { readonly problem: string | null };
-  const told = await fromRunning<{ readonly listeners: readonly Told[] }>(state, '/api/v1/listeners');
+async function silentListeners(state: string): Promise<readonly (Listener & { readonly problem: string })[]> {
+  const told = await fromRunning<{ readonly listeners: readonly Listener[] }>(state, '/api/v1/listeners');
   return (told?.listeners ?? []).flatMap((each) => (each.problem === null ? [] : [{ ...each, problem: each.problem }]));
 }
 

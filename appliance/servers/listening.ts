@@ -2,6 +2,7 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import { SECOND } from '../domain/instant.ts';
+import type { Listener } from '../domain/listener.ts';
 import type { BootChain } from './boot-chain/boot-chain.ts';
 import type { DhcpServer } from './dhcp/dhcp-server.ts';
 import type { InterfaceWatch } from './interface-watch.ts';
@@ -14,13 +15,6 @@ interface ListeningParts {
   readonly bootChain: Pick<BootChain, 'followUp'>;
   readonly interfaces: Pick<InterfaceWatch, 'hasChanged'>;
   readonly log: FastifyBaseLogger;
-}
-
-interface ListenerState {
-  readonly service: 'dhcp' | 'tftp';
-  readonly where: string;
-  readonly networks: readonly string[];
-  readonly problem: string | null;
 }
 
 /** A network that another DHCP server holds, or that cannot be served for whatever reason, is tried again this often. */
@@ -65,7 +59,7 @@ export class Listening {
   }
 
   /** All that should be open, and why it is not where it is not. */
-  readonly states = (): ListenerState[] => {
+  readonly states = (): Listener[] => {
     const { dhcp, tftp } = this.#parts;
     const ofDhcp = dhcp.states().map(({ interface: where, networks, refusedBecause: problem }) => {
       return { service: 'dhcp' as const, where, networks, problem };
