@@ -21,8 +21,8 @@ const MOST_AT_ONCE = 128;
 export interface Witness {
   /** Whether one question may be lost, and is worth another. */
   readonly mayMiss: boolean;
-  /** Makes whoever uses the address answer. */
-  ask(address: Ipv4): void;
+  /** Makes whoever uses the address answer. False: nobody can be asked. */
+  ask(address: Ipv4): boolean;
   /** Everybody who answers, with the hardware address where it is known. */
   answering(): Promise<Answering>;
   /** Nobody wants to know about this one any more. */
@@ -68,8 +68,8 @@ export class ConflictProbe {
         if (pending === undefined) return;
         const isOld = isAnother(before.get(address), mac);
         if (isOld) this.#pending.set(address, { ...pending, isOld, until: now + OLD_ENTRY_WAIT_MS });
-        this.#witness.ask(address);
-        this.#timer ??= this.#clock.setTimer(LOOK_EVERY_MS, () => void this.#look());
+        if (!this.#witness.ask(address)) this.#settle(address, false);
+        else this.#timer ??= this.#clock.setTimer(LOOK_EVERY_MS, () => void this.#look());
       });
     });
   }

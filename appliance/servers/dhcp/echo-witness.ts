@@ -24,10 +24,11 @@ export class EchoWitness implements Witness {
     this.#parts = parts;
   }
 
-  ask(address: Ipv4): void {
+  ask(address: Ipv4): boolean {
     this.#asked.add(address);
     this.#socket ??= this.#open();
     this.#socket?.ask(address);
+    return this.#socket !== null;
   }
 
   async answering(): Promise<Answering> {

@@ -23,8 +23,9 @@ export class NeighbourWitness implements Witness {
     this.#send = send;
   }
 
-  ask(address: Ipv4): void {
+  ask(address: Ipv4): boolean {
     this.#send(NOTHING, { address, port: DISCARD_PORT });
+    return true;
   }
 
   async answering(): Promise<Answering> {

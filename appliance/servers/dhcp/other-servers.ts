@@ -72,7 +72,7 @@ export class OtherServers {
       clock.setTimer(ASK_AGAIN_MS, ask);
       clock.setTimer(SEARCH_MS, () => {
         this.#found = null;
-        if (this.#lost === null) resolve([...found]);
+        if (this.#lost === null || found.size > 0) resolve([...found]);
         else reject(this.#lost);
       });
       ask();

@@ -111,6 +111,17 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
   });
 
+  it('names whoever made an offer, also when the second question did not leave', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: false } });
+    const started = rig.server.start();
+    await turn();
+    offer(rig);
+    rig.udp.down = new Error('ENETDOWN (to 255.255.255.255:67)');
+    await rig.clock.advance(2 * SECOND, turn);
+    await started;
+    expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
+  });
+
   it('does not look where it only adds to another server', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, dhcp: 'proxy' }], settings: { ignoreOtherServers: false } });
     await rig.server.start();
