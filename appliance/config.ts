@@ -4,15 +4,15 @@
 import { access, constants, glob, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Static, Type } from 'typebox';
+import { readDocument } from './documents/document.ts';
+import { type Report, type Sound, structureReader } from './documents/structure.ts';
 import { ColdironError } from './domain/errors.ts';
 import { HOUR, SECOND } from './domain/instant.ts';
 import { contains, type Prefix, parseIpv4, parsePrefix } from './domain/ipv4.ts';
 import { mustParse, type Parsed, parsed, shown, unparsable } from './domain/parsed.ts';
 import { type WithScripts, withScripts } from './inventory/bootstrap-scripts.ts';
-import { readDocument } from './inventory/document.ts';
 import type { RawSource } from './inventory/read-files.ts';
 import { INVENTORY_SECTIONS } from './inventory/schema.ts';
-import { type Report, type Sound, structureReader } from './inventory/structure.ts';
 
 export interface ListenAddress {
   readonly address: string;

@@ -16,60 +16,60 @@ import { sshProbe } from './api/ssh-probe.ts';
 import type { BootContract } from './assets/boot-contract.ts';
 import { AssetLibrary } from './assets/library.ts';
 import { readNodeModules } from './assets/template-files.ts';
+import { openBmcService } from './bmc/access/bmc-service.ts';
 import { bmcSystemClock } from './bmc/clock.ts';
-import { openBmcService } from './bmc-desk/bmc-service.ts';
+import { BootResolver } from './boot/boot-resolver.ts';
 import type { Config } from './config.ts';
-import { NodeWork } from './deploy/node-work.ts';
+import { Renderings } from './deliveries/renderings.ts';
+import { openTemplateSet } from './deliveries/template-set.ts';
 import { DAY, HOUR, MINUTE } from './domain/instant.ts';
 import type { Mac } from './domain/mac.ts';
 import type { Machine } from './domain/machine.ts';
-import type { OnBehalf } from './enrollment/enrollment-records.ts';
-import { identityIn } from './enrollment/node-place.ts';
-import { DEFAULT_ENROLLMENT_SETTINGS } from './enrollment/settings.ts';
+import type { OnBehalf } from './identity/enrollment-records.ts';
+import { identityIn } from './identity/node-place.ts';
+import { DEFAULT_ENROLLMENT_SETTINGS } from './identity/settings.ts';
+import { createVault } from './identity/vault/vault.ts';
+import { loadVaultKeys } from './identity/vault/vault-keys.ts';
 import { Discovery } from './inventory/discovery.ts';
 import { Fleet } from './inventory/fleet.ts';
 import { FleetFollower } from './inventory/fleet-follower.ts';
 import { applySiteInventory } from './inventory/site-inventory.ts';
-import { effectHandlers } from './lifecycle/effects.ts';
-import { quarantineOn } from './lifecycle/quarantine.ts';
-import { systemClock } from './lifecycle/runner/clock.ts';
-import { LifecycleRunner } from './lifecycle/runner.ts';
-import { PUSH_LIMITS } from './nixos-install/push.ts';
-import { openNodeService } from './node-api/node-service.ts';
+import { effectHandlers } from './machines/effects.ts';
+import { quarantineOn } from './machines/quarantine.ts';
+import { systemClock } from './machines/runner/clock.ts';
+import { LifecycleRunner } from './machines/runner.ts';
+import { AddressBook } from './net/address-book.ts';
+import { InterfaceWatch } from './net/interface-watch.ts';
+import { claimSocket, listenOnSocket, listenOnTcp } from './net/listen.ts';
+import { repeat } from './net/repeat.ts';
+import { interfaceIndexes } from './net/udp/bound-descriptor.ts';
+import { openDeviceSocket } from './net/udp/device-socket.ts';
+import { openEchoSocket } from './net/udp/echo-socket.ts';
+import { RouterHints } from './net/udp/router-hint.ts';
 import { indexInventory } from './render/plan-index.ts';
 import type { RenderedFile } from './render/rendered-file.ts';
-import { Renderings } from './renderings/renderings.ts';
-import { openTemplateSet } from './renderings/template-set.ts';
-import { AddressBook } from './servers/address-book.ts';
 import { BootChain } from './servers/boot-chain/boot-chain.ts';
 import { OwnRequests } from './servers/boot-chain/own-requests.ts';
-import { BootDesk } from './servers/boot-desk.ts';
+import { DEFAULT_LEASE_TIMES } from './servers/dhcp/dhcp-deps.ts';
 import { DhcpServer } from './servers/dhcp/dhcp-server.ts';
-import { DEFAULT_LEASE_TIMES } from './servers/dhcp/surroundings.ts';
-import { fetchable } from './servers/http/fetchable.ts';
-import { HttpBootServer } from './servers/http/http-boot-server.ts';
-import { ImageShelf } from './servers/http/image-shelf.ts';
-import { readBootTemplates, readTemplates } from './servers/http/read-templates.ts';
-import { ScriptDesk } from './servers/http/script-desk.ts';
-import { InterfaceWatch } from './servers/interface-watch.ts';
-import { claimSocket, listenOnSocket, listenOnTcp } from './servers/listen.ts';
+import { AvailableImages } from './servers/http-boot/available-images.ts';
+import { fetchable } from './servers/http-boot/fetchable.ts';
+import { HttpBootServer } from './servers/http-boot/http-boot-server.ts';
+import { readBootTemplates, readTemplates } from './servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from './servers/http-boot/script-issuer.ts';
 import { Listening } from './servers/listening.ts';
-import { repeat } from './servers/repeat.ts';
+import { openNodeService } from './servers/node-api/node-service.ts';
 import { seenAt } from './servers/seen-at.ts';
 import { BootTexts } from './servers/tftp/boot-texts.ts';
-import { TftpDesk } from './servers/tftp/tftp-desk.ts';
 import { TftpListeners } from './servers/tftp/tftp-listeners.ts';
-import { interfaceIndexes } from './servers/udp/bound-descriptor.ts';
-import { openDeviceSocket } from './servers/udp/device-socket.ts';
-import { openEchoSocket } from './servers/udp/echo-socket.ts';
-import { RouterHints } from './servers/udp/router-hint.ts';
-import { intentConsumer } from './session/intent-consumer.ts';
-import { openSessionService } from './session/session-service.ts';
-import { heardOf } from './session/session-watch.ts';
-import { openSqliteStore } from './store/sqlite.ts';
+import { TftpResolver } from './servers/tftp/tftp-resolver.ts';
+import { openSqliteStore } from './store/sqlite/sqlite.ts';
 import { TrailRecorder } from './trail/trail-recorder.ts';
-import { createVault } from './vault/vault.ts';
-import { loadVaultKeys } from './vault/vault-keys.ts';
+import { PUSH_LIMITS } from './work/installers/nixos/push.ts';
+import { NodeWork } from './work/node-work.ts';
+import { intentConsumer } from './work/sessions/intent-consumer.ts';
+import { openSessionService } from './work/sessions/session-service.ts';
+import { heardOf } from './work/sessions/session-watch.ts';
 
 export interface Appliance {
   /** What listens where, for whoever started it. */
@@ -166,7 +166,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
 
     const library = await AssetLibrary.open(join(config.state, 'assets'));
     const hasLoader = (file: string): boolean => library.find(file) !== null;
-    const desk = new BootDesk(fleet, clock.now, hasLoader);
+    const desk = new BootResolver(fleet, clock.now, hasLoader);
     const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
     const onFinding = quarantineOn(runner, refreshFleet, logger);
     const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
@@ -259,7 +259,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       trail,
       whoIs: (address) => addresses.whoIs(address),
       log: logger,
-      desk: new TftpDesk({
+      desk: new TftpResolver({
         desk,
         library,
         macOf: (address) => addresses.macOf(address),
@@ -268,9 +268,9 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
         scriptFor: new BootTexts({
           desk,
           templates,
-          scripts: new ScriptDesk({
+          scripts: new ScriptIssuer({
             ...scripts,
-            images: new ImageShelf(library),
+            images: new AvailableImages(library),
             onStoreFailure: (error, machine) =>
               logger.error(
                 { err: error, node: machine.spec.hostname },
@@ -308,7 +308,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       newId,
       now: clock.now,
       find: (name) => library.find(name),
-      images: new ImageShelf(library),
+      images: new AvailableImages(library),
       bootContract,
       bootPort: () => bootAt?.port ?? bootPort,
       fetchable: (url) => fetchable(url, bootChain.headersFor(url)),

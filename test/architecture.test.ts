@@ -15,87 +15,92 @@ interface Layer {
   readonly node?: readonly string[];
 }
 
-const PURE = ['domain', 'codecs', 'policy', 'render', 'lifecycle'];
+const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
 
 const LAYERS: readonly Layer[] = [
   { at: 'domain', imports: ['domain'] },
   { at: 'codecs', imports: ['domain', 'codecs'] },
-  // Keys, authentication codes and encryption: arithmetic, and nobody should write it again.
+  // Keys, authentication codes and encryption are arithmetic.
   { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },
-  { at: 'policy', imports: ['domain', 'codecs', 'policy'] },
+  {
+    at: 'documents',
+    imports: ['domain', 'documents'],
+    packages: ['typebox', 'js-yaml'],
+    node: ['node:fs', 'node:path'],
+  },
+  { at: 'boot', imports: ['domain', 'codecs', 'boot', 'render', 'machines/transitions'] },
+  { at: 'boot/boot-resolver', imports: ['domain', 'boot', 'inventory/fleet'] },
   {
     at: 'render',
-    imports: ['domain', 'codecs', 'policy', 'render', 'lifecycle/transitions'],
+    imports: ['domain', 'codecs', 'render', 'machines/transitions'],
     packages: ['handlebars', 'js-yaml'],
   },
-  { at: 'lifecycle', imports: ['domain', 'lifecycle', 'policy'] },
-  { at: 'lifecycle/runner', imports: ['domain', 'lifecycle', 'store/store'] },
+  { at: 'machines', imports: ['domain', 'machines', 'boot'] },
+  { at: 'machines/runner', imports: ['domain', 'machines', 'store/store'] },
   {
-    at: 'lifecycle/effects',
+    at: 'machines/effects',
     imports: [
-      'domain',
-      'lifecycle',
-      'store/store',
-      'bmc/bmc',
-      'bmc/bmc-error',
-      'bmc/recorder',
-      'bmc/verified',
-      'bmc-desk/network-boot',
-      'bmc-desk/standing',
+      ...['domain', 'machines', 'store/store', 'bmc/bmc', 'bmc/bmc-error', 'bmc/recorder', 'bmc/verified'],
+      ...['bmc/access/network-boot', 'bmc/access/bmc-eligibility'],
     ],
   },
   {
     at: 'inventory',
-    imports: ['domain', 'inventory', 'store/store', 'policy/client-facts'],
-    packages: ['typebox', 'js-yaml'],
+    imports: ['domain', 'documents', 'inventory', 'store/store', 'boot/client-facts'],
+    packages: ['typebox'],
     node: ['node:fs', 'node:path', 'node:crypto'],
   },
-  { at: 'config', imports: ['domain', 'inventory'], packages: ['typebox', 'js-yaml'], node: ['node:fs', 'node:path'] },
+  {
+    at: 'config',
+    imports: ['domain', 'documents', 'inventory'],
+    packages: ['typebox', 'js-yaml'],
+    node: ['node:fs', 'node:path'],
+  },
   {
     at: 'store',
     imports: ['domain', 'store'],
     packages: ['kysely', 'better-sqlite3'],
     node: ['node:fs', 'node:path', 'node:crypto', 'node:timers'],
   },
-  { at: 'vault', imports: ['domain', 'vault'], node: ['node:fs', 'node:path', 'node:crypto'] },
   { at: 'trail', imports: ['domain', 'trail', 'store/store'], node: ['node:crypto'] },
   {
     at: 'assets',
-    imports: [
-      ...['domain', 'policy', 'assets', 'render/boot-images'],
-      ...['inventory/document', 'inventory/structure', 'inventory/nearest-name'],
-    ],
+    imports: ['domain', 'documents', 'boot', 'assets'],
     packages: ['typebox', 'js-yaml'],
     node: ['*'],
   },
   { at: 'bmc', imports: ['domain', 'codecs', 'bmc'], packages: ['undici'], node: ['*'] },
   {
-    at: 'bmc-desk',
-    imports: ['domain', 'bmc', 'bmc-desk', 'vault', 'store/store', 'store/bmc-store', 'trail/trail'],
+    at: 'bmc/access',
+    imports: ['domain', 'bmc', 'identity/vault', 'store/store', 'store/bmc-store', 'trail/trail'],
     node: ['node:crypto'],
   },
   {
-    at: 'deploy',
+    at: 'work',
     imports: [
-      ...['domain', 'policy', 'render', 'lifecycle', 'deploy', 'inventory/fleet', 'assets/asset'],
-      ...['assets/boot-contract', 'store/store', 'nixos-install/order'],
-    ],
-    node: ['node:crypto'],
-  },
-  {
-    at: 'session',
-    imports: [
-      ...['domain', 'policy', 'render', 'lifecycle', 'deploy', 'session', 'store/store', 'store/session-store'],
-      'nixos-install',
+      ...['domain', 'boot', 'render', 'machines', 'work', 'inventory/fleet', 'assets/asset', 'assets/boot-contract'],
+      ...['store/store', 'store/session-store'],
     ],
     packages: ['typebox'],
     node: ['node:crypto'],
   },
   {
+    at: 'work/installers/nixos',
+    imports: ['domain', 'render', 'boot', 'work/installers', 'assets'],
+    packages: ['ssh2'],
+    node: ['*'],
+  },
+  {
+    at: 'net',
+    imports: ['domain', 'net', 'inventory/fleet'],
+    packages: ['fastify', 'koffi'],
+    node: ['*'],
+  },
+  {
     at: 'servers',
     imports: [
-      ...['domain', 'codecs', 'policy', 'render', 'servers', 'inventory/fleet', 'assets', 'trail', 'store/store'],
-      ...['session', 'store/session-store'],
+      ...['domain', 'codecs', 'boot', 'render', 'net', 'servers', 'inventory/fleet', 'assets', 'trail', 'store/store'],
+      ...['work/sessions', 'store/session-store'],
     ],
     packages: ['fastify', 'koffi'],
     node: ['*'],
@@ -103,70 +108,49 @@ const LAYERS: readonly Layer[] = [
   {
     at: 'api',
     imports: [
-      'domain',
-      'policy',
-      'render',
-      'lifecycle',
-      'inventory',
-      'store/store',
-      'assets/boot-contract',
-      'renderings/renderings',
-      'store/bmc-store',
-      'bmc/bmc',
-      'bmc-desk',
-      'vault/private-file',
-      'deploy',
-      'store/session-store',
-      'trail/diagnose',
-      'enrollment',
-      'store/enrollment-store',
-      'api',
+      ...['domain', 'documents', 'boot', 'render', 'machines', 'inventory', 'store/store', 'assets/boot-contract'],
+      ...['deliveries/renderings', 'store/bmc-store', 'bmc/bmc', 'bmc/access', 'identity', 'work'],
+      ...['store/session-store', 'trail/diagnose', 'store/enrollment-store', 'net', 'api'],
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
     node: ['*'],
   },
   {
-    at: 'renderings',
+    at: 'deliveries',
     imports: [
-      ...['domain', 'render', 'renderings', 'assets/template-files', 'session/reports', 'inventory/difference'],
-      ...['inventory/fleet', 'store/store', 'store/rendering-store'],
-      'enrollment/enrollment-records',
+      ...['domain', 'render', 'deliveries', 'assets/template-files', 'work/sessions/reports', 'inventory/difference'],
+      ...['inventory/fleet', 'store/store', 'store/rendering-store', 'identity/enrollment-records'],
     ],
     node: ['*'],
   },
   {
-    at: 'enrollment',
+    at: 'identity',
     imports: [
-      ...['domain', 'codecs', 'render', 'enrollment', 'inventory/fleet'],
-      ...['store/store', 'store/enrollment-store', 'store/task-store', 'vault/private-file'],
+      ...['domain', 'codecs', 'render', 'identity', 'inventory/fleet'],
+      ...['store/store', 'store/enrollment-store', 'store/task-store'],
     ],
     node: ['*'],
   },
+  { at: 'identity/vault', imports: ['domain', 'identity/vault'], node: ['node:fs', 'node:path', 'node:crypto'] },
   {
-    at: 'node-api',
+    at: 'servers/node-api',
     imports: [
-      ...['domain', 'enrollment', 'node-api', 'inventory/fleet', 'render/bundle', 'servers/listen', 'servers/repeat'],
+      ...['domain', 'identity', 'net', 'servers/node-api', 'inventory/fleet', 'render/bundle'],
       ...['api/access', 'api/base-app', 'api/failed-attempts', 'store/store', 'store/enrollment-store'],
     ],
     packages: ['fastify', 'typebox'],
     node: ['*'],
   },
   {
-    at: 'rack',
+    at: 'lab/rack',
     imports: [
-      ...['domain', 'rack', 'assets/build-cache', 'assets/cpio', 'assets/debian-packages'],
-      ...['inventory/document', 'inventory/schema', 'inventory/structure'],
+      ...['domain', 'documents', 'lab/rack', 'assets/build-cache', 'assets/cpio', 'assets/debian-packages'],
+      'inventory/schema',
     ],
     packages: ['typebox', 'js-yaml'],
     node: ['*'],
   },
-  {
-    at: 'nixos-install',
-    imports: ['domain', 'render', 'nixos-install', 'assets'],
-    packages: ['ssh2'],
-    node: ['*'],
-  },
-  { at: 'demo', imports: ['domain', 'rack', 'assets', 'demo'], packages: ['js-yaml'], node: ['*'] },
+  { at: 'lab/demo', imports: ['domain', 'lab', 'assets'], packages: ['js-yaml'], node: ['*'] },
   { at: 'main', imports: ['*'], packages: ['pino', 'fastify'], node: ['*'] },
   { at: 'cli', imports: ['*'], packages: ['commander', 'undici', 'pino'], node: ['*'] },
 ];
@@ -224,12 +208,12 @@ describe('the architecture', () => {
     expect(violations('domain/x.ts', "import { a } from '../store/store.ts';")).toEqual([
       'domain/x.ts imports store/store.ts',
     ]);
-    expect(violations('policy/x.ts', "import { readFileSync } from 'node:fs';")).toEqual(['policy/x.ts uses node:fs']);
+    expect(violations('boot/x.ts', "import { readFileSync } from 'node:fs';")).toEqual(['boot/x.ts uses node:fs']);
     expect(violations('servers/x.ts', "import type { A } from 'kysely';")).toEqual([
       'servers/x.ts uses the package kysely',
     ]);
-    expect(violations('api/x.ts', "const s = await import('../store/sqlite.ts');")).toEqual([
-      'api/x.ts imports store/sqlite.ts',
+    expect(violations('api/x.ts', "const s = await import('../store/sqlite/sqlite.ts');")).toEqual([
+      'api/x.ts imports store/sqlite/sqlite.ts',
     ]);
     expect(violations('nowhere/x.ts', '')).toEqual(['nowhere/x.ts is in no layer of the table']);
   });
@@ -242,8 +226,8 @@ describe('the architecture', () => {
     sources.filter(
       (file) =>
         PURE.includes(file.split('/')[0] ?? '') &&
-        !file.startsWith('lifecycle/runner') &&
-        !file.startsWith('lifecycle/effects'),
+        !file.startsWith('machines/runner') &&
+        !file.startsWith('machines/effects'),
     ),
   )('%s has no clock, no randomness and no console', (file) => {
     const text = readFileSync(join(APPLIANCE, file), 'utf8');

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lifecycleDocument } from '../appliance/lifecycle/diagram.ts';
+import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 
 describe('docs/lifecycle.md', () => {
   it('is what the transitions table says (npm run docs writes it anew)', () => {

@@ -3,7 +3,7 @@
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-const LONG = ['/test/onboarding/', '/test/rack/', '/test/process/crash.test.ts', '/test/interop/dhcp/load.test.ts'];
+const LONG = ['/test/onboarding/', '/test/lab/rack/', '/test/process/crash.test.ts', '/test/interop/dhcp/load.test.ts'];
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

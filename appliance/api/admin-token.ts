@@ -5,8 +5,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
 import { parseTokenText } from '../domain/token.ts';
+import { writeOnce } from '../identity/vault/private-file.ts';
 import type { Store } from '../store/store.ts';
-import { writeOnce } from '../vault/private-file.ts';
 import { keepToken, newTokenText } from './api-token.ts';
 import type { Clock } from './clock.ts';
 

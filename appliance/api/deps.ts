@@ -1,15 +1,15 @@
 // What the management API needs from the rest of the appliance, in its own words.
 
 import type { BootContract } from '../assets/boot-contract.ts';
-import type { BmcService } from '../bmc-desk/bmc-service.ts';
-import type { NodeWork } from '../deploy/node-work.ts';
+import type { BmcService } from '../bmc/access/bmc-service.ts';
+import type { Renderings } from '../deliveries/renderings.ts';
 import type { Actor } from '../domain/event.ts';
 import type { Listener } from '../domain/listener.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
-import type { EnrollmentService } from '../enrollment/enrollment-service.ts';
+import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
-import type { Renderings } from '../renderings/renderings.ts';
 import type { Store } from '../store/store.ts';
+import type { NodeWork } from '../work/node-work.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';

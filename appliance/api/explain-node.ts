@@ -1,5 +1,6 @@
 // Asks the boot decision about a node, or about a machine that nobody knows: which card it boots from, on which network.
 
+import { type Explanation, explainBoot } from '../boot/explain.ts';
 import type { ClientArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -10,7 +11,6 @@ import { type Machine, parseMachineId } from '../domain/machine.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { shown } from '../domain/parsed.ts';
 import type { Fleet } from '../inventory/fleet.ts';
-import { type Explanation, explainBoot } from '../render/explain.ts';
 import { everKnownAs } from './find-node.ts';
 
 interface Supposition {

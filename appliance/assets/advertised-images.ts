@@ -1,10 +1,10 @@
 // Which kernels and initrds some machine can be sent to start, out of the tables of loaders and images, the profiles, and the
 // loaders that are here.
 
+import { imageFor, type WantedImage } from '../boot/boot-images.ts';
+import { type LoaderWishes, loaderFor } from '../boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
-import { type LoaderWishes, loaderFor } from '../policy/loaders.ts';
-import { imageFor, type WantedImage } from '../render/boot-images.ts';
 import { SERVICE_OS_BUILDS } from './service-os/recipe.ts';
 
 export interface AdvertisedImage {

@@ -1,8 +1,8 @@
 // Advertised = served: everything that some rule can send some machine to, loaders, kernels and initrds, is in the library and
 // is for that kind of machine. What is not there is not advertised; what is there and wrong is a problem.
 
+import { loaderFor } from '../boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../domain/architecture.ts';
-import { loaderFor } from '../policy/loaders.ts';
 import { type AdvertisedImage, advertisedImages, type InstalledProfile } from './advertised-images.ts';
 import { type Asset, assetInWords } from './asset.ts';
 

@@ -2,7 +2,7 @@
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { suggestion } from '../inventory/nearest-name.ts';
+import { suggestion } from '../documents/nearest-name.ts';
 import { type Asset, fileTypeOf, typeProblem } from './asset.ts';
 import { assetFile, contentTypeOf, isDiskName, isLoaderName, parseAssetName, SITE_FOLDERS } from './asset-name.ts';
 import { Checksums } from './checksums.ts';

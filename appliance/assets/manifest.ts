@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
+import { readDocument } from '../documents/document.ts';
+import { type Report, type Sound, structureReader } from '../documents/structure.ts';
 import { CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
-import { readDocument } from '../inventory/document.ts';
-import { type Report, type Sound, structureReader } from '../inventory/structure.ts';
 import { isLoaderName, parseAssetName } from './asset-name.ts';
 
 export type AssetSource =

@@ -8,11 +8,11 @@ import { fetchAssets } from '../assets/fetch.ts';
 import { AssetLibrary, extraManifest } from '../assets/library.ts';
 import { type ManifestEntry, readManifests } from '../assets/manifest.ts';
 import { type Vouched, verifyAssets } from '../assets/verify.ts';
+import { suggestion } from '../documents/nearest-name.ts';
 import { parseCpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseObjectName } from '../domain/names.ts';
-import { suggestion } from '../inventory/nearest-name.ts';
-import { importNetboot } from '../nixos-install/import-netboot.ts';
+import { importNetboot } from '../work/installers/nixos/import-netboot.ts';
 import { stateFolder } from './connection.ts';
 import { printJson, standardOutput, styled, table } from './terminal.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
-import { openSqliteStoreReadOnly } from '../store/sqlite.ts';
+import { openSqliteStoreReadOnly } from '../store/sqlite/sqlite.ts';
 import type { AuditVerdict } from '../store/store.ts';
 import { type ConnectionOptions, connect, stateFolder } from './connection.ts';
 import { printJson, standardOutput, table } from './terminal.ts';

@@ -7,8 +7,8 @@ import http from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { readDocument } from '../documents/document.ts';
 import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
-import { readDocument } from '../inventory/document.ts';
 
 export interface ConnectionOptions {
   readonly config?: string;

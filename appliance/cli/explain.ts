@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { explainNode } from '../api/explain-node.ts';
+import { type Explanation, renderExplanation } from '../boot/explain.ts';
 import { parseClientArchCode } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseIpv4 } from '../domain/ipv4.ts';
@@ -7,7 +8,6 @@ import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import { declaredInventory } from '../inventory/declared-inventory.ts';
 import { Fleet } from '../inventory/fleet.ts';
-import { type Explanation, renderExplanation } from '../render/explain.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { checkedSources } from './inventory-files.ts';
 import { printJson, standardOutput } from './terminal.ts';

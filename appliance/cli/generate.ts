@@ -2,7 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { generateOpenApi } from '../api/open-api.ts';
-import { lifecycleDocument } from '../lifecycle/diagram.ts';
+import { lifecycleDocument } from '../machines/diagram.ts';
 
 const root = new URL('../../', import.meta.url);
 

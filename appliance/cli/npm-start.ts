@@ -3,12 +3,12 @@
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { DEMO_PROFILE, demoRack } from '../demo/demo-site.ts';
-import { clearState, freshState, gatherBootFiles, mustBeRoot, needDemoPackages } from '../demo/prepare.ts';
-import { ServedRack } from '../demo/served-rack.ts';
-import { secondsInWords, stages } from '../demo/stages.ts';
-import { openWayOut } from '../demo/way-out.ts';
 import { ColdironError, ERRORS } from '../domain/errors.ts';
+import { DEMO_PROFILE, demoRack } from '../lab/demo/demo-site.ts';
+import { clearState, freshState, gatherBootFiles, mustBeRoot, needDemoPackages } from '../lab/demo/prepare.ts';
+import { ServedRack } from '../lab/demo/served-rack.ts';
+import { secondsInWords, stages } from '../lab/demo/stages.ts';
+import { openWayOut } from '../lab/demo/way-out.ts';
 import { connect } from './connection.ts';
 import { serve } from './serve.ts';
 import { runTask } from './task.ts';

@@ -2,9 +2,9 @@
 
 import { Argument, type Command, Option } from 'commander';
 import { BMC_MODES } from '../domain/network.ts';
-import { BUTTONS } from '../rack/buttons.ts';
-import { FAULT_KINDS, FAULTS, type FaultKind, WHOLE_NETWORK } from '../rack/faults.ts';
-import { FIRMWARE_KINDS } from '../rack/firmware.ts';
+import { BUTTONS } from '../lab/rack/buttons.ts';
+import { FAULT_KINDS, FAULTS, type FaultKind, WHOLE_NETWORK } from '../lab/rack/faults.ts';
+import { FIRMWARE_KINDS } from '../lab/rack/firmware.ts';
 
 const verbs = () => import('./rack-verbs.ts');
 

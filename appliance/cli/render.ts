@@ -1,12 +1,12 @@
 // `coldiron render`: what a node or a whole site is given, as a folder, on the screen, or against what was given last.
 
 import type { RenderedNode, RenderedSite } from '../api/schemas/rendering.ts';
+import type { FolderRecord } from '../deliveries/folder-record.ts';
+import { writeFolder } from '../deliveries/write-folder.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { folderLinks } from '../render/node-folder.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import type { FileChange } from '../render/rendering-diff.ts';
-import type { FolderRecord } from '../renderings/folder-record.ts';
-import { writeFolder } from '../renderings/write-folder.ts';
 import { chosenSite } from './chosen-site.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { renderedNode, renderedSite } from './render-offline.ts';

@@ -4,7 +4,7 @@ import pino, { type Logger } from 'pino';
 import { loadConfig } from '../config.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { startAppliance } from '../main.ts';
-import { giveMemoryBack } from '../servers/give-memory-back.ts';
+import { giveMemoryBack } from '../net/give-memory-back.ts';
 
 interface ServeOptions {
   readonly config?: string;

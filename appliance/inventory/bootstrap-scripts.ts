@@ -2,7 +2,7 @@
 // goes on from there has the script itself, and nobody else's files can be asked for over the API.
 
 import { dirname, resolve } from 'node:path';
-import { readText } from './document.ts';
+import { readText } from '../documents/document.ts';
 
 const LARGEST_SCRIPT = 64 * 1024;
 

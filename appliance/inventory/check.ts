@@ -1,5 +1,6 @@
 // Files to a declared inventory, or to everything that is wrong with them. Pure.
 
+import { type Sound, structureReader } from '../documents/structure.ts';
 import type { DeclaredInventory, Inventory } from '../domain/inventory.ts';
 import { crossCheck } from './cross-check.ts';
 import {
@@ -17,7 +18,6 @@ import { Fields } from './fields.ts';
 import { HeldObjects } from './held-objects.ts';
 import type { RawSource } from './read-files.ts';
 import { InventoryDocument, type SectionName } from './schema.ts';
-import { type Sound, structureReader } from './structure.ts';
 
 /** `reconcile`: what a source no longer declares goes. `additive`: it stays. */
 export type ApplyMode = 'reconcile' | 'additive';

@@ -1,9 +1,9 @@
 // The links of a node among each other: who carries whom, over which network, and with frames of which size.
 
+import { suggestion } from '../documents/nearest-name.ts';
 import type { MachineBond, MachineVlan } from '../domain/machine.ts';
 import { purposeOf } from '../domain/network.ts';
 import type { Draft, Drafts, Entry, Findings, NodeDraft } from './drafts.ts';
-import { suggestion } from './nearest-name.ts';
 import type { References } from './references.ts';
 
 /** What a link carries that nobody said anything about. */

@@ -1,6 +1,7 @@
 // Machines that merely showed up are listed for acceptance. Anybody can make up a MAC address, so only so many are listed,
 // and only so fast.
 
+import type { ClientFacts } from '../boot/client-facts.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import { lifeIn } from '../domain/lifecycle.ts';
@@ -9,14 +10,13 @@ import { type MachineSpec, NODE_DEFAULTS, parseMachineId } from '../domain/machi
 import { parseHostname } from '../domain/names.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { mustParse } from '../domain/parsed.ts';
-import type { ClientFacts } from '../policy/client-facts.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 
 const PER_MINUTE = 60;
 const MOST = 2000;
 
-interface DiscoveryParts {
+interface DiscoveryDeps {
   readonly store: Pick<Store, 'writeInventory'>;
   readonly fleet: Fleet;
   readonly refreshFleet: () => Promise<void>;
@@ -26,14 +26,14 @@ interface DiscoveryParts {
 }
 
 export class Discovery {
-  readonly #parts: DiscoveryParts;
+  readonly #parts: DiscoveryDeps;
   readonly #underWay = new Set<Mac>();
   /** One after the other: each is written against the inventory that the one before it has left. */
   #turn: Promise<void> = Promise.resolve();
   #minute = 0;
   #thisMinute = 0;
 
-  constructor(parts: DiscoveryParts) {
+  constructor(parts: DiscoveryDeps) {
     this.#parts = parts;
   }
 

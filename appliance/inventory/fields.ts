@@ -1,9 +1,9 @@
 // Typed access to one mapping of a file, after its structure was checked. Three answers per key: the value, the default
 // when the key is absent, or undefined when what stands there was refused.
 
+import type { Sound } from '../documents/structure.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Findings, Place } from './drafts.ts';
-import type { Sound } from './structure.ts';
 
 type Parser<T> = (text: string) => Parsed<T>;
 type Texts<T> = { [Key in keyof T]-?: NonNullable<T[Key]> extends string ? Key : never }[keyof T];

@@ -1,10 +1,10 @@
 // Inventory files from disk, each a source named after its file.
 
 import { basename, extname } from 'node:path';
+import { readDocument } from '../documents/document.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseObjectName } from '../domain/names.ts';
 import { withScripts } from './bootstrap-scripts.ts';
-import { readDocument } from './document.ts';
 
 /** One document as it was read. Objects remember the source's name: it decides what a later apply may remove. */
 export interface RawSource {

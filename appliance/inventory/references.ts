@@ -1,7 +1,7 @@
 // Follows names to the objects they name.
 
+import { suggestion } from '../documents/nearest-name.ts';
 import type { Drafts, Entry, Findings, Place } from './drafts.ts';
-import { suggestion } from './nearest-name.ts';
 import type { SectionName } from './schema.ts';
 
 type CatalogueSection = Exclude<SectionName, 'nodes'>;

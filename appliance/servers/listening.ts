@@ -3,13 +3,13 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { SECOND } from '../domain/instant.ts';
 import type { Listener } from '../domain/listener.ts';
+import type { InterfaceWatch } from '../net/interface-watch.ts';
+import { repeat } from '../net/repeat.ts';
 import type { BootChain } from './boot-chain/boot-chain.ts';
 import type { DhcpServer } from './dhcp/dhcp-server.ts';
-import type { InterfaceWatch } from './interface-watch.ts';
-import { repeat } from './repeat.ts';
 import type { TftpListeners } from './tftp/tftp-listeners.ts';
 
-interface ListeningParts {
+interface ListeningDeps {
   readonly dhcp: Pick<DhcpServer, 'states' | 'reconcile'>;
   readonly tftp: Pick<TftpListeners, 'states' | 'places' | 'reconcile'>;
   readonly bootChain: Pick<BootChain, 'followUp'>;
@@ -25,9 +25,9 @@ const LOOK_AT_INTERFACES_EVERY = SECOND;
 const RECONCILING_FAILED = 'what is listened on could not be brought in step with the inventory; it is tried again';
 
 export class Listening {
-  readonly #parts: ListeningParts;
+  readonly #parts: ListeningDeps;
 
-  constructor(parts: ListeningParts) {
+  constructor(parts: ListeningDeps) {
     this.#parts = parts;
   }
 

@@ -2,8 +2,8 @@
 
 import type { Ipv4 } from '../domain/ipv4.ts';
 import type { Fleet } from '../inventory/fleet.ts';
-import type { SeenAt } from '../session/openers.ts';
-import type { AddressBook } from './address-book.ts';
+import type { AddressBook } from '../net/address-book.ts';
+import type { SeenAt } from '../work/sessions/openers.ts';
 
 /** Where we alone give out addresses, one that we know nothing of was given to nobody. */
 export function seenAt(

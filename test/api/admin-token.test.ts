@@ -6,7 +6,7 @@ import { ensureAdminToken } from '../../appliance/api/admin-token.ts';
 import { createApiToken, hashSecret } from '../../appliance/api/api-token.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import { parseTokenText } from '../../appliance/domain/token.ts';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 
 const clock = { now: () => 1_000 };

@@ -12,27 +12,27 @@ import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
+import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
+import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
-import type { OpenDriver } from '../../appliance/bmc-desk/bmc-desk.ts';
-import { openBmcService } from '../../appliance/bmc-desk/bmc-service.ts';
-import { NodeWork } from '../../appliance/deploy/node-work.ts';
-import { OrderDesk } from '../../appliance/deploy/order-desk.ts';
+import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
-import { openEnrollmentService } from '../../appliance/enrollment/enrollment-service.ts';
-import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/enrollment/settings.ts';
+import { openEnrollmentService } from '../../appliance/identity/enrollment-service.ts';
+import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/identity/settings.ts';
+import { createVault } from '../../appliance/identity/vault/vault.ts';
+import { loadVaultKeys } from '../../appliance/identity/vault/vault-keys.ts';
 import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
-import type { EffectHandlers } from '../../appliance/lifecycle/effects/handler.ts';
-import { LifecycleRunner } from '../../appliance/lifecycle/runner.ts';
-import { Renderings } from '../../appliance/renderings/renderings.ts';
-import { readTemplates } from '../../appliance/servers/http/read-templates.ts';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import type { EffectHandlers } from '../../appliance/machines/effects/handler.ts';
+import { LifecycleRunner } from '../../appliance/machines/runner.ts';
+import { readTemplates } from '../../appliance/servers/http-boot/read-templates.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
-import { createVault } from '../../appliance/vault/vault.ts';
-import { loadVaultKeys } from '../../appliance/vault/vault-keys.ts';
+import { NodeWork } from '../../appliance/work/node-work.ts';
+import { WorkOrders } from '../../appliance/work/orders/work-orders.ts';
 
 export const RACK = {
   sites: [{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' }],
@@ -150,7 +150,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     log: logger,
   });
   const templates = readTemplates();
-  const orders = new OrderDesk({
+  const orders = new WorkOrders({
     fleet,
     find: () => null,
     templates,

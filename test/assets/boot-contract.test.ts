@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
 import { checkBootContract } from '../../appliance/assets/boot-contract.ts';
+import { advertisedFiles, loaderFor } from '../../appliance/boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES, type CpuArchitecture } from '../../appliance/domain/architecture.ts';
-import { advertisedFiles, loaderFor } from '../../appliance/policy/loaders.ts';
-import { name, profileWith } from '../policy/boot-fixtures.ts';
+import { name, profileWith } from '../boot/boot-fixtures.ts';
 
 const asset = (name: string, kind: Asset['kind'], architecture: Asset['architecture']): Asset => ({
   name,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readManifests } from '../../appliance/assets/manifest.ts';
-import { advertisedFiles } from '../../appliance/policy/loaders.ts';
+import { advertisedFiles } from '../../appliance/boot/loaders.ts';
 import { put, temporaryFolder } from './tiny-files.ts';
 
 const SUM = 'a'.repeat(64);

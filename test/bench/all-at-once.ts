@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { RackNetwork } from '../../appliance/rack/network.ts';
+import type { RackNetwork } from '../../appliance/lab/rack/network.ts';
 
 export interface ClientWork {
   readonly network: RackNetwork;

@@ -2,14 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
+import { factsFromDhcp } from '../../appliance/boot/client-facts.ts';
 import { decodeDhcp } from '../../appliance/codecs/dhcp4/decode.ts';
 import { parseMac } from '../../appliance/domain/mac.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { declaredInventory } from '../../appliance/inventory/declared-inventory.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
-import { factsFromDhcp } from '../../appliance/policy/client-facts.ts';
-import { BootDesk } from '../../appliance/servers/boot-desk.ts';
 import { readPcap } from '../captures/read-pcap.ts';
 import { largeRack, macOf } from './rack.ts';
 
@@ -21,7 +21,7 @@ export async function benchDecide(): Promise<void> {
   if (problems.length > 0) throw new Error(problems.join('\n'));
   const fleet = new Fleet();
   fleet.replace(declaredInventory(sources, Date.now(), randomUUID));
-  const desk = new BootDesk(fleet, Date.now);
+  const desk = new BootResolver(fleet, Date.now);
   const [network] = [...fleet.networks()].filter((each) => each.server !== null);
   if (!network) throw new Error('the rack has no network to boot from');
 

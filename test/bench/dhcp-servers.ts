@@ -3,7 +3,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RackProcess } from '../rack/rack-process.ts';
+import type { RackProcess } from '../lab/rack/rack-process.ts';
 import { LOADER, putLoader } from './boot-files.ts';
 import { largeRack } from './rack.ts';
 import { type BenchWire, SERVER } from './wire.ts';

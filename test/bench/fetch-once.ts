@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { RackNetwork } from '../../appliance/rack/network.ts';
+import type { RackNetwork } from '../../appliance/lab/rack/network.ts';
 
 const exec = promisify(execFile);
 const UP_WITHIN_MS = 20_000;

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { FirmwareKind } from '../../appliance/rack/firmware.ts';
+import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
+import { bootServiceOs, serviceOs } from '../lab/rack/service-os-machine.ts';
+import { ServiceOsSession } from '../lab/rack/service-os-session.ts';
 import { OnboardingRig } from '../onboarding/rig.ts';
 import { FIRST_START, type StageTime, stageTimes, UNTIL_FIRST_REPORT } from '../onboarding/stage-times.ts';
-import { bootServiceOs, serviceOs } from '../rack/service-os-machine.ts';
-import { ServiceOsSession } from '../rack/service-os-session.ts';
 import { printTable, printVerdict, say } from './figures.ts';
 
 const NODE = 'node01';

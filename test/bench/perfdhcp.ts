@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { RackNetwork } from '../../appliance/rack/network.ts';
+import type { RackNetwork } from '../../appliance/lab/rack/network.ts';
 import { withReceiveBuffers } from './receive-buffers.ts';
 
 const exec = promisify(execFile);

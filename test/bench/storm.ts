@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { needPackages } from '../interop/packages.ts';
-import { RackProcess } from '../rack/rack-process.ts';
+import { RackProcess } from '../lab/rack/rack-process.ts';
 import { putLoader } from './boot-files.ts';
 import { printTable, say } from './figures.ts';
 import { largeRack } from './rack.ts';

@@ -3,10 +3,10 @@
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sweepLeftovers } from '../../appliance/rack/leftovers.ts';
-import { RackNetwork } from '../../appliance/rack/network.ts';
+import { sweepLeftovers } from '../../appliance/lab/rack/leftovers.ts';
+import { RackNetwork } from '../../appliance/lab/rack/network.ts';
+import { RackProcess } from '../lab/rack/rack-process.ts';
 import { ROOT } from '../process/appliance.ts';
-import { RackProcess } from '../rack/rack-process.ts';
 
 /** Ours; `largeRack` says the same. Peers that serve beside it have the addresses after it. */
 export const SERVER = '10.100.0.10';

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { removeNamespace, startOf } from '../../appliance/rack/leftovers.ts';
+import { removeNamespace, startOf } from '../../appliance/lab/rack/leftovers.ts';
 
 const FOLDER = '/run/netns';
 /** Less than a test may take: its failure then says what was waited for, and what was said instead. */

@@ -3,7 +3,7 @@ import { macFromBytes } from '../../appliance/domain/mac.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import { Discovery } from '../../appliance/inventory/discovery.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
-import { factsOf, MAC, NOW, networkWith, UUID } from '../policy/boot-fixtures.ts';
+import { factsOf, MAC, NOW, networkWith, UUID } from '../boot/boot-fixtures.ts';
 import { counter, MemoryStore } from './memory-store.ts';
 
 function discovery() {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyInventory } from '../../appliance/inventory/apply.ts';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import { counter } from './memory-store.ts';
 import { declaredBy, rackDocument } from './rack.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY } from '../../appliance/domain/instant.ts';
-import { signRoot } from '../../appliance/enrollment/sign-certificate.ts';
+import { signRoot } from '../../appliance/identity/sign-certificate.ts';
 import { needPackages } from '../interop/packages.ts';
 import { ROOT } from '../process/appliance.ts';
 import { AGENT, AgentSite, type InstalledAgent } from './agent-rig.ts';

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Machine } from '../../appliance/domain/machine.ts';
-import { installAgent, type NodeApiSite } from '../node-api/node-api-site.ts';
+import { installAgent, type NodeApiSite } from '../servers/node-api/node-api-site.ts';
 import { InstalledAgent } from './agent-rig.ts';
 
 export interface StandIns {

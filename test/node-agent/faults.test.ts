@@ -7,7 +7,7 @@ import { DAY, HOUR } from '../../appliance/domain/instant.ts';
 import type { Machine } from '../../appliance/domain/machine.ts';
 import type { TaskKind } from '../../appliance/domain/task.ts';
 import { needPackages } from '../interop/packages.ts';
-import { NodeApiSite } from '../node-api/node-api-site.ts';
+import { NodeApiSite } from '../servers/node-api/node-api-site.ts';
 import { type FaultyNode, installed } from './faults-rig.ts';
 
 const ADA = { actor: 'local:ada', correlationId: null };

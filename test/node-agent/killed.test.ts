@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY } from '../../appliance/domain/instant.ts';
 import { needPackages } from '../interop/packages.ts';
-import { NodeApiSite } from '../node-api/node-api-site.ts';
+import { NodeApiSite } from '../servers/node-api/node-api-site.ts';
 import { type FaultyNode, installed } from './faults-rig.ts';
 
 const ADA = { actor: 'local:ada', correlationId: null };

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../appliance/config.ts';
-import { DEMO_PROFILE, demoRack, demoSiteText } from '../../appliance/demo/demo-site.ts';
-import { clearState, freshState, mustBeRoot } from '../../appliance/demo/prepare.ts';
-import { secondsInWords, stages } from '../../appliance/demo/stages.ts';
-import { inventoryText, rackInventory } from '../../appliance/rack/inventory-file.ts';
+import { DEMO_PROFILE, demoRack, demoSiteText } from '../../appliance/lab/demo/demo-site.ts';
+import { clearState, freshState, mustBeRoot } from '../../appliance/lab/demo/prepare.ts';
+import { secondsInWords, stages } from '../../appliance/lab/demo/stages.ts';
+import { inventoryText, rackInventory } from '../../appliance/lab/rack/inventory-file.ts';
 
 let folder: string;
 beforeEach(() => {

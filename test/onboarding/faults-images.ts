@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { dump, load } from 'js-yaml';
 import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
-import { SERVER_ADDRESS } from '../../appliance/rack/addresses.ts';
-import { ROOT_AT, tinyImage } from '../rack/service-os-image.ts';
-import { sha256 } from '../rack/service-os-session.ts';
+import { SERVER_ADDRESS } from '../../appliance/lab/rack/addresses.ts';
+import { ROOT_AT, tinyImage } from '../lab/rack/service-os-image.ts';
+import { sha256 } from '../lab/rack/service-os-session.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** Cannot be made smaller on its way, so that there is something to lose packets of. */

@@ -6,10 +6,10 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
-import type { VirtualServer } from '../../appliance/rack/virtual-server.ts';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import type { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
-import { bootSector } from '../rack/marked-disks.ts';
+import { bootSector } from '../lab/rack/marked-disks.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
 import type { OnboardingRig, TrailEvent } from './rig.ts';
 

@@ -7,7 +7,7 @@ import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import { parseObjectName } from '../../appliance/domain/names.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
-import { BOOTED } from '../rack/service-os-image.ts';
+import { BOOTED } from '../lab/rack/service-os-image.ts';
 import { leaseOf } from '../store/samples.ts';
 import { WRONG_SUM, withTinyProfiles } from './faults-images.ts';
 import { TroubledMachine } from './faults-machine.ts';

@@ -5,7 +5,7 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dump, load } from 'js-yaml';
 import { expect } from 'vitest';
-import type { FirmwareKind } from '../../appliance/rack/firmware.ts';
+import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
 /** Machines are emulated, and may have to share the processor with another one. */

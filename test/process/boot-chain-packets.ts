@@ -7,8 +7,8 @@ import type { DhcpMessage } from '../../appliance/codecs/dhcp4/message.ts';
 import { readText, writeText, writeU16 } from '../../appliance/codecs/dhcp4/option-values.ts';
 import { messageType, OPTION } from '../../appliance/codecs/dhcp4/options.ts';
 import type { Ipv4 } from '../../appliance/domain/ipv4.ts';
-import { openDeviceSocket } from '../../appliance/servers/udp/device-socket.ts';
-import type { UdpSocket } from '../../appliance/servers/udp/udp-socket.ts';
+import { openDeviceSocket } from '../../appliance/net/udp/device-socket.ts';
+import type { UdpSocket } from '../../appliance/net/udp/udp-socket.ts';
 import { readPcap } from '../captures/read-pcap.ts';
 
 export type Client = 'bios' | 'uefi' | 'uefi-http' | 'arm64' | 'secure-boot';

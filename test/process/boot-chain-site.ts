@@ -14,12 +14,12 @@ import { parseMac } from '../../appliance/domain/mac.ts';
 import type { MachineSpec } from '../../appliance/domain/machine.ts';
 import { parseHostname } from '../../appliance/domain/names.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { bzImage, kernelImage, PE_MACHINE } from '../assets/tiny-files.ts';
 import { Namespaces } from '../interop/namespaces.ts';
 import { needPackages } from '../interop/packages.ts';
-import { putLoaders } from '../rack/boot-files.ts';
+import { putLoaders } from '../lab/rack/boot-files.ts';
 import {
   intentFor,
   inventoryWrites,

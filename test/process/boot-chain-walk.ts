@@ -12,8 +12,8 @@ import { promisify } from 'node:util';
 import type { DhcpMessage } from '../../appliance/codecs/dhcp4/message.ts';
 import { readIpv4, writeIpv4 } from '../../appliance/codecs/dhcp4/option-values.ts';
 import { OPTION } from '../../appliance/codecs/dhcp4/options.ts';
-import { grubCommands } from '../render/grub-shell-model.ts';
-import { ipxeCommands } from '../render/ipxe-shell-model.ts';
+import { grubCommands } from '../boot/replies/grub-shell-model.ts';
+import { ipxeCommands } from '../boot/replies/ipxe-shell-model.ts';
 import {
   type Answer,
   answerIn,

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { LOOPBACK_SITE, ServingProcess, SiteFolder } from './appliance.ts';
 

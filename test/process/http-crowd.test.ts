@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { megabytesOf } from '../bench/process-cost.ts';
-import { patternBytes } from '../servers/http/boot-server-rig.ts';
+import { patternBytes } from '../servers/http-boot/boot-server-rig.ts';
 import { LOOPBACK_SITE, ServingProcess, SiteFolder } from './appliance.ts';
 import { bytesInMemory, connectedTo, Fetcher, heldFor } from './http-crowd.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TEXT_FORMATS } from '../../appliance/render/text-format.ts';
-import { grubCommands } from './grub-shell-model.ts';
-import { ipxeCommands } from './ipxe-shell-model.ts';
+import { grubCommands } from '../boot/replies/grub-shell-model.ts';
+import { ipxeCommands } from '../boot/replies/ipxe-shell-model.ts';
 
 const { ipxe, grub } = TEXT_FORMATS;
 const EXPANSION = '$'.concat('{net0/mac}');

@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../appliance/domain/machine.ts';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { creationOf, inventoryWrites, NOW, newAudit, newEffect, newEvent, specOf, transitionOf } from './samples.ts';
 

@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { useScratchFolder } from './scratch-folder.ts';
 

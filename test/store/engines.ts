@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { afterEach, beforeEach } from 'vitest';
-import { openSqliteStore } from '../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 
 export interface OpenedEngine {

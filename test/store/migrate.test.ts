@@ -1,11 +1,11 @@
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { migrate } from '../../appliance/store/migrate.ts';
-import type { EngineDdl, Migration } from '../../appliance/store/migrations/migration.ts';
-import { MIGRATIONS } from '../../appliance/store/migrations/registry.ts';
-import type { Database } from '../../appliance/store/schema.ts';
-import { sqliteDialect } from '../../appliance/store/sqlite-driver.ts';
+import { migrate } from '../../appliance/store/sql/migrate.ts';
+import type { EngineDdl, Migration } from '../../appliance/store/sql/migrations/migration.ts';
+import { MIGRATIONS } from '../../appliance/store/sql/migrations/registry.ts';
+import type { Database } from '../../appliance/store/sql/schema.ts';
+import { sqliteDialect } from '../../appliance/store/sqlite/sqlite-driver.ts';
 
 const NO_DDL: EngineDdl = { numberKey: 'integer', forbid: async () => undefined };
 

@@ -4,7 +4,7 @@ import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
 import { type FailedStep, type Lifecycle, type LifecycleState, lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { Session, SessionId } from '../../appliance/domain/session.ts';
 import { diagnose, RULES } from '../../appliance/trail/diagnose.ts';
-import { machineId } from '../lifecycle/machines.ts';
+import { machineId } from '../machines/machines.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
 type Told = readonly [afterSeconds: number, kind: string, data?: Json];

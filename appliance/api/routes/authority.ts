@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ColdironError } from '../../domain/errors.ts';
 import { DAY } from '../../domain/instant.ts';
-import { shownFingerprint } from '../../enrollment/fingerprint.ts';
+import { shownFingerprint } from '../../identity/fingerprint.ts';
 import { answerableFor } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';

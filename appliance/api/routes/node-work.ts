@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import type { WorkRequest } from '../../deploy/node-work.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { parseObjectName } from '../../domain/names.ts';
+import type { WorkRequest } from '../../work/node-work.ts';
 import { answerableFor } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { instantText } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
-import { shownFingerprint } from '../../enrollment/fingerprint.ts';
+import { shownFingerprint } from '../../identity/fingerprint.ts';
 import type { AuthorityRecord, CertificateRecord, EnrollmentToken } from '../../store/enrollment-store.ts';
 import { nullable, Time, timeText } from './shared.ts';
 

@@ -2,9 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
+import type { NodeRendering, RenderingChanges } from '../../deliveries/renderings.ts';
 import { instantText } from '../../domain/instant.ts';
 import type { RenderedFile } from '../../render/rendered-file.ts';
-import type { NodeRendering, RenderingChanges } from '../../renderings/renderings.ts';
 import { nullable, Time } from './shared.ts';
 
 const File = Type.Object({

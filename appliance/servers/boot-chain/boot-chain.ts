@@ -8,11 +8,11 @@ import { type BootContract, checkBootContract } from '../../assets/boot-contract
 import type { AssetLibrary } from '../../assets/library.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import { checkFetch, NobodyThere } from './check-fetch.ts';
-import { advertisedDoors, doorsAt, type Place } from './doors.ts';
-import { type Door, type Doors, type ExpectedFetch, expectedFetches } from './expected-fetches.ts';
+import { advertisedDoors, doorsAt, type Place } from './endpoints.ts';
+import { type BootEndpoint, type BootEndpoints, type ExpectedFetch, expectedFetches } from './expected-fetches.ts';
 import type { OwnRequests } from './own-requests.ts';
 
-interface BootChainParts {
+interface BootChainDeps {
   readonly library: Pick<AssetLibrary, 'find' | 'list'>;
   readonly fleet: Pick<Fleet, 'networks' | 'networkOf' | 'profiles'>;
   /** Where the servers listen now; null: HTTP is off. */
@@ -26,7 +26,7 @@ interface BootChainParts {
 const PATIENCE_MS = 5000;
 
 export class BootChain {
-  readonly #parts: BootChainParts;
+  readonly #parts: BootChainDeps;
   /** The last check that was begun or will be. */
   #last: Promise<unknown> = Promise.resolve();
   #next: Promise<BootContract> | null = null;
@@ -37,7 +37,7 @@ export class BootChain {
   #hadProblems = false;
   #stopped = false;
 
-  constructor(parts: BootChainParts) {
+  constructor(parts: BootChainDeps) {
     this.#parts = parts;
   }
 
@@ -107,7 +107,7 @@ export class BootChain {
   async #fetchAll(fetches: readonly ExpectedFetch[]): Promise<string[]> {
     const { own, patienceMs = PATIENCE_MS } = this.#parts;
     const problems: string[] = [];
-    const silent = new Set<Door>();
+    const silent = new Set<BootEndpoint>();
     for (const each of fetches) {
       if (silent.has(each.at)) continue;
       const problem = await checkFetch(each, { headers: own.headers, patienceMs }).catch((error: Error) => {
@@ -119,7 +119,7 @@ export class BootChain {
     return problems;
   }
 
-  #doors(): Doors {
+  #doors(): BootEndpoints {
     const { fleet, listening } = this.#parts;
     const { http, tftp } = listening();
     const around = { fleet, ownAddresses: ownAddresses() };

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { type Asset, assetInWords, headOf } from '../../assets/asset.ts';
 import { detectFileType, fileTypeInWords, HEAD_BYTES } from '../../assets/file-type.ts';
-import type { Door, ExpectedFetch } from './expected-fetches.ts';
+import type { BootEndpoint, ExpectedFetch } from './expected-fetches.ts';
 import { type Fetched, tftpFetch } from './tftp-fetch.ts';
 
 export interface FetchManners {
@@ -36,7 +36,7 @@ export async function checkFetch(fetched: ExpectedFetch, manners: FetchManners):
 }
 
 async function get(
-  at: Door,
+  at: BootEndpoint,
   path: string,
   manners: FetchManners,
   more: Record<string, string> = {},
@@ -52,10 +52,10 @@ async function get(
   return answer;
 }
 
-const wholeOverHttp = async (at: Door, path: string, manners: FetchManners): Promise<Uint8Array> =>
+const wholeOverHttp = async (at: BootEndpoint, path: string, manners: FetchManners): Promise<Uint8Array> =>
   new Uint8Array(await (await get(at, path, manners)).arrayBuffer());
 
-async function overTftp(at: Door, name: string, { patienceMs }: FetchManners, most?: number): Promise<Fetched> {
+async function overTftp(at: BootEndpoint, name: string, { patienceMs }: FetchManners, most?: number): Promise<Fetched> {
   return tftpFetch(at, name, { patienceMs, ...(most !== undefined && { most }) }).catch((error: Error) => {
     throw error.message.startsWith('no answer') ? new NobodyThere(error.message) : error;
   });
@@ -63,7 +63,7 @@ async function overTftp(at: Door, name: string, { patienceMs }: FetchManners, mo
 
 /** A string: what is wrong with the headers already. */
 async function beginningOverHttp(
-  at: Door,
+  at: BootEndpoint,
   path: string,
   asset: Asset,
   manners: FetchManners,

@@ -4,11 +4,11 @@
 import type { AdvertisedImage } from '../../assets/advertised-images.ts';
 import type { Asset } from '../../assets/asset.ts';
 import { isLoaderName } from '../../assets/asset-name.ts';
-import { ENTRY_SCRIPT_PATH, loaderPath, MENU_SCRIPT_PATH } from '../../policy/boot-paths.ts';
-import { imagePath } from '../../render/boot-images.ts';
+import { imagePath } from '../../boot/boot-images.ts';
+import { ENTRY_SCRIPT_PATH, loaderPath, MENU_SCRIPT_PATH } from '../../boot/boot-paths.ts';
 
 /** Where machines ask. */
-export interface Door {
+export interface BootEndpoint {
   readonly address: string;
   readonly port: number;
   /** How the texts call this appliance there; null: on no network that is declared, where there are none over TFTP. */
@@ -23,22 +23,22 @@ export type Expectation =
 
 export interface ExpectedFetch {
   readonly via: 'http' | 'tftp';
-  readonly at: Door;
+  readonly at: BootEndpoint;
   /** A path, or a name over TFTP. */
   readonly path: string;
   readonly expect: Expectation;
 }
 
-export interface Doors {
-  readonly http: readonly Door[];
-  readonly tftp: readonly Door[];
+export interface BootEndpoints {
+  readonly http: readonly BootEndpoint[];
+  readonly tftp: readonly BootEndpoint[];
 }
 
 /** `images`: what machines may start; over HTTP everything in the library is served, advertised or not. */
 export function expectedFetches(
   assets: readonly Asset[],
   images: readonly AdvertisedImage[],
-  doors: Doors,
+  doors: BootEndpoints,
 ): readonly ExpectedFetch[] {
   const throughGrub = new Set(images.filter((image) => image.throughGrub).map(({ name }) => name));
   return [
@@ -54,7 +54,7 @@ export function expectedFetches(
   ];
 }
 
-function textsOverHttp(at: Door): ExpectedFetch[] {
+function textsOverHttp(at: BootEndpoint): ExpectedFetch[] {
   const names = `http://${at.server ?? at.address}:${at.port}/boot/`;
   return [ENTRY_SCRIPT_PATH, MENU_SCRIPT_PATH].map((path) => ({
     via: 'http',
@@ -64,7 +64,7 @@ function textsOverHttp(at: Door): ExpectedFetch[] {
   }));
 }
 
-function textsOverTftp(at: Door): ExpectedFetch[] {
+function textsOverTftp(at: BootEndpoint): ExpectedFetch[] {
   const { server } = at;
   if (server === null) return [];
   const text = (path: string, begins: string, names: string): ExpectedFetch => ({
@@ -76,7 +76,7 @@ function textsOverTftp(at: Door): ExpectedFetch[] {
   return [text('grub/grub.cfg', '', `(tftp,${server})`), text('autoexec.ipxe', '#!ipxe\n', `http://${server}:`)];
 }
 
-const fileOverHttp = (at: Door, asset: Asset): ExpectedFetch => ({
+const fileOverHttp = (at: BootEndpoint, asset: Asset): ExpectedFetch => ({
   via: 'http',
   at,
   ...(isLoaderName(asset.name)
@@ -84,7 +84,7 @@ const fileOverHttp = (at: Door, asset: Asset): ExpectedFetch => ({
     : { path: imagePath(asset.name), expect: { kind: 'beginning', asset } }),
 });
 
-function fileOverTftp(at: Door, asset: Asset, throughGrub: ReadonlySet<string>): ExpectedFetch[] {
+function fileOverTftp(at: BootEndpoint, asset: Asset, throughGrub: ReadonlySet<string>): ExpectedFetch[] {
   const { name } = asset;
   if (isLoaderName(name)) return [{ via: 'tftp', at, path: name, expect: { kind: 'whole', asset } }];
   // GRUB asks for /boot/…, and the first slash is not part of a name.

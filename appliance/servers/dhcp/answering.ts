@@ -1,26 +1,32 @@
 // Carries a decision out: renders and sends what is to be said, after whatever has to come first. A lease is on disk before
 // its ACK leaves, and a pool address is looked at before it is first offered.
 
+import type { BootDecision } from '../../boot/decide-boot.ts';
+import type { ProxyDecision } from '../../boot/decide-proxy.ts';
+import { type LeaseDecision, OFFER_HELD_MS, REST_MS } from '../../boot/leases/decide-lease.ts';
+import { LEASE_BECAUSE, type LeaseReason } from '../../boot/leases/lease-because.ts';
+import type { LeaseRequest } from '../../boot/leases/lease-request.ts';
+import type { NetworkLeases } from '../../boot/leases/network-leases.ts';
+import {
+  type DhcpReply,
+  dhcpReply,
+  type NetworkValues,
+  networkValues,
+  replyLimit,
+} from '../../boot/replies/dhcp-reply.ts';
+import { type ReplyKind, replyAddress } from '../../boot/reply-address.ts';
 import { encodeDhcp } from '../../codecs/dhcp4/encode.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Lease } from '../../domain/lease.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
-import type { BootDecision } from '../../policy/decide-boot.ts';
-import { type LeaseDecision, OFFER_HELD_MS, REST_MS } from '../../policy/decide-lease.ts';
-import type { ProxyDecision } from '../../policy/decide-proxy.ts';
-import { LEASE_BECAUSE, type LeaseReason } from '../../policy/lease-because.ts';
-import type { LeaseRequest } from '../../policy/lease-request.ts';
-import type { NetworkLeases } from '../../policy/network-leases.ts';
-import { type ReplyKind, replyAddress } from '../../policy/reply-address.ts';
-import { type DhcpReply, dhcpReply, type NetworkValues, networkValues, replyLimit } from '../../render/dhcp-reply.ts';
-import { ByteSlab } from '../udp/byte-slab.ts';
-import type { UdpPeer } from '../udp/udp-socket.ts';
+import { ByteSlab } from '../../net/udp/byte-slab.ts';
+import type { UdpPeer } from '../../net/udp/udp-socket.ts';
 import type { ConflictProbe } from './conflict-probe.ts';
+import type { DhcpDeps } from './dhcp-deps.ts';
 import type { Asked, ExchangeRecord, Told } from './exchange-record.ts';
 import type { IngressNetworks } from './ingress-networks.ts';
 import { LeaseWriter } from './lease-writer.ts';
 import { LoopGuard } from './loop-guard.ts';
-import type { DhcpSurroundings } from './surroundings.ts';
 
 /** What tells whether a stranger uses an address: of the network on the wire, and of those behind relays. */
 export interface Probes {
@@ -57,7 +63,7 @@ interface Others {
 }
 
 export class Answering {
-  readonly #around: DhcpSurroundings;
+  readonly #around: DhcpDeps;
   readonly #record: ExchangeRecord;
   readonly #others: Others;
   readonly #writer: LeaseWriter;
@@ -67,7 +73,7 @@ export class Answering {
   readonly #networkValues = new WeakMap<SiteNetwork, NetworkValues>();
   readonly #memory = new ByteSlab();
 
-  constructor(around: DhcpSurroundings, record: ExchangeRecord, others: Others) {
+  constructor(around: DhcpDeps, record: ExchangeRecord, others: Others) {
     this.#around = around;
     this.#record = record;
     this.#others = others;
@@ -199,7 +205,7 @@ export class Answering {
     const { message, facts, machine, network, serverIdentifier, boot, line, from } = question;
     const { bootPort } = this.#around.settings;
     const server = { address: network.server ?? serverIdentifier, bootPort };
-    const stage = boot.firstStage;
+    const stage = boot.nextStage;
     const values = this.#valuesOf(network);
     const context = { request: message, facts, machine, network, server, serverIdentifier, stage, values };
     const rendered = dhcpReply(reply, context);
@@ -231,7 +237,7 @@ export class Answering {
   }
 
   #watchForLoop(question: Question): void {
-    const stage = question.boot.firstStage;
+    const stage = question.boot.nextStage;
     if (stage.kind !== 'loader' || stage.starts !== 'ipxe') return;
     const { mac, message } = question;
     const times = this.#loops.sentTo(stage.file, mac, message.xid, this.#around.clock.now());

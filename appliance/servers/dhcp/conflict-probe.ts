@@ -3,7 +3,7 @@
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { Clock } from './surroundings.ts';
+import type { Clock } from './dhcp-deps.ts';
 
 /** A neighbour on the same wire answers within milliseconds; measured: 40 through two virtual switches. */
 const WAIT_MS = 500;

@@ -1,13 +1,13 @@
 // The DHCP server: one listener per interface that the inventory names, one book of leases for all of them.
 
+import { isDirect } from '../../boot/choose-network.ts';
+import { LeaseBook } from '../../boot/leases/lease-book.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { isHeld } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
-import { isDirect } from '../../policy/choose-network.ts';
-import { LeaseBook } from '../../policy/lease-book.ts';
+import type { DhcpDeps } from './dhcp-deps.ts';
 import { Exchange } from './exchange.ts';
 import { InterfaceListener } from './interface-listener.ts';
-import type { DhcpSurroundings } from './surroundings.ts';
 
 export interface InterfaceState {
   readonly interface: string;
@@ -17,7 +17,7 @@ export interface InterfaceState {
 }
 
 export class DhcpServer {
-  readonly #around: DhcpSurroundings;
+  readonly #around: DhcpDeps;
   readonly #listeners = new Map<string, InterfaceListener>();
   readonly #refused = new Map<string, string>();
   #exchange: Exchange | null = null;
@@ -25,7 +25,7 @@ export class DhcpServer {
   #work: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(around: DhcpSurroundings) {
+  constructor(around: DhcpDeps) {
     this.#around = around;
   }
 

@@ -2,10 +2,10 @@
 // A host that answers no echoes is not noticed; a client that finds its address taken declines it.
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
-import { type EchoSocket, type OpenEcho, TOKEN_BYTES } from '../udp/echo-socket.ts';
+import { type EchoSocket, type OpenEcho, TOKEN_BYTES } from '../../net/udp/echo-socket.ts';
 import type { Answering, Witness } from './conflict-probe.ts';
 
-interface EchoWitnessParts {
+interface EchoWitnessDeps {
   readonly device: string;
   readonly openEcho: OpenEcho;
   readonly randomBytes: (count: number) => Uint8Array;
@@ -14,13 +14,13 @@ interface EchoWitnessParts {
 
 export class EchoWitness implements Witness {
   readonly mayMiss = true;
-  readonly #parts: EchoWitnessParts;
+  readonly #parts: EchoWitnessDeps;
   readonly #asked = new Set<Ipv4>();
   readonly #answered = new Map<string, 'somebody'>();
   /** Open while something is being asked: it hears every echo that comes back to this machine. */
   #socket: EchoSocket | null = null;
 
-  constructor(parts: EchoWitnessParts) {
+  constructor(parts: EchoWitnessDeps) {
     this.#parts = parts;
   }
 

@@ -1,6 +1,7 @@
 // What is told of each packet and each decision: notes for the trail, and one line for the log. A noisy machine's repeats
 // go to the log at debug level only.
 
+import type { ClientFacts } from '../../boot/client-facts.ts';
 import type { DhcpMessage } from '../../codecs/dhcp4/message.ts';
 import type { DhcpMessageType } from '../../codecs/dhcp4/options.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
@@ -8,9 +9,8 @@ import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
-import type { ClientFacts } from '../../policy/client-facts.ts';
+import type { DhcpDeps } from './dhcp-deps.ts';
 import { Recent } from './recent.ts';
-import type { DhcpSurroundings } from './surroundings.ts';
 
 /** A packet that could be read, and where it belongs. */
 export interface Asked {
@@ -43,12 +43,12 @@ const QUIET_MS = MINUTE;
 const REPEATED_WITHIN_MS = MINUTE;
 
 export class ExchangeRecord {
-  readonly #around: Pick<DhcpSurroundings, 'clock' | 'logger' | 'trail'>;
+  readonly #around: Pick<DhcpDeps, 'clock' | 'logger' | 'trail'>;
   readonly #silences = new Recent(QUIET_MS);
   readonly #oddities = new Recent(QUIET_MS);
   readonly #boots = new Recent(REPEATED_WITHIN_MS);
 
-  constructor(around: Pick<DhcpSurroundings, 'clock' | 'logger' | 'trail'>) {
+  constructor(around: Pick<DhcpDeps, 'clock' | 'logger' | 'trail'>) {
     this.#around = around;
   }
 

@@ -1,34 +1,34 @@
 // One packet from the wire to the answer: decode, find the network, ask the desk, decide on the address, and hand the
 // decision to whoever carries it out.
 
+import { chooseNetwork } from '../../boot/choose-network.ts';
+import { type ClientFacts, factsFromDhcp } from '../../boot/client-facts.ts';
+import type { BootDecision } from '../../boot/decide-boot.ts';
+import { decideBootServer, decideProxy, type ProxyDecision } from '../../boot/decide-proxy.ts';
+import { decideLease, type LeaseDecision, otherServerChosen } from '../../boot/leases/decide-lease.ts';
+import { LEASE_BECAUSE, type LeaseReason } from '../../boot/leases/lease-because.ts';
+import type { LeaseBook } from '../../boot/leases/lease-book.ts';
+import { readLeaseRequest } from '../../boot/leases/lease-request.ts';
 import { decodeDhcp } from '../../codecs/dhcp4/decode.ts';
 import { DhcpDecodeError } from '../../codecs/dhcp4/errors.ts';
 import { type DhcpMessageType, messageType } from '../../codecs/dhcp4/options.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import { chooseNetwork } from '../../policy/choose-network.ts';
-import { type ClientFacts, factsFromDhcp } from '../../policy/client-facts.ts';
-import type { BootDecision } from '../../policy/decide-boot.ts';
-import { decideLease, type LeaseDecision, otherServerChosen } from '../../policy/decide-lease.ts';
-import { decideBootServer, decideProxy, type ProxyDecision } from '../../policy/decide-proxy.ts';
-import { LEASE_BECAUSE, type LeaseReason } from '../../policy/lease-because.ts';
-import type { LeaseBook } from '../../policy/lease-book.ts';
-import { readLeaseRequest } from '../../policy/lease-request.ts';
-import type { UdpPeer } from '../udp/udp-socket.ts';
+import type { UdpPeer } from '../../net/udp/udp-socket.ts';
 import { Answering, type Line, type OnOtherServer, type Question } from './answering.ts';
+import type { DhcpDeps } from './dhcp-deps.ts';
 import { ExchangeRecord } from './exchange-record.ts';
-import type { DhcpSurroundings } from './surroundings.ts';
 
 const TAKEN_FOR_IPXE = 'fetched its loader again and again: taken for an iPXE that does not say so';
 
 export class Exchange {
-  readonly #around: DhcpSurroundings;
+  readonly #around: DhcpDeps;
   readonly #book: LeaseBook;
   readonly #record: ExchangeRecord;
   readonly #answering: Answering;
   readonly #onOtherServer: OnOtherServer;
 
-  constructor(around: DhcpSurroundings, book: LeaseBook, onOtherServer: OnOtherServer) {
+  constructor(around: DhcpDeps, book: LeaseBook, onOtherServer: OnOtherServer) {
     this.#around = around;
     this.#onOtherServer = onOtherServer;
     this.#book = book;
@@ -122,8 +122,8 @@ export class Exchange {
 
   #decide(question: Question): LeaseDecision | ProxyDecision {
     const { request, facts, mac, network, machine, leases, boot, serverIdentifier, line } = question;
-    if (line.isBootServer) return decideBootServer(request, facts.program, boot.firstStage);
-    if (network.dhcp === 'proxy') return decideProxy(request, facts.program, boot.firstStage);
+    if (line.isBootServer) return decideBootServer(request, facts.program, boot.nextStage);
+    if (network.dhcp === 'proxy') return decideProxy(request, facts.program, boot.nextStage);
     return decideLease({
       request,
       mac,

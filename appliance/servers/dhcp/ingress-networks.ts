@@ -1,10 +1,10 @@
 // The networks that can be meant on one interface, as the fleet knows them now. Looked up for every packet, so that what was
 // found is kept until the fleet holds other objects.
 
+import { type Ingress, isDirect } from '../../boot/choose-network.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
-import { type Ingress, isDirect } from '../../policy/choose-network.ts';
 
 const MOST_KEPT = 1024;
 

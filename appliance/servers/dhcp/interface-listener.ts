@@ -2,20 +2,20 @@
 // addresses are probed with. Either all of them are open, or none.
 
 import { networkInterfaces } from 'node:os';
+import { BOOT_SERVER_PORT, SERVER_PORT } from '../../boot/reply-address.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
-import { BOOT_SERVER_PORT, SERVER_PORT } from '../../policy/reply-address.ts';
-import type { UdpPeer, UdpSocket } from '../udp/udp-socket.ts';
+import type { UdpPeer, UdpSocket } from '../../net/udp/udp-socket.ts';
 import type { Line, Probes } from './answering.ts';
 import { ConflictProbe, type Witness } from './conflict-probe.ts';
+import type { DhcpDeps } from './dhcp-deps.ts';
 import { EchoWitness } from './echo-witness.ts';
 import { IngressNetworks } from './ingress-networks.ts';
 import { NeighbourWitness } from './neighbour-witness.ts';
 import { OtherServers } from './other-servers.ts';
 import { Recent } from './recent.ts';
-import type { DhcpSurroundings } from './surroundings.ts';
 
 type Receive = (bytes: Uint8Array, from: UdpPeer, line: Line) => void;
 
@@ -26,7 +26,7 @@ export class InterfaceListener {
   readonly device: string;
   /** Whether we give the addresses on its wire, and must be alone in that. */
   readonly isAuthority: boolean;
-  readonly #around: DhcpSurroundings;
+  readonly #around: DhcpDeps;
   readonly #receive: Receive;
   readonly #networks: IngressNetworks;
   readonly #rogues = new Recent(ROGUE_REPORTED_EVERY_MS);
@@ -35,7 +35,7 @@ export class InterfaceListener {
   #isAnswering = false;
   #index: number | null = null;
 
-  constructor(device: string, isAuthority: boolean, around: DhcpSurroundings, receive: Receive) {
+  constructor(device: string, isAuthority: boolean, around: DhcpDeps, receive: Receive) {
     this.device = device;
     this.isAuthority = isAuthority;
     this.#around = around;

@@ -3,7 +3,7 @@
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { UdpPeer } from '../udp/udp-socket.ts';
+import type { UdpPeer } from '../../net/udp/udp-socket.ts';
 import type { Answering, Witness } from './conflict-probe.ts';
 
 /** RFC 863, discard: whoever listens there wants nothing. */

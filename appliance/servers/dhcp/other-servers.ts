@@ -1,5 +1,6 @@
 // Other DHCP servers on the wire of an interface: looked for before we answer as the authority, and noticed afterwards.
 
+import { CLIENT_PORT, SERVER_PORT } from '../../boot/reply-address.ts';
 import { decodeDhcp } from '../../codecs/dhcp4/decode.ts';
 import { encodeDhcp } from '../../codecs/dhcp4/encode.ts';
 import { DhcpDecodeError } from '../../codecs/dhcp4/errors.ts';
@@ -8,9 +9,8 @@ import { readIpv4 } from '../../codecs/dhcp4/option-values.ts';
 import { messageType, OPTION, writeMessageType } from '../../codecs/dhcp4/options.ts';
 import { CHADDR_BYTES } from '../../codecs/dhcp4/wire.ts';
 import { type Ipv4, ipv4FromNumber } from '../../domain/ipv4.ts';
-import { CLIENT_PORT, SERVER_PORT } from '../../policy/reply-address.ts';
-import type { UdpPeer, UdpSocket } from '../udp/udp-socket.ts';
-import type { DhcpSurroundings } from './surroundings.ts';
+import type { UdpPeer, UdpSocket } from '../../net/udp/udp-socket.ts';
+import type { DhcpDeps } from './dhcp-deps.ts';
 
 /** Servers answer at once, or after a conflict probe of up to a second. */
 const SEARCH_MS = 2000;
@@ -19,7 +19,7 @@ const EVERYBODY: UdpPeer = { address: ipv4FromNumber(0xffffffff), port: SERVER_P
 const UNSET = ipv4FromNumber(0);
 
 export class OtherServers {
-  readonly #around: Pick<DhcpSurroundings, 'clock' | 'randomBytes'>;
+  readonly #around: Pick<DhcpDeps, 'clock' | 'randomBytes'>;
   readonly #isOurs: (address: Ipv4) => boolean;
   readonly #onSeen: (server: Ipv4, how: string) => void;
   #socket: UdpSocket | null = null;
@@ -29,7 +29,7 @@ export class OtherServers {
   #lost: Error | null = null;
 
   constructor(
-    around: Pick<DhcpSurroundings, 'clock' | 'randomBytes'>,
+    around: Pick<DhcpDeps, 'clock' | 'randomBytes'>,
     isOurs: (address: Ipv4) => boolean,
     onSeen: (server: Ipv4, how: string) => void,
   ) {
@@ -39,7 +39,7 @@ export class OtherServers {
   }
 
   /** Servers speak to clients on port 68. */
-  async listen(open: DhcpSurroundings['openUdp'], device: string, onError: (error: Error) => void): Promise<void> {
+  async listen(open: DhcpDeps['openUdp'], device: string, onError: (error: Error) => void): Promise<void> {
     this.#socket = await open({
       interface: device,
       port: CLIENT_PORT,

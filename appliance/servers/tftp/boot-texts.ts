@@ -1,12 +1,12 @@
 // The texts that a boot loader asks for by name over TFTP: GRUB's configuration under Secure Boot, and iPXE's autoexec.
 
-import type { ClientFacts } from '../../policy/client-facts.ts';
-import type { Outcome } from '../../policy/decide-boot.ts';
-import { GRUB_CONFIGS, parseGrubConfigName, renderGrubEntry } from '../../render/grub-config.ts';
-import { renderEntryScript } from '../../render/ipxe-script.ts';
+import type { BootResolver, Judged } from '../../boot/boot-resolver.ts';
+import type { ClientFacts } from '../../boot/client-facts.ts';
+import type { Outcome } from '../../boot/decide-boot.ts';
+import { GRUB_CONFIGS, parseGrubConfigName, renderGrubEntry } from '../../boot/replies/grub-config.ts';
+import { renderEntryScript } from '../../boot/replies/ipxe-script.ts';
 import type { Templates } from '../../render/templates.ts';
-import type { BootDesk, Judged } from '../boot-desk.ts';
-import type { ScriptDesk } from '../http/script-desk.ts';
+import type { ScriptIssuer } from '../http-boot/script-issuer.ts';
 
 export interface HandedText {
   readonly text: string;
@@ -14,17 +14,17 @@ export interface HandedText {
   readonly decided: { readonly facts: ClientFacts; readonly judged: Judged } | null;
 }
 
-interface BootTextParts {
-  readonly desk: Pick<BootDesk, 'judge'>;
-  readonly scripts: Pick<ScriptDesk, 'handOut'>;
+interface BootTextsDeps {
+  readonly desk: Pick<BootResolver, 'judge'>;
+  readonly scripts: Pick<ScriptIssuer, 'handOut'>;
   readonly templates: Templates;
   readonly bootPort: number;
 }
 
 export class BootTexts {
-  readonly #parts: BootTextParts;
+  readonly #parts: BootTextsDeps;
 
-  constructor(parts: BootTextParts) {
+  constructor(parts: BootTextsDeps) {
     this.#parts = parts;
   }
 

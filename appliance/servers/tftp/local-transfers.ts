@@ -1,8 +1,8 @@
 // Transfers beside their server, in the same thread: where everything has to leave from the port of the requests or from a
 // range of ports, and where the C library is not the one we know.
 
-import type { Endpoint } from '../udp/endpoint.ts';
-import type { BurstSocket } from '../udp/udp-socket.ts';
+import type { Endpoint } from '../../net/udp/endpoint.ts';
+import type { BurstSocket } from '../../net/udp/udp-socket.ts';
 import { openContent } from './file-bytes.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import { type TransferClock, TransferPort } from './transfer-port.ts';

@@ -4,8 +4,8 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { Fleet } from '../../inventory/fleet.ts';
 import type { Trail } from '../../trail/trail.ts';
-import type { TftpDesk } from './tftp-desk.ts';
-import { TftpServer, type TftpServerParts } from './tftp-server.ts';
+import type { TftpResolver } from './tftp-resolver.ts';
+import { TftpServer, type TftpServerDeps } from './tftp-server.ts';
 import { TFTP_DEFAULTS, type TftpSettings } from './tftp-settings.ts';
 import { TransferRoom } from './transfer-book.ts';
 
@@ -14,20 +14,20 @@ interface Place {
   readonly port: number;
 }
 
-interface TftpListenersParts {
+interface TftpListenersDeps {
   readonly fleet: Pick<Fleet, 'networks'>;
   /** `networks`: where DHCP is served. null: nowhere. */
   readonly listen: Place | 'networks' | null;
   /** What the site file says; the rest is as usual. `port`: where networks are served. */
   readonly settings: Partial<Omit<TftpSettings, 'addresses'>>;
-  readonly desk: Pick<TftpDesk, 'answer'>;
+  readonly desk: Pick<TftpResolver, 'answer'>;
   readonly trail: Trail;
-  readonly whoIs: NonNullable<TftpServerParts['whoIs']>;
+  readonly whoIs: NonNullable<TftpServerDeps['whoIs']>;
   readonly log: FastifyBaseLogger;
 }
 
 export class TftpListeners {
-  readonly #parts: TftpListenersParts;
+  readonly #parts: TftpListenersDeps;
   readonly #settings: Omit<TftpSettings, 'addresses'>;
   readonly #room: TransferRoom;
   readonly #servers = new Map<string, { readonly server: TftpServer; readonly place: Place }>();
@@ -35,7 +35,7 @@ export class TftpListeners {
   #turn: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: TftpListenersParts) {
+  constructor(parts: TftpListenersDeps) {
     this.#parts = parts;
     this.#settings = { ...TFTP_DEFAULTS, ...parts.settings };
     this.#room = new TransferRoom(this.#settings.atOnce);

@@ -1,15 +1,15 @@
 // What is told of each request, to the trail and to the log: one line per exchange.
 
+import { parseGrubConfigName } from '../../boot/replies/grub-config.ts';
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
-import { parseGrubConfigName } from '../../render/grub-config.ts';
 import { isSeldomThere, tftpPart } from '../../trail/tftp-files.ts';
-import type { TftpPeer, TransferOutcome } from '../tftp-transfer.ts';
-import type { TftpAnswer } from './tftp-desk.ts';
-import type { TftpServerParts } from './tftp-server.ts';
+import type { TftpAnswer } from './tftp-resolver.ts';
+import type { TftpServerDeps } from './tftp-server.ts';
+import type { TftpPeer, TransferOutcome } from './tftp-transfer.ts';
 
-type Tellers = Pick<TftpServerParts, 'trail' | 'log'>;
+type Tellers = Pick<TftpServerDeps, 'trail' | 'log'>;
 
 /** For a request that became no transfer. */
 export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: TftpPeer): void {
@@ -24,7 +24,7 @@ export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: Tf
 
 /** For a request that nobody looked into: too many at once, to write, or one that cannot be read, which names no file. */
 export function noteRefused(
-  { trail, whoIs }: Pick<TftpServerParts, 'trail' | 'whoIs'>,
+  { trail, whoIs }: Pick<TftpServerDeps, 'trail' | 'whoIs'>,
   from: TftpPeer,
   why: string,
   file: string | null,

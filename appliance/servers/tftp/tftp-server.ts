@@ -9,25 +9,25 @@ import { OPCODES, TFTP_ERRORS, type TftpRequest } from '../../codecs/tftp/packet
 import { ColdironError } from '../../domain/errors.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
+import { cannotListen } from '../../net/listen.ts';
+import { openBurstSocket } from '../../net/udp/burst-socket.ts';
+import { type Endpoint, peerAt } from '../../net/udp/endpoint.ts';
+import type { BurstSocket } from '../../net/udp/udp-socket.ts';
 import type { Trail, TrailNote } from '../../trail/trail.ts';
-import { cannotListen } from '../listen.ts';
-import { openBurstSocket } from '../udp/burst-socket.ts';
-import { type Endpoint, peerAt } from '../udp/endpoint.ts';
-import type { BurstSocket } from '../udp/udp-socket.ts';
 import { HotFiles, sizeOf } from './file-bytes.ts';
 import { blockWithin, interfaceMtu } from './interface-mtu.ts';
 import { LocalTransfers } from './local-transfers.ts';
-import type { TftpAnswer, TftpContent, TftpDesk } from './tftp-desk.ts';
 import { noteAnswer, noteBegun, noteRefused, noteTransfer } from './tftp-notes.ts';
+import type { TftpAnswer, TftpContent, TftpResolver } from './tftp-resolver.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import { TransferBook, TransferRoom } from './transfer-book.ts';
 import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
 import { canUseThreads, TransferThreads } from './transfer-threads.ts';
 import type { RunningTransfer, Transfers } from './transfers.ts';
 
-export interface TftpServerParts {
+export interface TftpServerDeps {
   readonly settings: TftpSettings;
-  readonly desk: Pick<TftpDesk, 'answer'>;
+  readonly desk: Pick<TftpResolver, 'answer'>;
   readonly trail: Trail;
   /** Whose address this is, for what is told of requests that never get to the desk. */
   readonly whoIs?: (address: Ipv4) => Pick<TrailNote, 'mac' | 'machine'>;
@@ -40,7 +40,7 @@ export interface TftpServerParts {
   readonly clock?: TransferClock;
 }
 
-interface Door {
+interface TftpEndpoint {
   readonly requests: BurstSocket;
   readonly transfers: Transfers;
   readonly limits: NegotiationLimits;
@@ -51,20 +51,20 @@ interface Asked {
   /** The same as it came. */
   readonly bytes: Uint8Array;
   readonly from: Endpoint;
-  readonly door: Door;
+  readonly door: TftpEndpoint;
 }
 
 export class TftpServer {
-  readonly #parts: TftpServerParts;
+  readonly #parts: TftpServerDeps;
   readonly #clock: TransferClock;
   readonly #files: HotFiles;
   readonly #book: TransferBook;
   /** Requests whose transfer has not begun yet. */
   readonly #opening = new Set<Promise<void>>();
-  #doors: readonly Door[] = [];
+  #doors: readonly TftpEndpoint[] = [];
   #stopped = false;
 
-  constructor(parts: TftpServerParts) {
+  constructor(parts: TftpServerDeps) {
     this.#parts = parts;
     this.#clock = parts.clock ?? monotonicClock;
     this.#files = new HotFiles(parts.settings.memoryBytes);
@@ -74,7 +74,7 @@ export class TftpServer {
 
   /** Where it listens. All addresses or none. */
   async start(): Promise<readonly { readonly address: string; readonly port: number }[]> {
-    const doors: Door[] = [];
+    const doors: TftpEndpoint[] = [];
     try {
       for (const address of this.#parts.settings.addresses) doors.push(await this.#openDoor(address));
     } catch (error) {
@@ -98,7 +98,7 @@ export class TftpServer {
     return this.#book.size;
   }
 
-  async #openDoor(address: string): Promise<Door> {
+  async #openDoor(address: string): Promise<TftpEndpoint> {
     const settings = await this.#settingsAt(address);
     let transfers: Transfers | null = null;
     try {
@@ -106,7 +106,7 @@ export class TftpServer {
       const requests = await openBurstSocket(address, settings.port, (bytes, from) =>
         this.#onRequestPort(bytes, from, door),
       );
-      const door: Door = {
+      const door: TftpEndpoint = {
         requests,
         transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock),
         limits: settings,
@@ -137,7 +137,7 @@ export class TftpServer {
     });
   }
 
-  #onRequestPort(bytes: Uint8Array, from: Endpoint, door: Door): void {
+  #onRequestPort(bytes: Uint8Array, from: Endpoint, door: TftpEndpoint): void {
     const known = this.#book.of(from);
     if (known === undefined) this.#onNewRequest(bytes, from, door);
     if (known === undefined || known === 'opening') return;
@@ -152,7 +152,7 @@ export class TftpServer {
     });
   }
 
-  #onNewRequest(bytes: Uint8Array, from: Endpoint, door: Door): void {
+  #onNewRequest(bytes: Uint8Array, from: Endpoint, door: TftpEndpoint): void {
     const request = this.#requestIn(bytes, from, door);
     if (!request) return;
     // It outlives this turn, the socket's memory does not.
@@ -164,7 +164,7 @@ export class TftpServer {
     this.#opening.add(opening);
   }
 
-  #requestIn(bytes: Uint8Array, from: Endpoint, { requests: socket, transfers }: Door): TftpRequest | null {
+  #requestIn(bytes: Uint8Array, from: Endpoint, { requests: socket, transfers }: TftpEndpoint): TftpRequest | null {
     try {
       const packet = decodeTftp(bytes);
       if (packet.op === 'read' && packet.mode !== 'mail') return packet;
@@ -237,7 +237,7 @@ export class TftpServer {
   }
 }
 
-async function closeDoor({ requests, transfers }: Door): Promise<void> {
+async function closeDoor({ requests, transfers }: TftpEndpoint): Promise<void> {
   await transfers.stop('the server is stopping');
   requests.close();
 }

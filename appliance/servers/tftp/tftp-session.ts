@@ -1,15 +1,15 @@
 // One transfer with its client and its file: does what the transfer machine says, and closes the file at the end.
 
 import { OPCODES } from '../../codecs/tftp/packet.ts';
-import type { TftpTransfer, TransferAction, TransferOutcome } from '../tftp-transfer.ts';
-import { type Endpoint, endpointOf } from '../udp/endpoint.ts';
-import { HeldBytes } from '../udp/held-bytes.ts';
-import type { BurstSocket, UdpPeer } from '../udp/udp-socket.ts';
+import { type Endpoint, endpointOf } from '../../net/udp/endpoint.ts';
+import { HeldBytes } from '../../net/udp/held-bytes.ts';
+import type { BurstSocket, UdpPeer } from '../../net/udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
+import type { TftpTransfer, TransferAction, TransferOutcome } from './tftp-transfer.ts';
 
 export type TransferSocket = Pick<BurstSocket, 'send' | 'sendPart'>;
 
-export interface SessionParts {
+export interface SessionDeps {
   readonly transfer: TftpTransfer;
   /** The same as the transfer's. */
   readonly peer: UdpPeer;
@@ -25,7 +25,7 @@ export interface SessionParts {
 }
 
 export class TftpSession {
-  readonly #parts: SessionParts;
+  readonly #parts: SessionDeps;
   readonly #peer: UdpPeer;
   readonly #to: Endpoint;
   /** The source, when it is whole. */
@@ -34,7 +34,7 @@ export class TftpSession {
   #due = Number.POSITIVE_INFINITY;
   #timedOut = false;
 
-  constructor(parts: SessionParts) {
+  constructor(parts: SessionDeps) {
     this.#parts = parts;
     this.#peer = parts.peer;
     this.#to = endpointOf(parts.peer);

@@ -1,7 +1,7 @@
 // What a server and a thread that carries transfers tell each other.
 
-import type { TransferOutcome } from '../tftp-transfer.ts';
 import type { TftpSettings } from './tftp-settings.ts';
+import type { TransferOutcome } from './tftp-transfer.ts';
 import type { TransferOrder } from './transfers.ts';
 
 /** What a thread is started with. */

@@ -1,6 +1,6 @@
 // Who has transfers under way, and whether there is room for one more.
 
-import { addressOf, type Endpoint } from '../udp/endpoint.ts';
+import { addressOf, type Endpoint } from '../../net/udp/endpoint.ts';
 import type { RunningTransfer } from './transfers.ts';
 
 /** A client that asks for one more transfer gives up those that it has not answered for this long. */

@@ -4,11 +4,11 @@
 import type { RolloverTo } from '../../codecs/tftp/block-number.ts';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
 import { OPCODES, TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
-import { TftpTransfer } from '../tftp-transfer.ts';
-import { type Endpoint, peerAt } from '../udp/endpoint.ts';
-import type { BurstSocket } from '../udp/udp-socket.ts';
+import { type Endpoint, peerAt } from '../../net/udp/endpoint.ts';
+import type { BurstSocket } from '../../net/udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
 import { TftpSession, type TransferSocket } from './tftp-session.ts';
+import { TftpTransfer } from './tftp-transfer.ts';
 import type { OnTransferEnd, TransferOrder } from './transfers.ts';
 
 export interface TransferClock {
@@ -30,20 +30,20 @@ const TICK_MS = 100;
 /** So long a packet may be under way, or a client repeat its last ACK. */
 const LATE_PACKETS_MS = 3000;
 
-interface TransferPortParts {
+interface TransferPortDeps {
   readonly clock: TransferClock;
   readonly idleMs: number;
   readonly rolloverTo: RolloverTo;
 }
 
 export class TransferPort {
-  readonly #parts: TransferPortParts;
+  readonly #parts: TransferPortDeps;
   readonly #sessions = new Map<Endpoint, TftpSession>();
   /** With the time, oldest first. */
   readonly #ended = new Map<Endpoint, number>();
   #ticking: { readonly cancel: () => void } | null = null;
 
-  constructor(parts: TransferPortParts) {
+  constructor(parts: TransferPortDeps) {
     this.#parts = parts;
   }
 

@@ -3,8 +3,8 @@
 // in at once is handled, and answered, at once.
 
 import { ColdironError } from '../../domain/errors.ts';
-import { openBurstSocket } from '../udp/burst-socket.ts';
-import type { BurstSocket, OnDatagram } from '../udp/udp-socket.ts';
+import { openBurstSocket } from '../../net/udp/burst-socket.ts';
+import type { BurstSocket, OnDatagram } from '../../net/udp/udp-socket.ts';
 
 export interface PortRange {
   readonly from: number;

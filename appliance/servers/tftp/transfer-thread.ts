@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
 import { TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
-import { openBurstSocket } from '../udp/burst-socket.ts';
+import { openBurstSocket } from '../../net/udp/burst-socket.ts';
 import { openContentNow } from './file-bytes.ts';
 import type { TftpSession } from './tftp-session.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';

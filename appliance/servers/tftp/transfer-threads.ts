@@ -3,10 +3,10 @@
 
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { TransferOutcome } from '../tftp-transfer.ts';
-import { batchCalls } from '../udp/batched-socket.ts';
-import { SLOT_BYTES } from '../udp/datagram-batch.ts';
+import { batchCalls } from '../../net/udp/batched-socket.ts';
+import { SLOT_BYTES } from '../../net/udp/datagram-batch.ts';
 import type { TftpSettings } from './tftp-settings.ts';
+import type { TransferOutcome } from './tftp-transfer.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
 import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
 
@@ -20,13 +20,13 @@ const HEADER_BYTES = 4;
 export const canUseThreads = ({ singlePort, transferPorts, maxBlockSize }: TftpSettings): boolean =>
   !singlePort && transferPorts === null && maxBlockSize + HEADER_BYTES <= SLOT_BYTES && batchCalls() !== null;
 
-interface TransferThreadsParts extends ThreadSetup {
+interface TransferThreadsDeps extends ThreadSetup {
   readonly threadRestMs: number;
   readonly onFailure: (error: Error) => void;
 }
 
 export class TransferThreads implements Transfers {
-  readonly #parts: TransferThreadsParts;
+  readonly #parts: TransferThreadsDeps;
   /** Those that take transfers. */
   readonly #threads = new Set<TransferThread>();
   /** All that have not ended. */
@@ -34,7 +34,7 @@ export class TransferThreads implements Transfers {
   #starting: Promise<TransferThread> | null = null;
   #stopped = false;
 
-  constructor(parts: TransferThreadsParts) {
+  constructor(parts: TransferThreadsDeps) {
     this.#parts = parts;
   }
 

@@ -1,9 +1,9 @@
 // What a server asks of those that carry its transfers: they run beside it, or in threads of their own.
 
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
-import type { TransferOutcome } from '../tftp-transfer.ts';
-import type { Endpoint } from '../udp/endpoint.ts';
+import type { Endpoint } from '../../net/udp/endpoint.ts';
 import type { TransferContent } from './file-bytes.ts';
+import type { TransferOutcome } from './tftp-transfer.ts';
 
 export interface TransferOrder {
   readonly client: Endpoint;

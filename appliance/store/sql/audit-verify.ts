@@ -3,9 +3,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
 import { AUDIT_GENESIS } from '../../domain/event.ts';
-import type { AuditTable } from '../schema.ts';
 import type { AuditVerdict } from '../store.ts';
 import { hashOf, toAuditEntry } from './audit.ts';
+import type { AuditTable } from './schema.ts';
 import { type Reader, reading } from './transaction.ts';
 
 const PAGE_ROWS = 500;

@@ -4,8 +4,8 @@
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { type AuditEntry, auditText, canonicalJson, type Json, type NewAuditEntry } from '../../domain/event.ts';
-import type { AuditTable } from '../schema.ts';
 import { inChunks } from './chunks.ts';
+import type { AuditTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function insertAudit(trx: Writer, entries: readonly NewAuditEntry[]): Promise<void> {

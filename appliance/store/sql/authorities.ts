@@ -3,9 +3,9 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { NewAuditEntry } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { AuthorityRecord, Fingerprint } from '../enrollment-store.ts';
-import type { AuthorityTable } from '../schema.ts';
 import { insertAudit } from './audit.ts';
 import { readHeldCertificates } from './certificates.ts';
+import type { AuthorityTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function readAuthorities(db: Reader): Promise<AuthorityRecord[]> {

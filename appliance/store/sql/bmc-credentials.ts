@@ -5,9 +5,9 @@ import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import type { SealedText } from '../../domain/sealed-text.ts';
 import type { HeldCredentials, SealedCredentials } from '../bmc-store.ts';
-import type { BmcCredentialTable } from '../schema.ts';
 import { insertAudit } from './audit.ts';
 import { requireMachine } from './machines.ts';
+import type { BmcCredentialTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 type Slot = BmcCredentialTable['slot'];

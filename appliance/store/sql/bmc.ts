@@ -2,7 +2,6 @@
 
 import type { Kysely } from 'kysely';
 import type { BmcStore } from '../bmc-store.ts';
-import type { Database } from '../schema.ts';
 import {
   confirmPending,
   dropPending,
@@ -21,6 +20,7 @@ import {
   readQuirks,
   writeSuite,
 } from './bmc-memories.ts';
+import type { Database } from './schema.ts';
 import { writing } from './transaction.ts';
 
 export const bmcVerbs = (db: Kysely<Database>): BmcStore => ({

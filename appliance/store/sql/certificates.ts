@@ -5,9 +5,9 @@ import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import type { CertificateRecord, Fingerprint, NewCertificate } from '../enrollment-store.ts';
-import type { CertificateTable } from '../schema.ts';
 import { insertAudit } from './audit.ts';
 import { requireMachine } from './machines.ts';
+import type { CertificateTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 /** Of the same holder and kind, and not yet replaced. */

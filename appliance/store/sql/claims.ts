@@ -3,8 +3,8 @@
 
 import { ColdironError } from '../../domain/errors.ts';
 import { addressesOf, type MachineId, type MachineSpec, macsOf } from '../../domain/machine.ts';
-import type { ClaimKind, ClaimTable } from '../schema.ts';
 import { inChunks } from './chunks.ts';
+import type { ClaimKind, ClaimTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 const WORDS: Readonly<Record<ClaimKind, string>> = {

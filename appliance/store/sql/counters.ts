@@ -1,4 +1,4 @@
-import type { CounterName } from '../schema.ts';
+import type { CounterName } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 /**

@@ -5,10 +5,10 @@ import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
-import type { EffectTable } from '../schema.ts';
 import { inChunks } from './chunks.ts';
 import { advance } from './counters.ts';
 import { insertEvents } from './events.ts';
+import type { EffectTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 /** Due at once: from the moment the state they belong to began. */

@@ -13,11 +13,11 @@ import type {
   Renewal,
   TokenIssue,
 } from '../enrollment-store.ts';
-import type { Database, EnrollmentTokenTable } from '../schema.ts';
 import { insertAudit } from './audit.ts';
 import { insertCertificate, revokeCertificatesOf } from './certificates.ts';
 import { insertEvents } from './events.ts';
 import { requireMachine } from './machines.ts';
+import type { Database, EnrollmentTokenTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function issueToken(

@@ -2,7 +2,6 @@
 
 import type { Kysely } from 'kysely';
 import type { EnrollmentStore } from '../enrollment-store.ts';
-import type { Database } from '../schema.ts';
 import {
   activateAuthority,
   insertFirstAuthority,
@@ -27,6 +26,7 @@ import {
   repeatRedemption,
   revokeIdentity,
 } from './enrollment-tokens.ts';
+import type { Database } from './schema.ts';
 import {
   activateSigningKey,
   insertSigningKey,

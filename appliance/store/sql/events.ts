@@ -4,10 +4,10 @@ import type { Event, Json, NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
-import type { EventTable } from '../schema.ts';
 import type { EventQuery } from '../store.ts';
 import { CHUNK_ROWS, inChunks } from './chunks.ts';
 import { advance } from './counters.ts';
+import type { EventTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Promise<void> {

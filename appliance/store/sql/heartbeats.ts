@@ -2,9 +2,9 @@ import type { Selectable } from 'kysely';
 import type { Json } from '../../domain/event.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
-import type { Database } from '../schema.ts';
 import type { Heartbeat } from '../task-store.ts';
 import { inChunks } from './chunks.ts';
+import type { Database } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export const writeHeartbeats = (trx: Writer, heartbeats: readonly Heartbeat[]): Promise<void> =>

@@ -1,6 +1,6 @@
 import type { ArmedIntent, IntentId } from '../../domain/intent.ts';
 import type { MachineId } from '../../domain/machine.ts';
-import type { IntentTable } from '../schema.ts';
+import type { IntentTable } from './schema.ts';
 
 type Terms = Pick<ArmedIntent, 'kind' | 'macs' | 'uuid' | 'profile' | 'actor'>;
 

@@ -4,8 +4,8 @@ import type { Lease } from '../../domain/lease.ts';
 import { parseMac } from '../../domain/mac.ts';
 import { type ObjectName, parseObjectName } from '../../domain/names.ts';
 import { mustParse } from '../../domain/parsed.ts';
-import type { LeaseTable } from '../schema.ts';
 import { inChunks } from './chunks.ts';
+import type { LeaseTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 /** The last of several leases of one address counts: one statement may not write a row twice. */

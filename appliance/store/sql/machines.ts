@@ -6,10 +6,10 @@ import type { Health, Lifecycle } from '../../domain/lifecycle.ts';
 import { type Machine, type MachineId, type MachineSpec, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import { completeSpec } from '../../domain/stored-inventory.ts';
-import type { MachineTable } from '../schema.ts';
 import { advance } from './counters.ts';
 import { insertEvents } from './events.ts';
 import { type JoinedIntent, joinedIntentColumns, toJoinedIntent } from './intent-rows.ts';
+import type { MachineTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 /** Machines with their newest intent, ready for `toMachine`. */

@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely';
 import type { NewEvent } from '../../domain/event.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import type { DeliveredRendering, RenderingStore } from '../rendering-store.ts';
-import type { Database } from '../schema.ts';
 import { insertEvents } from './events.ts';
 import { requireMachine } from './machines.ts';
+import type { Database } from './schema.ts';
 import { type Reader, type Writer, writing } from './transaction.ts';
 
 export const renderingVerbs = (db: Kysely<Database>): RenderingStore => ({

@@ -1,9 +1,9 @@
 // The verbs of `session-store.ts`, each in its transaction.
 
 import type { Kysely } from 'kysely';
-import type { Database } from '../schema.ts';
 import type { SessionStore } from '../session-store.ts';
 import { readFacts, writeFacts } from './facts.ts';
+import type { Database } from './schema.ts';
 import {
   endSession,
   endSessionsOf,

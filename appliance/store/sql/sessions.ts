@@ -4,10 +4,10 @@ import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import type { Session, SessionEnd, SessionId } from '../../domain/session.ts';
-import type { SessionTable } from '../schema.ts';
 import type { NewTicket, Opening, Reopening, SessionReport } from '../session-store.ts';
 import { insertAudit } from './audit.ts';
 import { insertEvents } from './events.ts';
+import type { SessionTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function writeTicket(trx: Writer, ticket: NewTicket): Promise<void> {

@@ -3,8 +3,8 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { NewAuditEntry } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { SigningKeyId, SigningKeyRecord } from '../enrollment-store.ts';
-import type { SigningKeyTable } from '../schema.ts';
 import { insertAudit } from './audit.ts';
+import type { SigningKeyTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function readSigningKeys(db: Reader): Promise<SigningKeyRecord[]> {

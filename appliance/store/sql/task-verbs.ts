@@ -1,9 +1,9 @@
 // The verbs of `task-store.ts`, each in its transaction.
 
 import type { Kysely } from 'kysely';
-import type { Database } from '../schema.ts';
 import type { TaskStore } from '../task-store.ts';
 import { readHeartbeatOf, readHeartbeats, writeHeartbeats } from './heartbeats.ts';
+import type { Database } from './schema.ts';
 import {
   deleteTasksBefore,
   finishTask,

@@ -12,7 +12,6 @@ import {
   type TaskParameters,
   type TaskResult,
 } from '../../domain/task.ts';
-import type { TaskTable } from '../schema.ts';
 import {
   type FinishedTask,
   type Lease,
@@ -24,6 +23,7 @@ import {
 import { insertAudit } from './audit.ts';
 import { insertEvents } from './events.ts';
 import { requireMachine } from './machines.ts';
+import type { TaskTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 const OPEN = ['queued', 'leased', 'running'] as const;

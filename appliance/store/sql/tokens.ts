@@ -3,8 +3,8 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { NewAuditEntry } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ApiToken, TokenId } from '../../domain/token.ts';
-import type { TokenTable } from '../schema.ts';
 import { insertAudit } from './audit.ts';
+import type { TokenTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 export async function insertToken(

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { Database } from '../schema.ts';
+import type { Database } from './schema.ts';
 
 /** Queries that may run inside a transaction or outside of one. */
 export type Reader = Kysely<Database>;

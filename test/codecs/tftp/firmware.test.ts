@@ -7,7 +7,7 @@ import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
 import { sanitizeTftpName } from '../../../appliance/codecs/tftp/name.ts';
 import { negotiate } from '../../../appliance/codecs/tftp/negotiate.ts';
-import { TftpTransfer } from '../../../appliance/servers/tftp-transfer.ts';
+import { TftpTransfer } from '../../../appliance/servers/tftp/tftp-transfer.ts';
 
 interface Captured {
   readonly id: string;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BlockWindow } from '../../../appliance/codecs/tftp/block-window.ts';
 import { octetBlocks } from '../../../appliance/codecs/tftp/blocks.ts';
 import { WholeBlocks } from '../../../appliance/codecs/tftp/whole-blocks.ts';
-import { packetOf } from '../../servers/tftp-transfer-simulation.ts';
+import { packetOf } from '../../servers/tftp/tftp-transfer-simulation.ts';
 
 describe('the blocks of a file in memory', () => {
   it('are those that are cut from the same file in pieces', () => {

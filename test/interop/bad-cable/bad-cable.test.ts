@@ -5,7 +5,7 @@ import { randomFillSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite.ts';
+import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite/sqlite.ts';
 import { PE_MACHINE, peFile, put } from '../../assets/tiny-files.ts';
 import { ROOT } from '../../process/appliance.ts';
 import { Lab } from '../dhcp/lab.ts';

@@ -14,7 +14,7 @@ import {
   writeMessageType,
 } from '../../../appliance/codecs/dhcp4/options.ts';
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
-import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
+import { openDeviceSocket } from '../../../appliance/net/udp/device-socket.ts';
 
 const [mode, device = '', ...rest] = process.argv.slice(2);
 const UNSET = '0.0.0.0' as Ipv4;

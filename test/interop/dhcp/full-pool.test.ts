@@ -5,7 +5,7 @@ import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
 import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber } from '../../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
-import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { ip, mac } from '../../boot/leases/lease-fixtures.ts';
 import { optionOf } from '../../servers/dhcp/raw-packet.ts';
 import { FIRMWARE, packet } from '../../servers/dhcp/rig.ts';
 import { needPackages } from '../packages.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lease } from '../../../appliance/domain/lease.ts';
-import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite.ts';
+import { openSqliteStoreReadOnly } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { Wire } from '../../servers/dhcp/wire.ts';
 import { type Finished, Namespaces, type Running } from '../namespaces.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import { PE_MACHINE, peFile, put } from '../../assets/tiny-files.ts';
-import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { ip, mac } from '../../boot/leases/lease-fixtures.ts';
 import { coldiron, ROOT } from '../../process/appliance.ts';
 import { optionOf } from '../../servers/dhcp/raw-packet.ts';
 import { packet } from '../../servers/dhcp/rig.ts';

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
-import { mac } from '../../policy/lease-fixtures.ts';
+import { mac } from '../../boot/leases/lease-fixtures.ts';
 import { ROOT } from '../../process/appliance.ts';
 import { FIRMWARE, IPXE, packet } from '../../servers/dhcp/rig.ts';
 import type { Running } from '../namespaces.ts';

@@ -8,7 +8,7 @@ import { needPackages } from '../packages.ts';
 
 beforeAll(() => needPackages(['grub-common']));
 
-const GOLDENS = join(import.meta.dirname, '../../render/goldens');
+const GOLDENS = join(import.meta.dirname, '../../boot/replies/goldens');
 
 describe('what GRUB is handed', () => {
   it.each(readdirSync(GOLDENS).filter((name) => name.endsWith('.cfg')))(

@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { machineIn, UUID } from '../../policy/boot-fixtures.ts';
-import { BootServerRig, patternBytes } from '../../servers/http/boot-server-rig.ts';
+import { machineIn, UUID } from '../../boot/boot-fixtures.ts';
+import { BootServerRig, patternBytes } from '../../servers/http-boot/boot-server-rig.ts';
 import { needPackages } from '../packages.ts';
 
 const run = promisify(execFile);

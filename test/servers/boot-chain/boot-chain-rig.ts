@@ -4,26 +4,26 @@
 import { truncateSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { AssetLibrary } from '../../../appliance/assets/library.ts';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { BootChain } from '../../../appliance/servers/boot-chain/boot-chain.ts';
-import type { Place } from '../../../appliance/servers/boot-chain/doors.ts';
+import type { Place } from '../../../appliance/servers/boot-chain/endpoints.ts';
 import { OwnRequests } from '../../../appliance/servers/boot-chain/own-requests.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import { HttpBootServer } from '../../../appliance/servers/http/http-boot-server.ts';
-import { ImageShelf } from '../../../appliance/servers/http/image-shelf.ts';
-import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
-import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import { AvailableImages } from '../../../appliance/servers/http-boot/available-images.ts';
+import { HttpBootServer } from '../../../appliance/servers/http-boot/http-boot-server.ts';
+import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
-import { TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
+import { TftpResolver } from '../../../appliance/servers/tftp/tftp-resolver.ts';
 import { TftpServer } from '../../../appliance/servers/tftp/tftp-server.ts';
 import { TFTP_DEFAULTS } from '../../../appliance/servers/tftp/tftp-settings.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { bzImage, kernelImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '../../assets/tiny-files.ts';
-import { MAC, NODE_ID, NOW, networkWith, profileWith, SITE } from '../../policy/boot-fixtures.ts';
+import { MAC, NODE_ID, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
 
 const ADDRESS = mustParse(parseIpv4('127.0.0.1'));
 const INITRD = Buffer.concat([Buffer.from('070701'), Buffer.alloc(10_000, 'initrd ')]);
@@ -166,14 +166,18 @@ export class BootChainRig {
     return this.logged.filter(({ level }) => level === 'error').map(({ line }) => line);
   }
 
-  #tftpDesk(): TftpDesk {
+  #tftpDesk(): TftpResolver {
     const scripts = this.#scripts();
     const texts = new BootTexts({
       ...scripts,
-      scripts: new ScriptDesk({ ...scripts, images: new ImageShelf(this.library), onStoreFailure: () => undefined }),
+      scripts: new ScriptIssuer({
+        ...scripts,
+        images: new AvailableImages(this.library),
+        onStoreFailure: () => undefined,
+      }),
       bootPort: 8080,
     });
-    return new TftpDesk({
+    return new TftpResolver({
       desk: scripts.desk,
       library: this.library,
       macOf: () => MAC,
@@ -185,7 +189,7 @@ export class BootChainRig {
 
   #scripts() {
     return {
-      desk: new BootDesk(this.fleet, () => NOW),
+      desk: new BootResolver(this.fleet, () => NOW),
       templates: readBootTemplates(),
       consume: async (intent: unknown) => {
         this.consumed.push(intent);

@@ -2,8 +2,8 @@ import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parsePrefix } from '../../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
-import { fetchable } from '../../../appliance/servers/http/fetchable.ts';
-import { intentWith, machineIn, name, networkWith, profileWith } from '../../policy/boot-fixtures.ts';
+import { fetchable } from '../../../appliance/servers/http-boot/fetchable.ts';
+import { intentWith, machineIn, name, networkWith, profileWith } from '../../boot/boot-fixtures.ts';
 import { ARM_KERNEL, BootChainRig, LARGE, X86_KERNEL } from './boot-chain-rig.ts';
 
 const IMAGES = [

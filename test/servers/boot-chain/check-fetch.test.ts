@@ -8,7 +8,7 @@ import type { Asset } from '../../../appliance/assets/asset.ts';
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
 import { checkFetch, NobodyThere } from '../../../appliance/servers/boot-chain/check-fetch.ts';
-import type { Door, Expectation } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
+import type { BootEndpoint, Expectation } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
 import { bzImage, kernelImage, PE_MACHINE, put, temporaryFolder } from '../../assets/tiny-files.ts';
 
 const KERNEL = Buffer.concat([bzImage(1), Buffer.alloc(20_000, 'kernel ')]);
@@ -77,7 +77,7 @@ describe.each(['http', 'tftp'] as const)('what is fetched over %s', (via) => {
     tftp.close();
   });
 
-  const door = (): Door => ({
+  const door = (): BootEndpoint => ({
     address: '127.0.0.1',
     port: via === 'http' ? (http.address() as AddressInfo).port : tftp.address().port,
     server: null,

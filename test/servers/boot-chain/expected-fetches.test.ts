@@ -4,19 +4,19 @@
 import { describe, expect, it } from 'vitest';
 import { advertisedImages } from '../../../appliance/assets/advertised-images.ts';
 import type { Asset } from '../../../appliance/assets/asset.ts';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
+import { factsFromQuestion } from '../../../appliance/boot/client-facts.ts';
+import { advertisedFiles, loaderFor } from '../../../appliance/boot/loaders.ts';
+import { GRUB_CONFIGS, renderGrubEntry } from '../../../appliance/boot/replies/grub-config.ts';
+import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../../appliance/boot/replies/ipxe-script.ts';
 import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../../../appliance/domain/architecture.ts';
 import { LIFECYCLE_STATES, type LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { parsed } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
-import { factsFromQuestion } from '../../../appliance/policy/client-facts.ts';
-import { advertisedFiles, loaderFor } from '../../../appliance/policy/loaders.ts';
-import { GRUB_CONFIGS, renderGrubEntry } from '../../../appliance/render/grub-config.ts';
-import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../../appliance/render/ipxe-script.ts';
-import { type Door, expectedFetches } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
-import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import { type BootEndpoint, expectedFetches } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
+import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import {
   eraseIntentWith,
   intentWith,
@@ -29,9 +29,9 @@ import {
   SERVER,
   SITE,
   UUID,
-} from '../../policy/boot-fixtures.ts';
+} from '../../boot/boot-fixtures.ts';
 
-const DOOR: Door = { address: SERVER.address, port: SERVER.bootPort, server: SERVER.address };
+const DOOR: BootEndpoint = { address: SERVER.address, port: SERVER.bootPort, server: SERVER.address };
 const ALL = ['x86_64', 'i386', 'arm64', 'arm32', 'riscv64', 'loong64'] as const;
 const PROFILES = [
   profileWith({ architectures: ALL }),
@@ -74,8 +74,8 @@ function appliance(machines: readonly Machine[], secureBoot: boolean) {
   const catalogue = { sites: [SITE], networks, skus: [], profiles: PROFILES, clusters: [], roce: [] };
   fleet.replace({ ...catalogue, machines, sources: new Map(), declaredRevision: 1, revision: 1 });
   const network = networks[0] ?? null;
-  const desk = new BootDesk(fleet, () => NOW);
-  const scripts = new ScriptDesk({
+  const desk = new BootResolver(fleet, () => NOW);
+  const scripts = new ScriptIssuer({
     images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
     templates,
     consume: async () => true,
@@ -96,7 +96,7 @@ const inState = (state: LifecycleState, architecture: ClientArchitecture, profil
 async function sentTo(architecture: ClientArchitecture, machine: Machine | null, secureBoot: boolean) {
   const { desk, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
   const question = { mac: MAC, architecture, uuid: UUID, relay: null };
-  const first = desk.judge(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.firstStage;
+  const first = desk.judge(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.nextStage;
   if (first.kind !== 'loader') return null;
   const facts = factsFromQuestion({ ...question, stage: 'ipxe' });
   const language = first.starts === 'grub' ? GRUB_CONFIGS : IPXE_SCRIPTS;

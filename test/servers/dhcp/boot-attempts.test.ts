@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
-import { mac } from '../../policy/lease-fixtures.ts';
+import { mac } from '../../boot/leases/lease-fixtures.ts';
 import { FIRMWARE, packet, Rig } from './rig.ts';
 
 async function attemptsBegun(discovers: readonly { readonly xid: number; readonly after: number }[]) {

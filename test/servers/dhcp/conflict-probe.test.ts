@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { HOUR, SECOND } from '../../../appliance/domain/instant.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
 import { neighboursOn } from '../../../appliance/servers/dhcp/neighbour-witness.ts';
-import { MAC, SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac, NETWORK } from '../../policy/lease-fixtures.ts';
+import { MAC, SERVER } from '../../boot/boot-fixtures.ts';
+import { ip, mac, NETWORK } from '../../boot/leases/lease-fixtures.ts';
 import { packet, Rig } from './rig.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

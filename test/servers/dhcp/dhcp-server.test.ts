@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { OPTION } from '../../../appliance/codecs/dhcp4/options.ts';
 import { ColdironError } from '../../../appliance/domain/errors.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import { factsOf, MAC, machineIn, NOW, name, networkWith, OTHER_UUID, SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac, NETWORK, NODE, POOL, RESERVED } from '../../policy/lease-fixtures.ts';
+import { factsOf, MAC, machineIn, NOW, name, networkWith, OTHER_UUID, SERVER } from '../../boot/boot-fixtures.ts';
+import { ip, mac, NETWORK, NODE, POOL, RESERVED } from '../../boot/leases/lease-fixtures.ts';
 import { FIRMWARE, packet, Rig } from './rig.ts';
 
 const take = (client = mac(1), xid = 7) =>
@@ -64,7 +64,7 @@ describe('an exchange', () => {
     await rig.server.start();
     rig.hears(packet('discover', MAC, { options: FIRMWARE }));
     expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
-    const { machine, decision } = new BootDesk(rig.fleet, () => NOW).judge(factsOf(7), NETWORK);
+    const { machine, decision } = new BootResolver(rig.fleet, () => NOW).judge(factsOf(7), NETWORK);
     expect(machine).toBeNull();
     // Its story goes on.
     expect(rig.notes.map(({ kind, machine: about }) => [kind, about])).toEqual([

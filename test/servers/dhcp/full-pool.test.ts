@@ -6,8 +6,8 @@ import { SECOND } from '../../../appliance/domain/instant.ts';
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber } from '../../../appliance/domain/ipv4.ts';
 import { type Mac, macFromBytes } from '../../../appliance/domain/mac.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
-import { networkWith, SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac } from '../../policy/lease-fixtures.ts';
+import { networkWith, SERVER } from '../../boot/boot-fixtures.ts';
+import { ip, mac } from '../../boot/leases/lease-fixtures.ts';
 import { FIRMWARE, packet, Rig } from './rig.ts';
 
 const CLIENTS = Array.from({ length: 1000 }, (_, n) => mac(n + 1));

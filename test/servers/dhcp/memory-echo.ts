@@ -1,7 +1,7 @@
 // Echo sockets in memory: the test says who answers.
 
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
-import type { OpenEcho } from '../../../appliance/servers/udp/echo-socket.ts';
+import type { OpenEcho } from '../../../appliance/net/udp/echo-socket.ts';
 
 export class MemoryEcho {
   /** Those who answer when they are asked. */

@@ -3,7 +3,7 @@
 import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
 import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
 import { messageType } from '../../../appliance/codecs/dhcp4/options.ts';
-import type { OpenUdp, UdpOptions, UdpPeer } from '../../../appliance/servers/udp/udp-socket.ts';
+import type { OpenUdp, UdpOptions, UdpPeer } from '../../../appliance/net/udp/udp-socket.ts';
 
 export interface Sent {
   readonly interface: string;

@@ -7,10 +7,10 @@ import { SECOND } from '../../../appliance/domain/instant.ts';
 import { parseMac } from '../../../appliance/domain/mac.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { machineIn, name, networkWith } from '../../boot/boot-fixtures.ts';
+import { ip, mac } from '../../boot/leases/lease-fixtures.ts';
 import { dhcpPackets } from '../../codecs/dhcp4/captured-packets.ts';
 import { dice } from '../../codecs/dhcp4/mutants.ts';
-import { machineIn, name, networkWith } from '../../policy/boot-fixtures.ts';
-import { ip, mac } from '../../policy/lease-fixtures.ts';
 import { packet, Rig } from './rig.ts';
 
 const MUTANTS = 20_000;

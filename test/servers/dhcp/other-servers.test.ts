@@ -5,9 +5,9 @@ import { messageType, OPTION, writeMessageType } from '../../../appliance/codecs
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import { parsePrefix } from '../../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
+import { name, SERVER } from '../../boot/boot-fixtures.ts';
+import { ip, mac, NETWORK, POOL } from '../../boot/leases/lease-fixtures.ts';
 import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
-import { name, SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac, NETWORK, POOL } from '../../policy/lease-fixtures.ts';
 import { FIRMWARE, packet, Rig } from './rig.ts';
 
 const ROGUE = ip('10.0.100.66');

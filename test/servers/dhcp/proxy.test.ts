@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac, NETWORK } from '../../policy/lease-fixtures.ts';
+import { SERVER } from '../../boot/boot-fixtures.ts';
+import { ip, mac, NETWORK } from '../../boot/leases/lease-fixtures.ts';
 import { FIRMWARE, packet, Rig } from './rig.ts';
 
 const proxying = async (): Promise<Rig> => {

@@ -1,5 +1,6 @@
 // A DHCP server in memory: fake clock, sockets and store, and clients that speak to it.
 
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
 import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
 import { writeIpv4, writeText, writeU16 } from '../../../appliance/codecs/dhcp4/option-values.ts';
@@ -10,15 +11,14 @@ import type { Mac } from '../../../appliance/domain/mac.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import type { UdpPeer } from '../../../appliance/net/udp/udp-socket.ts';
+import type { DhcpSettings } from '../../../appliance/servers/dhcp/dhcp-deps.ts';
 import { DhcpServer } from '../../../appliance/servers/dhcp/dhcp-server.ts';
-import type { DhcpSettings } from '../../../appliance/servers/dhcp/surroundings.ts';
-import type { UdpPeer } from '../../../appliance/servers/udp/udp-socket.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { NOW } from '../../boot/boot-fixtures.ts';
+import { ip, NETWORK, NODE } from '../../boot/leases/lease-fixtures.ts';
 import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
-import { FakeClock } from '../../lifecycle/fake-clock.ts';
-import { NOW } from '../../policy/boot-fixtures.ts';
-import { ip, NETWORK, NODE } from '../../policy/lease-fixtures.ts';
+import { FakeClock } from '../../machines/fake-clock.ts';
 import { MemoryEcho } from './memory-echo.ts';
 import { MemoryUdp } from './memory-udp.ts';
 
@@ -84,7 +84,7 @@ export class Rig {
         ...settings,
       },
       fleet: this.fleet,
-      desk: new BootDesk(this.fleet, () => this.clock.now()),
+      desk: new BootResolver(this.fleet, () => this.clock.now()),
       store: this.store,
       trail: { note: (note) => void this.notes.push(note) },
       openUdp: this.udp.open,

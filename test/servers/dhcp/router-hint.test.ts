@@ -3,8 +3,8 @@
 
 import { describe, expect, it } from 'vitest';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
-import { name, SERVER } from '../../policy/boot-fixtures.ts';
-import { ip, mac, NETWORK, POOL } from '../../policy/lease-fixtures.ts';
+import { name, SERVER } from '../../boot/boot-fixtures.ts';
+import { ip, mac, NETWORK, POOL } from '../../boot/leases/lease-fixtures.ts';
 import { FIRMWARE, IPXE, packet, Rig } from './rig.ts';
 
 const FIRST: SiteNetwork = { ...NETWORK, unknown: 'inspect' };

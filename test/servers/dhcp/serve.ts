@@ -10,17 +10,17 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../../appliance/inventory/fleet-follower.ts';
 import { applySiteInventory } from '../../../appliance/inventory/site-inventory.ts';
-import { systemClock as clock } from '../../../appliance/lifecycle/runner/clock.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
+import { systemClock as clock } from '../../../appliance/machines/runner/clock.ts';
+import { interfaceIndexes } from '../../../appliance/net/udp/bound-descriptor.ts';
+import { openDeviceSocket } from '../../../appliance/net/udp/device-socket.ts';
+import { openEchoSocket } from '../../../appliance/net/udp/echo-socket.ts';
+import { DEFAULT_LEASE_TIMES } from '../../../appliance/servers/dhcp/dhcp-deps.ts';
 import { DhcpServer } from '../../../appliance/servers/dhcp/dhcp-server.ts';
-import { DEFAULT_LEASE_TIMES } from '../../../appliance/servers/dhcp/surroundings.ts';
-import { interfaceIndexes } from '../../../appliance/servers/udp/bound-descriptor.ts';
-import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
-import { openEchoSocket } from '../../../appliance/servers/udp/echo-socket.ts';
-import { openSqliteStore } from '../../../appliance/store/sqlite.ts';
+import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 
 const { values } = parseArgs({
@@ -55,7 +55,7 @@ const server = new DhcpServer({
     ignoreOtherServers: values['ignore-others'],
   },
   fleet,
-  desk: new BootDesk(fleet, clock.now),
+  desk: new BootResolver(fleet, clock.now),
   store,
   trail: { note: (note: TrailNote) => void notes?.write(`${JSON.stringify(note)}\n`) },
   openUdp: openDeviceSocket,

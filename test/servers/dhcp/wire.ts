@@ -2,11 +2,11 @@
 // until it is answered.
 
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
-import type { RackNetwork } from '../../../appliance/rack/network.ts';
-import { openDeviceSocket } from '../../../appliance/servers/udp/device-socket.ts';
-import type { UdpPeer, UdpSocket } from '../../../appliance/servers/udp/udp-socket.ts';
+import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
+import { openDeviceSocket } from '../../../appliance/net/udp/device-socket.ts';
+import type { UdpPeer, UdpSocket } from '../../../appliance/net/udp/udp-socket.ts';
 import type { Namespaces } from '../../interop/namespaces.ts';
-import { enterNetwork } from '../../rack/enter-network.ts';
+import { enterNetwork } from '../../lab/rack/enter-network.ts';
 import { optionOf, type RawPacket, readRaw } from './raw-packet.ts';
 
 export interface Answer {

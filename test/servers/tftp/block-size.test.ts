@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { interfaceMtu } from '../../../appliance/servers/tftp/interface-mtu.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-desk-for.ts';
+import { deskFor } from './tftp-resolver-for.ts';
 import { startServer } from './tftp-rig.ts';
 
 const PLACES = [

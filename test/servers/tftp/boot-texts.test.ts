@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
+import { factsFromTftp } from '../../../appliance/boot/client-facts.ts';
 import { instantText } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { unparsable } from '../../../appliance/domain/parsed.ts';
-import { factsFromTftp } from '../../../appliance/policy/client-facts.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
-import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
-import { MAC, machineIn, NODE_ID, NOW, OTHER_UUID, UUID } from '../../policy/boot-fixtures.ts';
+import { MAC, machineIn, NODE_ID, NOW, OTHER_UUID, UUID } from '../../boot/boot-fixtures.ts';
 import { fleetOf, LOOPBACK } from './tftp-rig.ts';
 
 function texts(machine: Machine | null) {
   const templates = readBootTemplates();
-  const desk = new BootDesk(fleetOf(machine), () => NOW);
+  const desk = new BootResolver(fleetOf(machine), () => NOW);
   const findings: string[] = [];
-  const scripts = new ScriptDesk({
+  const scripts = new ScriptIssuer({
     images: { find: async () => unparsable('an image') },
     templates,
     consume: async () => true,

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import { readBootTemplates } from '../../../appliance/servers/http/read-templates.ts';
-import { ScriptDesk } from '../../../appliance/servers/http/script-desk.ts';
+import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
-import { TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { eraseIntentWith, intentWith, MAC, machineIn, NOW, OTHER_MAC, UUID } from '../../policy/boot-fixtures.ts';
+import { TftpResolver } from '../../../appliance/servers/tftp/tftp-resolver.ts';
+import { eraseIntentWith, intentWith, MAC, machineIn, NOW, OTHER_MAC, UUID } from '../../boot/boot-fixtures.ts';
 import { fleetOf, LOOPBACK, libraryWithFiles } from './tftp-rig.ts';
 
 const NEIGHBOUR = mustParse(parseIpv4('127.0.0.2'));
@@ -37,10 +37,10 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
   const library = await libraryWithFiles();
   const templates = readBootTemplates();
   const desk = {
-    judge: (...question: Parameters<BootDesk['judge']>) =>
-      new BootDesk(fleetOf(machine, network), () => now).judge(...question),
+    judge: (...question: Parameters<BootResolver['judge']>) =>
+      new BootResolver(fleetOf(machine, network), () => now).judge(...question),
   };
-  const scripts = new ScriptDesk({
+  const scripts = new ScriptIssuer({
     images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
     templates,
     consume: async () => {
@@ -54,7 +54,7 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
     onStoreFailure: () => {},
   });
   const texts = new BootTexts({ desk, scripts, templates, bootPort: 8080 });
-  const tftp = new TftpDesk({ desk, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
+  const tftp = new TftpResolver({ desk, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
   const answer = (name: string, address: Ipv4 = LOOPBACK) => tftp.answer(name, address);
   return {
     answer,

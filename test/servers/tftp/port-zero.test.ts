@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
-import { fromPortZero } from '../udp/from-port-zero.ts';
+import { fromPortZero } from '../../net/udp/from-port-zero.ts';
 import { load, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, startServer } from './tftp-rig.ts';
 

@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
 import type { TftpPacket } from '../../../appliance/codecs/tftp/packet.ts';
+import { endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
 import { TFTP_DEFAULTS } from '../../../appliance/servers/tftp/tftp-settings.ts';
 import { TransferThreads } from '../../../appliance/servers/tftp/transfer-threads.ts';
-import { endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, startServer } from './tftp-rig.ts';
 

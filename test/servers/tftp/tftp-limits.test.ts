@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-desk-for.ts';
+import { deskFor } from './tftp-resolver-for.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 const largeFile = (bytes: Buffer) => ({ file: put(temporaryFolder(), 'initrd', bytes), size: bytes.length });

@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { TftpListeners } from '../../../appliance/servers/tftp/tftp-listeners.ts';
+import { networkWith } from '../../boot/boot-fixtures.ts';
 import { freePort } from '../../free-port.ts';
-import { networkWith } from '../../policy/boot-fixtures.ts';
 import { read, sloppyClient } from './sloppy-client.ts';
 import { deskWith } from './tftp-rig.ts';
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
+import { factsFromTftp } from '../../../appliance/boot/client-facts.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
-import { factsFromTftp } from '../../../appliance/policy/client-facts.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import type { TftpContent, TftpDesk } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { MAC, machineIn, NODE_ID, NOW, UUID } from '../../policy/boot-fixtures.ts';
+import type { TftpContent, TftpResolver } from '../../../appliance/servers/tftp/tftp-resolver.ts';
+import { MAC, machineIn, NODE_ID, NOW, UUID } from '../../boot/boot-fixtures.ts';
 import { load, read, sloppyClient } from './sloppy-client.ts';
 import { fleetOf, LOOPBACK, startServer } from './tftp-rig.ts';
 
 const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
 
 /** Sends the same to everybody, as decided for this machine. */
-function deskThatSends(content: TftpContent, machine: Machine): Pick<TftpDesk, 'answer'> {
-  const desk = new BootDesk(fleetOf(machine), () => NOW);
+function deskThatSends(content: TftpContent, machine: Machine): Pick<TftpResolver, 'answer'> {
+  const desk = new BootResolver(fleetOf(machine), () => NOW);
   return {
     answer: async (name) => {
       const judged = desk.judge(factsFromTftp({ address: LOOPBACK, file: name, mac: MAC }));
@@ -66,7 +66,7 @@ describe('what is told of a read request', () => {
 describe('a request of the appliance to itself', () => {
   it('is no part of the story', async () => {
     const desk = deskThatSends(text, machineIn('commissioning'));
-    const answer: TftpDesk['answer'] = async (...asked) => ({ ...(await desk.answer(...asked)), own: true });
+    const answer: TftpResolver['answer'] = async (...asked) => ({ ...(await desk.answer(...asked)), own: true });
     const rig = await startServer({}, { answer });
     for (const name of [OWN, 'boot/service-os-x86_64/kernel']) await load(await sloppyClient(), rig.port, name);
     await expect.poll(() => rig.logged.filter((line) => line.includes('by the appliance itself'))).toHaveLength(2);

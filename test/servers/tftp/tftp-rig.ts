@@ -3,18 +3,18 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { AssetLibrary } from '../../../appliance/assets/library.ts';
+import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
-import { BootDesk } from '../../../appliance/servers/boot-desk.ts';
-import { TftpDesk, type TftpDeskParts } from '../../../appliance/servers/tftp/tftp-desk.ts';
-import { TftpServer, type TftpServerParts } from '../../../appliance/servers/tftp/tftp-server.ts';
+import { TftpResolver, type TftpResolverDeps } from '../../../appliance/servers/tftp/tftp-resolver.ts';
+import { TftpServer, type TftpServerDeps } from '../../../appliance/servers/tftp/tftp-server.ts';
 import { TFTP_DEFAULTS, type TftpSettings } from '../../../appliance/servers/tftp/tftp-settings.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { bzImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '../../assets/tiny-files.ts';
-import { MAC, machineIn, NOW, networkWith, profileWith, SITE } from '../../policy/boot-fixtures.ts';
+import { MAC, machineIn, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 /** Not a multiple of any block size in use, and large enough for many windows. */
@@ -23,7 +23,7 @@ export const LOADER = Buffer.concat([peFile(PE_MACHINE.x86_64), Buffer.alloc(300
 export interface DeskSetting {
   readonly machine?: Machine | null;
   readonly network?: Partial<SiteNetwork>;
-  readonly desk?: Partial<TftpDeskParts>;
+  readonly desk?: Partial<TftpResolverDeps>;
 }
 
 export function fleetOf(machine: Machine | null, network: Partial<SiteNetwork> = {}): Fleet {
@@ -55,9 +55,13 @@ export async function libraryWithFiles(): Promise<AssetLibrary> {
   return AssetLibrary.open(folder);
 }
 
-export async function deskWith({ machine = machineIn('ready'), network, desk }: DeskSetting = {}): Promise<TftpDesk> {
-  return new TftpDesk({
-    desk: new BootDesk(fleetOf(machine, network), () => NOW),
+export async function deskWith({
+  machine = machineIn('ready'),
+  network,
+  desk,
+}: DeskSetting = {}): Promise<TftpResolver> {
+  return new TftpResolver({
+    desk: new BootResolver(fleetOf(machine, network), () => NOW),
     library: await libraryWithFiles(),
     macOf: () => MAC,
     scriptFor: async (name) => (name === 'grub/grub.cfg' ? { text: 'exit\n', decided: null } : null),
@@ -78,8 +82,8 @@ export interface Rig {
 /** With a clock its transfers are carried in this thread. */
 export async function startServer(
   settings: Partial<TftpSettings> = {},
-  desk?: Pick<TftpDesk, 'answer'>,
-  more: Partial<Pick<TftpServerParts, 'clock' | 'mtuAt' | 'whoIs'>> = {},
+  desk?: Pick<TftpResolver, 'answer'>,
+  more: Partial<Pick<TftpServerDeps, 'clock' | 'mtuAt' | 'whoIs'>> = {},
 ): Promise<Rig> {
   const notes: TrailNote[] = [];
   const logged: string[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TftpAnswer } from '../../../appliance/servers/tftp/tftp-desk.ts';
+import type { TftpAnswer } from '../../../appliance/servers/tftp/tftp-resolver.ts';
 import { ack, load, read, repeatsSince, sloppyClient } from './sloppy-client.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 

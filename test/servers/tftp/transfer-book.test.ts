@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
 import { TransferBook, TransferRoom } from '../../../appliance/servers/tftp/transfer-book.ts';
 import type { RunningTransfer } from '../../../appliance/servers/tftp/transfers.ts';
-import { endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
 
 const client = (port: number, address = 0x0a00_0001) => endpointFrom(address, port);
 

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
 import type { TftpPacket } from '../../../appliance/codecs/tftp/packet.ts';
+import { type Endpoint, endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
+import { type Part, wholeOf } from '../../../appliance/net/udp/held-bytes.ts';
 import { openContentNow } from '../../../appliance/servers/tftp/file-bytes.ts';
+import type { TransferOutcome } from '../../../appliance/servers/tftp/tftp-transfer.ts';
 import { TransferPort } from '../../../appliance/servers/tftp/transfer-port.ts';
-import type { TransferOutcome } from '../../../appliance/servers/tftp-transfer.ts';
-import { type Endpoint, endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
-import { type Part, wholeOf } from '../../../appliance/servers/udp/held-bytes.ts';
 
 const FIRST = endpointFrom(0x0a00_0001, 2070);
 const SECOND = endpointFrom(0x0a00_0001, 2071);

@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
 import { TFTP_DEFAULTS } from '../../../appliance/servers/tftp/tftp-settings.ts';
+import type { TransferOutcome } from '../../../appliance/servers/tftp/tftp-transfer.ts';
 import { TransferThreads } from '../../../appliance/servers/tftp/transfer-threads.ts';
 import type { TransferOrder } from '../../../appliance/servers/tftp/transfers.ts';
-import type { TransferOutcome } from '../../../appliance/servers/tftp-transfer.ts';
-import { endpointFrom } from '../../../appliance/servers/udp/endpoint.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-desk-for.ts';
+import { deskFor } from './tftp-resolver-for.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 const ORDER: TransferOrder = {

@@ -1,0 +1,60 @@
+// Looks for BMCs where the site file allows it, one search at a time, and tells which of them belong to a node.
+
+import { ColdironError } from '../../domain/errors.ts';
+import type { NewAuditEntry } from '../../domain/event.ts';
+import { type Ipv4, type Prefix, parsePrefix, prefixText } from '../../domain/ipv4.ts';
+import type { Store } from '../../store/store.ts';
+import type { BmcClock } from '../clock.ts';
+import { type FoundBmc, type ScanPorts, scanForBmcs } from '../scan.ts';
+import type { Asker } from './node-bmcs.ts';
+
+export interface BmcScanSettings {
+  readonly allowed: readonly Prefix[];
+  readonly clock: BmcClock;
+  readonly store: Pick<Store, 'appendAudit'>;
+  /** The host name of the node that has this BMC; null: nobody has declared it. */
+  readonly nodeAt: (address: Ipv4) => string | null;
+  readonly stopping: AbortSignal;
+  readonly ports?: ScanPorts;
+}
+
+export type ScannedBmc = FoundBmc & { readonly node: string | null };
+
+/** `networks` null: everywhere the site file allows. */
+export type BmcScan = (networks: readonly string[] | null, by: Asker) => Promise<ScannedBmc[]>;
+
+export function bmcScan(settings: BmcScanSettings): BmcScan {
+  const { allowed, clock, store, nodeAt, stopping, ports } = settings;
+  let underWay = false;
+  return async (networks, by) => {
+    const prefixes = networks === null ? allowed : networks.map(prefixOf);
+    if (allowed.length === 0) {
+      throw new ColdironError('bmc_off_limits', 'the site file names no network to look for BMCs in (bmc.scan)');
+    }
+    if (underWay) throw new ColdironError('conflict', 'a search for BMCs is under way already');
+    underWay = true;
+    try {
+      await store.appendAudit([audit(by, prefixes, clock.now())]);
+      const found = await scanForBmcs(prefixes, { allowed, signal: stopping }, clock, ports);
+      return found.map((bmc) => ({ ...bmc, node: nodeAt(bmc.address) }));
+    } finally {
+      underWay = false;
+    }
+  };
+}
+
+function prefixOf(text: string, at: number): Prefix {
+  const prefix = parsePrefix(text);
+  if (prefix.ok) return prefix.value;
+  throw new ColdironError('invalid_request', `networks[${at}]: ${prefix.reason}`);
+}
+
+const audit = ({ actor, correlationId }: Asker, prefixes: readonly Prefix[], at: number): NewAuditEntry => ({
+  at,
+  actor,
+  action: 'bmc.scan',
+  target: 'network',
+  correlationId,
+  before: null,
+  after: { networks: prefixes.map(prefixText) },
+});

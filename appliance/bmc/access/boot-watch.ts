@@ -1,0 +1,67 @@
+// Sees machines boot from the network: it stands in the way of the trail, passes every note on, and tells whoever waits.
+
+import type { Instant } from '../../domain/instant.ts';
+import type { MachineId } from '../../domain/machine.ts';
+import type { Trail, TrailNote } from '../../trail/trail.ts';
+
+interface Waiting {
+  readonly machine: MachineId;
+  readonly since: Instant;
+  readonly seen: (at: Instant) => void;
+}
+
+export class BootWatch implements Trail {
+  readonly #trail: Trail;
+  readonly #now: () => Instant;
+  readonly #last = new Map<MachineId, Instant>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(trail: Trail, now: () => Instant) {
+    this.#trail = trail;
+    this.#now = now;
+  }
+
+  note(note: TrailNote): void {
+    this.#trail.note(note);
+    if (note.machine === null || !isNetworkBoot(note)) return;
+    const at = this.#now();
+    this.#last.set(note.machine, at);
+    for (const waiting of [...this.#waiting]) {
+      if (waiting.machine === note.machine && at >= waiting.since) waiting.seen(at);
+    }
+  }
+
+  /** When the machine asked for an address from its firmware or boot loader, at or after `since`; null: not yet. */
+  lastSeen(machine: MachineId, since: Instant): Instant | null {
+    const last = this.#last.get(machine);
+    return last !== undefined && last >= since ? last : null;
+  }
+
+  /** Resolves when it is seen; rejects with the signal's reason when waiting is given up. */
+  async untilSeen(machine: MachineId, since: Instant, signal: AbortSignal): Promise<Instant> {
+    const before = this.lastSeen(machine, since);
+    if (before !== null) return before;
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<Instant>();
+    const waiting: Waiting = { machine, since, seen: resolve };
+    const giveUp = (): void => reject(signal.reason);
+    this.#waiting.add(waiting);
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await promise;
+    } finally {
+      this.#waiting.delete(waiting);
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+}
+
+/** An operating system asks for an address too, and then nothing was booted from the network. */
+const BOOTERS: ReadonlySet<unknown> = new Set(['firmware-pxe', 'firmware-http', 'ipxe']);
+
+export const isNetworkBoot = ({ kind, data }: Pick<TrailNote, 'kind' | 'data'>): boolean =>
+  kind === 'dhcp.discover' &&
+  typeof data === 'object' &&
+  data !== null &&
+  'program' in data &&
+  BOOTERS.has(data.program);

@@ -1,0 +1,143 @@
+// Who we are to a machine's BMC: what was put into the vault for it, otherwise what its inventory entry names.
+
+import { ColdironError } from '../../domain/errors.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import type { BmcEndpoint, Machine, MachineId } from '../../domain/machine.ts';
+import { Secret } from '../../domain/secret.ts';
+import { readPrivately } from '../../identity/vault/private-file.ts';
+import type { Vault } from '../../identity/vault/vault.ts';
+import { parseVaultKeys } from '../../identity/vault/vault-keys.ts';
+import type { BmcStore, HeldCredentials, SealedCredentials } from '../../store/bmc-store.ts';
+
+export interface BmcLogin {
+  readonly username: string;
+  readonly password: Secret;
+  /** The BMC key (Kg) of IPMI; null: none. */
+  readonly key: Secret | null;
+}
+
+export interface Logins {
+  /** The one that is known to be good, or was so last. */
+  readonly current: BmcLogin;
+  /** The one that a change of the password was about when it was cut short; null: none was. */
+  readonly pending: BmcLogin | null;
+}
+
+export async function loginsOf(
+  store: Pick<BmcStore, 'bmcCredentials'>,
+  vault: Vault,
+  machine: Machine,
+  endpoint: BmcEndpoint,
+): Promise<Logins> {
+  const { current, pending } = await store.bmcCredentials(machine.id);
+  return {
+    current: current ? unsealed(vault, machine, endpoint, current) : await fromInventory(machine, endpoint),
+    pending: pending && unsealed(vault, machine, endpoint, pending),
+  };
+}
+
+/** For the BMC at this address and no other. */
+export const sealed = (
+  vault: Vault,
+  machine: MachineId,
+  address: Ipv4,
+  login: BmcLogin,
+  setAt: Instant,
+): SealedCredentials => ({
+  username: login.username,
+  password: vault.seal({ machine, purpose: 'bmc-password' }, address, login.password),
+  key: login.key && vault.seal({ machine, purpose: 'bmc-key' }, address, login.key),
+  setAt,
+});
+
+function unsealed(
+  vault: Vault,
+  { id: machine, spec: { hostname } }: Machine,
+  { address }: BmcEndpoint,
+  held: SealedCredentials,
+): BmcLogin {
+  try {
+    return {
+      username: held.username,
+      password: vault.open({ machine, purpose: 'bmc-password' }, address, held.password),
+      key: held.key && vault.open({ machine, purpose: 'bmc-key' }, address, held.key),
+    };
+  } catch (error) {
+    if (!(error instanceof ColdironError)) throw error;
+    throw new ColdironError(error.code, `${hostname}: ${error.message}`);
+  }
+}
+
+export interface Resealed {
+  readonly machines: number;
+  /** What could not be opened, one sentence each. It stays as it is. */
+  readonly problems: readonly string[];
+}
+
+/** Seals anew what an older key sealed, so that the older key can be taken out of its file. */
+export async function resealAll(
+  store: Pick<BmcStore, 'allBmcCredentials' | 'resealBmcCredentials'>,
+  vault: Vault,
+): Promise<Resealed> {
+  const problems: string[] = [];
+  let machines = 0;
+  for (const { machine, held } of await store.allBmcCredentials()) {
+    if (isFresh(vault, held)) continue;
+    try {
+      await store.resealBmcCredentials(machine, held, {
+        current: sealedAnew(vault, machine, held.current),
+        pending: sealedAnew(vault, machine, held.pending),
+      });
+      machines += 1;
+    } catch (error) {
+      if (!(error instanceof ColdironError) || error.code !== 'vault_unavailable') throw error;
+      problems.push(error.message);
+    }
+  }
+  return { machines, problems };
+}
+
+const sealedAnew = (vault: Vault, machine: MachineId, old: SealedCredentials | null): SealedCredentials | null =>
+  old && {
+    ...old,
+    password: vault.sealAnew({ machine, purpose: 'bmc-password' }, old.password),
+    key: old.key && vault.sealAnew({ machine, purpose: 'bmc-key' }, old.key),
+  };
+
+const isFresh = (vault: Vault, { current, pending }: HeldCredentials): boolean =>
+  [current?.password, current?.key, pending?.password, pending?.key].every((text) => !text || vault.isFresh(text));
+
+async function fromInventory({ spec: { hostname } }: Machine, endpoint: BmcEndpoint): Promise<BmcLogin> {
+  const { username, passwordFile } = endpoint;
+  if (username === null || passwordFile === null) {
+    throw withoutLogin(`${hostname}: nobody has said how to log in to its BMC`);
+  }
+  const read = await readPrivately(passwordFile, 'group');
+  if (read.kind === 'absent') throw withoutLogin(`${hostname}: the password file ${passwordFile} is not there`);
+  if (read.kind === 'refused') throw withoutLogin(`${hostname}: the password file cannot be used: ${read.reason}`);
+  const password = withoutLineEnd(read.bytes);
+  if (password.length === 0) throw withoutLogin(`${hostname}: the password file ${passwordFile} is empty`);
+  // Whoever writes inventories names this path and the address that its content goes to: keys and other files stay here.
+  if (!isPassword(password)) throw withoutLogin(`${hostname}: what is in ${passwordFile} is not a password`);
+  return { username, password: new Secret(password), key: null };
+}
+
+/** One line that a BMC could keep, and not a key of the vault. */
+const isPassword = (bytes: Buffer): boolean =>
+  bytes.length <= LONGEST_PASSWORD &&
+  !bytes.some((byte) => byte < SPACE || byte === DELETE) &&
+  !parseVaultKeys(bytes.toString('utf8'), '').ok;
+
+const withoutLogin = (message: string): ColdironError => new ColdironError('bmc_login_failed', message);
+
+const LONGEST_PASSWORD = 128;
+const [LINE_FEED, CARRIAGE_RETURN, SPACE, DELETE] = [0x0a, 0x0d, 0x20, 0x7f];
+
+/** Editors end a file with a line end that no password has. */
+function withoutLineEnd(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  if (bytes[end - 1] === LINE_FEED) end -= 1;
+  if (bytes[end - 1] === CARRIAGE_RETURN) end -= 1;
+  return bytes.subarray(0, end);
+}

@@ -1,0 +1,127 @@
+// What people ask of a node's BMC: each wish is in the audit before the BMC hears of it, and in the trail with its outcome.
+
+import type { Actor, Json, NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { Store } from '../../store/store.ts';
+import type { Bmc, BmcConsole } from '../bmc.ts';
+import type { BmcOpener } from './bmc-opener.ts';
+import { explained } from './failure.ts';
+
+/** Who wants it, and in which exchange. */
+export interface Asker {
+  readonly actor: Actor;
+  readonly correlationId: string;
+}
+
+/** What is wanted: `power`, `bootdev`, …, with what tells two of them apart. Never with a secret. */
+export interface Wish {
+  readonly what: string;
+  readonly details: { readonly [key: string]: Json };
+}
+
+export interface NodeBmcsSettings {
+  readonly desk: Pick<BmcOpener, 'mustBeOpen' | 'using' | 'open'>;
+  readonly store: Pick<Store, 'appendEvents' | 'appendAudit'>;
+  readonly now: () => Instant;
+}
+
+export interface Done<T> {
+  /** `recorder`: the site's BMCs are not touched; it was only written down. */
+  readonly mode: 'real' | 'recorder';
+  readonly result: T;
+}
+
+export interface OpenedConsole {
+  readonly console: BmcConsole;
+  readonly closed: (because: string) => Promise<void>;
+}
+
+export class NodeBmcs {
+  readonly #settings: NodeBmcsSettings;
+
+  constructor(settings: NodeBmcsSettings) {
+    this.#settings = settings;
+  }
+
+  /** Asks and changes nothing, so nothing is written down. */
+  async ask<T>(machine: Machine, read: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
+    const { desk } = this.#settings;
+    const { mode } = desk.mustBeOpen(machine);
+    try {
+      return { mode, result: await desk.using(machine, () => undefined, read) };
+    } catch (error) {
+      throw explained(error, machine);
+    }
+  }
+
+  async act<T>(machine: Machine, by: Asker, wish: Wish, work: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
+    return this.audited(machine, by, wish, async (record) => {
+      const { desk } = this.#settings;
+      return desk.using(machine, record, work);
+    });
+  }
+
+  /** The same for work that opens the BMC by itself. */
+  async audited<T>(
+    machine: Machine,
+    by: Asker,
+    wish: Wish,
+    work: (record: (action: string) => void) => Promise<T>,
+  ): Promise<Done<T>> {
+    const { desk, store } = this.#settings;
+    const { mode, endpoint } = desk.mustBeOpen(machine);
+    await store.appendAudit([this.#audit(machine, by, wish)]);
+    const events: NewEvent[] = [];
+    const tell = (kind: string, data: { readonly [key: string]: Json }): void =>
+      void events.push(this.#event(machine, by, kind, { what: wish.what, ...wish.details, ...data }));
+    try {
+      const result = await work((action) => tell('bmc.recorded', { action, address: endpoint.address }));
+      if (mode === 'real') tell('bmc.done', {});
+      return { mode, result };
+    } catch (error) {
+      const explanation = explained(error, machine);
+      tell('bmc.failed', { reason: explanation instanceof Error ? explanation.message : String(explanation) });
+      throw explanation;
+    } finally {
+      await store.appendEvents(events);
+    }
+  }
+
+  /** The console keeps its BMC open until `closed` is called. */
+  async openConsole(machine: Machine, by: Asker, options: { readonly steal: boolean }): Promise<OpenedConsole> {
+    const { desk, store } = this.#settings;
+    const { result } = await this.audited(machine, by, { what: 'console', details: options }, async (record) => {
+      const bmc = await desk.open(machine, record);
+      try {
+        return { bmc, console: await bmc.openConsole(options) };
+      } catch (error) {
+        await bmc.close();
+        throw error;
+      }
+    });
+    return {
+      console: result.console,
+      closed: async (because) => {
+        await result.bmc.close();
+        await store.appendEvents([this.#event(machine, by, 'bmc.console-closed', { because })]);
+      },
+    };
+  }
+
+  #audit(machine: Machine, { actor, correlationId }: Asker, { what, details }: Wish) {
+    return {
+      at: this.#settings.now(),
+      actor,
+      action: `bmc.${what}`,
+      target: `node:${machine.spec.hostname}`,
+      correlationId,
+      before: null,
+      after: details,
+    };
+  }
+
+  #event(machine: Machine, { actor, correlationId }: Asker, kind: string, data: Json): NewEvent {
+    return { at: this.#settings.now(), kind, actor, machine: machine.id, correlationId, data };
+  }
+}

@@ -1,0 +1,31 @@
+// A BMC that is opened for each verb and closed after it, with the login that is good by then.
+
+import { ColdironError, type ErrorCode } from '../../domain/errors.ts';
+import type { Bmc } from '../bmc.ts';
+import { BmcError } from '../bmc-error.ts';
+import type { BootingBmc } from '../verified.ts';
+
+type Using = <Result>(work: (bmc: Bmc) => Promise<Result>) => Promise<Result>;
+
+export function openedEachTime(using: Using): BootingBmc {
+  const ask: Using = async (work) => {
+    try {
+      return await using(work);
+    } catch (error) {
+      throw asClosed(error);
+    }
+  };
+  return {
+    identity: () => ask((bmc) => bmc.identity()),
+    powerState: () => ask((bmc) => bmc.powerState()),
+    powerOn: () => ask((bmc) => bmc.powerOn()),
+    powerOff: () => ask((bmc) => bmc.powerOff()),
+    setBoot: (choice) => ask((bmc) => bmc.setBoot(choice)),
+  };
+}
+
+/** The desk does not open it: its site leaves BMCs alone by now, or there is no login for it. */
+const NOT_OPENED: ReadonlySet<ErrorCode> = new Set(['bmc_off_limits', 'bmc_login_failed', 'vault_unavailable']);
+
+const asClosed = (error: unknown): unknown =>
+  error instanceof ColdironError && NOT_OPENED.has(error.code) ? new BmcError('closed', error.message) : error;

@@ -1,0 +1,39 @@
+// Which network a request belongs to. What a relay says goes before where the packet came in: link selection
+// (RFC 3527 §3), subnet selection (RFC 3011 §4), giaddr (RFC 2131 §4.3.1), and for a renewal, which passes the relay by, ciaddr.
+
+import { contains, type Ipv4 } from '../domain/ipv4.ts';
+import type { SiteNetwork } from '../domain/network.ts';
+import type { LeaseReason } from './leases/lease-because.ts';
+import type { LeaseRequest } from './leases/lease-request.ts';
+
+export interface Ingress {
+  readonly interface: string;
+  /** The network on the wire of this interface; null when only relays reach us here. */
+  readonly direct: SiteNetwork | null;
+  readonly networkOf: (address: Ipv4) => SiteNetwork | null;
+}
+
+export type NetworkChoice =
+  | { readonly network: SiteNetwork; readonly because: null }
+  | { readonly network: null; readonly because: LeaseReason };
+
+export function chooseNetwork(request: LeaseRequest, ingress: Ingress): NetworkChoice {
+  const named = request.relayAgent?.linkSelection ?? request.subnetSelection ?? request.relay;
+  if (named !== null) return servedHere(ingress.networkOf(named), ingress);
+  if (request.clientAddress !== null) {
+    const renewed = servedHere(ingress.networkOf(request.clientAddress), ingress);
+    if (renewed.network !== null) return renewed;
+  }
+  return servedHere(ingress.direct, ingress);
+}
+
+/** An answer leaves by the interface that the question came in on: a network of another one is none of its business. */
+function servedHere(network: SiteNetwork | null, ingress: Ingress): NetworkChoice {
+  if (network === null) return { network: null, because: 'no-network' };
+  if (network.interface !== ingress.interface) return { network: null, because: 'other-interface' };
+  return { network, because: null };
+}
+
+/** Behind a relay the appliance's own address lies outside of the network. */
+export const isDirect = (network: SiteNetwork): boolean =>
+  network.server !== null && contains(network.prefix, network.server);

@@ -1,0 +1,193 @@
+// The one decision: what a machine gets when it boots, and why. Everything that answers a machine renders this.
+// Each ladder goes from the most restrictive rung to the least; only a valid intent leads to anything that destroys data.
+
+import type { CpuArchitecture } from '../domain/architecture.ts';
+import type { Profile } from '../domain/catalogue.ts';
+import type { ChassisUuid } from '../domain/chassis.ts';
+import { type Instant, instantText } from '../domain/instant.ts';
+import type { IntentId } from '../domain/intent.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { ObjectName } from '../domain/names.ts';
+import type { SiteNetwork } from '../domain/network.ts';
+import { shown } from '../domain/parsed.ts';
+import { type Because, because } from './because.ts';
+import type { ClientFacts } from './client-facts.ts';
+import { honourIntent } from './honour-intent.ts';
+import type { LoaderWishes } from './loaders.ts';
+import { type NextStage, nextStage } from './next-stage.ts';
+
+export type Outcome =
+  /** No answer at all. */
+  | { readonly kind: 'silent' }
+  | { readonly kind: 'local-disk' }
+  | { readonly kind: 'service-os'; readonly mode: 'inspect' | 'commission' | 'rescue' }
+  | { readonly kind: 'service-os'; readonly mode: 'erase'; readonly intent: IntentId }
+  | { readonly kind: 'installer'; readonly profile: ObjectName; readonly intent: IntentId }
+  /** Kept at its loader until somebody accepts it; it asks again by itself. */
+  | { readonly kind: 'hold'; readonly whatToDo: string }
+  /** An answer that says on the machine's own screen why it gets nothing, and what to do. */
+  | { readonly kind: 'refusal'; readonly whatToDo: string };
+
+/** Something the caller has to act on, whatever the machine gets. */
+export type Finding =
+  /** Not the chassis that was declared: to be quarantined. */
+  | { readonly kind: 'chassis-mismatch'; readonly expected: ChassisUuid; readonly seen: ChassisUuid }
+  | { readonly kind: 'architecture-mismatch'; readonly expected: CpuArchitecture; readonly seen: CpuArchitecture };
+
+export interface BootDecision {
+  /** Where this boot leads. */
+  readonly outcome: Outcome;
+  readonly because: Because;
+  /** What the client that asks is handed now, on the way there. */
+  readonly nextStage: NextStage;
+  readonly findings: readonly Finding[];
+}
+
+export interface BootQuestion {
+  readonly facts: ClientFacts;
+  readonly machine: Machine | null;
+  readonly network: SiteNetwork | null;
+  /** The profile that the machine's intent names, if the catalogue has it. */
+  readonly profile: Profile | null;
+  readonly now: Instant;
+  /** Which loaders the appliance that answers has; left out, all of them. */
+  readonly available?: LoaderWishes['available'];
+}
+
+interface Verdict {
+  readonly outcome: Outcome;
+  readonly because: Because;
+}
+
+export function decideBoot(question: BootQuestion): BootDecision {
+  const { facts, machine, network } = question;
+  const findings = machine === null ? [] : findingsAbout(machine, facts);
+  const verdict = network === null ? silent(because('network-unknown')) : judge(question, network, findings);
+  const handed: NextStage =
+    network === null || verdict.outcome.kind === 'silent'
+      ? { kind: 'nothing', because: verdict.because }
+      : nextStage(facts, machine, network, question.available);
+  return { ...verdict, nextStage: handed, findings };
+}
+
+function findingsAbout(machine: Machine, facts: ClientFacts): Finding[] {
+  const { uuid, architecture } = machine.spec;
+  const findings: Finding[] = [];
+  if (uuid !== null && facts.uuid !== null && uuid !== facts.uuid) {
+    findings.push({ kind: 'chassis-mismatch', expected: uuid, seen: facts.uuid });
+  }
+  if (facts.cpu !== null && facts.cpu !== architecture) {
+    findings.push({ kind: 'architecture-mismatch', expected: architecture, seen: facts.cpu });
+  }
+  return findings;
+}
+
+function judge(question: BootQuestion, network: SiteNetwork, findings: readonly Finding[]): Verdict {
+  const { facts, machine } = question;
+  if (network.server === null) return silent(because('network-without-server', { network: network.name }));
+  if (machine === null) return unaccepted(network, facts.mac ?? 'MAC');
+  const node = machine.spec.hostname;
+
+  // Whichever chassis its card is in by now: nothing about a machine whose life is over has to be settled first.
+  if (machine.lifecycle.state === 'removed') return byState(question, machine, network);
+  const otherChassis = findings.find((finding) => finding.kind === 'chassis-mismatch');
+  if (otherChassis) {
+    return refusal(because('chassis-mismatch', { node, expected: otherChassis.expected, seen: otherChassis.seen }));
+  }
+
+  const wanted = byState(question, machine, network);
+  const runsOurCode = wanted.outcome.kind === 'service-os' || wanted.outcome.kind === 'installer';
+  const otherCpu = findings.find((finding) => finding.kind === 'architecture-mismatch');
+  if (runsOurCode && otherCpu) {
+    return refusal(because('architecture-mismatch', { node, expected: otherCpu.expected, seen: otherCpu.seen }));
+  }
+  return wanted;
+}
+
+function byState(question: BootQuestion, machine: Machine, network: SiteNetwork): Verdict {
+  const node = machine.spec.hostname;
+  const { state, since, note, failure } = machine.lifecycle;
+  switch (state) {
+    case 'removed':
+      return refusal(
+        because('removed', { node, at: instantText(since), why: note === null ? '' : ` (${shown(note)})` }),
+      );
+    case 'quarantined':
+      return refusal(because('quarantined', { node, note: shown(note ?? 'no reason was written down') }));
+    case 'discovered':
+      return unaccepted(network, node);
+    case 'failed': {
+      const told = failure === null ? 'no reason was written down' : `${failure.step}: ${shown(failure.reason)}`;
+      return localDisk(because('failed', { node, failure: told }));
+    }
+    case 'registered':
+    case 'ready':
+    case 'enrolling':
+    case 'active':
+    case 'draining':
+    case 'retired':
+      return localDisk(because(state, { node }));
+    case 'commissioning':
+      return { outcome: { kind: 'service-os', mode: 'commission' }, because: because('commissioning', { node }) };
+    case 'rescue':
+      return { outcome: { kind: 'service-os', mode: 'rescue' }, because: because('rescue', { node }) };
+    case 'deploying':
+      return deploy(question, machine);
+    case 'releasing':
+      return erase(question, machine);
+  }
+}
+
+function unaccepted(network: SiteNetwork, machine: string): Verdict {
+  const details = { network: network.name, machine };
+  switch (network.unknown) {
+    case 'ignore':
+      return silent(because('unaccepted-ignored', details));
+    case 'refuse':
+      return refusal(because('unaccepted-refused', details));
+    case 'hold': {
+      const reason = because('unaccepted-held', details);
+      return { outcome: { kind: 'hold', whatToDo: reason.hint }, because: reason };
+    }
+    case 'local-disk':
+      return localDisk(because('unaccepted-local-disk', details));
+    case 'inspect':
+      return { outcome: { kind: 'service-os', mode: 'inspect' }, because: because('unaccepted-inspected', details) };
+  }
+}
+
+function deploy({ facts, profile, now }: BootQuestion, machine: Machine): Verdict {
+  const honoured = honourIntent(machine, 'deploy', facts, now);
+  if (!honoured.valid) return localDisk(honoured.because);
+  const { intent } = honoured;
+  const node = machine.spec.hostname;
+  if (intent.profile === null || profile === null || profile.name !== intent.profile) {
+    return refusal(because('profile-unknown', { node, profile: intent.profile ?? '(none)' }));
+  }
+  if (!profile.active) return refusal(because('profile-inactive', { node, profile: profile.name }));
+  const { architecture } = machine.spec;
+  if (!profile.architectures.includes(architecture)) {
+    const made = profile.architectures.join(', ') || 'no architecture';
+    return refusal(because('profile-architecture-mismatch', { node, profile: profile.name, made, architecture }));
+  }
+  return {
+    outcome: { kind: 'installer', profile: profile.name, intent: intent.id },
+    because: because('deploy-armed', { node, profile: profile.name, actor: shown(intent.actor) }),
+  };
+}
+
+function erase({ facts, now }: BootQuestion, machine: Machine): Verdict {
+  const honoured = honourIntent(machine, 'erase', facts, now);
+  if (!honoured.valid) return localDisk(honoured.because);
+  return {
+    outcome: { kind: 'service-os', mode: 'erase', intent: honoured.intent.id },
+    because: because('erase-armed', { node: machine.spec.hostname, actor: shown(honoured.intent.actor) }),
+  };
+}
+
+const silent = (reason: Because): Verdict => ({ outcome: { kind: 'silent' }, because: reason });
+const localDisk = (reason: Because): Verdict => ({ outcome: { kind: 'local-disk' }, because: reason });
+const refusal = (reason: Because): Verdict => ({
+  outcome: { kind: 'refusal', whatToDo: reason.hint },
+  because: reason,
+});

@@ -1,0 +1,250 @@
+// Which address a client gets, and whether it is spoken to at all: RFC 2131 §4.3, with leases by hardware address, because
+// firmware, iPXE and operating system of one machine each send another client identifier.
+
+import type { Instant } from '../../domain/instant.ts';
+import { contains, type Ipv4, isUnicast } from '../../domain/ipv4.ts';
+import { isHeld, type Lease } from '../../domain/lease.ts';
+import type { Mac } from '../../domain/mac.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { SiteNetwork } from '../../domain/network.ts';
+import type { ClientProgram } from '../client-facts.ts';
+import type { LeaseReason } from './lease-because.ts';
+import type { LeaseRequest } from './lease-request.ts';
+import type { NetworkLeases } from './network-leases.ts';
+
+export interface LeaseTimes {
+  /** Firmware and boot loaders: the operating system follows within minutes. */
+  readonly bootSeconds: number;
+  readonly osSeconds: number;
+}
+
+export interface LeaseQuestion {
+  readonly request: LeaseRequest;
+  readonly mac: Mac;
+  readonly program: ClientProgram;
+  readonly network: SiteNetwork;
+  readonly machine: Machine | null;
+  /** What we call ourselves in option 54 towards this client. */
+  readonly serverIdentifier: Ipv4;
+  readonly leases: NetworkLeases;
+  /** Whether the inventory gives this address to a machine's interface on this network, and to which MAC. */
+  readonly reservedAt: (address: Ipv4) => { readonly mac: Mac | null } | null;
+  readonly times: LeaseTimes;
+  readonly now: Instant;
+}
+
+export type LeaseDecision =
+  | { readonly kind: 'offer'; readonly address: Ipv4; readonly seconds: number; readonly because: LeaseReason }
+  /** `write`: to be on disk before the client hears of it. */
+  | {
+      readonly kind: 'ack';
+      readonly lease: Lease;
+      readonly seconds: number;
+      readonly write: boolean;
+      readonly because: LeaseReason;
+    }
+  | { readonly kind: 'nak'; readonly because: LeaseReason }
+  | { readonly kind: 'inform'; readonly because: LeaseReason }
+  /** To be written down; the client expects no answer. */
+  | { readonly kind: 'record'; readonly lease: Lease; readonly because: LeaseReason }
+  /** The client took the offer of this other server. */
+  | { readonly kind: 'withdraw'; readonly otherServer: Ipv4; readonly because: LeaseReason }
+  | { readonly kind: 'silent'; readonly because: LeaseReason };
+
+/** RFC 2131 §3.1 leaves it open; PXE firmware may take half a minute from DISCOVER to REQUEST. */
+export const OFFER_HELD_MS = 60_000;
+/** How long an address rests that a client, or our own probe, found in use. */
+export const REST_MS = 10 * 60_000;
+/** A client repeats a REQUEST within seconds; iPXE sends the xid of one boot again in the next. */
+const REPEAT_WINDOW_MS = 10_000;
+const SHORTEST_SECONDS = 120;
+/** A client that declines more than this within the rest is taken to be what is wrong: it would empty the pool. */
+const MOST_DECLINES = 3;
+
+/** What keeps an address from whoever asks for any: all that has nothing to do with who asks, or through which relay. */
+const BARS_EVERYBODY: readonly LeaseReason[] = ['reserved-for-another', 'held-by-another', 'wrong-network'];
+
+export function decideLease(question: LeaseQuestion): LeaseDecision {
+  switch (question.request.type) {
+    case 'discover':
+      return decideOffer(question);
+    case 'request':
+      return decideRequest(question);
+    case 'decline':
+      return decideDecline(question);
+    case 'release':
+      return decideRelease(question);
+    case 'inform':
+      return { kind: 'inform', because: 'informed' };
+    case 'offer':
+    case 'ack':
+    case 'nak':
+      return silent('not-a-client');
+  }
+}
+
+/** RFC 2131 §4.3.1: the inventory's word first, then what the client has or had, then what it asks for, then any. */
+function decideOffer(question: LeaseQuestion): LeaseDecision {
+  const { mac, leases, request, now } = question;
+  const offer = (address: Ipv4, because: LeaseReason): LeaseDecision => ({
+    kind: 'offer',
+    address,
+    seconds: secondsFor(question),
+    because,
+  });
+  const may = (address: Ipv4): boolean => obstacle(question, address) === null;
+
+  const reserved = reservationOf(question);
+  if (reserved !== null && leases.isFreeFor(mac, reserved, now)) {
+    const refusal = obstacle(question, reserved);
+    return refusal === null ? offer(reserved, 'reservation') : silent(refusal);
+  }
+  const lease = leases.leaseOf(mac);
+  if (lease !== null && may(lease.address)) {
+    return offer(lease.address, isHeld(lease, now) ? 'current-lease' : 'previous-lease');
+  }
+  const offered = leases.offeredTo(mac, now);
+  if (offered !== null && may(offered)) return offer(offered, 'open-offer');
+  if (request.requestedAddress !== null && may(request.requestedAddress)) {
+    return offer(request.requestedAddress, 'address-asked-for');
+  }
+  const free = leases.nextFree(now, (address) => {
+    const refusal = obstacle(question, address);
+    if (refusal === null) return null;
+    return BARS_EVERYBODY.includes(refusal) ? 'not-for-anybody' : 'not-for-this-client';
+  });
+  if (free !== null) return offer(free, 'pool');
+  return silent(leases.hasPool ? 'pool-exhausted' : 'no-pool');
+}
+
+/** RFC 2131 §4.3.2: which of its four states the client is in follows from options 54 and 50 and from ciaddr. */
+function decideRequest(question: LeaseQuestion): LeaseDecision {
+  const { requestedAddress, serverIdentifier, clientAddress } = question.request;
+  if (serverIdentifier !== null) {
+    if (!isUnicast(serverIdentifier)) return silent('malformed');
+    const otherServer = otherServerChosen(question.request, question.serverIdentifier, question.network.server);
+    if (otherServer !== null) return { kind: 'withdraw', otherServer, because: 'other-server-chosen' };
+    // SELECTING. Without option 50 nobody knows what was selected.
+    return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'selected');
+  }
+  // RENEWING comes to our address and REBINDING to all; both name in ciaddr what they have.
+  if (clientAddress !== null) return grant(question, clientAddress, 'renewed');
+  // INIT-REBOOT.
+  return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'rebooted');
+}
+
+/** Which server a REQUEST is for, when that is neither of our names and can be one at all. */
+export function otherServerChosen(
+  { type, serverIdentifier: chosen }: LeaseRequest,
+  serverIdentifier: Ipv4,
+  server: Ipv4 | null,
+): Ipv4 | null {
+  if (type !== 'request' || chosen === null || chosen === serverIdentifier || chosen === server) return null;
+  return isUnicast(chosen) ? chosen : null;
+}
+
+/**
+ * We are the authority here, so a client that asks for what it cannot have is told so at once (NAK), and one whose lease we
+ * do not know keeps an address that is free: a lost database must not take a rack off the network.
+ */
+function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 'renewed' | 'rebooted'): LeaseDecision {
+  const { mac, leases, request, now } = question;
+  const refusal = obstacle(question, address);
+  const current = leases.leaseOf(mac);
+  // Pools change. What a machine works with is not taken from it for that: it gets one of the pool when it boots again.
+  const mayKeep = refusal === 'not-in-pool' && current?.address === address && isHeld(current, now);
+  if (refusal !== null && !mayKeep) return { kind: 'nak', because: refusal };
+  if (leases.isWriting(address, mac, request.xid)) return silent('answer-under-way');
+
+  const answered = leases.answered(address, mac, request.xid);
+  if (answered !== null && isHeld(answered, now) && now - answered.grantedAt < REPEAT_WINDOW_MS) {
+    const seconds = Math.floor((answered.expiresAt - now) / 1000);
+    return { kind: 'ack', lease: answered, seconds, write: false, because: 'repeated' };
+  }
+
+  const known =
+    current?.address === address || leases.offeredTo(mac, now) === address || reservationOf(question) === address;
+  // Of SELECTING as well: it would collect addresses that nobody offered to it.
+  if (!known && current !== null && isHeld(current, now)) return { kind: 'nak', because: 'other-address-held' };
+  const seconds = secondsFor(question);
+  const lease: Lease = {
+    address,
+    mac,
+    network: question.network.name,
+    state: 'bound',
+    grantedAt: now,
+    expiresAt: now + seconds * 1000,
+  };
+  return { kind: 'ack', lease, seconds, write: true, because: known ? because : 'adopted' };
+}
+
+/**
+ * RFC 2131 §4.3.3. Only the holder is believed, and not without end: anybody else could take the pool out of service, address by
+ * address. A switch that asks for addresses by ARP while they are being handed out makes honest clients do the same.
+ */
+function decideDecline(question: LeaseQuestion): LeaseDecision {
+  const { request, mac, network, leases, now } = question;
+  if (isForAnotherServer(question)) return silent('for-another-server');
+  const address = request.requestedAddress;
+  if (address === null) return silent('malformed');
+  const lease = leases.leaseAt(address);
+  if (lease?.mac !== mac || !isHeld(lease, now)) return silent('not-its-address');
+  if (leases.declinedBy(mac, now) >= MOST_DECLINES) return silent('declines-too-often');
+  const declined: Lease = {
+    address,
+    mac,
+    network: network.name,
+    state: 'declined',
+    grantedAt: now,
+    expiresAt: now + REST_MS,
+  };
+  return { kind: 'record', lease: declined, because: 'address-found-taken' };
+}
+
+/** RFC 2131 §4.3.4: free for others, but remembered, so that the client gets it again. */
+function decideRelease(question: LeaseQuestion): LeaseDecision {
+  const { request, mac, leases, now } = question;
+  if (isForAnotherServer(question)) return silent('for-another-server');
+  if (request.clientAddress === null) return silent('malformed');
+  const lease = leases.leaseAt(request.clientAddress);
+  if (lease === null || lease.mac !== mac || !isHeld(lease, now)) return silent('not-its-address');
+  return { kind: 'record', lease: { ...lease, state: 'released', expiresAt: now }, because: 'released' };
+}
+
+/** Why this client cannot have this address; null when it can. */
+function obstacle(question: LeaseQuestion, address: Ipv4): LeaseReason | null {
+  const { network, mac, leases, serverIdentifier, now } = question;
+  if (!contains(network.prefix, address)) return 'wrong-network';
+  if (address === network.server || address === network.gateway || address === serverIdentifier)
+    return 'of-the-network';
+  const holder = question.reservedAt(address);
+  if (holder !== null && holder.mac !== mac) return 'reserved-for-another';
+  if (!leases.isFreeFor(mac, address, now)) return 'held-by-another';
+  if (holder !== null) return null;
+  // A reservation that somebody still sits on has to wait; until then the machine makes do with the pool.
+  const reserved = reservationOf(question);
+  if (reserved !== null && leases.isFreeFor(mac, reserved, now)) return 'other-address-reserved';
+  return leases.inPool(address) ? null : 'not-in-pool';
+}
+
+/** The address that the inventory gives the interface that asks, on this network. */
+function reservationOf({ machine, mac, network }: LeaseQuestion): Ipv4 | null {
+  if (machine === null) return null;
+  for (const nic of machine.spec.interfaces) {
+    if (nic.mac === mac && nic.network === network.name) return nic.address;
+  }
+  return null;
+}
+
+const isForAnotherServer = ({ request, serverIdentifier, network }: LeaseQuestion): boolean =>
+  request.serverIdentifier !== null &&
+  request.serverIdentifier !== serverIdentifier &&
+  request.serverIdentifier !== network.server;
+
+/** A client may ask for less than it would get (RFC 2131 §4.3.1), but not for so little that it does nothing but renew. */
+function secondsFor({ program, times, request }: LeaseQuestion): number {
+  const most = program === 'os' ? times.osSeconds : times.bootSeconds;
+  return Math.min(most, Math.max(request.leaseSeconds ?? most, SHORTEST_SECONDS));
+}
+
+const silent = (because: LeaseReason): LeaseDecision => ({ kind: 'silent', because });

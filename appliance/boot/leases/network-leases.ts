@@ -1,0 +1,275 @@
+// The addresses of one network in memory: leases that are on disk, offers that are open, and what is free.
+// An address from the pool costs the same however large the pool is: first those never used, then the longest free.
+
+import type { Instant } from '../../domain/instant.ts';
+import { type Ipv4, type Ipv4Range, ipv4FromNumber, ipv4ToNumber } from '../../domain/ipv4.ts';
+import { isHeld, type Lease } from '../../domain/lease.ts';
+import type { Mac } from '../../domain/mac.ts';
+import { type Reusable, ReuseQueue } from './reuse-queue.ts';
+
+interface Offer {
+  readonly address: Ipv4;
+  readonly mac: Mac;
+  readonly until: Instant;
+}
+
+interface Slot extends Reusable {
+  readonly address: Ipv4;
+  lease: Lease | null;
+  offer: Offer | null;
+  /** Somebody we do not know was found on it: left alone until then. */
+  restsUntil: Instant;
+  /** Nobody was found on it, and so long nobody needs to look again. */
+  foundFreeUntil: Instant;
+  /** The request whose answer is being written down, or was last. */
+  xid: number | null;
+  /** On its way to the disk: nobody else can have the address, whatever its client says meanwhile. */
+  writing: Lease | null;
+}
+
+/** Why `nextFree` should pass an address over: because of who asks, or whoever asks. */
+export type Refusal = 'not-for-this-client' | 'not-for-anybody' | null;
+
+/** How soon an address that may not be given away (reserved meanwhile) is looked at again; by the next client, at once. */
+const LOOK_AGAIN_MS = { 'not-for-anybody': 5 * 60 * 1000, 'not-for-this-client': 1 } as const;
+/** The holders of the addresses of a network, remembered for the sake of those who decline them again and again. */
+const MOST_DECLINERS = 4096;
+const NEVER = -Infinity;
+
+export class NetworkLeases {
+  readonly #slots = new Map<Ipv4, Slot>();
+  /** Looked up last: a decision and what follows from it ask about the same address again and again. */
+  #last: Slot | null = null;
+  readonly #leaseOf = new Map<Mac, Lease>();
+  readonly #offerTo = new Map<Mac, Offer>();
+  /** Until when what each of them declined rests. */
+  readonly #declined = new Map<Mac, readonly Instant[]>();
+  #ranges: readonly { readonly from: number; readonly to: number }[] = [];
+  #reusable = new ReuseQueue<Slot>();
+  #freshRange = 0;
+  #freshNext = 0;
+
+  /** The pools may change while leases live on; what lies outside of them is no longer given away. */
+  usePools(pools: readonly Ipv4Range[]): void {
+    const ranges = pools.map(({ from, to }) => ({ from: ipv4ToNumber(from), to: ipv4ToNumber(to) }));
+    const same =
+      ranges.length === this.#ranges.length &&
+      ranges.every(({ from, to }, at) => from === this.#ranges[at]?.from && to === this.#ranges[at]?.to);
+    if (same) return;
+    this.#ranges = ranges;
+    this.#reusable = new ReuseQueue();
+    this.#freshRange = 0;
+    this.#freshNext = ranges[0]?.from ?? 0;
+    for (const slot of this.#slots.values()) {
+      slot.heapIndex = -1;
+      this.#requeue(slot);
+    }
+  }
+
+  get hasPool(): boolean {
+    return this.#ranges.length > 0;
+  }
+
+  inPool(address: Ipv4): boolean {
+    const number = ipv4ToNumber(address);
+    return this.#ranges.some(({ from, to }) => number >= from && number <= to);
+  }
+
+  /** The newest lease of this client, in whatever state. */
+  leaseOf(mac: Mac): Lease | null {
+    return this.#leaseOf.get(mac) ?? null;
+  }
+
+  leaseAt(address: Ipv4): Lease | null {
+    return this.#known(address)?.lease ?? null;
+  }
+
+  offeredTo(mac: Mac, now: Instant): Ipv4 | null {
+    const offer = this.#offerTo.get(mac);
+    return offer !== undefined && offer.until > now ? offer.address : null;
+  }
+
+  isFreeFor(mac: Mac, address: Ipv4, now: Instant): boolean {
+    const slot = this.#known(address);
+    if (slot === undefined) return true;
+    if (slot.restsUntil > now) return false;
+    if (slot.writing !== null && slot.writing.mac !== mac) return false;
+    if (slot.offer !== null && slot.offer.until > now && slot.offer.mac !== mac) return false;
+    if (slot.lease === null) return true;
+    if (slot.lease.state === 'declined') return slot.lease.expiresAt <= now;
+    return slot.lease.mac === mac || !isHeld(slot.lease, now);
+  }
+
+  /** An address of the pools that nobody holds; null when there is none. Taken only by `hold`. */
+  nextFree(now: Instant, refusal: (address: Ipv4) => Refusal): Ipv4 | null {
+    for (let fresh = this.#fresh(); fresh !== null; fresh = this.#fresh()) {
+      const refused = refusal(fresh);
+      if (refused === null) return fresh;
+      this.#reusable.place(this.#slot(fresh), now + LOOK_AGAIN_MS[refused]);
+    }
+    for (let slot = this.#reusable.first(); slot !== undefined; slot = this.#reusable.first()) {
+      if (slot.freeAt > now) return null;
+      const refused = refusal(slot.address);
+      if (refused === null) return slot.address;
+      this.#reusable.place(slot, now + LOOK_AGAIN_MS[refused]);
+    }
+    return null;
+  }
+
+  /** Nobody else is offered it until then. A client has one open offer at a time. */
+  hold(address: Ipv4, mac: Mac, until: Instant): void {
+    const earlier = this.#offerTo.get(mac);
+    if (earlier !== undefined && earlier.address !== address) this.withdraw(mac);
+    const slot = this.#slot(address);
+    this.#dropOffer(slot);
+    slot.offer = { address, mac, until };
+    this.#offerTo.set(mac, slot.offer);
+    this.#requeue(slot);
+  }
+
+  /** The client took another server's offer. */
+  withdraw(mac: Mac): void {
+    const offer = this.#offerTo.get(mac);
+    if (offer === undefined) return;
+    const slot = this.#slot(offer.address);
+    this.#dropOffer(slot);
+    this.#requeue(slot);
+  }
+
+  /** A lease is on its way to the disk: held for its client, but not a lease yet. */
+  beginWriting(lease: Lease, xid: number, until: Instant): void {
+    this.hold(lease.address, lease.mac, until);
+    const slot = this.#slot(lease.address);
+    slot.xid = xid;
+    slot.writing = lease;
+  }
+
+  /** Whether the answer to this very request is being written down. */
+  isWriting(address: Ipv4, mac: Mac, xid: number): boolean {
+    const slot = this.#known(address);
+    return slot?.writing?.mac === mac && slot.xid === xid;
+  }
+
+  /** The lease that this very request was answered with before. */
+  answered(address: Ipv4, mac: Mac, xid: number): Lease | null {
+    const slot = this.#known(address);
+    return slot?.xid === xid && slot.writing === null && slot.lease?.mac === mac ? slot.lease : null;
+  }
+
+  /** The write failed: the client was not answered and may ask again. */
+  abandonWriting(lease: Lease): void {
+    const slot = this.#slot(lease.address);
+    // Another write of the same client may be under way by now.
+    if (slot.writing !== lease) return;
+    slot.writing = null;
+    slot.xid = null;
+  }
+
+  /** What the disk holds now. */
+  record(lease: Lease): void {
+    const slot = this.#slot(lease.address);
+    const before = slot.lease;
+    if (before !== null && before.mac !== lease.mac) this.#forget(before);
+    slot.lease = lease;
+    if (slot.writing === lease) slot.writing = null;
+    if (slot.writing === null && slot.offer?.mac === lease.mac) this.#dropOffer(slot);
+    // An address that its client found taken is no longer that client's.
+    if (lease.state === 'declined') {
+      this.#forget(lease);
+      slot.foundFreeUntil = NEVER;
+    } else this.#leaseOf.set(lease.mac, lease);
+    this.#requeue(slot);
+  }
+
+  /** In no particular order. */
+  *leases(): IterableIterator<Lease> {
+    for (const { lease } of this.#slots.values()) if (lease !== null) yield lease;
+  }
+
+  /** How many addresses this client has put out of service lately. */
+  declinedBy(mac: Mac, now: Instant): number {
+    return (this.#declined.get(mac) ?? []).filter((until) => until > now).length;
+  }
+
+  /** It found somebody else on an address, which rests until then. */
+  noteDecline(mac: Mac, now: Instant, until: Instant): void {
+    const open = (this.#declined.get(mac) ?? []).filter((earlier) => earlier > now);
+    if (this.#declined.size >= MOST_DECLINERS) this.#declined.clear();
+    this.#declined.set(mac, [...open, until]);
+  }
+
+  /** A stranger answers on this address. */
+  rest(address: Ipv4, until: Instant): void {
+    const slot = this.#slot(address);
+    this.#dropOffer(slot);
+    slot.restsUntil = until;
+    slot.foundFreeUntil = NEVER;
+    this.#requeue(slot);
+  }
+
+  /** Whether nobody needs to look who is on it: its last holder comes back, or somebody has just looked. */
+  isTrusted(address: Ipv4, mac: Mac, now: Instant): boolean {
+    const slot = this.#known(address);
+    return slot !== undefined && (slot.lease?.mac === mac || slot.foundFreeUntil > now);
+  }
+
+  trust(address: Ipv4, until: Instant): void {
+    this.#slot(address).foundFreeUntil = until;
+  }
+
+  #dropOffer(slot: Slot): void {
+    const { offer } = slot;
+    if (offer !== null && this.#offerTo.get(offer.mac) === offer) this.#offerTo.delete(offer.mac);
+    slot.offer = null;
+  }
+
+  #forget(lease: Lease): void {
+    if (this.#leaseOf.get(lease.mac)?.address === lease.address) this.#leaseOf.delete(lease.mac);
+  }
+
+  /** The next address that was never used, without taking it. */
+  #fresh(): Ipv4 | null {
+    for (let range = this.#ranges[this.#freshRange]; range !== undefined; range = this.#ranges[this.#freshRange]) {
+      for (; this.#freshNext <= range.to; this.#freshNext++) {
+        const address = ipv4FromNumber(this.#freshNext);
+        if (!this.#slots.has(address)) return address;
+      }
+      this.#freshRange++;
+      this.#freshNext = this.#ranges[this.#freshRange]?.from ?? 0;
+    }
+    return null;
+  }
+
+  #known(address: Ipv4): Slot | undefined {
+    if (this.#last?.address === address) return this.#last;
+    const known = this.#slots.get(address);
+    if (known !== undefined) this.#last = known;
+    return known;
+  }
+
+  #slot(address: Ipv4): Slot {
+    const known = this.#known(address);
+    if (known !== undefined) return known;
+    const slot: Slot = {
+      address,
+      lease: null,
+      offer: null,
+      restsUntil: NEVER,
+      foundFreeUntil: NEVER,
+      xid: null,
+      writing: null,
+      freeAt: NEVER,
+      heapIndex: -1,
+    };
+    this.#slots.set(address, slot);
+    this.#last = slot;
+    return slot;
+  }
+
+  #requeue(slot: Slot): void {
+    if (slot.heapIndex < 0 && !this.inPool(slot.address)) return;
+    // A released lease ended when it was released, which is its place in the line.
+    const freeAt = Math.max(slot.lease?.expiresAt ?? NEVER, slot.offer?.until ?? NEVER, slot.restsUntil);
+    this.#reusable.place(slot, freeAt);
+  }
+}

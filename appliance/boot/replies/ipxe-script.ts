@@ -1,0 +1,151 @@
+// The scripts that iPXE runs, each rendered from the decision. None carries a secret: anybody on the network can fetch it.
+
+import type { CpuArchitecture } from '../../domain/architecture.ts';
+import type { Profile } from '../../domain/catalogue.ts';
+import type { Mac } from '../../domain/mac.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { Templates } from '../../render/templates.ts';
+import { type BootImage, imagePath, kernelParameters } from '../boot-images.ts';
+import {
+  type BootServer,
+  bootUrl,
+  ENTRY_SCRIPT_PATH,
+  MENU_SCRIPT_PATH,
+  machineScriptPath,
+  REPORT_PATH,
+} from '../boot-paths.ts';
+import type { BootDecision } from '../decide-boot.ts';
+
+export interface BootSubject {
+  readonly decision: BootDecision;
+  /** A removed one is named on its screen like any other. */
+  readonly machine: Machine | null;
+  readonly mac: Mac | null;
+  readonly server: BootServer;
+  readonly architecture: CpuArchitecture | null;
+  /** What the outcome starts; needed for a service OS and an installer. */
+  readonly image: BootImage | null;
+  readonly sessionUrl?: string | null;
+}
+
+/** The two loaders that run what we render, each in its own words. */
+export interface ScriptLanguage {
+  /** null: the decision is to give no answer at all. */
+  readonly boot: (templates: Templates, subject: BootSubject) => string | null;
+  /** Keeps the machine where it is; it asks again by itself. */
+  readonly hold: (templates: Templates, subject: BootSubject, why: string) => string;
+}
+
+export const READING_SECONDS = 60;
+export const HOLD_SECONDS = 10;
+const MENU_SECONDS = 60;
+/** More would not fit on a screen of 25 lines. */
+const MENU_PROFILES = 12;
+
+export function renderBootScript(templates: Templates, subject: BootSubject): string | null {
+  const { decision, server } = subject;
+  const { outcome, because } = decision;
+  const shared = { ...sharedValues(server, outcome.kind), who: whoIs(subject), why: because.words };
+  switch (outcome.kind) {
+    case 'silent':
+      return null;
+    case 'local-disk':
+      return templates.render('ipxe/local-disk', { ...shared, sanboot: startsDiskItself(subject.machine) });
+    case 'refusal':
+      return templates.render('ipxe/refusal', {
+        ...shared,
+        state: subject.machine?.lifecycle.state ?? 'not registered',
+        whatToDo: outcome.whatToDo,
+        code: because.id,
+        menu: menuUrl(server, subject.mac),
+        seconds: READING_SECONDS,
+        milliseconds: READING_SECONDS * 1000,
+      });
+    case 'hold':
+      return templates.render('ipxe/wait', { ...shared, whatToDo: outcome.whatToDo, own: ownScript(subject) });
+    case 'service-os':
+      return templates.render('ipxe/service-os', { ...shared, ...started(subject), mode: outcome.mode });
+    case 'installer':
+      return templates.render('ipxe/installer', { ...shared, ...started(subject), profile: outcome.profile });
+  }
+}
+
+/** The same for every machine: finds out who it is and asks for its own script. */
+export const renderEntryScript = (templates: Templates, server: BootServer): string =>
+  templates.render('ipxe/boot', sharedValues(server, 'entry'));
+
+const renderHoldScript = (templates: Templates, subject: BootSubject, why: string): string =>
+  templates.render('ipxe/hold', {
+    ...sharedValues(subject.server, 'hold'),
+    who: whoIs(subject),
+    why,
+    entry: bootUrl(subject.server, ENTRY_SCRIPT_PATH),
+    seconds: HOLD_SECONDS,
+  });
+
+export const IPXE_SCRIPTS: ScriptLanguage = { boot: renderBootScript, hold: renderHoldScript };
+
+/** For a person at the console. Nothing in it installs or erases: for that, somebody has to arm it. */
+export function renderMenuScript(
+  templates: Templates,
+  subject: Pick<BootSubject, 'machine' | 'mac' | 'server'>,
+  profiles: readonly Pick<Profile, 'name' | 'description'>[],
+): string {
+  const { server, machine } = subject;
+  return templates.render('ipxe/menu', {
+    ...sharedValues(server, 'menu'),
+    who: whoIs(subject),
+    entry: bootUrl(server, ENTRY_SCRIPT_PATH),
+    milliseconds: MENU_SECONDS * 1000,
+    profiles: profiles.slice(0, MENU_PROFILES).map(({ name, description }) => ({
+      name,
+      line: description === '' ? name : `${name}: ${description}`,
+      command: installCommand(machine, name),
+    })),
+  });
+}
+
+function installCommand(machine: Machine | null, profile: string): string {
+  if (machine === null) return 'register the machine first';
+  const { hostname } = machine.spec;
+  if (machine.lifecycle.state === 'removed') return `${hostname} was removed: declare the machine anew first`;
+  return `coldiron deploy ${hostname} --profile ${profile}`;
+}
+
+const ownScript = ({ server, mac }: BootSubject): string =>
+  bootUrl(server, mac === null ? ENTRY_SCRIPT_PATH : machineScriptPath(mac));
+
+const sharedValues = (server: BootServer, stage: string) => ({
+  base: bootUrl(server, ''),
+  report: bootUrl(server, REPORT_PATH),
+  stage,
+});
+
+function whoIs({ machine, mac }: Pick<BootSubject, 'machine' | 'mac'>): string {
+  const card = mac ?? 'a machine that does not tell its MAC address';
+  return machine === null ? card : `${machine.spec.hostname} (${card})`;
+}
+
+const menuUrl = (server: BootServer, mac: Mac | null): string =>
+  bootUrl(server, mac === null ? MENU_SCRIPT_PATH : `${MENU_SCRIPT_PATH}?mac=${mac}`);
+
+/** Some BIOSes stop after a boot ROM that hands back; the label `local-boot: sanboot` has iPXE start the first disk. */
+const startsDiskItself = (machine: Machine | null): boolean => machine?.spec.labels['local-boot'] === 'sanboot';
+
+function started({ decision, machine, mac, server, architecture, image, sessionUrl = null }: BootSubject) {
+  if (image === null || architecture === null) throw new Error('a script that starts an image needs the image');
+  const hostname = machine?.spec.hostname ?? null;
+  return {
+    kernel: bootUrl(server, imagePath(image.kernel)),
+    initrd: bootUrl(server, imagePath(image.initrd)),
+    parameters: kernelParameters({
+      outcome: decision.outcome,
+      image,
+      architecture,
+      mac,
+      hostname,
+      server,
+      sessionUrl,
+    }),
+  };
+}

@@ -1,0 +1,23 @@
+// What the service OS found in a machine, as renderers ask for it.
+
+import type { Json } from '../domain/event.ts';
+import type { Inspection } from '../render/nixos/render-nixos.ts';
+import { readFacts } from '../work/sessions/reports.ts';
+
+export function inspectionOf(facts: Json): Inspection {
+  const { firmware, disks } = readFacts(facts);
+  return {
+    firmware: firmware?.kind === 'bios' ? 'bios' : 'efi',
+    disks: disks
+      // As the service OS itself does: nothing is installed onto these.
+      .filter(({ read_only: isReadOnly, removable }) => isReadOnly !== true && removable !== true)
+      .map(({ name, by_id: byId = [], serial, model, bytes, rotational }) => ({
+        path: name.startsWith('/') ? name : `/dev/${name}`,
+        byId,
+        serial: serial ?? null,
+        model: model ?? null,
+        bytes,
+        rotational: rotational ?? false,
+      })),
+  };
+}

@@ -1,0 +1,72 @@
+// Who was heard, and who has fallen silent. The last word of each node is kept in memory and written every few seconds; after
+// a start, nobody is silent before they had the time to be heard by this process.
+
+import type { Json } from '../domain/event.ts';
+import type { Instant } from '../domain/instant.ts';
+import type { Machine, MachineId } from '../domain/machine.ts';
+import type { Store } from '../store/store.ts';
+import type { Heartbeat } from '../store/task-store.ts';
+import { eventOf } from './enrollment-records.ts';
+
+export interface HeartbeatsDeps {
+  readonly store: Pick<Store, 'heartbeats' | 'putHeartbeats' | 'setHealth'>;
+  readonly now: () => Instant;
+  readonly silentAfter: Instant;
+  readonly machines: () => Iterable<Machine>;
+}
+
+export interface Heartbeats {
+  heard(machine: Machine, report: Json, correlationId: string): Promise<void>;
+  lastOf(machine: MachineId): Heartbeat | null;
+  /** Writes what was heard since the last time. */
+  flush(): Promise<void>;
+  /** Finds those that have fallen silent. Returns them. */
+  watch(): Promise<Machine[]>;
+}
+
+export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Heartbeats> {
+  const { store, now, silentAfter, machines } = dependencies;
+  const startedAt = now();
+  const last = new Map((await store.heartbeats()).map((heartbeat) => [heartbeat.machine, heartbeat]));
+  let unwritten = new Set<MachineId>();
+
+  return {
+    heard: async (machine, report, correlationId) => {
+      const at = now();
+      last.set(machine.id, { machine: machine.id, at, report });
+      unwritten.add(machine.id);
+      if (machine.health === 'online') return;
+      const onBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId };
+      await store.setHealth(machine.id, 'online', eventOf('health.online', machine.id, at, onBehalf, null));
+    },
+    lastOf: (machine) => last.get(machine) ?? null,
+    flush: async () => {
+      if (unwritten.size === 0) return;
+      const written = unwritten;
+      unwritten = new Set();
+      try {
+        await store.putHeartbeats([...written].flatMap((id) => last.get(id) ?? []));
+      } catch (error) {
+        for (const id of written) unwritten.add(id);
+        throw error;
+      }
+    },
+    watch: async () => {
+      const at = now();
+      const since = ({ id }: Machine): Instant => Math.max(last.get(id)?.at ?? 0, startedAt);
+      const silent = [...machines()].filter(
+        (machine) => machine.health === 'online' && at - since(machine) >= silentAfter,
+      );
+      for (const machine of silent) {
+        const heardAt = last.get(machine.id)?.at ?? null;
+        const onBehalf = { actor: 'appliance', correlationId: null };
+        await store.setHealth(
+          machine.id,
+          'silent',
+          eventOf('health.silent', machine.id, at, onBehalf, { last_heard: heardAt }),
+        );
+      }
+      return silent;
+    },
+  };
+}

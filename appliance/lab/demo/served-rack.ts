@@ -1,0 +1,84 @@
+// A virtual rack with an appliance in its network, as one thing that is started and stopped.
+
+import { createWriteStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { RackDefinition } from '../rack/definition.ts';
+import { Rack } from '../rack/rack.ts';
+import { RackFolder } from '../rack/rack-folder.ts';
+import { type DemoSite, demoSiteText } from './demo-site.ts';
+import { NetworkProgram } from './network-program.ts';
+
+export interface ServedRackOptions {
+  readonly definition: RackDefinition;
+  /** The appliance's; its boot files are there already. */
+  readonly state: string;
+  readonly image: Pick<DemoSite, 'imageSha256' | 'imageName'>;
+  /** Files in the place of the one that the rack wrote about itself. */
+  readonly inventory?: (written: string) => Promise<readonly string[]>;
+}
+
+const COLDIRON = join(import.meta.dirname, '../../../coldiron');
+const UP_WITHIN_MS = 90_000;
+
+export class ServedRack {
+  readonly rack: Rack;
+  readonly state: string;
+  readonly #siteFile: string;
+  readonly #log;
+  #appliance: NetworkProgram | null = null;
+
+  private constructor(rack: Rack, state: string, siteFile: string) {
+    this.rack = rack;
+    this.state = state;
+    this.#siteFile = siteFile;
+    this.#log = createWriteStream(join(state, 'appliance.log'), { flags: 'a', mode: 0o600 });
+  }
+
+  static async start(options: ServedRackOptions): Promise<ServedRack> {
+    const { definition, image, inventory: chosen = async (written) => [written] } = options;
+    const state = resolve(options.state);
+    const rack = await Rack.start({ definition, folder: new RackFolder(join(state, 'rack')), kind: 'embedded' });
+    const siteFile = join(state, 'demo.yaml');
+    const served = new ServedRack(rack, state, siteFile);
+    try {
+      const inventory = await chosen(join(state, 'rack/inventory.yaml'));
+      await writeFile(siteFile, demoSiteText({ state, inventory, ...image }), { mode: 0o600 });
+      await served.startAppliance();
+    } catch (error) {
+      await served.stop();
+      throw error;
+    }
+    return served;
+  }
+
+  /** What the appliance logs is in this file. */
+  get logFile(): string {
+    return join(this.state, 'appliance.log');
+  }
+
+  /** Settles when the appliance is over, whoever ended it. */
+  get applianceOver(): Promise<unknown> {
+    return this.#appliance?.over ?? Promise.resolve();
+  }
+
+  async startAppliance(): Promise<void> {
+    const serve = [COLDIRON, 'serve', '--config', this.#siteFile] as const;
+    const appliance = new NetworkProgram(this.rack.network, serve, (line) => this.#log.write(`${line}\n`));
+    this.#appliance = appliance;
+    await appliance.says(/^Coldiron is up/, UP_WITHIN_MS);
+  }
+
+  /** `SIGKILL`: as a power failure of the appliance ends it. */
+  async stopAppliance(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const appliance = this.#appliance;
+    this.#appliance = null;
+    await appliance?.end(signal);
+  }
+
+  async stop(): Promise<void> {
+    await this.stopAppliance();
+    await this.rack.stop();
+    await new Promise<void>((done) => this.#log.end(() => done()));
+  }
+}

@@ -1,0 +1,184 @@
+// What stands in a virtual rack: read from a YAML file, or a number of like machines. Places are given out by number, so
+// that the same file always makes the same machines.
+
+import { type Static, Type } from 'typebox';
+import { readDocument } from '../../documents/document.ts';
+import { type Report, type Sound, structureReader } from '../../documents/structure.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import { parseMac } from '../../domain/mac.ts';
+import { parseHostname, parseObjectName } from '../../domain/names.ts';
+import { BMC_MODES, type BmcMode } from '../../domain/network.ts';
+import type { Parsed } from '../../domain/parsed.ts';
+import { type BootOrder, FIRMWARE_KINDS, type FirmwareKind } from './firmware.ts';
+
+export interface RackDefinition {
+  readonly site: string;
+  /**
+   * real: BMCs answer and switch machines on. recorder: BMCs answer and what they are told is written down, no machine
+   * runs. disabled: there are no BMCs, machines are switched by hand.
+   */
+  readonly bmcMode: BmcMode;
+  readonly machines: readonly RackedMachine[];
+}
+
+export interface RackedMachine {
+  readonly name: string;
+  /** Its place in the rack, from 1. */
+  readonly number: number;
+  readonly firmware: FirmwareKind;
+  /** In MiB; null: as much as the firmware's kind needs. */
+  readonly memory: number | null;
+  /** In MiB; 0: none. */
+  readonly disk: number;
+  /** MAC addresses, that of the card it boots from first. */
+  readonly cards: readonly [string, ...string[]];
+  readonly uuid: string;
+  readonly serial: string;
+  /** What its firmware tries first when nobody says otherwise. */
+  readonly first: BootOrder;
+  /** Whether its operating system can talk to the BMC. */
+  readonly inBandBmc: boolean;
+  /** What it is to become; declared elsewhere. */
+  readonly profile: string | null;
+  readonly cluster: string | null;
+}
+
+/** BMC addresses are 10.77.100.1 to .250. */
+const MOST_MACHINES = 250;
+const DEFAULT_SITE = 'virtual';
+const DEFAULT_DISK = 4096;
+
+const closed = { additionalProperties: false } as const;
+const whole = (minimum: number, maximum: number) => Type.Optional(Type.Integer({ minimum, maximum }));
+const text = () => Type.Optional(Type.String({ maxLength: 100 }));
+
+const MachineSection = Type.Object(
+  {
+    name: Type.String({ maxLength: 100 }),
+    firmware: Type.Optional(Type.Enum([...FIRMWARE_KINDS])),
+    memory: whole(64, 65_536),
+    disk: whole(0, 1_048_576),
+    cards: whole(1, 2),
+    mac: text(),
+    uuid: Type.Optional(Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', description: 'a UUID' })),
+    serial: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z0-9._-]{1,30}$', description: 'letters, digits, ".", "_" and "-", at most 30' }),
+    ),
+    boots_first: Type.Optional(Type.Enum(['disk', 'network'])),
+    in_band_bmc: Type.Optional(Type.Boolean()),
+    profile: text(),
+    cluster: text(),
+  },
+  closed,
+);
+
+const RackDocument = Type.Object(
+  {
+    rack: Type.Object(
+      {
+        site: text(),
+        bmc_mode: Type.Optional(Type.Enum([...BMC_MODES])),
+        machines: Type.Array(MachineSection, { minItems: 1 }),
+      },
+      closed,
+    ),
+  },
+  closed,
+);
+
+type MachineText = Sound<Static<typeof MachineSection>>;
+
+const readStructure = structureReader(RackDocument);
+
+/** `invalid_config` lists every problem. */
+export async function readRackDefinition(file: string): Promise<RackDefinition> {
+  const read = await readDocument(file);
+  if (!read.ok) throw new ColdironError('invalid_config', 'the rack cannot be read', [read.problem]);
+  const problems: string[] = [];
+  const definition = rackDefinition(read.value, (at, message) => void problems.push(`${file}: ${at}: ${message}`));
+  if (definition === null) throw new ColdironError('invalid_config', 'the rack has problems', problems);
+  return definition;
+}
+
+/** Pure; null when anything was reported. */
+export function rackDefinition(value: unknown, report: Report): RackDefinition | null {
+  let sound = true;
+  const problem: Report = (at, message) => {
+    sound = false;
+    report(at, message);
+  };
+  const rack = readStructure(value, problem)?.rack;
+  const sections = (rack?.machines ?? []).filter((section) => section !== undefined);
+  if (sections.length > MOST_MACHINES) problem('rack.machines', `a rack has at most ${MOST_MACHINES} machines`);
+  if (rack?.site !== undefined) check(parseObjectName(rack.site), 'rack.site', problem);
+  const machines = sections.map((section, index) => machineOf(section, index + 1, problem));
+  refuseTwins(machines, problem);
+  if (!sound) return null;
+  return { site: rack?.site ?? DEFAULT_SITE, bmcMode: rack?.bmc_mode ?? 'real', machines };
+}
+
+/** node01, node02, … with the firmware's own PXE. */
+export function likeMachines(count: number, firmware: FirmwareKind = 'uefi-pxe'): RackDefinition {
+  if (!Number.isInteger(count) || count < 1 || count > MOST_MACHINES) {
+    throw new ColdironError('usage', `a rack has 1 to ${MOST_MACHINES} machines, not ${count}`);
+  }
+  const sections = Array.from({ length: count }, (_, index) => ({
+    name: `node${String(index + 1).padStart(2, '0')}`,
+    firmware,
+  }));
+  const never: Report = (at, message) => {
+    throw new Error(`a rack of our own making is wrong: ${at}: ${message}`);
+  };
+  const machines = sections.map((section, index) => machineOf(section, index + 1, never));
+  return { site: DEFAULT_SITE, bmcMode: 'real', machines };
+}
+
+function machineOf(section: MachineText, number: number, problem: Report): RackedMachine {
+  const at = (key: string): string => `rack.machines[${number - 1}].${key}`;
+  const name = section.name ?? '';
+  if (section.name !== undefined) check(parseHostname(name), at('name'), problem);
+  const firmware = section.firmware ?? 'uefi-pxe';
+  const inBandBmc = section.in_band_bmc ?? false;
+  if (inBandBmc && firmware === 'arm64-uefi') problem(at('in_band_bmc'), 'KCS is a port of x86 machines');
+  const first = section.mac === undefined ? cardMac(number, 0) : check(parseMac(section.mac), at('mac'), problem);
+  return {
+    name,
+    number,
+    firmware,
+    memory: section.memory ?? null,
+    disk: section.disk ?? DEFAULT_DISK,
+    cards: [first ?? cardMac(number, 0), ...((section.cards ?? 1) === 2 ? [cardMac(number, 1)] : [])],
+    uuid: section.uuid ?? `c01d1407-0000-4000-8000-${hex(number, 12)}`,
+    serial: section.serial ?? `CLD${String(number).padStart(4, '0')}`,
+    first: section.boots_first ?? 'disk',
+    inBandBmc,
+    profile: section.profile ?? null,
+    cluster: section.cluster ?? null,
+  };
+}
+
+function refuseTwins(machines: readonly RackedMachine[], problem: Report): void {
+  const seen = new Map<string, string>();
+  for (const [index, { name, cards, uuid, serial }] of machines.entries()) {
+    const at = `rack.machines[${index}]`;
+    for (const [key, value] of [
+      ['name', name],
+      ['mac', cards[0]],
+      ['uuid', uuid],
+      ['serial', serial],
+    ] as const) {
+      const earlier = seen.get(`${key} ${value}`);
+      if (earlier !== undefined && value !== '') problem(`${at}.${key}`, `${value} is that of ${earlier} already`);
+      seen.set(`${key} ${value}`, at);
+    }
+  }
+}
+
+function check<T>(result: Parsed<T>, at: string, problem: Report): T | null {
+  if (result.ok) return result.value;
+  problem(at, result.reason);
+  return null;
+}
+
+const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
+const cardMac = (number: number, card: number): string => `52:54:00:77:${hex(card, 2)}:${hex(number, 2)}`;

@@ -1,0 +1,50 @@
+// A known MAC in another chassis is not the machine we know: it is quarantined, once, by whoever sees it first.
+
+import type { Finding } from '../boot/decide-boot.ts';
+import { ColdironError } from '../domain/errors.ts';
+import type { Machine, MachineId } from '../domain/machine.ts';
+import { APPLIANCE } from './record.ts';
+import type { LifecycleRunner } from './runner.ts';
+
+interface Log {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export function quarantineOn(
+  runner: Pick<LifecycleRunner, 'request'>,
+  refreshFleet: () => Promise<void>,
+  log: Log,
+): (machine: Machine, finding: Finding) => void {
+  const underWay = new Set<MachineId>();
+
+  const quarantine = async ({ id, spec }: Machine, note: string): Promise<void> => {
+    underWay.add(id);
+    try {
+      await runner.request(id, 'quarantine', { actor: APPLIANCE, correlationId: null, note });
+      await refreshFleet();
+      log.warn({ node: spec.hostname, note }, 'quarantined');
+    } catch (error) {
+      // Somebody else was faster, or it has been removed meanwhile.
+      if (error instanceof ColdironError && error.code === 'conflict') return;
+      log.error({ err: error, node: spec.hostname }, 'a machine could not be quarantined; it is refused all the same');
+    } finally {
+      underWay.delete(id);
+    }
+  };
+
+  return (machine, finding) => {
+    const { state } = machine.lifecycle;
+    if (
+      finding.kind !== 'chassis-mismatch' ||
+      state === 'quarantined' ||
+      state === 'removed' ||
+      underWay.has(machine.id)
+    )
+      return;
+    void quarantine(
+      machine,
+      `another chassis boots with its MAC address: ${finding.seen} instead of ${finding.expected}`,
+    );
+  };
+}

@@ -1,0 +1,246 @@
+// Answers one request below /boot/: what is asked for, what it gets, and what is told about it.
+
+import type { IncomingMessage } from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
+import type { BootServer } from '../../boot/boot-paths.ts';
+import type { BootResolver, Judged } from '../../boot/boot-resolver.ts';
+import { factsFromHttp } from '../../boot/client-facts.ts';
+import type { Finding } from '../../boot/decide-boot.ts';
+import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../boot/replies/ipxe-script.ts';
+import type { Profile } from '../../domain/catalogue.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import type { Json } from '../../domain/event.ts';
+import type { IntentId } from '../../domain/intent.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
+import type { Mac } from '../../domain/mac.ts';
+import type { Machine, MachineId } from '../../domain/machine.ts';
+import { shown } from '../../domain/parsed.ts';
+import { RateLimit } from '../../net/rate-limit.ts';
+import type { Templates } from '../../render/templates.ts';
+import type { NewTicket } from '../../store/session-store.ts';
+import type { Trail, TrailNote } from '../../trail/trail.ts';
+import type { Sessions } from '../../work/sessions/sessions.ts';
+import { sendAsset } from './asset-response.ts';
+import { type AssetShelf, AvailableImages } from './available-images.ts';
+import { readBootReport } from './boot-report.ts';
+import { bootRoute, type SessionRoute } from './boot-route.ts';
+import { type Exchange, ipv4Of, sendError, sendText } from './exchange.ts';
+import type { FileBytes } from './file-bytes.ts';
+import { ScriptIssuer, type ScriptSessions } from './script-issuer.ts';
+import { SessionExchanges } from './session-exchanges.ts';
+
+export interface BootExchangesDeps {
+  readonly desk: Pick<BootResolver, 'judge'>;
+  readonly library: AssetShelf;
+  readonly templates: Templates;
+  readonly profiles: () => Iterable<Profile>;
+  /** Whose address this is now, as the leases say; it is no proof of anything. */
+  readonly whoIs: (address: Ipv4) => { readonly mac: Mac | null; readonly machine: MachineId | null };
+  readonly consume: (intent: IntentId, machine: Machine, ticket: NewTicket | null) => Promise<boolean>;
+  /** Left out: what is started is told nothing and has nobody to report to. */
+  readonly sessions?: ScriptSessions & { readonly desk: Sessions };
+  readonly onFinding: (machine: Machine, finding: Finding) => void;
+  readonly onScriptFetched: (mac: Mac) => void;
+  readonly trail: Trail;
+  /** The appliance asks itself whether it serves what it advertises: no part of any story. */
+  readonly isOwn?: (request: IncomingMessage) => boolean;
+  readonly logger: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
+  readonly files: FileBytes;
+  /** As machines reach it. */
+  readonly port: number;
+}
+
+/** Whom a note is about. */
+type Told = Pick<TrailNote, 'mac' | 'machine'>;
+
+/** iPXE waits so long before it asks again, without end and without a word: the script before has said why. */
+const APPROVAL_RETRY_SECONDS = 10;
+
+/** What anybody can make us write down: enough for a room of machines that fail at once, too little to bury the trail. */
+const NOTES_PER_SECOND = 100;
+
+export class BootExchanges {
+  readonly #deps: BootExchangesDeps;
+  readonly #scripts: ScriptIssuer;
+  readonly #sessions: SessionExchanges | null;
+  readonly #reports = new RateLimit(NOTES_PER_SECOND);
+  readonly #refusals = new RateLimit(NOTES_PER_SECOND);
+
+  constructor(deps: BootExchangesDeps) {
+    this.#deps = deps;
+    const { logger } = deps;
+    this.#sessions = deps.sessions ? new SessionExchanges(deps.sessions.desk) : null;
+    this.#scripts = new ScriptIssuer({
+      ...deps,
+      images: new AvailableImages(deps.library),
+      onStoreFailure: (error, machine) =>
+        logger.error({ err: error, node: machine.spec.hostname }, 'an intent could not be used up; the machine waits'),
+    });
+  }
+
+  /** What the log line adds. */
+  async answer(exchange: Exchange): Promise<object> {
+    const { method } = exchange.request;
+    const route = bootRoute(exchange.path);
+    const allowed = route.kind === 'report' ? ['GET', 'POST'] : ['GET', 'HEAD'];
+    if (route.kind !== 'session' && !allowed.includes(method ?? '')) {
+      const error = new ColdironError('invalid_request', `only ${allowed.join(' and ')} are known here`);
+      sendError(exchange, error, { status: 405, headers: { Allow: allowed.join(', '), Connection: 'close' } });
+      return {};
+    }
+    switch (route.kind) {
+      case 'unknown':
+        return this.#refuse(exchange, new ColdironError('not_found', route.reason));
+      case 'entry-script':
+        return this.#entry(exchange);
+      case 'menu-script':
+        return this.#menu(exchange);
+      case 'machine-script':
+        return await this.#machineScript(exchange, route.mac);
+      case 'report':
+        return this.#report(exchange);
+      case 'asset':
+        return await this.#asset(exchange, route.name);
+      case 'session':
+        return await this.#session(exchange, route.session);
+    }
+  }
+
+  #entry(exchange: Exchange): object {
+    sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#judge(exchange))));
+    this.#noteText(exchange, 'http.entry');
+    return {};
+  }
+
+  async #machineScript(exchange: Exchange, mac: Mac): Promise<object> {
+    const { query } = exchange;
+    const forReal = exchange.request.method === 'GET';
+    const facts = this.#facts(exchange, mac);
+    const judged = this.#deps.desk.judge(facts);
+    const server = this.#server(exchange, judged);
+    const { text, decision, held } = await this.#scripts.handOut({
+      judged,
+      facts,
+      server,
+      language: IPXE_SCRIPTS,
+      forReal,
+    });
+    const { id, words } = decision.because;
+    if (decision.outcome.kind === 'hold' && query.has('waiting')) {
+      const waits = new ColdironError('service_unavailable', `waiting for approval: ${words}`);
+      sendError(exchange, waits, { headers: { 'Retry-After': String(APPROVAL_RETRY_SECONDS) } });
+      return { mac, outcome: 'hold', because: id };
+    }
+    if (text === null) return this.#refuse(exchange, new ColdironError('not_found', `no script: ${words}`), mac);
+    sendText(exchange, text);
+    const outcome = held ? 'hold' : decision.outcome.kind;
+    if (forReal) {
+      const said = ['manufacturer', 'product', 'serial', 'asset', 'version'].flatMap((name) => {
+        const value = query.get(name);
+        return value ? [[name, shown(value)]] : [];
+      });
+      const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(said) };
+      this.#deps.trail.note({ kind: 'http.script', mac, machine: judged.about?.id ?? null, data });
+    } else this.#noteText(exchange, 'http.probe', { mac, machine: judged.about?.id ?? null });
+    return { mac, outcome, because: id };
+  }
+
+  #menu(exchange: Exchange): object {
+    const judged = this.#judge(exchange);
+    const { about: machine } = judged;
+    const { mac } = this.#facts(exchange);
+    const profiles = [...this.#deps.profiles()].filter(
+      ({ active, architectures }) => active && (machine === null || architectures.includes(machine.spec.architecture)),
+    );
+    const subject = { machine, mac, server: this.#server(exchange, judged) };
+    sendText(exchange, renderMenuScript(this.#deps.templates, subject, profiles));
+    this.#noteText(exchange, 'http.menu', mac === null ? undefined : { mac, machine: machine?.id ?? null });
+    return { mac };
+  }
+
+  #report(exchange: Exchange): object {
+    const { mac, kind, data } = readBootReport(exchange.query);
+    if (this.#reports.allows(performance.now())) {
+      const about = mac === null ? null : this.#deps.desk.judge(this.#facts(exchange, mac)).about;
+      this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
+    }
+    // A body is not read: everything that counts is in the query.
+    if (exchange.request.method === 'POST') exchange.response.setHeader('Connection', 'close');
+    sendText(exchange, 'noted\n');
+    return { mac, report: data };
+  }
+
+  async #session(exchange: Exchange, route: SessionRoute): Promise<object> {
+    if (this.#sessions) return await this.#sessions.answer(exchange, route);
+    sendError(exchange, new ColdironError('not_found', 'there are no sessions here'));
+    return {};
+  }
+
+  async #asset(exchange: Exchange, name: string): Promise<object> {
+    const asset = this.#deps.library.find(name);
+    if (asset === null) return this.#refuse(exchange, new ColdironError('not_found', `no boot file ${shown(name)}`));
+    const sent = await sendAsset(exchange, asset, this.#deps.files);
+    if (sent === null) {
+      this.#note(exchange, 'http.probe', {
+        path: shown(exchange.path),
+        asset: name,
+        status: exchange.response.statusCode,
+      });
+      return {};
+    }
+    const { from, bytes, of, complete } = sent;
+    this.#note(exchange, 'http.served', { asset: name, from, bytes, of, complete });
+    return { bytes, complete };
+  }
+
+  /** EDK2 asks with HEAD before it fetches: for whoever reads the story, that is not the fetching itself. */
+  #noteText(exchange: Exchange, kind: string, who?: Told): void {
+    const asked = exchange.request.method === 'HEAD' ? 'http.probe' : kind;
+    this.#note(exchange, asked, { path: shown(exchange.path) }, who);
+  }
+
+  #refuse(exchange: Exchange, error: ColdironError, mac: Mac | null = null): object {
+    sendError(exchange, error);
+    if (this.#refusals.allows(performance.now())) {
+      const told = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
+      this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, told);
+    }
+    return { why: error.message };
+  }
+
+  /** `who`: where the request itself tells; otherwise the address does. */
+  #note(exchange: Exchange, kind: string, data: Json, who: Told = this.#whoAsks(exchange)): void {
+    if (this.#deps.isOwn?.(exchange.request)) return;
+    this.#deps.trail.note({ kind, ...who, data });
+  }
+
+  #whoAsks({ address }: Exchange): Told {
+    return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
+  }
+
+  #judge(exchange: Exchange): Judged {
+    return this.#deps.desk.judge(this.#facts(exchange));
+  }
+
+  #facts({ query, path, address, request }: Exchange, mac?: Mac) {
+    const told = (name: string): string | undefined => query.get(name) ?? undefined;
+    return factsFromHttp({
+      path,
+      address,
+      userAgent: request.headers['user-agent'],
+      mac: mac ?? told('mac'),
+      uuid: told('uuid'),
+      serial: told('serial'),
+      buildarch: told('buildarch'),
+      platform: told('platform'),
+      arch: told('arch'),
+    });
+  }
+
+  /** As the network says machines reach us; on a network that nobody declared, as this one just did. */
+  #server({ request }: Exchange, { network }: Judged): BootServer {
+    const address = network?.server ?? ipv4Of(request.socket.localAddress);
+    if (address === null) throw new ColdironError('not_found', 'nothing boots from here over IPv6');
+    return { address, bootPort: this.#deps.port };
+  }
+}

@@ -1,0 +1,142 @@
+// The node API: what a node without a certificate may ask (to become one of ours), and what one with a certificate may.
+
+import { createHash } from 'node:crypto';
+import { Type } from 'typebox';
+import { guardRoutes } from '../../api/access.ts';
+import { type App, createApp } from '../../api/base-app.ts';
+import { FailedAttempts } from '../../api/failed-attempts.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import { SECOND } from '../../domain/instant.ts';
+import { standingOf } from '../../identity/node-eligibility.ts';
+import type { Enrolled } from '../../identity/node-enrollment.ts';
+import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
+import { sendFields } from './answer.ts';
+import type { NodeApiDeps } from './dependencies.ts';
+import { createPeers } from './peer.ts';
+import { taskRoutes } from './task-routes.ts';
+
+const KIBIBYTE = 1024;
+const Line = (most: number) => Type.String({ maxLength: most, pattern: '^[^\\r\\n]*$' });
+const Request = Type.String({ maxLength: 16 * KIBIBYTE, description: 'PKCS#10 in PEM' });
+const closed = { additionalProperties: false } as const;
+
+const EnrollBody = Type.Object({ node_id: Line(64), token: Line(128), certificate_request: Request }, closed);
+const RenewBody = Type.Object({ certificate_request: Request }, closed);
+const Number_ = Type.Optional(Type.String({ pattern: '^\\d{1,15}$' }));
+const HeartbeatBody = Type.Object(
+  { agent: Type.Optional(Line(64)), boot_id: Type.Optional(Line(64)), uptime_seconds: Number_, clock: Number_ },
+  closed,
+);
+
+/** A node whose clock is off by more than this is told so in the log. */
+const WORTH_A_WORD = 30 * SECOND;
+
+export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
+  const { store, enrollment, now, logger } = deps;
+  const { authority, nodes, signer, heartbeats, settings } = enrollment;
+  const app = createApp(deps);
+  const peers = createPeers(store, now);
+  guardRoutes(app, peers.authenticate);
+  acceptForms(app);
+  const failures = new FailedAttempts({ now });
+
+  const trust = async () => {
+    const { pem, shown } = await authority.trust();
+    return { ca_pem: pem, ca_sha256: createHash('sha256').update(pem).digest('hex'), ca_fingerprint: shown };
+  };
+
+  const enrolled = async (given: Enrolled, machineId: Enrolled['machine'], correlationId: string) => {
+    const machine = await store.machine(machineId);
+    if (machine) await enrollment.isHere(machine, correlationId);
+    return {
+      result: given.kind,
+      node_id: given.machine,
+      certificate: given.certificatePem,
+      not_after: Math.floor(given.notAfter / SECOND),
+      renew_after: Math.floor((given.notAfter - settings.nodeLifetime / 3) / SECOND),
+      recovery_token: secretText(given.recoveryToken),
+      ...(await trust()),
+      task_keys: taskSigningKeysText(await signer.verifiers()),
+      heartbeat_seconds: settings.heartbeatEvery / SECOND,
+      time: Math.floor(now() / SECOND),
+    };
+  };
+
+  // The token says whether it is the first time or a way back; the names are for people who read logs.
+  for (const path of ['/node/v1/enroll', '/node/v1/recover']) {
+    app.post(
+      path,
+      { config: { access: 'public' }, bodyLimit: 32 * KIBIBYTE, schema: { body: EnrollBody } },
+      async (request, reply) => {
+        const { node_id: nodeId, token, certificate_request: certificateRequest } = request.body;
+        const wait = failures.secondsToWait(request.ip);
+        if (wait > 0 && !(await nodes.isEntitled({ nodeId, token }))) {
+          reply.header('retry-after', wait);
+          throw new ColdironError('rate_limited', `too many refused enrollments from ${request.ip}`);
+        }
+        const asked = { nodeId, token, certificateRequest, correlationId: request.id };
+        const given = await nodes.enroll(asked).catch((error: unknown) => {
+          if (error instanceof ColdironError && error.code !== 'store_unavailable') failures.count(request.ip);
+          throw error;
+        });
+        return sendFields(request, reply, await enrolled(given, given.machine, request.id));
+      },
+    );
+  }
+
+  app.post(
+    '/node/v1/renew',
+    { config: { access: 'node' }, bodyLimit: 32 * KIBIBYTE, schema: { body: RenewBody } },
+    async (request, reply) => {
+      const { machine } = peers.of(request);
+      const given = await nodes.renew(machine.id, request.body.certificate_request, request.id);
+      return sendFields(request, reply, await enrolled(given, machine.id, request.id));
+    },
+  );
+
+  app.get('/node/v1/ca', { config: { access: 'public' } }, async (request, reply) =>
+    sendFields(request, reply, { ...(await trust()), time: Math.floor(now() / SECOND) }),
+  );
+
+  app.post(
+    '/node/v1/heartbeat',
+    { config: { access: 'node' }, bodyLimit: 4 * KIBIBYTE, schema: { body: HeartbeatBody } },
+    async (request, reply) => {
+      const { machine, certificate } = peers.of(request);
+      const { agent = null, boot_id: bootId = null, uptime_seconds: uptime, clock } = request.body;
+      const offset = clock === undefined ? 0 : Number(clock) * SECOND - now();
+      if (Math.abs(offset) > WORTH_A_WORD) {
+        logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is off");
+      }
+      await enrollment.isHere(machine, request.id);
+      const report = { agent, boot_id: bootId, uptime_seconds: Number(uptime ?? 0), clock_offset_ms: offset };
+      await heartbeats.heard(machine, report, request.id);
+      const { active } = await authority.trust();
+      const { ca_sha256, ca_fingerprint } = await trust();
+      return sendFields(request, reply, {
+        node_id: machine.id,
+        hostname: machine.spec.hostname,
+        state: machine.lifecycle.state,
+        tasks: standingOf(machine.lifecycle).tasks ? 'yes' : 'no',
+        renew: certificate.authority === active ? 'no' : 'yes',
+        ca_sha256,
+        ca_fingerprint,
+        task_keys: taskSigningKeysText(await signer.verifiers()),
+        heartbeat_seconds: settings.heartbeatEvery / SECOND,
+        clock_offset_seconds: Math.round(offset / SECOND),
+        time: Math.floor(now() / SECOND),
+      });
+    },
+  );
+
+  taskRoutes(app, deps, peers);
+  await app.ready();
+  return app;
+}
+
+/** What a shell can send without a JSON writer: `curl --data-urlencode name@file`. */
+function acceptForms(app: App): void {
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(String(body))));
+  });
+}

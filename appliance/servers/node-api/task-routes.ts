@@ -1,0 +1,88 @@
+// A node fetches its tasks, says that it begins, and tells what came of them.
+
+import { Type } from 'typebox';
+import type { App } from '../../api/base-app.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import { SECOND } from '../../domain/instant.ts';
+import { kindOfTask, type TaskId } from '../../domain/task.ts';
+import { standingOf } from '../../identity/node-eligibility.ts';
+import { sendFields } from './answer.ts';
+import type { NodeApiDeps } from './dependencies.ts';
+import type { Peers } from './peer.ts';
+
+const TaskReference = Type.Object({ task: Type.String({ pattern: '^[0-9a-f-]{36}$' }) });
+const closed = { additionalProperties: false } as const;
+const LONGEST_WAIT_SECONDS = 60;
+
+export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
+  const { tasks, drains } = enrollment;
+
+  app.get(
+    '/node/v1/tasks/wait',
+    {
+      config: { access: 'node' },
+      schema: {
+        querystring: Type.Object({ timeout: Type.Optional(Type.String({ pattern: '^\\d{1,3}$' })) }, closed),
+      },
+    },
+    async (request, reply) => {
+      const { machine } = peers.of(request);
+      const seconds = Math.min(Number(request.query.timeout ?? 0), LONGEST_WAIT_SECONDS);
+      const gone = new AbortController();
+      request.raw.socket.once('close', () => gone.abort());
+      const mayWork = async (): Promise<boolean> => {
+        const current = await store.machine(machine.id);
+        return current !== null && standingOf(current.lifecycle).tasks;
+      };
+      const task = await tasks.next(machine.id, mayWork, seconds * SECOND, AbortSignal.any([gone.signal, stopping]));
+      if (!task) return reply.code(204).send();
+      return sendFields(request, reply, {
+        task_id: task.id,
+        lease: task.lease ?? '',
+        limit_seconds: kindOfTask(task.kind).limit / SECOND,
+        payload: task.payload,
+        signature: task.signature,
+        key_id: task.signingKey,
+      });
+    },
+  );
+
+  app.post(
+    '/node/v1/tasks/:task/begin',
+    {
+      config: { access: 'node' },
+      schema: { params: TaskReference, body: Type.Object({ lease: Type.String({ maxLength: 64 }) }, closed) },
+    },
+    async (request, reply) => {
+      const id = request.params.task as TaskId;
+      const { machine } = peers.of(request);
+      const begun = await tasks.begin(machine, id, request.body.lease, request.id);
+      if (!begun) {
+        const why = `its lease is over, or it is not for a node that is ${machine.lifecycle.state}`;
+        throw new ColdironError('conflict', `task ${id} is not to be begun: ${why}`);
+      }
+      return sendFields(request, reply, { task_id: id, begun: 'yes' });
+    },
+  );
+
+  app.post(
+    '/node/v1/tasks/:task/result',
+    {
+      config: { access: 'node' },
+      // Every byte of the output may take three in a form.
+      bodyLimit: 256 * 1024,
+      schema: {
+        params: TaskReference,
+        body: Type.Object({ status: Type.Enum(['succeeded', 'failed']), output: Type.String() }, closed),
+      },
+    },
+    async (request, reply) => {
+      const id = request.params.task as TaskId;
+      const { status, output } = request.body;
+      const { machine } = peers.of(request);
+      const told = await tasks.finish(machine, id, { succeeded: status === 'succeeded', output }, request.id);
+      await drains.settle(machine);
+      return sendFields(request, reply, { task_id: id, result: told });
+    },
+  );
+}

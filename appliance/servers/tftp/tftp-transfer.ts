@@ -1,0 +1,285 @@
+// One read transfer, from the first answer to its end: RFC 1350 §2 and §4, windows by RFC 7440. It owns no socket and no
+// clock: packets and expired timers go in, what to send and how long to wait comes out.
+//
+// DATA is sent again only when the timer has run out, or when an ACK from inside the window says where to go on. Never in
+// answer to a repeated ACK: EDK2 acknowledges every block it did not expect, and a server that answers those doubles
+// all traffic for the rest of the file (RFC 1123 §4.2.3.1, the Sorcerer's Apprentice).
+
+import { blockFromWire, type RolloverTo } from '../../codecs/tftp/block-number.ts';
+import { BlockWindow } from '../../codecs/tftp/block-window.ts';
+import { type BlockSource, octetBlocks } from '../../codecs/tftp/blocks.ts';
+import { isDeliberateClose } from '../../codecs/tftp/closing-error.ts';
+import { decodeTftp, TftpDecodeError } from '../../codecs/tftp/decode.ts';
+import { encodeTftp } from '../../codecs/tftp/encode.ts';
+import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
+import { netasciiBlocks } from '../../codecs/tftp/netascii.ts';
+import { OPCODES, TFTP_ERRORS, type TftpPacket } from '../../codecs/tftp/packet.ts';
+import { type BlockOfFile, WholeBlocks } from '../../codecs/tftp/whole-blocks.ts';
+import { shown } from '../../domain/parsed.ts';
+
+/** The client's side of the transfer, its TID: every packet of the transfer comes from here. */
+export interface TftpPeer {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface TransferOpening {
+  readonly peer: TftpPeer;
+  /** The request as it came: the same bytes again mean that our first answer was lost. */
+  readonly request: Uint8Array;
+  readonly mode: 'octet' | 'netascii';
+  readonly terms: TransferTerms;
+  readonly source: BlockSource;
+  readonly rolloverTo: RolloverTo;
+}
+
+export interface TransferOutcome {
+  /** `probe`: the client wanted the size (or to know that the file is there), has it, and closed: nothing went wrong. */
+  readonly result: 'completed' | 'probe' | 'aborted' | 'timeout' | 'error';
+  /** For a person; null when it completed. */
+  readonly reason: string | null;
+  /** The client's ERROR, when one ended the transfer. The message is foreign text. */
+  readonly clientError: { readonly code: number; readonly message: string } | null;
+  /** What the client acknowledged. */
+  readonly blocks: number;
+  readonly bytes: number;
+  /** Packets sent more than once. */
+  readonly resent: number;
+}
+
+export type TransferAction =
+  /** To the peer. The bytes may be overwritten once the peer has acknowledged them. */
+  | { readonly do: 'send'; readonly bytes: Uint8Array }
+  /** To the peer, from a source that is whole. */
+  | { readonly do: 'send-block'; readonly block: BlockOfFile }
+  /** To somebody who is not part of this transfer, which goes on. */
+  | { readonly do: 'reject-stranger'; readonly to: TftpPeer; readonly bytes: Uint8Array }
+  /** Call onTimeout() after this long, instead of whenever was asked for before. */
+  | { readonly do: 'set-timer'; readonly afterMs: number }
+  /** The last action: forget the transfer and its timer. */
+  | { readonly do: 'finish'; readonly outcome: TransferOutcome };
+
+const NOTHING: readonly TransferAction[] = [];
+
+const FIRST_WAIT_MS = 1000;
+/** To whoever has never answered, at 0, 1, 3, 7 and 15 seconds: a forged request makes us send no more than this to its victim. */
+const TRIES_UNHEARD = 5;
+/**
+ * After that every second, for on a wire that loses a fifth of all packets each way one block in 160 needs more than five tries, and a
+ * loader has a thousand blocks. But now and then we wait longer than any client does: atftp answers one repeated block and
+ * ignores the next, each of which puts off its own timer of 5 seconds, so the two would wait for each other to the end.
+ */
+const TRIES_BEFORE_A_PAUSE = 4;
+const PAUSE_MS = 6500;
+const PATIENCE_MS = 31_000;
+
+export class TftpTransfer {
+  readonly #opening: TransferOpening;
+  readonly #window: BlockWindow | WholeBlocks;
+  readonly #optionAck: Uint8Array;
+  /** The OACK is out and ACK 0 has not come. */
+  #offering: boolean;
+  /** The client has answered, so it holds our first packet. */
+  #heard = false;
+  /** The highest block acknowledged. */
+  #acknowledged = 0;
+  /** Timers that ran out since the client last moved the transfer on, and how long that has been. */
+  #silences = 0;
+  #silentMs = 0;
+  #waitMs = 0;
+  #resent = 0;
+  #finished = false;
+
+  constructor(opening: TransferOpening) {
+    const { terms } = opening;
+    this.#opening = opening;
+    this.#window = windowOf(opening);
+    this.#offering = terms.acknowledged.size > 0;
+    this.#optionAck = encodeTftp({ op: 'optionAck', options: terms.acknowledged });
+  }
+
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  /** The first answer: the OACK, or the first block when no option was granted. */
+  start(): readonly TransferAction[] {
+    return this.#answer();
+  }
+
+  onPacket(bytes: Uint8Array, from: TftpPeer): readonly TransferAction[] {
+    if (this.#finished) return NOTHING;
+    const { peer } = this.#opening;
+    // Nearly every packet of a transfer: no more is made of it than needed.
+    if (from === peer && isAck(bytes)) return this.#onAck(((bytes[2] as number) << 8) | (bytes[3] as number));
+    const packet = decodedOrNull(bytes);
+    if (packet === null) return NOTHING;
+    if (from.port !== peer.port || from.address !== peer.address) return rejectStranger(packet, from);
+    switch (packet.op) {
+      case 'ack':
+        return this.#onAck(packet.block);
+      case 'error':
+        return this.#onClientError(packet.code, packet.message);
+      case 'read':
+        return this.#onRequestAgain(bytes);
+      // Nothing a reader has to say. An ERROR would end a transfer that is otherwise healthy.
+      case 'write':
+      case 'data':
+      case 'optionAck':
+        return NOTHING;
+    }
+  }
+
+  onTimeout(): readonly TransferAction[] {
+    // When the source keeps us waiting there is nothing the client could have answered.
+    if (this.#finished || !this.#unanswered()) return NOTHING;
+    this.#silences += 1;
+    this.#silentMs += this.#waitMs;
+    const isEnough = this.#heard ? this.#silentMs >= PATIENCE_MS : this.#silences === TRIES_UNHEARD;
+    if (isEnough) return this.#finish('timeout', this.#silenceInWords());
+    return this.#answer();
+  }
+
+  /** The source has bytes again that it said were not ready. */
+  onReadable(): readonly TransferAction[] {
+    return this.#finished || this.#offering ? NOTHING : this.#sendFrom(this.#window.newest + 1);
+  }
+
+  /** Ends it from our side, and tells the client. */
+  abandon(reason: string): readonly TransferAction[] {
+    if (this.#finished) return NOTHING;
+    const bytes = encodeTftp({ op: 'error', code: TFTP_ERRORS.notDefined, message: shown(reason) });
+    return [{ do: 'send', bytes }, ...this.#finish('error', reason)];
+  }
+
+  #onAck(wire: number): readonly TransferAction[] {
+    if (this.#offering) {
+      if (wire !== 0) return NOTHING;
+      this.#offering = false;
+    } else {
+      const block = blockFromWire(wire, this.#acknowledged, this.#opening.rolloverTo);
+      if (block <= this.#acknowledged || block > this.#window.newest) return NOTHING;
+      this.#acknowledged = block;
+    }
+    this.#heard = true;
+    this.#silences = 0;
+    this.#silentMs = 0;
+    if (this.#window.complete && this.#acknowledged === this.#window.newest) return this.#finish('completed', null);
+    return this.#sendFrom(this.#acknowledged + 1);
+  }
+
+  #onClientError(code: number, message: string): readonly TransferAction[] {
+    const words = `the client sent ERROR ${code} "${shown(message)}"`;
+    const error = { code, message };
+    if (!isDeliberateClose(code, message)) return this.#finish('error', words, error);
+    const hasSize = this.#opening.terms.acknowledged.has('tsize');
+    return this.#finish(hasSize && this.#acknowledged === 0 ? 'probe' : 'aborted', words, error);
+  }
+
+  #onRequestAgain(request: Uint8Array): readonly TransferAction[] {
+    const same = equalBytes(request, this.#opening.request);
+    if (same && !this.#heard) {
+      const first = this.#offering ? this.#optionAck : this.#window.packet(1);
+      if (!first) return NOTHING;
+      this.#resent += 1;
+      return [toSend(first)];
+    }
+    // A request that the network doubled comes while the client acknowledges; it is late, not new. After a silence, the
+    // machine was reset: GRUB counts its ports from 25300 at every start, so the same request comes from the same port.
+    if (same && this.#silences === 0) return NOTHING;
+    return this.#finish('aborted', 'the client began again from the same port');
+  }
+
+  #answer(): readonly TransferAction[] {
+    if (!this.#offering) return this.#sendFrom(this.#acknowledged + 1);
+    if (this.#silences > 0) this.#resent += 1;
+    return [{ do: 'send', bytes: this.#optionAck }, this.#timer()];
+  }
+
+  /** The window from this block on: what is kept is sent again, what is not yet cut follows. */
+  #sendFrom(first: number): readonly TransferAction[] {
+    const actions: TransferAction[] = [];
+    const end = this.#acknowledged + this.#opening.terms.windowSize;
+    for (let block = first; block <= end; block += 1) {
+      if (block <= this.#window.newest) {
+        this.#resent += 1;
+      } else {
+        if (this.#window.complete) break;
+        const cut = this.#window.cutNext();
+        if (cut === 'not-ready') break;
+        if (cut === 'ended-early') return this.abandon('the file is shorter than announced');
+      }
+      const packet = this.#window.packet(block);
+      if (packet) actions.push(toSend(packet));
+    }
+    if (actions.length > 0) actions.push(this.#timer());
+    return actions;
+  }
+
+  #unanswered(): boolean {
+    return this.#offering || this.#window.newest > this.#acknowledged;
+  }
+
+  #timer(): TransferAction {
+    // Until the client has answered once, a timeout it asked for is not agreed: a forged request for 255 seconds must not
+    // hold a transfer longer than any other. Agreed, it is kept to (RFC 2349 §2).
+    const { timeoutSeconds } = this.#opening.terms;
+    if (!this.#heard) this.#waitMs = FIRST_WAIT_MS * 2 ** this.#silences;
+    else if (timeoutSeconds !== null) this.#waitMs = timeoutSeconds * 1000;
+    else this.#waitMs = this.#silences % (TRIES_BEFORE_A_PAUSE + 1) === TRIES_BEFORE_A_PAUSE ? PAUSE_MS : FIRST_WAIT_MS;
+    return { do: 'set-timer', afterMs: this.#waitMs };
+  }
+
+  #silenceInWords(): string {
+    if (this.#offering) return `no answer to the OACK, sent ${TRIES_UNHEARD} times`;
+    const onlyLastIsOpen = this.#window.complete && this.#acknowledged === this.#window.newest - 1;
+    if (onlyLastIsOpen) return `all was sent, but the last block (${this.#window.newest}) was never acknowledged`;
+    if (this.#acknowledged === 0) return 'the first block was never acknowledged';
+    return `nothing after the ACK of block ${this.#acknowledged}`;
+  }
+
+  #finish(
+    result: TransferOutcome['result'],
+    reason: string | null,
+    clientError: TransferOutcome['clientError'] = null,
+  ): readonly TransferAction[] {
+    this.#finished = true;
+    const blocks = this.#acknowledged;
+    const bytes = this.#window.bytesThrough(blocks);
+    return [{ do: 'finish', outcome: { result, reason, clientError, blocks, bytes, resent: this.#resent } }];
+  }
+}
+
+function windowOf({ terms, mode, source, rolloverTo }: TransferOpening): BlockWindow | WholeBlocks {
+  const shape = { ...terms, rolloverTo };
+  if (mode === 'netascii') return new BlockWindow(netasciiBlocks(source), shape);
+  return source.whole ? new WholeBlocks(source.size, shape) : new BlockWindow(octetBlocks(source), shape);
+}
+
+const toSend = (packet: Uint8Array | BlockOfFile): TransferAction =>
+  packet instanceof Uint8Array ? { do: 'send', bytes: packet } : { do: 'send-block', block: packet };
+
+/** Anything after the block number is padding. */
+const isAck = (bytes: Uint8Array): boolean => bytes.length >= 4 && bytes[0] === 0 && bytes[1] === OPCODES.ack;
+
+function decodedOrNull(bytes: Uint8Array): TftpPacket | null {
+  try {
+    return decodeTftp(bytes);
+  } catch (error) {
+    if (error instanceof TftpDecodeError) return null;
+    throw error;
+  }
+}
+
+/** RFC 1350 §4. An ERROR is never answered: two servers would go on for ever. */
+function rejectStranger(packet: TftpPacket, to: TftpPeer): readonly TransferAction[] {
+  if (packet.op === 'error') return NOTHING;
+  const message = 'unknown transfer ID';
+  return [
+    { do: 'reject-stranger', to, bytes: encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message }) },
+  ];
+}
+
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}

@@ -1,0 +1,273 @@
+// The tables, as the queries see them. Columns hold text and integers only, so that every engine stores the same thing:
+// instants are milliseconds, values of the domain are JSON text.
+
+import type { EffectKind } from '../../domain/effect.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { CatalogueKind } from '../../domain/inventory.ts';
+import type { LeaseState } from '../../domain/lease.ts';
+import type { Health, LifecycleState } from '../../domain/lifecycle.ts';
+import type { SessionEnd, SessionMode } from '../../domain/session.ts';
+import type { TaskState } from '../../domain/task.ts';
+import type { Role } from '../../domain/token.ts';
+import type {
+  AuthorityState,
+  CertificateKind,
+  EnrollmentTokenKind,
+  SigningKeyState,
+  TokenDelivery,
+} from '../enrollment-store.ts';
+import type { DeliveredRendering } from '../rendering-store.ts';
+
+export interface Database {
+  schema_migrations: { number: number; name: string };
+  counters: { name: CounterName; value: number };
+  catalogue: { kind: CatalogueKind; name: string; source: string; value: string };
+  machines: MachineTable;
+  machine_claims: ClaimTable;
+  intents: IntentTable;
+  effects: EffectTable;
+  leases: LeaseTable;
+  tokens: TokenTable;
+  events: EventTable;
+  audit: AuditTable;
+  sessions: SessionTable;
+  /** Which secret files of an order were given out. */
+  session_files: { session: string; name: string; taken_at: Instant };
+  facts: { machine: string; at: Instant; facts: string };
+  /** What each machine was last given; the files as a JSON list. */
+  renderings: {
+    machine: string;
+    at: Instant;
+    given_by: DeliveredRendering['by'];
+    inventory_revision: number;
+    files: string;
+  };
+  /** One row: where the audit chain ends. It betrays a chain whose end was cut off. */
+  audit_head: { id: 1; seq: number; hash: string };
+  bmc_credentials: BmcCredentialTable;
+  bmc_places: BmcPlaceTable;
+  bmc_quirks: BmcQuirkTable;
+  /** The last boots of a machine in milliseconds, as a JSON list. */
+  boot_times: { machine: string; took: string };
+  authorities: AuthorityTable;
+  certificates: CertificateTable;
+  enrollment_tokens: EnrollmentTokenTable;
+  signing_keys: SigningKeyTable;
+  tasks: TaskTable;
+  /** When each node was last heard, and what it said. */
+  heartbeats: { machine: string; at: Instant; report: string };
+}
+
+/**
+ * `revision` counts every change, `declared` those of what is declared, `catalogue` is the revision of the catalogue's last
+ * change. `event` and `effect` are the last numbers given out.
+ */
+export type CounterName = 'revision' | 'declared' | 'catalogue' | 'event' | 'effect';
+
+export interface MachineTable {
+  id: string;
+  hostname: string;
+  source: string;
+  spec: string;
+  /** Copies of two fields of `lifecycle`, for the indexes. */
+  state: LifecycleState;
+  deadline: Instant | null;
+  lifecycle: string;
+  health: Health;
+  /** The newest intent. */
+  intent: string | null;
+  version: number;
+  revision: number;
+}
+
+export type ClaimKind = 'hostname' | 'mac' | 'address' | 'bmc';
+
+/** What only one machine may have at a time. A removed machine has no claims. */
+export interface ClaimTable {
+  kind: ClaimKind;
+  value: string;
+  machine: string;
+}
+
+export interface IntentTable {
+  id: string;
+  machine: string;
+  /** What never changes after arming: kind, chassis, profile, actor. */
+  terms: string;
+  armed_at: Instant;
+  expires_at: Instant;
+  consumed_at: Instant | null;
+  revoked_at: Instant | null;
+}
+
+export interface EffectTable {
+  id: string;
+  seq: number;
+  machine: string;
+  kind: EffectKind;
+  correlation_id: string | null;
+  state: 'pending' | 'running' | 'done' | 'failed';
+  attempts: number;
+  not_before: Instant;
+  last_error: string | null;
+}
+
+export interface LeaseTable {
+  address: string;
+  mac: string;
+  network: string;
+  state: LeaseState;
+  granted_at: Instant;
+  expires_at: Instant;
+}
+
+export interface TokenTable {
+  id: string;
+  name: string;
+  role: Role;
+  created_at: Instant;
+  expires_at: Instant | null;
+  revoked_at: Instant | null;
+  secret_hash: string;
+}
+
+export interface EventTable {
+  seq: number;
+  at: Instant;
+  kind: string;
+  actor: string;
+  machine: string | null;
+  correlation_id: string | null;
+  data: string;
+}
+
+export interface AuditTable {
+  seq: number;
+  at: Instant;
+  actor: string;
+  action: string;
+  target: string;
+  correlation_id: string | null;
+  before: string;
+  after: string;
+  previous_hash: string;
+  hash: string;
+}
+
+export interface BmcCredentialTable {
+  machine: string;
+  slot: 'current' | 'pending';
+  username: string;
+  /** Sealed by the vault, like `key`. */
+  password: string;
+  key: string | null;
+  set_at: Instant;
+}
+
+export interface BmcPlaceTable {
+  address: string;
+  certificate: string | null;
+  suite: number | null;
+}
+
+export interface BmcQuirkTable {
+  vendor: string;
+  product: string;
+  firmware: string;
+  method: string;
+  worked: number;
+  ignored: number;
+  last_at: Instant;
+}
+
+export interface AuthorityTable {
+  id: string;
+  state: AuthorityState;
+  certificate: string;
+  cross_certificate: string | null;
+  created_at: Instant;
+  not_after: Instant;
+  activated_at: Instant | null;
+  retired_at: Instant | null;
+}
+
+export interface CertificateTable {
+  serial: string;
+  fingerprint: string;
+  authority: string;
+  kind: CertificateKind;
+  machine: string | null;
+  not_before: Instant;
+  not_after: Instant;
+  confirmed_at: Instant | null;
+  revoked_at: Instant | null;
+  revoked_because: string | null;
+  replaced_by: string | null;
+}
+
+export interface EnrollmentTokenTable {
+  id: string;
+  machine: string;
+  kind: EnrollmentTokenKind;
+  delivery: TokenDelivery;
+  actor: string;
+  created_at: Instant;
+  expires_at: Instant;
+  certificate: string | null;
+  consumed_at: Instant | null;
+  revoked_at: Instant | null;
+  secret_hash: string;
+  /** What was given for it: the certified key's SHA-256, and the certificate's serial. */
+  redeemed_key: string | null;
+  redeemed_certificate: string | null;
+}
+
+export interface TaskTable {
+  id: string;
+  machine: string;
+  kind: string;
+  parameters: string;
+  state: TaskState;
+  actor: string;
+  created_at: Instant;
+  expires_at: Instant;
+  payload: string;
+  signature: string;
+  signing_key: string;
+  lease: string | null;
+  lease_until: Instant | null;
+  attempts: number;
+  finished_at: Instant | null;
+  result: string | null;
+}
+
+export interface SigningKeyTable {
+  id: string;
+  state: SigningKeyState;
+  public_key: string;
+  created_at: Instant;
+  activated_at: Instant | null;
+  grace_until: Instant | null;
+}
+
+export interface SessionTable {
+  id: string;
+  machine: string;
+  mode: SessionMode;
+  work_order: string;
+  ticket_hash: string;
+  ticket_made_at: Instant;
+  ticket_expires_at: Instant;
+  key_hash: string | null;
+  /** Of the opener, if it made one up. */
+  nonce_hash: string | null;
+  opened_at: Instant | null;
+  expires_at: Instant | null;
+  heard_at: Instant | null;
+  sequence: number;
+  /** The last step it told, as JSON. */
+  last_step: string | null;
+  ended_at: Instant | null;
+  ended_how: SessionEnd | null;
+  ended_reason: string | null;
+}

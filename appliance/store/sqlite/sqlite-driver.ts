@@ -1,0 +1,149 @@
+// What Kysely needs to speak to better-sqlite3, with three differences from its own driver: writers take the write lock
+// when they begin, statements are kept, and failures of the engine leave as `store_unavailable`.
+
+import { setTimeout } from 'node:timers/promises';
+import BetterSqlite3 from 'better-sqlite3';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  SqliteAdapter,
+  type SqliteDatabase,
+  SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type SqliteStatement,
+  type TransactionSettings,
+} from 'kysely';
+import { ColdironError } from '../../domain/errors.ts';
+
+export function sqliteDialect(database: BetterSqlite3.Database): Dialect {
+  return {
+    createDriver: () => new LockingSqliteDriver(database),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/** Five seconds: longer than any write of ours, far longer than a checkpoint. */
+const LOCK_RETRY_MS = 10;
+const LOCK_ATTEMPTS = 500;
+
+class LockingSqliteDriver extends SqliteDriver {
+  readonly #database: BetterSqlite3.Database;
+  /** How long SQLite waits for others by itself, as it was set when the file was opened. */
+  #patience: number | null = null;
+
+  constructor(database: BetterSqlite3.Database) {
+    super({ database: guarded(database) });
+    this.#database = database;
+  }
+
+  /**
+   * A writer takes the write lock at once: one that reads first and writes later would fail when another process wrote in
+   * between. SQLite's own way to wait for the lock stops the whole process, so here the waiting is done outside of it.
+   */
+  override async beginTransaction(connection: DatabaseConnection, settings?: TransactionSettings): Promise<void> {
+    if (settings?.accessMode === 'read only') {
+      await connection.executeQuery(CompiledQuery.raw('begin'));
+      return;
+    }
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#beginWithoutWaiting(connection);
+      } catch (error) {
+        if (!isBusy(error) || attempt === LOCK_ATTEMPTS) throw error;
+        await setTimeout(LOCK_RETRY_MS);
+      }
+    }
+  }
+
+  async #beginWithoutWaiting(connection: DatabaseConnection): Promise<void> {
+    if (!this.#database.open) throw storeIsClosed();
+    this.#patience ??= Number(this.#database.pragma('busy_timeout', { simple: true }));
+    // Executed, not asked: leases are committed hundreds of times a second, and an answer costs more than the setting.
+    this.#database.exec('pragma busy_timeout = 0');
+    try {
+      await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+    } finally {
+      this.#database.exec(`pragma busy_timeout = ${this.#patience}`);
+    }
+  }
+
+  /** A full disk makes SQLite roll back by itself; a second rollback would then hide the first error. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.open && this.#database.inTransaction) await super.rollbackTransaction(connection);
+  }
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof ColdironError &&
+  error.cause instanceof BetterSqlite3.SqliteError &&
+  error.cause.code.startsWith('SQLITE_BUSY');
+
+const storeIsClosed = (): ColdironError => new ColdironError('store_unavailable', 'the store is closed');
+
+const KEPT_STATEMENTS = 200;
+/** Longer ones are bulk inserts, whose text differs with the number of rows: keeping them costs more than it saves. */
+const KEPT_LENGTH = 4096;
+
+function guarded(database: BetterSqlite3.Database): SqliteDatabase {
+  const kept = new Map<string, SqliteStatement>();
+
+  const prepare = (sql: string): SqliteStatement => {
+    if (!database.open) throw storeIsClosed();
+    const known = kept.get(sql);
+    if (known) return known;
+    const statement = guardedStatement(
+      translating(database.name, () => database.prepare(sql)),
+      database.name,
+    );
+    if (sql.length <= KEPT_LENGTH) {
+      if (kept.size >= KEPT_STATEMENTS) kept.clear();
+      kept.set(sql, statement);
+    }
+    return statement;
+  };
+
+  return { prepare, close: () => database.close() };
+}
+
+function guardedStatement(statement: BetterSqlite3.Statement, file: string): SqliteStatement {
+  return {
+    reader: statement.reader,
+    all: (parameters) => translating(file, () => statement.all(parameters)),
+    run: (parameters) => translating(file, () => statement.run(parameters)),
+    iterate: (parameters) => statement.iterate(parameters),
+  };
+}
+
+const ENGINE_FAILURES: readonly (readonly [code: string, words: string])[] = [
+  ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_IOERR', 'the disk reported an error'],
+  ['SQLITE_BUSY', 'another process holds the write lock'],
+  ['SQLITE_LOCKED', 'the database is locked'],
+  ['SQLITE_CORRUPT', 'the database file is damaged'],
+  ['SQLITE_NOTADB', 'it is not a SQLite database'],
+  ['SQLITE_CANTOPEN', 'the file cannot be opened'],
+  ['SQLITE_READONLY', 'the file cannot be written to'],
+  ['SQLITE_PERM', 'access was denied'],
+  ['SQLITE_PROTOCOL', 'the file system does not lock as SQLite needs it'],
+  ['SQLITE_NOLFS', 'the file system does not take files this large'],
+  ['SQLITE_NOMEM', 'there is not enough memory'],
+];
+
+/** Constraint violations and bad SQL stay what they are: mistakes in this code. */
+export function translating<T>(file: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    if (!(error instanceof BetterSqlite3.SqliteError)) throw error;
+    const { code, message } = error;
+    const failure = ENGINE_FAILURES.find(([prefix]) => code === prefix || code.startsWith(`${prefix}_`));
+    if (!failure) throw error;
+    const translated = new ColdironError('store_unavailable', `${file}: ${failure[1]} (${code}: ${message})`);
+    translated.cause = error;
+    throw translated;
+  }
+}

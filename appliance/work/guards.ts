@@ -1,0 +1,157 @@
+// Everything that would stop a deployment later, asked before it begins. All reasons at once; none means it may begin.
+
+import type { BootContract } from '../assets/boot-contract.ts';
+import { type BootImage, imageFor, imagePath, type WantedImage } from '../boot/boot-images.ts';
+import { type BootServer, bootUrl, machineScriptPath } from '../boot/boot-paths.ts';
+import { ColdironError } from '../domain/errors.ts';
+import type { Machine } from '../domain/machine.ts';
+import { macsOf } from '../domain/machine.ts';
+import type { ObjectName } from '../domain/names.ts';
+import type { SiteNetwork } from '../domain/network.ts';
+import type { Parsed } from '../domain/parsed.ts';
+import type { Fleet } from '../inventory/fleet.ts';
+import { step } from '../machines/step.ts';
+import type { Inspection } from '../render/nixos/render-nixos.ts';
+import type { NodePlan } from '../render/node-plan.ts';
+import { diskProblems } from './disk-problems.ts';
+import { imageDisk, installProblems } from './orders/order.ts';
+import { type FindAsset, servedImage } from './orders/served-image.ts';
+import type { WorkOrders } from './orders/work-orders.ts';
+
+/** What a HEAD request came to; a reason when nobody answered well. */
+export type Fetchable = (url: string) => Promise<Parsed<{ readonly bytes: number | null }>>;
+
+export interface GuardDeps {
+  readonly fleet: Pick<Fleet, 'network' | 'profile'>;
+  readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
+  readonly find: FindAsset;
+  readonly images: { find(wanted: WantedImage): Promise<Parsed<BootImage>> };
+  readonly bootContract: () => Promise<BootContract>;
+  readonly bootPort: () => number;
+  readonly fetchable: Fetchable;
+  /** What is wrong with the bundle that would make it a node: authority, token, endpoint. Empty: nothing. */
+  readonly bundleProblems: (machine: Machine) => Promise<readonly string[]>;
+  /** Why its BMC could not switch it on. Empty: it could, or somebody else has to. */
+  readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
+  /** What was found in the machine; null: nobody has looked. */
+  readonly inspection: (machine: Machine) => Promise<Inspection | null>;
+  /** Why this appliance cannot install NixOS itself. Empty: it can. */
+  readonly pushProblems: () => Promise<readonly string[]>;
+  readonly now: () => number;
+}
+
+export interface Deployment {
+  readonly machine: Machine;
+  readonly profile: ObjectName;
+}
+
+export async function deployProblems(deps: GuardDeps, { machine, profile }: Deployment): Promise<string[]> {
+  const life = step(machine.lifecycle, 'deploy', { now: deps.now(), profileDeployMinutes: null });
+  const plan = deps.orders.plan(machine, profile);
+  const server = bootServer(deps, machine);
+  return [
+    ...(life.moved ? [] : [life.reason]),
+    ...profileProblems(deps, machine, profile),
+    ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
+    ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
+    ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
+    ...(await deps.bootContract()).problems.map((problem) => `boot files: ${problem}`),
+    ...(await deps.bundleProblems(machine)).map((problem) => `bootstrap bundle: ${problem}`),
+    ...(await deps.bmcProblems(machine)),
+    ...(plan.ok ? await diskProblemsOf(deps, machine, plan.value, server) : []),
+    ...(deps.fleet.profile(profile)?.install === 'push' ? await deps.pushProblems() : []),
+  ];
+}
+
+/** The appliance as this machine reaches it when it boots. */
+function bootServer({ fleet, bootPort }: Pick<GuardDeps, 'fleet' | 'bootPort'>, { spec }: Machine): Parsed<BootServer> {
+  const networks = spec.interfaces.flatMap(({ mac, network }): SiteNetwork[] => {
+    const known = mac === null ? null : fleet.network(network);
+    return known ? [known] : [];
+  });
+  const address = networks.find(({ server }) => server !== null)?.server;
+  if (address) return { ok: true, value: { address, bootPort: bootPort() } };
+  return {
+    ok: false,
+    reason: 'none of its cards with a MAC address is on a network that names this appliance (server:)',
+  };
+}
+
+function profileProblems({ fleet }: GuardDeps, { spec }: Machine, name: ObjectName): string[] {
+  const profile = fleet.profile(name);
+  // That it is unknown, or for another architecture, the plan says.
+  if (!profile) return [];
+  const { skus, active } = profile;
+  return [
+    ...(active ? [] : [`its profile ${name} is not active`]),
+    ...(skus.length > 0 && (spec.sku === null || !skus.includes(spec.sku))
+      ? [`its profile ${name} is for ${skus.join(', ')}, and it is ${spec.sku ?? 'of no SKU'}`]
+      : []),
+  ];
+}
+
+/** Everything that is put onto the disk can be written, before anything is wiped for it. */
+function seedProblems({ orders }: GuardDeps, plan: NodePlan): string[] {
+  if (plan.profile.kind !== 'cloud-image') return [];
+  try {
+    orders.seed(plan, 'rehearsal', []);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ColdironError)) throw error;
+    return error.details.length > 0 ? [...error.details] : [error.message];
+  }
+}
+
+/** What is wrong with the image itself is said elsewhere. */
+async function diskProblemsOf(
+  { inspection, find }: GuardDeps,
+  machine: Machine,
+  plan: NodePlan,
+  server: Parsed<BootServer>,
+): Promise<string[]> {
+  const { profile, storage } = plan;
+  if (profile.kind === 'nixos') {
+    return storage === null ? [] : diskProblems(plan, storage.disks, await inspection(machine));
+  }
+  const image = profile.image && server.ok ? servedImage(profile.image, server.value, find) : null;
+  return image?.ok ? diskProblems(plan, [imageDisk(plan, image.value)], await inspection(machine)) : [];
+}
+
+/** Asked of the real server at the address that the machine will use, not of the library. */
+async function servedProblems(
+  deps: GuardDeps,
+  machine: Machine,
+  server: BootServer,
+  plan: NodePlan | null,
+): Promise<string[]> {
+  const health = bootUrl(server, '/health');
+  const reached = await deps.fetchable(health);
+  if (!reached.ok)
+    return [`the appliance does not answer where the machine will look for it, ${health}: ${reached.reason}`];
+  const problems: string[] = [];
+  const expect = async (what: string, url: string, bytes: number | null): Promise<void> => {
+    const answer = await deps.fetchable(url);
+    if (!answer.ok) problems.push(`${what} cannot be fetched from ${url}: ${answer.reason}`);
+    else if (bytes !== null && answer.value.bytes !== bytes) {
+      problems.push(`${what} has ${answer.value.bytes} bytes at ${url}, and ${bytes} in the library`);
+    }
+  };
+  const [mac] = macsOf(machine.spec);
+  if (mac) await expect('its boot script', bootUrl(server, machineScriptPath(mac)), null);
+  if (plan === null) return problems;
+
+  const wanted = imageFor({ kind: 'installer' }, plan.architecture, plan.profile);
+  const started = wanted && (await deps.images.find(wanted));
+  if (!started?.ok) problems.push(`it would start ${started?.reason ?? 'nothing'}, which is not on this appliance`);
+  else {
+    for (const name of [started.value.kernel, started.value.initrd]) {
+      await expect(name, bootUrl(server, imagePath(name)), deps.find(name)?.size ?? null);
+    }
+  }
+  if (plan.profile.image !== null) {
+    const image = servedImage(plan.profile.image, server, deps.find);
+    if (image.ok) await expect('its image', image.value.url, image.value.bytes);
+    else problems.push(image.reason);
+  }
+  return problems;
+}

@@ -1,0 +1,92 @@
+// Runs a program in a process group of its own, line by line, and leaves nothing of it behind: what it started ends with it.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Instant, SECOND } from '../../../domain/instant.ts';
+
+export interface GroupRun {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly onLine: (line: string, from: 'output' | 'error') => void;
+  /** Ends the whole group. */
+  readonly signal: AbortSignal;
+  /** Between asking the group to end and ending it. */
+  readonly farewell: Instant;
+}
+
+export type GroupEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'killed'; readonly by: string }
+  /** It could not be started. */
+  | { readonly kind: 'absent'; readonly reason: string };
+
+const LOOK_EVERY = 50;
+/** A killed process that is still there is one that nobody has collected yet. */
+const GONE_WITHIN = 2 * SECOND;
+
+/** Returns when the program has ended, all it printed was read, and its group is empty. */
+export async function runGroup(run: GroupRun): Promise<GroupEnd> {
+  const child = spawn(run.command, run.args, {
+    cwd: run.folder,
+    env: { ...run.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // setsid(2): its process id is also the id of its group, and no terminal belongs to it.
+    detached: true,
+  });
+  const started = await once(child, 'spawn').then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  if (started !== null || child.pid === undefined) return { kind: 'absent', reason: started ?? 'it has no process' };
+  const group = child.pid;
+  const lines = [
+    readLines(child.stdout, (line) => run.onLine(line, 'output')),
+    readLines(child.stderr, (line) => run.onLine(line, 'error')),
+  ];
+  let ending: Promise<void> | null = null;
+  const end = (): void => {
+    ending ??= endGroup(group, run.farewell);
+  };
+  if (run.signal.aborted) end();
+  run.signal.addEventListener('abort', end, { once: true });
+  const [code, by] = await once(child, 'exit');
+  run.signal.removeEventListener('abort', end);
+  // Also what it left running: it holds the pipes open, and belongs to nobody now.
+  end();
+  await ending;
+  await Promise.all(lines);
+  return code === null ? { kind: 'killed', by: String(by) } : { kind: 'exited', code };
+}
+
+async function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): Promise<void> {
+  for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) onLine(line);
+}
+
+async function endGroup(group: number, farewell: Instant): Promise<void> {
+  if (!signalGroup(group, 'SIGTERM') || (await isGone(group, farewell))) return;
+  signalGroup(group, 'SIGKILL');
+  await isGone(group, GONE_WITHIN);
+}
+
+async function isGone(group: number, within: Instant): Promise<boolean> {
+  const deadline = performance.now() + within;
+  while (performance.now() < deadline) {
+    if (!signalGroup(group, 0)) return true;
+    await pause(LOOK_EVERY);
+  }
+  return !signalGroup(group, 0);
+}
+
+/** False: nobody is in it any more. */
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-group, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}

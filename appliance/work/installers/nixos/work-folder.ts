@@ -1,0 +1,36 @@
+// A folder for one deployment that nobody else can look into, and that is gone afterwards whatever happened.
+
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { RenderedFile } from '../../../render/rendered-file.ts';
+import { folderMode } from './ustar.ts';
+
+const PREFIX = 'push-';
+
+/** `parent` is made if need be, for its owner alone. */
+export async function withWorkFolder<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(parent, PREFIX));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Those of a process that was killed in the middle. To be called before any other is made. */
+export async function removeWorkFolders(parent: string): Promise<void> {
+  await rm(parent, { recursive: true, force: true });
+}
+
+export async function writeFiles(folder: string, files: readonly RenderedFile[]): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  for (const { path, text, mode } of files) {
+    const target = join(folder, path);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, text, { mode: 0o600, flag: 'wx' });
+    // Whatever the umask: on the node it has the mode that it has here.
+    await chmod(target, mode);
+    for (let at = dirname(path); at !== '.'; at = dirname(at)) await chmod(join(folder, at), folderMode(at, files));
+  }
+}

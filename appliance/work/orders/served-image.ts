@@ -1,0 +1,28 @@
+// The image of a profile as its machines fetch it: from this appliance's library, or from where the profile says.
+
+import type { Asset } from '../../assets/asset.ts';
+import { imagePath } from '../../boot/boot-images.ts';
+import { type BootServer, bootUrl } from '../../boot/boot-paths.ts';
+import { type Parsed, parsed, shown, unparsable } from '../../domain/parsed.ts';
+import type { DiskImage } from '../../domain/system.ts';
+import type { ServedImage } from './order.ts';
+
+export type FindAsset = (name: string) => Asset | null;
+
+const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
+
+/** The library's name for it; null: it comes from elsewhere. */
+export const libraryName = ({ source }: DiskImage): string | null =>
+  isUrl(source) ? null : source.startsWith('images/') ? source : `images/${source}`;
+
+export function servedImage(image: DiskImage, server: BootServer, find: FindAsset): Parsed<ServedImage> {
+  const { sha256, format, source } = image;
+  const name = libraryName(image);
+  if (name === null) return parsed({ url: source, sha256, format, bytes: null });
+  const asset = find(name);
+  if (asset === null) return unparsable(`its image ${shown(source)} is not in the library (${name})`);
+  if (asset.sha256 !== sha256) {
+    return unparsable(`its image ${shown(source)} has sha256 ${asset.sha256}, and the profile says ${sha256}`);
+  }
+  return parsed({ url: bootUrl(server, imagePath(asset.name)), sha256, format, bytes: asset.size });
+}

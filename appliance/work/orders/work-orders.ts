@@ -1,0 +1,144 @@
+// What a machine that starts our code is to do, worked out from the inventory as it is now; and the files that go with it.
+
+import { type BootServer, bootUrl } from '../../boot/boot-paths.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import type { Json } from '../../domain/event.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { ObjectName } from '../../domain/names.ts';
+import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
+import type { SessionMode } from '../../domain/session.ts';
+import type { Fleet } from '../../inventory/fleet.ts';
+import { STATES } from '../../machines/states.ts';
+import { renderCloudInit } from '../../render/cloud-init/cloud-init.ts';
+import type { BootPart } from '../../render/installers/first-boot.ts';
+import type { NodePlan } from '../../render/node-plan.ts';
+import { indexInventory, type PlanIndex } from '../../render/plan-index.ts';
+import { planNode } from '../../render/plan-node.ts';
+import type { RenderedFile } from '../../render/rendered-file.ts';
+import type { Templates } from '../../render/templates.ts';
+import { type InstallManner, nixosOrder, SECRETS_FILE } from '../installers/nixos/order.ts';
+import {
+  commissionOrder,
+  eraseOrder,
+  inspectOrder,
+  installOrder,
+  installProblems,
+  rescueOrder,
+  SEED_FILES,
+} from './order.ts';
+import { type FindAsset, servedImage } from './served-image.ts';
+
+export interface WorkOrdersDeps {
+  readonly fleet: Pick<Fleet, 'inventory' | 'at' | 'site' | 'profile'>;
+  readonly find: FindAsset;
+  readonly templates: Templates;
+  /** What makes the machine a node, made for it at this moment: it holds a one-time token. */
+  readonly nodeParts: (machine: Machine) => Promise<readonly BootPart[]>;
+  /** Told once for each installation, so that later renderings can be compared with it. */
+  readonly given: (machine: Machine, plan: NodePlan, files: readonly RenderedFile[]) => Promise<void>;
+  /** Whom the installer lets in, where the appliance installs NixOS: the public half of this deployment's key. */
+  readonly pushKey: (machine: Machine) => string;
+  /** A file of a NixOS installation; null: there is none of this name. Making it may issue keys and tokens. */
+  readonly nixosFile: (machine: Machine, plan: NodePlan, name: string) => Promise<RenderedFile | null>;
+}
+
+/** Where /health is: it answers whoever can reach the appliance at all. */
+const HEALTH_PATH = '/health';
+
+export class WorkOrders {
+  readonly #deps: WorkOrdersDeps;
+  /** Many machines boot at once from the same inventory. */
+  #index: { readonly revision: number; readonly index: PlanIndex } | null = null;
+
+  constructor(deps: WorkOrdersDeps) {
+    this.#deps = deps;
+  }
+
+  /** The plan of the profile that is armed, or else declared. */
+  plan(machine: Machine, profile: ObjectName | null): Parsed<NodePlan> {
+    const spec = profile === null ? machine.spec : { ...machine.spec, profile };
+    const planned = planNode(this.#indexed(), { ...machine, spec });
+    return planned.ok ? parsed(planned.plan) : unparsable(planned.reasons.join('; '));
+  }
+
+  order(machine: Machine, mode: SessionMode, server: BootServer): Parsed<Json> {
+    const { hostname } = machine.spec;
+    switch (mode) {
+      case 'inspect':
+        return parsed(inspectOrder(hostname));
+      case 'commission':
+        return parsed(commissionOrder(hostname));
+      case 'erase':
+        return parsed(eraseOrder(hostname));
+      case 'rescue':
+        return this.#rescue(machine);
+      case 'install':
+        return this.#install(machine, server);
+    }
+  }
+
+  /** One file of an order for an installation; null: there is none of this name. */
+  async file(machine: Machine, name: string, instanceId: string): Promise<RenderedFile | null> {
+    const plan = this.plan(machine, machine.intent?.profile ?? null);
+    if (!plan.ok) throw new ColdironError('conflict', `${machine.spec.hostname} cannot be installed: ${plan.reason}`);
+    if (plan.value.profile.kind === 'nixos') {
+      const made = await this.#deps.nixosFile(machine, plan.value, name);
+      if (made !== null && name === SECRETS_FILE) await this.#deps.given(machine, plan.value, [made]);
+      return made;
+    }
+    if (!SEED_FILES.some((known) => known === name)) return null;
+    // What makes it a node is in user-data only, and made for whoever fetches that.
+    const nodeParts = name === 'user-data' ? await this.#deps.nodeParts(machine) : [];
+    const file = this.seed(plan.value, instanceId, nodeParts).find(({ path }) => path === name) ?? null;
+    if (file !== null && name === 'user-data') await this.#deps.given(machine, plan.value, [file]);
+    return file;
+  }
+
+  /** Throws a ColdironError that lists what cannot be rendered. */
+  seed(plan: NodePlan, instanceId: string, nodeParts: readonly BootPart[]): RenderedFile[] {
+    return renderCloudInit(plan, { instanceId, nodeParts }, this.#deps.templates);
+  }
+
+  #indexed(): PlanIndex {
+    const { revision } = this.#deps.fleet.at;
+    if (this.#index?.revision !== revision) {
+      this.#index = { revision, index: indexInventory(this.#deps.fleet.inventory()) };
+    }
+    return this.#index.index;
+  }
+
+  #install(machine: Machine, server: BootServer): Parsed<Json> {
+    const plan = this.plan(machine, machine.intent?.profile ?? null);
+    if (!plan.ok) return plan;
+    const problems = installProblems(plan.value);
+    if (problems.length > 0) return unparsable(problems.join('; '));
+    const callHome = bootUrl(server, HEALTH_PATH);
+    const { kind, image } = plan.value.profile;
+    if (kind === 'nixos') return parsed(nixosOrder(plan.value, this.#manner(machine, plan.value)));
+    if (image === null) return unparsable('its profile names no image');
+    const served = servedImage(image, server, this.#deps.find);
+    return served.ok ? parsed(installOrder(plan.value, served.value, callHome)) : served;
+  }
+
+  #manner(machine: Machine, { profile }: NodePlan): InstallManner {
+    return this.#deps.fleet.profile(profile.name)?.install === 'push'
+      ? { way: 'push', authorizedKey: this.#deps.pushKey(machine) }
+      : { way: 'pull' };
+  }
+
+  /** Whoever may become root on the installed system may look after it. */
+  #rescue(machine: Machine): Parsed<Json> {
+    const keys = this.rescueKeys(machine);
+    if (keys.length === 0) return unparsable('no account with admin: true has a key, so nobody could log in');
+    return parsed(rescueOrder(machine.spec.hostname, keys, Number(STATES.rescue.deadline)));
+  }
+
+  rescueKeys({ spec }: Machine): string[] {
+    const { fleet } = this.#deps;
+    const said = [spec.site && fleet.site(spec.site), spec.profile && fleet.profile(spec.profile), spec];
+    const accounts = new Map(
+      said.flatMap((from) => (from ? from.accounts : [])).map((account) => [account.name, account]),
+    );
+    return [...new Set([...accounts.values()].flatMap(({ admin, sshKeys }) => (admin ? sshKeys : [])))];
+  }
+}

@@ -1,0 +1,19 @@
+// How far a session had come, in words: for whoever finds out that it came no further.
+
+import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
+import type { Session } from '../../domain/session.ts';
+
+export function lastHeard(session: Session | null, now: Instant): string {
+  if (session?.openedAt == null) return 'nothing was heard of its service OS';
+  const { last, heardAt, openedAt } = session;
+  const ago = agoText(now - (heardAt ?? openedAt));
+  if (last === null) return `its service OS came up, and told of no step (${ago})`;
+  const percent = last.percent === null ? '' : `, ${Math.floor(last.percent)} %`;
+  const said = last.message === null ? '' : `: ${last.message}`;
+  return `the last that was heard was ${last.step} (${last.status}${percent}${said}), ${ago}`;
+}
+
+const agoText = (milliseconds: number): string =>
+  milliseconds < 2 * MINUTE
+    ? `${Math.max(0, Math.round(milliseconds / SECOND))} s ago`
+    : `${Math.round(milliseconds / MINUTE)} min ago`;

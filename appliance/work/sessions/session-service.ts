@@ -1,0 +1,69 @@
+// Everything that machines which start our code have to do with: their orders, their tickets and sessions, and the installations
+// that the appliance does on them itself.
+
+import type { LifecycleRunner } from '../../machines/runner.ts';
+import type { NewTicket } from '../../store/session-store.ts';
+import type { Store } from '../../store/store.ts';
+import { nixosPushFiles, nixosSessionFile, type SessionFileParts } from '../installers/nixos/session-files.ts';
+import { WorkOrders, type WorkOrdersDeps } from '../orders/work-orders.ts';
+import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
+import { failOnRestart } from './session-watch.ts';
+import { Sessions, type SessionsDeps } from './sessions.ts';
+import { ticketMaker } from './tickets.ts';
+
+export interface SessionServiceDeps
+  extends Omit<WorkOrdersDeps, 'nixosFile' | 'pushKey'>,
+    Omit<SessionFileParts, 'templates'>,
+    Pick<SessionsDeps, 'refreshFleet' | 'seenAt' | 'now'>,
+    Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
+  readonly store: Store;
+  readonly runner: Pick<LifecycleRunner, 'request'>;
+  readonly newId: () => string;
+  readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
+}
+
+export interface SessionService {
+  readonly orders: WorkOrders;
+  /** What boot scripts and the boot server ask for. */
+  readonly sessions: {
+    readonly draft: ReturnType<typeof ticketMaker>;
+    readonly put: (ticket: NewTicket) => Promise<void>;
+    readonly onRestart: ReturnType<typeof failOnRestart>;
+    readonly desk: Sessions;
+  };
+  /** Why this appliance cannot install NixOS itself. Empty: it can. */
+  readonly pushProblems: () => Promise<readonly string[]>;
+  stop(): Promise<void>;
+}
+
+export async function openSessionService(deps: SessionServiceDeps): Promise<SessionService> {
+  const { store, runner, refreshFleet, now, newId, log } = deps;
+  const orders = new WorkOrders({
+    ...deps,
+    nixosFile: nixosSessionFile(deps),
+    pushKey: (machine) => pushes.authorizedKey(machine),
+  });
+  const desk = new Sessions({
+    ...deps,
+    files: orders,
+    installerWaits: (held, address) => pushes.begin(held, address),
+  });
+  const pushes = await PushedInstalls.open({
+    ...deps,
+    sessions: desk,
+    plan: (machine) => orders.plan(machine, machine.intent?.profile ?? null),
+    files: nixosPushFiles(deps, deps.given),
+  });
+  await pushes.failAbandoned(deps.fleet.inventory().machines);
+  return {
+    orders,
+    sessions: {
+      draft: ticketMaker(orders, now, newId),
+      put: (ticket) => store.putTicket(ticket),
+      onRestart: failOnRestart(store, runner, refreshFleet, now, log),
+      desk,
+    },
+    pushProblems: () => pushes.problems(),
+    stop: () => pushes.stop(),
+  };
+}

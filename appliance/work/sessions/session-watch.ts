@@ -1,0 +1,71 @@
+// What the lifecycle wants to know of sessions: how far one had come, and that a machine has left one behind.
+
+import { ColdironError } from '../../domain/errors.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Machine, MachineId } from '../../domain/machine.ts';
+import type { Session } from '../../domain/session.ts';
+import { APPLIANCE } from '../../machines/record.ts';
+import type { LifecycleRunner } from '../../machines/runner.ts';
+import type { Store } from '../../store/store.ts';
+import { lastHeard } from './last-heard.ts';
+
+interface Log {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+type SessionReads = Pick<Store, 'sessionsOf'>;
+
+/** The newest session of the machine's stay in its state; null: there was none. */
+export async function sessionOfStay(store: SessionReads, { id, lifecycle }: Machine): Promise<Session | null> {
+  const [newest] = await store.sessionsOf(id, 1);
+  return newest && newest.ticketMadeAt >= lifecycle.since ? newest : null;
+}
+
+const WITH_SESSIONS: ReadonlySet<string> = new Set(['commissioning', 'deploying', 'releasing', 'rescue']);
+
+export const heardOf =
+  (store: SessionReads, now: () => Instant) =>
+  async (machine: Machine): Promise<string | undefined> =>
+    WITH_SESSIONS.has(machine.lifecycle.state) ? lastHeard(await sessionOfStay(store, machine), now()) : undefined;
+
+/**
+ * An installation or an erasure whose machine boots once more has been cut off, and what was armed is used up: it is told at
+ * once, not at the deadline.
+ */
+export function failOnRestart(
+  store: SessionReads & Pick<Store, 'endSessionsOf'>,
+  runner: Pick<LifecycleRunner, 'request'>,
+  refreshFleet: () => Promise<void>,
+  now: () => Instant,
+  log: Log,
+): (machine: Machine) => void {
+  const underWay = new Set<MachineId>();
+
+  const fail = async (machine: Machine, event: 'install-failed' | 'erase-failed'): Promise<void> => {
+    const { id, spec } = machine;
+    underWay.add(id);
+    try {
+      const session = await sessionOfStay(store, machine);
+      const what = event === 'install-failed' ? 'installed' : 'erased';
+      const failureReason = `restarted before it was ${what}: ${lastHeard(session, now())}`;
+      await runner.request(id, event, { actor: APPLIANCE, correlationId: session?.id ?? null, failureReason });
+      await store.endSessionsOf(id, 'failed', now(), failureReason);
+      await refreshFleet();
+      log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
+    } catch (error) {
+      // Its outcome, or its deadline, came first.
+      if (error instanceof ColdironError && error.code === 'conflict') return;
+      log.error({ err: error, node: spec.hostname }, 'a restart could not be written down; the deadline will tell');
+    } finally {
+      underWay.delete(id);
+    }
+  };
+
+  return (machine) => {
+    const { state, fallbackUsed } = machine.lifecycle;
+    if (underWay.has(machine.id) || fallbackUsed) return;
+    if (state === 'deploying') void fail(machine, 'install-failed');
+    else if (state === 'releasing') void fail(machine, 'erase-failed');
+  };
+}

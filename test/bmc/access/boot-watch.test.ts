@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { BootWatch } from '../../../appliance/bmc/access/boot-watch.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { machineId, T0 } from '../../machines/machines.ts';
+import { mac } from '../../store/samples.ts';
+
+const discover = (program: string, machine: TrailNote['machine'] = machineId(1)): TrailNote => ({
+  kind: 'dhcp.discover',
+  mac: mac(1),
+  machine,
+  data: { program, architecture: 7 },
+});
+
+function aWatch() {
+  const passed: TrailNote[] = [];
+  const clock = { time: T0 };
+  const watch = new BootWatch({ note: (note) => void passed.push(note) }, () => clock.time);
+  return { passed, clock, watch };
+}
+
+describe('the boot watch', () => {
+  it('passes every note on', () => {
+    const { watch, passed } = aWatch();
+    const notes = [discover('os'), discover('ipxe'), { ...discover('ipxe'), kind: 'tftp.completed' }];
+    for (const note of notes) watch.note(note);
+    expect(passed).toEqual(notes);
+  });
+
+  it.each([
+    ['the PXE client of a firmware', discover('firmware-pxe'), true],
+    ['the HTTP client of a firmware', discover('firmware-http'), true],
+    ['iPXE', discover('ipxe'), true],
+    ['an operating system', discover('os'), false],
+    ['a machine that nobody knows', discover('firmware-pxe', null), false],
+    ['another machine', discover('firmware-pxe', machineId(2)), false],
+    ['another kind of note', { ...discover('firmware-pxe'), kind: 'dhcp.request' }, false],
+    ['a note without data', { ...discover('firmware-pxe'), data: null }, false],
+  ])('sees a boot in a packet of %s: %#', (_who, note, seen) => {
+    const { watch } = aWatch();
+    watch.note(note);
+    expect(watch.lastSeen(machineId(1), T0)).toBe(seen ? T0 : null);
+  });
+
+  it('resolves for whoever waits, and not for what was before', async () => {
+    const { watch, clock } = aWatch();
+    watch.note(discover('ipxe'));
+    const waiting = watch.untilSeen(machineId(1), T0 + 1, new AbortController().signal);
+    clock.time = T0 + 5;
+    watch.note(discover('ipxe', machineId(2)));
+    clock.time = T0 + 9;
+    watch.note(discover('ipxe'));
+    expect(await waiting).toBe(T0 + 9);
+  });
+
+  it('resolves at once for what was seen already', async () => {
+    const { watch } = aWatch();
+    watch.note(discover('ipxe'));
+    expect(await watch.untilSeen(machineId(1), T0, new AbortController().signal)).toBe(T0);
+  });
+
+  it('rejects with the reason when waiting is given up, before or during', async () => {
+    const { watch } = aWatch();
+    const given = new AbortController();
+    const waiting = watch.untilSeen(machineId(1), T0, given.signal);
+    given.abort(new Error('time is up'));
+    await expect(waiting).rejects.toThrow('time is up');
+    await expect(watch.untilSeen(machineId(1), T0, given.signal)).rejects.toThrow('time is up');
+  });
+});

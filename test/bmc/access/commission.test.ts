@@ -1,0 +1,157 @@
+// The life of a machine in a site that operates BMCs: runner, store, desk and IPMI driver against a simulated BMC.
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openBmcService } from '../../../appliance/bmc/access/bmc-service.ts';
+import { bmcSystemClock } from '../../../appliance/bmc/clock.ts';
+import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
+import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
+import { Secret } from '../../../appliance/domain/secret.ts';
+import { createVault } from '../../../appliance/identity/vault/vault.ts';
+import { newKeyText, parseVaultKeys } from '../../../appliance/identity/vault/vault-keys.ts';
+import { effectHandlers } from '../../../appliance/machines/effects.ts';
+import { systemClock } from '../../../appliance/machines/runner/clock.ts';
+import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
+import { tellStory } from '../../../appliance/trail/story.ts';
+import { ENGINES } from '../../store/engines.ts';
+import { addMachines, mac, machineIn, specOf } from '../../store/samples.ts';
+import { ADMIN, SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
+
+/** IPMI has one port; the process id keeps tests that run side by side apart. */
+const ADDRESS = mustParse(parseIpv4(`127.${64 + ((process.pid >> 8) & 63)}.${process.pid & 255}.9`));
+const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const PATIENCE = { factor: 2, least: 2 * SECOND, most: MINUTE, unknown: 2 * SECOND };
+const [ON, EFI_BIT] = [1, 0x20];
+
+async function laboratory() {
+  const [sqlite] = ENGINES;
+  if (!sqlite) throw new Error('there is no engine');
+  const { store, dispose } = await sqlite.open();
+  onTestFinished(dispose);
+  const bmc = await SimulatedBmc.start({ address: ADDRESS, port: 623 });
+  onTestFinished(() => bmc.stop());
+  const spec = specOf(1);
+  const endpoint = { address: ADDRESS, driver: 'ipmi', username: null, passwordFile: null } as const;
+  const [machine] = await addMachines(store, { ...spec, bmc: endpoint });
+  if (!machine) throw new Error('the machine was not written');
+  let now: Machine | null = machine;
+  const service = await openBmcService({
+    store,
+    vault: createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key'))),
+    trail: { note: () => undefined },
+    clock: bmcSystemClock,
+    bmcMode: () => 'real',
+    current: () => now,
+    scanned: [],
+    nodeAtBmc: () => null,
+    patience: PATIENCE,
+    log: QUIET,
+  });
+  onTestFinished(() => service.stop());
+  const by = { actor: 'token:alice', correlationId: 'corr-7' };
+  const login = { username: ADMIN.name, password: new Secret(ADMIN.password), key: null };
+  await service.keys.set(machine, by, login, true);
+  const effects = effectHandlers({
+    store,
+    now: systemClock.now,
+    bmcs: service.effects,
+    mayReleaseUnerased: () => false,
+  });
+  const runner = new LifecycleRunner({
+    store,
+    effects,
+    deployMinutes: () => null,
+    clock: systemClock,
+    newId: randomUUID,
+    log: QUIET,
+  });
+  await runner.start();
+  onTestFinished(() => runner.stop());
+  const request = async (event: 'commission' | 'commissioned' | 'quarantine'): Promise<void> => {
+    now = await runner.request(machine.id, event, by);
+  };
+  /** The machine's firmware: each time it is switched on, it asks for an address if it obeys the boot flags. */
+  const firmware = (obeys: (flags: number) => boolean): void => {
+    const { controls, bootParameters } = bmc.machine;
+    controls.push = (...codes) => {
+      const flags = bootParameters.get(5)?.[0] ?? 0;
+      if (codes.includes(ON) && obeys(flags)) {
+        const data = { program: 'firmware-pxe', architecture: 7 };
+        service.trail.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data });
+      }
+      return Array.prototype.push.apply(controls, codes);
+    };
+  };
+  const kinds = async () => (await store.events({ machine: machine.id, limit: 100 })).map(({ kind }) => kind);
+  const until = async (kind: string): Promise<void> => {
+    while (!(await kinds()).includes(kind)) await setTimeout(20);
+  };
+  return { store, bmc, machine, runner, request, firmware, kinds, until };
+}
+
+describe('commissioning', () => {
+  it('boots the machine from the network and switches it off at the end', async () => {
+    const { request, firmware, runner, kinds, until, bmc, store, machine } = await laboratory();
+    firmware(() => true);
+    await request('commission');
+    await until('bmc.boot-obeyed');
+    await runner.idle();
+    expect(bmc.machine.power).toBe('on');
+    expect(await store.bootTimes(machine.id)).toHaveLength(1);
+    await request('commissioned');
+    await until('bmc.done');
+    expect(bmc.machine.power).toBe('off');
+    expect((await kinds()).filter((kind) => kind.startsWith('bmc.'))).toEqual([
+      'bmc.boot-asked',
+      'bmc.boot-obeyed',
+      'bmc.done',
+    ]);
+    expect(bmc.activeSessions).toBe(0);
+  });
+
+  it('says when the BMC accepted and the firmware ignored, and finds the way that works', async () => {
+    const { request, firmware, runner, until, store, machine } = await laboratory();
+    firmware((flags) => (flags & EFI_BIT) === 0);
+    await request('commission');
+    await until('bmc.boot-obeyed');
+    await runner.idle();
+    const events = await store.events({ machine: machine.id, kind: 'bmc', limit: 100 });
+    const story = tellStory(
+      events.map((event) => ({ ...event, at: new Date(event.at).toISOString(), attempt: event.correlationId })),
+    ).join('\n');
+    expect(story).toContain('the BMC accepted, the firmware ignored: not seen within 2 s');
+    expect(story).toContain('the machine boots from network: it was seen after');
+    expect((await machineIn(store, machine.id)).lifecycle.state).toBe('commissioning');
+    expect(await store.bmcQuirks()).toMatchObject([
+      { vendor: expect.any(String), method: 'ipmi-efi-once', worked: 0, ignored: 1 },
+      { method: 'ipmi-legacy-once', worked: 1, ignored: 0 },
+    ]);
+  });
+
+  it('fails with everything that was tried when the machine never boots', async () => {
+    const { request, firmware, until, store, machine } = await laboratory();
+    firmware(() => false);
+    await request('commission');
+    await until('effect.failed');
+    const { lifecycle } = await machineIn(store, machine.id);
+    expect(lifecycle.state).toBe('failed');
+    expect(lifecycle.failure).toMatchObject({
+      step: 'commission',
+      reason: expect.stringMatching(/^boot-from-network: .*Tried: .*the firmware ignored.*Look at its console/),
+    });
+  });
+
+  it('stops at once when the machine is quarantined meanwhile', async () => {
+    const { request, firmware, runner, until, bmc } = await laboratory();
+    firmware(() => false);
+    await request('commission');
+    await until('bmc.boot-asked');
+    await request('quarantine');
+    await until('bmc.broken-off');
+    await runner.idle();
+    expect(bmc.machine.bootParameters.get(5)?.[1]).toBe(0);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { BootWatch } from '../../../appliance/bmc/access/boot-watch.ts';
+import { storedLedger } from '../../../appliance/bmc/access/ledger.ts';
+import { NetworkBoot } from '../../../appliance/bmc/access/network-boot.ts';
+import type { BootReport } from '../../../appliance/bmc/verified.ts';
+import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
+import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
+import { mac, newEvent } from '../../store/samples.ts';
+import { BY, deskRig } from './desk-rig.ts';
+
+const BOOT_TIME = 90 * SECOND;
+
+async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
+  const rig = await deskRig({ driver });
+  const { store, desk, machine, clock, hardware, keep } = rig;
+  await keep('current', 'factory');
+  const watch = new BootWatch({ note: () => undefined }, () => clock.now());
+  const now: { machine: Machine | null } = { machine };
+  const stopping = new AbortController();
+  const networkBoot = new NetworkBoot({
+    desk,
+    watch,
+    store,
+    clock,
+    ledger: storedLedger(store, () => clock.now()),
+    current: () => now.machine,
+    stopping: stopping.signal,
+  });
+  hardware.onStart = ({ device }) => {
+    if (device !== 'network') return;
+    clock.wakeAt(clock.now() + BOOT_TIME, () =>
+      watch.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: { program: 'firmware-pxe' } }),
+    );
+  };
+  const reports: BootReport[] = [];
+  const boot = () =>
+    networkBoot.bootFromNetwork(machine, async (report) => {
+      reports.push(report);
+    });
+  return { ...rig, networkBoot, now, stopping, reports, boot };
+}
+
+describe('booting from the network', () => {
+  it('is over when the machine was seen, and its time is remembered', async () => {
+    const { clock, boot, reports, store, machine, door } = await bootRig();
+    expect(await clock.until(boot())).toEqual({ kind: 'seen', method: 'ipmi-efi-once', took: BOOT_TIME });
+    expect(reports.map(({ kind }) => kind)).toEqual(['asked', 'obeyed']);
+    expect(await store.bootTimes(machine.id)).toEqual([BOOT_TIME]);
+    expect(door.open).toBe(0);
+  });
+
+  it('goes on another way when the BMC accepts and the firmware ignores; the next machine of its kind profits', async () => {
+    const { clock, boot, reports, store, hardware } = await bootRig();
+    hardware.obeys = ({ firmware }) => firmware === 'legacy';
+    expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'ipmi-legacy-once' });
+    expect(reports.map(({ kind, method }) => `${kind} ${method}`)).toContain('ignored ipmi-efi-once');
+    expect(reports.find(({ kind }) => kind === 'ignored')?.words).toContain('the BMC accepted, the firmware ignored');
+    expect(await store.bmcQuirks()).toMatchObject([
+      { method: 'ipmi-efi-once', worked: 0, ignored: 1 },
+      { method: 'ipmi-legacy-once', worked: 1, ignored: 0 },
+    ]);
+    reports.length = 0;
+    await clock.until(boot());
+    expect(reports.map(({ kind, method }) => `${kind} ${method}`)).toEqual([
+      'asked ipmi-legacy-once',
+      'obeyed ipmi-legacy-once',
+    ]);
+  });
+
+  it('is broken off when the machine moves on to another state, and nothing stays set', async () => {
+    const { clock, boot, hardware, now, machine, reports } = await bootRig();
+    hardware.obeys = () => false;
+    const starts = clock.now();
+    clock.wakeAt(starts + 3 * MINUTE, () => {
+      const lifecycle = { ...machine.lifecycle, state: 'failed', since: clock.now() } as const;
+      now.machine = { ...machine, lifecycle, version: machine.version + 1 };
+    });
+    expect(await clock.until(boot())).toEqual({ kind: 'moved-on', reason: 'the machine is failed by now' });
+    expect(clock.now() - starts).toBeLessThan(4 * MINUTE);
+    expect(hardware.starts).toHaveLength(1);
+    expect(hardware.boot.device).toBe('none');
+    expect(reports.at(-1)).toMatchObject({ kind: 'undone' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is broken off also when the BMC does not take its choice back, and that is told', async () => {
+    const { clock, boot, hardware, now, reports } = await bootRig();
+    hardware.obeys = () => false;
+    clock.wakeAt(clock.now() + MINUTE, () => {
+      hardware.fails.set('setBoot', 'vanished');
+      now.machine = null;
+    });
+    expect(await clock.until(boot())).toMatchObject({ kind: 'moved-on' });
+    expect(reports.at(-1)).toMatchObject({ kind: 'not-undone', words: expect.stringContaining('vanished') });
+  });
+
+  it('is not broken off by what was known of the machine before', async () => {
+    const { clock, boot, now, machine } = await bootRig();
+    for (const stale of [
+      null,
+      { ...machine, lifecycle: { ...machine.lifecycle, state: 'ready' }, version: machine.version - 1 } as const,
+    ]) {
+      now.machine = stale;
+      clock.wakeAt(clock.now() + 5 * SECOND, () => {
+        now.machine = machine;
+      });
+      expect(await clock.until(boot())).toMatchObject({ kind: 'seen' });
+    }
+  });
+
+  it('is broken off when the machine is removed', async () => {
+    const { clock, boot, now } = await bootRig();
+    clock.wakeAt(clock.now() + SECOND, () => {
+      now.machine = null;
+    });
+    expect(await clock.until(boot())).toEqual({ kind: 'moved-on', reason: 'the machine is removed by now' });
+  });
+
+  it('is given up when the appliance stops, to be taken up again', async () => {
+    const { clock, boot, stopping } = await bootRig();
+    clock.wakeAt(clock.now() + SECOND, () => stopping.abort(new Error('the appliance stops')));
+    await expect(clock.until(boot())).rejects.toThrow('the appliance stops');
+    expect(clock.pending).toBeLessThanOrEqual(1);
+  });
+
+  it('fails at its end, and not before, when it could not be told', async () => {
+    const { clock, networkBoot, machine, hardware } = await bootRig();
+    const untold = networkBoot.bootFromNetwork(machine, () => Promise.reject(new Error('the disk is gone')));
+    await expect(clock.until(untold)).rejects.toThrow('the disk is gone');
+    expect(hardware.starts).toHaveLength(1);
+  });
+
+  it('names everything that was tried when nothing helped', async () => {
+    const { clock, boot, hardware } = await bootRig();
+    hardware.obeys = () => false;
+    await expect(clock.until(boot())).rejects.toMatchObject({
+      failure: 'contradiction',
+      message: expect.stringMatching(/Tried: .*the firmware ignored/),
+    });
+  });
+
+  it('goes to Redfish where the node has both and IPMI does not do it', async () => {
+    const { clock, boot, hardware, door } = await bootRig('ipmi+redfish');
+    let starts = 0;
+    hardware.obeys = () => ++starts > 2;
+    expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'redfish-efi-once' });
+    expect([...new Set(door.drivers)]).toEqual(['ipmi', 'redfish']);
+  });
+
+  it('takes its choice back over the protocol that it was told in', async () => {
+    const { clock, boot, hardware, door, now } = await bootRig('ipmi+redfish');
+    hardware.obeys = () => false;
+    hardware.onStart = () => {
+      if (hardware.starts.length === 3) now.machine = null;
+    };
+    expect(await clock.until(boot())).toMatchObject({ kind: 'moved-on' });
+    expect(door.drivers.at(-1)).toBe('redfish');
+    expect(hardware.boot.device).toBe('none');
+  });
+
+  it('goes on with a password that was changed meanwhile', async () => {
+    const { clock, boot, hardware, keys, machine, door } = await bootRig();
+    hardware.obeys = ({ firmware }) => firmware === 'legacy';
+    let rotated: Promise<unknown> = Promise.resolve();
+    clock.wakeAt(clock.now() + MINUTE, () => {
+      rotated = keys.rotate(machine, BY);
+    });
+    expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'ipmi-legacy-once' });
+    await rotated;
+    expect(door.password).not.toBe('factory');
+  });
+
+  it('is over before the machine has to leave its state', async () => {
+    const { clock, networkBoot, machine, hardware } = await bootRig();
+    hardware.obeys = () => false;
+    const began = clock.now();
+    const hurried = { ...machine, lifecycle: { ...machine.lifecycle, deadline: began + 20 * MINUTE } };
+    await expect(clock.until(networkBoot.bootFromNetwork(hurried, async () => undefined))).rejects.toThrow('Tried:');
+    expect(clock.now() - began).toBeLessThan(20 * MINUTE);
+  });
+
+  it('asks a BIOS machine as one, once it has shown itself', async () => {
+    const { clock, boot, store, machine } = await bootRig();
+    const data = { program: 'firmware-pxe', architecture: 0 };
+    await store.appendEvents([newEvent('dhcp.discover', { machine: machine.id, data })]);
+    expect(await clock.until(boot())).toMatchObject({ method: 'ipmi-legacy-once' });
+  });
+});
+
+describe('whether a machine has booted from the network', () => {
+  it('is known from the trail, also of an earlier process', async () => {
+    const { networkBoot, store, machine, clock } = await bootRig();
+    const at = clock.now();
+    const packet = (program: string, when: number) =>
+      newEvent('dhcp.discover', { machine: machine.id, at: when, data: { program } });
+    await store.appendEvents([packet('ipxe', at - 1), packet('os', at + 1)]);
+    expect(await networkBoot.bootedSince(machine, at)).toBe(false);
+    await store.appendEvents([packet('firmware-pxe', at + 2)]);
+    expect(await networkBoot.bootedSince(machine, at)).toBe(true);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { BECAUSE, because } from '../../appliance/boot/because.ts';
+import { decideBoot } from '../../appliance/boot/decide-boot.ts';
+import { withoutImage, withoutIntent, withoutOrder } from '../../appliance/boot/veto.ts';
+import { BOOT_CASES } from './boot-cases.ts';
+import { factsOf, machineIn, NOW, networkWith, OTHER_UUID } from './boot-fixtures.ts';
+import { FIRST_STAGE_CASES } from './next-stage-cases.ts';
+
+const otherChassis = {
+  facts: factsOf(7, { uuid: OTHER_UUID }),
+  machine: machineIn('active'),
+  network: networkWith(),
+  profile: null,
+  now: NOW,
+};
+const reasons = [
+  ...BOOT_CASES.map((row) => row.question),
+  ...FIRST_STAGE_CASES.map((row) => row.question),
+  otherChassis,
+]
+  .map((question) => decideBoot(question))
+  .flatMap((decision) => [
+    decision,
+    withoutImage(decision, 'node01', 'nixos/worker'),
+    withoutIntent(decision, 'node01'),
+    withoutOrder(decision, 'node01', 'its site is not declared'),
+  ])
+  .flatMap((decision) => [decision.because, decision.nextStage.because]);
+
+describe('the table of reasons', () => {
+  it('holds nothing that no decision gives', () => {
+    const given = new Set<string>(reasons.map((reason) => reason.id));
+    expect(Object.keys(BECAUSE).filter((id) => !given.has(id))).toEqual([]);
+  });
+
+  it('leaves no gap in the words or the hint of any decision', () => {
+    for (const { words, hint } of reasons) {
+      expect(words).not.toMatch(/[{}]|undefined|null/);
+      expect(hint).not.toMatch(/[{}]|undefined|null/);
+    }
+  });
+
+  it('fills in each value once: what looks like a gap inside a value stays as it is', () => {
+    expect(because('quarantined', { node: 'node01', note: '{node}' }).words).toBe('node01 is quarantined: {node}');
+  });
+
+  it('writes reasons as clauses and hints as sentences', () => {
+    for (const { words, hint } of Object.values(BECAUSE)) {
+      expect(words).not.toMatch(/\.$/);
+      if (hint !== '' && !hint.includes('coldiron ')) expect(hint).toMatch(/\.$/);
+    }
+  });
+});

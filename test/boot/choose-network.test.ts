@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { chooseNetwork, isDirect } from '../../appliance/boot/choose-network.ts';
+import type { LeaseRequest } from '../../appliance/boot/leases/lease-request.ts';
+import { contains, parsePrefix } from '../../appliance/domain/ipv4.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import { name, networkWith } from './boot-fixtures.ts';
+import { ip, requestOf } from './leases/lease-fixtures.ts';
+
+const direct = networkWith();
+const relayed = networkWith({ name: name('relayed'), prefix: mustParse(parsePrefix('10.0.200.0/24')) });
+const elsewhere = networkWith({
+  name: name('elsewhere'),
+  prefix: mustParse(parsePrefix('10.7.0.0/16')),
+  interface: 'eth2',
+});
+const networks = [direct, relayed, elsewhere];
+const ingress = {
+  interface: 'eth1',
+  direct,
+  networkOf: (address: ReturnType<typeof ip>) => networks.find(({ prefix }) => contains(prefix, address)) ?? null,
+};
+const relayAgent = (link: string) => ({
+  circuitId: null,
+  remoteId: null,
+  linkSelection: ip(link),
+  serverOverride: null,
+  damage: null,
+});
+
+describe('the network of a request', () => {
+  it.each<[string, Partial<LeaseRequest>, string]>([
+    ['is that of the interface it came in on', {}, 'provisioning'],
+    ['is that of the relay', { relay: ip('10.0.200.1') }, 'relayed'],
+    [
+      'is what subnet selection names, before the relay',
+      { subnetSelection: ip('10.0.200.0'), relay: ip('10.0.100.2') },
+      'relayed',
+    ],
+    [
+      'is what link selection names, before everything',
+      { relayAgent: relayAgent('10.0.200.0'), subnetSelection: ip('10.0.100.0'), relay: ip('10.0.100.2') },
+      'relayed',
+    ],
+    [
+      'is that of the renewed address, since a renewal passes the relay by',
+      { clientAddress: ip('10.0.200.9') },
+      'relayed',
+    ],
+    [
+      'is that of the interface when the renewed address belongs nowhere',
+      { clientAddress: ip('10.55.0.1') },
+      'provisioning',
+    ],
+    [
+      'is that of the interface when the renewed address is served on another',
+      { clientAddress: ip('10.7.0.9') },
+      'provisioning',
+    ],
+    ['is unknown when the relay is', { relay: ip('10.55.0.1') }, 'no-network'],
+    ['is none of ours when it is served on another interface', { relay: ip('10.7.0.1') }, 'other-interface'],
+  ])('%s', (_, changes, expected) => {
+    const choice = chooseNetwork(requestOf(changes), ingress);
+    expect(choice.network?.name ?? choice.because).toBe(expected);
+  });
+
+  it('is unknown on an interface that only relays reach us on', () => {
+    expect(chooseNetwork(requestOf({}), { ...ingress, direct: null }).because).toBe('no-network');
+  });
+
+  it('lies on our own wire when our address is in it', () => {
+    expect(isDirect(direct)).toBe(true);
+    expect(isDirect(relayed)).toBe(false);
+    expect(isDirect(networkWith({ server: null }))).toBe(false);
+  });
+});

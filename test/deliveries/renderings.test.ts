@@ -1,0 +1,282 @@
+import { describe, expect, it } from 'vitest';
+import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../../appliance/assets/template-files.ts';
+import type { EditedRendering } from '../../appliance/deliveries/edited-renderings.ts';
+import type { Renderings } from '../../appliance/deliveries/renderings.ts';
+import type { Inventory } from '../../appliance/domain/inventory.ts';
+import type { MachineSpec } from '../../appliance/domain/machine.ts';
+import type { RenderedFile } from '../../appliance/render/rendered-file.ts';
+import type { LeftOut } from '../../appliance/render/site-folder.ts';
+import { compileTemplates } from '../../appliance/render/templates.ts';
+import { example, inventoryFrom, named } from '../render/plan-rack.ts';
+import { BY, KEY, rig } from './renderings-rig.ts';
+
+const paths = (files: readonly RenderedFile[]): string[] => files.map(({ path }) => path).sort();
+
+const spec =
+  (hostname: string, change: (spec: MachineSpec) => Partial<MachineSpec>) =>
+  (inventory: Inventory): Inventory => ({
+    ...inventory,
+    machines: inventory.machines.map((machine) =>
+      machine.spec.hostname === hostname ? { ...machine, spec: { ...machine.spec, ...change(machine.spec) } } : machine,
+    ),
+  });
+
+async function editedBy(renderings: Renderings, before: Inventory, after: Inventory): Promise<EditedRendering[]> {
+  const edited: EditedRendering[] = [];
+  for await (const one of renderings.edited(before, after)) edited.push(one);
+  return edited;
+}
+
+async function siteOf(renderings: Renderings): Promise<{ files: RenderedFile[]; left: LeftOut[] }> {
+  const [site] = [...renderings.index().sites.values()];
+  if (!site) throw new Error('there is no site');
+  const [files, left]: [RenderedFile[], LeftOut[]] = [[], []];
+  for await (const made of renderings.site(site, (one) => left.push(one))) files.push(...made);
+  return { files, left };
+}
+
+describe('a preview', () => {
+  it('of a NixOS node is a flake of its own, and beside it what must not get into the Nix store', async () => {
+    const { renderings, machine, made } = rig();
+    const { files, missing } = await renderings.preview(machine('node01'));
+    expect(paths(files)).toEqual(
+      expect.arrayContaining([
+        'extra-files/etc/nixos/secrets/cluster-config.json',
+        'flake/common/base.nix',
+        'flake/flake.nix',
+        'flake/nodes/node01.example.com/configuration.nix',
+        'flake/nodes/node01.example.com/disko.nix',
+        'flake/nodes/node01.example.com/hardware.nix',
+        'flake/nodes/node01.example.com/system.nix',
+        'flake/profiles/control-plane.nix',
+      ]),
+    );
+    expect(paths(files).filter((path) => path.includes('secrets/') && path.startsWith('flake/'))).toEqual([]);
+    expect(missing).toEqual([expect.stringContaining('key and certificate')]);
+    expect(made).toEqual([]);
+  });
+
+  it('of an image is its seed, as cloud-init reads it', async () => {
+    const { renderings, machine } = rig();
+    const { files, missing } = await renderings.preview(machine('node05'));
+    expect(paths(files)).toEqual(['meta-data', 'network-config', 'user-data', 'vendor-data']);
+    expect(missing).toEqual([]);
+  });
+
+  it.each([
+    ['autoinstall', ['meta-data', 'user-data']],
+    ['preseed', ['disks.sh', 'late.sh', 'preseed.cfg']],
+    ['kickstart', ['ks.cfg']],
+    ['ignition', ['config.ign']],
+  ])('of %s is what its installer asks for', async (kind, expected) => {
+    const { renderings, machine } = rig((document) => {
+      const disks = [{ by_id: 'nvme-disk-1' }];
+      document.profiles.push({ name: 'other', kind, storage: { layout: 'single', disks } });
+      named(document.nodes, 'node05').profile = 'other';
+    });
+    expect(paths((await renderings.preview(machine('node05'))).files)).toEqual(expected);
+  });
+
+  it('of a node that cannot be installed lists every reason', async () => {
+    const { renderings, machine } = rig((document) => {
+      delete named(document.nodes, 'node05').profile;
+    });
+    await expect(renderings.preview(machine('node05'))).rejects.toMatchObject({
+      code: 'invalid_inventory',
+      details: ['it has no profile (profile:)'],
+    });
+  });
+
+  it('is the same twice', async () => {
+    const [one, two] = [rig(), rig()];
+    for (const {
+      spec: { hostname },
+    } of one.inventory.machines) {
+      const first = await one.renderings.preview(one.machine(hostname));
+      expect((await two.renderings.preview(two.machine(hostname))).files).toEqual(first.files);
+    }
+  });
+});
+
+describe('what is handed over', () => {
+  it('has the key in it, is remembered without it, and somebody answers for it', async () => {
+    const { renderings, machine, delivered, events, audit } = rig();
+    const { files, missing } = await renderings.handOver(machine('node01'), BY);
+    const key = files.find(({ path }) => path === 'extra-files/etc/nixos/secrets/node01-key.pem');
+    expect(key).toMatchObject({ text: KEY, mode: 0o600, secret: true });
+    expect(missing).toEqual([]);
+    const kept = delivered.get(machine('node01').id);
+    expect(kept).toMatchObject({ by: 'folder', inventoryRevision: 7, at: 1000 });
+    expect(kept?.files.find(({ path }) => path.endsWith('-key.pem'))).toMatchObject({ text: null });
+    expect(JSON.stringify([kept, events, audit])).not.toContain(KEY);
+    expect(audit).toEqual([
+      expect.objectContaining({ action: 'rendering.secrets-handed-over', actor: BY.actor, target: 'node:node01' }),
+    ]);
+    expect(events).toEqual([expect.objectContaining({ kind: 'rendering.delivered', correlationId: 'c-1' })]);
+  });
+
+  it('makes no key for a node that has no use for one, or that cannot be rendered', async () => {
+    const { renderings, machine, made } = rig((document) => {
+      named(document.nodes, 'node02').secure_boot = true;
+    });
+    await renderings.handOver(machine('node05'), BY);
+    await expect(renderings.handOver(machine('node02'), BY)).rejects.toMatchObject({ code: 'invalid_inventory' });
+    expect(made).toEqual([]);
+  });
+
+  it('says that there is no authority where there is none', async () => {
+    const { renderings, machine } = rig(undefined, { serviceFiles: null });
+    const { missing } = await renderings.handOver(machine('node01'), BY);
+    expect(missing).toEqual(['the key and certificate of its services: there is no authority']);
+  });
+});
+
+describe('the difference to what was given last', () => {
+  it('is everything when nothing ever was, and nothing right after', async () => {
+    const { renderings, machine } = rig();
+    const first = await renderings.changes(machine('node05'));
+    expect(first.since).toBeNull();
+    expect(first.files.map(({ change }) => change)).toEqual(['added', 'added', 'added', 'added']);
+    await renderings.handOver(machine('node05'), BY);
+    expect(await renderings.changes(machine('node05'))).toMatchObject({
+      since: { at: 1000, by: 'folder', inventoryRevision: 7 },
+      files: [],
+    });
+  });
+
+  it('is what an edit changed, by lines; another revision alone is none', async () => {
+    const { renderings, machine, edit } = rig();
+    await renderings.handOver(machine('node01'), BY);
+    edit((inventory) => ({ ...inventory, declaredRevision: 99 }));
+    expect(await renderings.changes(machine('node01'))).toMatchObject({ inventoryRevision: 99, files: [] });
+    edit(spec('node01', () => ({ packages: ['htop'] })));
+    const { files } = await renderings.changes(machine('node01'));
+    expect(files).toMatchObject([
+      { path: 'nodes/node01.example.com/configuration.nix', change: 'changed', added: 1, removed: 1 },
+    ]);
+    expect(files[0]?.diff).toContain('+  environment.systemPackages = map package [ "htop" ];\n');
+  });
+
+  it('does not depend on what only a moment knew', async () => {
+    const { renderings, machine } = rig((document) => {
+      named(document.nodes, 'node05').onboarding = 'maas';
+    });
+    const plan = renderings.plan(machine('node05'));
+    const part = { name: 'node-agent', version: '1', script: '#!/bin/sh\necho the-token\n' };
+    const given = renderings.files(plan, {
+      ...(await import('../../appliance/render/node-files.ts')).previewExtras(plan),
+      instanceId: 'deployment-1',
+      nodeParts: [part],
+    });
+    await renderings.delivered(machine('node05'), plan, given, 'order', BY);
+    expect((await renderings.changes(machine('node05'))).files).toEqual([]);
+  });
+});
+
+describe('an edit', () => {
+  it('of one node changes its own rendering, and nobody else is asked', async () => {
+    const { renderings, inventory } = rig();
+    const edited = await editedBy(renderings, inventory, spec('node05', () => ({ packages: ['jq'] }))(inventory));
+    expect(edited).toMatchObject([{ node: 'node05', files: [{ path: 'user-data', change: 'changed' }], reasons: [] }]);
+  });
+
+  it('that adds a worker to a cluster changes nothing for those who are there', async () => {
+    const [all, without] = [rig(), rig()];
+    without.edit((inventory) => ({
+      ...inventory,
+      machines: inventory.machines.filter(({ spec: one }) => one.hostname !== 'node04'),
+    }));
+    const withoutIt = {
+      ...all.inventory,
+      machines: all.inventory.machines.filter((one) => one !== all.machine('node04')),
+    };
+    expect(await editedBy(all.renderings, withoutIt, all.inventory)).toEqual([]);
+    const [before, now] = [await siteOf(without.renderings), await siteOf(all.renderings)];
+    const texts = new Map(before.files.map(({ path, text }) => [path, text]));
+    const changed = now.files.filter(({ path, text }) => texts.has(path) && texts.get(path) !== text);
+    expect(paths(changed)).toEqual(
+      expect.arrayContaining(['ansible/inventory.yaml', 'dns/example.com.zone', 'flake.nix', 'hosts']),
+    );
+    expect(paths(changed).filter((path) => path.startsWith('nodes/'))).toEqual([]);
+  });
+
+  it('of a member that others join through changes what they are told', async () => {
+    const { renderings, inventory } = rig();
+    const moved = spec('node01', ({ interfaces }) => ({
+      interfaces: interfaces.map((one) =>
+        one.name === 'eth1' ? { ...one, address: '10.0.200.99' as NonNullable<typeof one.address> } : one,
+      ),
+    }))(inventory);
+    const edited = await editedBy(renderings, inventory, moved);
+    expect(edited.map(({ node }) => node)).toEqual(['node01', 'node02', 'node03', 'node04']);
+  });
+
+  it.each([
+    ['the site', (all: Inventory) => ({ ...all, sites: all.sites.map((one) => ({ ...one, timezone: 'UTC' })) }), 5],
+    [
+      'a network',
+      (all: Inventory) => ({
+        ...all,
+        networks: all.networks.map((one) => (one.name === 'production' ? { ...one, mtu: 9000 } : one)),
+      }),
+      5,
+    ],
+    [
+      'a profile',
+      (all: Inventory) => ({
+        ...all,
+        profiles: all.profiles.map((one) => (one.name === 'worker' ? { ...one, packages: ['jq'] } : one)),
+      }),
+      1,
+    ],
+  ])('of %s concerns all who use it', async (_what, change, count) => {
+    const { renderings, inventory } = rig();
+    expect(await editedBy(renderings, inventory, change(inventory))).toHaveLength(count);
+  });
+
+  it('after which a node cannot be rendered says so', async () => {
+    const { renderings, inventory } = rig();
+    const edited = await editedBy(renderings, inventory, spec('node05', () => ({ profile: null }))(inventory));
+    expect(edited).toEqual([{ node: 'node05', files: [], reasons: ['it has no profile (profile:)'] }]);
+  });
+
+  it('concerns every member where templates may name them all', async () => {
+    const sources = new Map(readTemplateFiles(BUILT_IN_TEMPLATES));
+    const ours = sources.get('nixos/configuration.nix') ?? '';
+    const own = ours.replace(
+      '{ config, lib, pkgs, ... }:',
+      '{{#if cluster}}{{#each cluster.members}}\n# {{shown fqdn}}\n{{/each}}{{/if}}\n{ config, lib, pkgs, ... }:',
+    );
+    const templates = compileTemplates(sources, new Map([['nixos/configuration.nix', own]]));
+    const { renderings, inventory } = rig(undefined, {
+      templates: { ...templates, overridden: 1, look: async () => [] },
+    });
+    const without = { ...inventory, machines: inventory.machines.filter(({ spec: one }) => one.hostname !== 'node04') };
+    expect((await editedBy(renderings, without, inventory)).map(({ node }) => node)).toEqual([
+      'node01',
+      'node02',
+      'node03',
+    ]);
+  });
+});
+
+describe('a site', () => {
+  it('has every node that can be rendered, tells the others, and no flake names them', async () => {
+    const { renderings } = rig((document) => {
+      named(document.nodes, 'node04').secure_boot = true;
+      delete named(document.nodes, 'node05').profile;
+    });
+    const { files, left } = await siteOf(renderings);
+    expect(left.map(({ node }) => node)).toEqual(['node04', 'node05']);
+    expect(left[0]?.reasons).toEqual([expect.stringContaining('secureBoot')]);
+    expect(files.find(({ path }) => path === 'flake.nix')?.text).not.toContain('node04');
+    expect(paths(files)).toContain('nodes/node01.example.com/configuration.nix');
+    expect(files.filter(({ secret }) => secret)).toEqual([]);
+  });
+
+  it('of an inventory that is the same makes the same bytes', async () => {
+    const twice = await Promise.all([siteOf(rig().renderings), siteOf(rig().renderings)]);
+    expect(twice[0]).toEqual(twice[1]);
+    expect(inventoryFrom(example()).machines).toHaveLength(5);
+  });
+});

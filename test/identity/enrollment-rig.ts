@@ -1,0 +1,132 @@
+// An appliance's enrollment with a real store and real keys in a folder of its own, and a clock that stands still.
+
+import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
+import { DAY, type Instant } from '../../appliance/domain/instant.ts';
+import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
+import type { Machine } from '../../appliance/domain/machine.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import type { Secret } from '../../appliance/domain/secret.ts';
+import { type Authority, type AuthorityDeps, openAuthority } from '../../appliance/identity/authority.ts';
+import type { OnBehalf } from '../../appliance/identity/enrollment-records.ts';
+import { openKeyFolder } from '../../appliance/identity/key-folder.ts';
+import { createNodeEnrollment, type NodeEnrollment } from '../../appliance/identity/node-enrollment.ts';
+import type { NodeIdentity } from '../../appliance/identity/node-identity.ts';
+import { createRotation, type Rotation } from '../../appliance/identity/rotation.ts';
+import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/identity/settings.ts';
+import { newEnrollmentToken } from '../../appliance/identity/token-text.ts';
+import { secretText } from '../../appliance/render/bundle/bundle.ts';
+import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
+import type { Store } from '../../appliance/store/store.ts';
+import { addMachine, newAudit, newEvent, transitionOf } from '../store/samples.ts';
+import { useScratchFolder } from '../store/scratch-folder.ts';
+import { newKeyPem, newRequest } from './openssl.ts';
+
+export const ALICE: OnBehalf = { actor: 'token:alice', correlationId: 'c-1' };
+
+export interface EnrollmentRig {
+  readonly file: (name: string) => string;
+  readonly store: Store;
+  readonly clock: { at: Instant };
+  readonly dependencies: AuthorityDeps;
+  readonly authority: Authority;
+  readonly rotation: Rotation;
+  readonly enrollment: NodeEnrollment;
+  /** The machine is in the store, and waits for its node; each number is another one. */
+  machine(n: number): Promise<Machine>;
+  /** A good enrollment token for it, as text. */
+  token(machine: Machine): Promise<string>;
+  /** What a node does: a key of its own, and a request signed with it. */
+  enroll(machine: Machine, token: string): Promise<EnrolledNode>;
+}
+
+export interface EnrolledNode {
+  readonly keyPem: string;
+  readonly certificatePem: string;
+  readonly trustPem: string;
+  readonly recoveryToken: string;
+  readonly notAfter: Instant;
+}
+
+export const identityOf = ({ id, spec }: Machine): NodeIdentity => ({
+  id,
+  hostname: spec.hostname,
+  fqdn: `${spec.hostname}.example.com`,
+  addresses: [mustParse(parseIpv4('10.0.200.10'))],
+});
+
+export const auditActions = async (store: Store): Promise<string[]> =>
+  (await store.auditEntries(0, 1000)).map(({ action }) => action);
+
+/** Now, and not some fixed day: OpenSSL and TLS ask their own clock whether our certificates are good. */
+const startOfTest = (): Instant => Math.floor(Date.now() / 1000) * 1000;
+
+export function useEnrollment(passphrase: Secret | null = null): () => EnrollmentRig {
+  const scratch = useScratchFolder();
+  let rig: EnrollmentRig | undefined;
+  beforeEach(async () => {
+    rig = await openRig(scratch, passphrase);
+  });
+  afterEach(async () => {
+    await rig?.store.close();
+    rig = undefined;
+  });
+  return () => {
+    if (!rig) throw new Error('the rig is there during a test only');
+    return rig;
+  };
+}
+
+async function openRig(file: (name: string) => string, passphrase: Secret | null): Promise<EnrollmentRig> {
+  const store = await openSqliteStore({ file: file('coldiron.db') });
+  const clock = { at: startOfTest() };
+  const now = (): Instant => clock.at;
+  const dependencies: AuthorityDeps = {
+    store,
+    now,
+    keys: await openKeyFolder(join(file('state'), 'ca'), passphrase),
+    settings: DEFAULT_ENROLLMENT_SETTINGS,
+  };
+  const authority = await openAuthority(dependencies);
+  const enrollment = createNodeEnrollment({ ...dependencies, store, authority, identityOf });
+  return {
+    file,
+    store,
+    clock,
+    dependencies,
+    authority,
+    rotation: createRotation(dependencies),
+    enrollment,
+    machine: async (n) => store.transition(transitionOf(await addMachine(store, n), 'enrolling')),
+    token: (machine) => issuedToken(store, machine, clock.at),
+    enroll: async (machine, token) => {
+      const keyPem = newKeyPem('ed25519');
+      const certificateRequest = newRequest(keyPem, `/CN=${machine.id}`);
+      const given = await enrollment.enroll({ nodeId: machine.id, token, certificateRequest, correlationId: null });
+      return { ...given, keyPem, recoveryToken: secretText(given.recoveryToken) };
+    },
+  };
+}
+
+export async function issuedToken(
+  store: Store,
+  machine: Machine,
+  at: Instant,
+  lifetime: Instant = DAY,
+): Promise<string> {
+  const { text, ...parts } = newEnrollmentToken();
+  const token = {
+    ...parts,
+    machine: machine.id,
+    kind: 'enrollment',
+    delivery: 'manual',
+    actor: ALICE.actor,
+    createdAt: at,
+    expiresAt: at + lifetime,
+    certificate: null,
+  } as const;
+  await store.issueToken(token, true, newEvent('enrollment.bundle_handed_over'), () =>
+    newAudit('node.bundle_handed_over'),
+  );
+  return secretText(text);
+}

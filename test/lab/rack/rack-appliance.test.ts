@@ -1,0 +1,52 @@
+// A real appliance in front of a virtual rack, as in front of hardware: it reads the inventory that the rack wrote, asks the
+// BMC over IPMI to boot the machine from the network, and then hears from the machine itself. Needs root.
+
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ROOT } from '../../process/appliance.ts';
+import { BOOT_WITHIN_MS, serverOf, useRack } from './bmc-rig.ts';
+import { RackProcess } from './rack-process.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+describe('an appliance in the network of a rack', () => {
+  const rig = useRack();
+
+  it('boots a machine from the network through its BMC, and the password shows up nowhere', async () => {
+    const { rack, folder, slot } = rig();
+    const state = join(folder, 'state');
+    const serve = [join(ROOT, 'coldiron'), 'serve', '--config', rack.siteFile, '--state', state] as const;
+    const appliance = new RackProcess(rack.network, serve);
+    onTestFinished(() => appliance.end());
+    await appliance.line((line) => line.startsWith('Coldiron is up'), BOOT_WITHIN_MS);
+
+    // Not waited for in a way that stops this process: the machines of the rack are run by it.
+    const told = async (...args: string[]): Promise<string> =>
+      (await promisify(execFile)(join(ROOT, 'coldiron'), [...args, '--state', state])).stdout;
+    expect(await told('power', 'node01', 'status')).toMatch(/node01 +off/);
+    await told('bootdev', 'node01', 'pxe');
+    await told('power', 'node01', 'on');
+    expect(serverOf(slot).isOn).toBe(true);
+    await appliance.line((line) => line.includes('"dhcp ack') && line.includes('52:54:00:77:00:01'), BOOT_WITHIN_MS);
+
+    const password = readFileSync(join(folder, 'bmc-password'), 'utf8').trim();
+    expect(appliance.lines.join('\n')).not.toContain(password);
+    expect(commandLines()).not.toContain(password);
+  });
+});
+
+/** Of every process: what anybody on this machine can read. */
+const commandLines = (): string =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+      } catch {
+        return '';
+      }
+    })
+    .join('\n');

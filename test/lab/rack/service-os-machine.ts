@@ -1,0 +1,151 @@
+// A machine that is started right into the service OS, without firmware's detour over the network. QEMU's own small network gives
+// it an address and lets it reach this test, and nothing else: whatever it asks for, no frame of it leaves this machine.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync } from 'node:fs';
+import { buildServiceOs, type ServiceOs } from '../../../appliance/assets/service-os/build.ts';
+import { ConsoleLog } from '../../../appliance/lab/rack/console-log.ts';
+import { needPackages } from '../../interop/packages.ts';
+import { endingWithUs } from '../../process/appliance.ts';
+import type { ServiceOsSession } from './service-os-session.ts';
+
+export const MAC = '52:54:00:77:00:50';
+export const UUID = '7a11ab1e-0000-4000-8000-525400770050';
+const WITHIN_MS = 400_000;
+
+export const serviceOs = (folder: string): Promise<ServiceOs> => buildServiceOs(folder, { architecture: 'amd64' });
+
+export interface TestDisk {
+  readonly file: string;
+  readonly serial?: string;
+  readonly readOnly?: boolean;
+  readonly kind?: 'virtio' | 'nvme' | 'sata';
+}
+
+export interface TestMachineSpec {
+  readonly disks?: readonly TestDisk[];
+  /** Its firmware's variables are kept in this file, so that it can be started again with them; without: BIOS. */
+  readonly uefi?: string;
+  readonly memory?: number;
+  /** A port of loopback that leads to its SSH server. */
+  readonly sshPort?: number;
+  readonly extra?: readonly string[];
+}
+
+export class ServiceOsMachine {
+  readonly console = new ConsoleLog();
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  constructor(command: string, args: readonly string[]) {
+    this.#process = spawn(...endingWithUs(command, args), { stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      stream?.on('data', (bytes: Buffer) => this.console.append(bytes));
+    }
+    this.#ended = once(this.#process, 'close').then(() => this.console.end(new Error('the machine went off')));
+  }
+
+  /** Switched off by itself, as the service OS was told to. */
+  async ended(): Promise<void> {
+    let late: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      late = setTimeout(() => reject(new Error(this.story('still on'))), WITHIN_MS);
+    });
+    await Promise.race([this.#ended, tooLate]).finally(() => clearTimeout(late));
+  }
+
+  async told(text: RegExp): Promise<void> {
+    await this.console.waitFor(text, WITHIN_MS).catch((error: Error) => {
+      throw new Error(this.story(error.message));
+    });
+  }
+
+  story(what: string): string {
+    return [what, '--- the last of the console', ...this.console.lastLines(60)].join('\n');
+  }
+
+  async powerOff(): Promise<void> {
+    this.#process.kill('SIGKILL');
+    await this.#ended;
+  }
+}
+
+const CODE = '/usr/share/OVMF/OVMF_CODE_4M.fd';
+
+export const newVariables = (file: string): string => {
+  copyFileSync('/usr/share/OVMF/OVMF_VARS_4M.fd', file);
+  return file;
+};
+
+/** Where it finds what `reachable` names. */
+const SERVER = '10.0.2.100';
+
+/** `reachable`: a port of loopback. A socat for each connection, because what QEMU connects by itself it connects once. */
+function network(sshPort: number | undefined, reachable: number | null): string {
+  return [
+    'user,id=n0,restrict=on',
+    ...(sshPort === undefined ? [] : [`hostfwd=tcp:127.0.0.1:${sshPort}-:22`]),
+    ...(reachable === null ? [] : [`guestfwd=tcp:${SERVER}:${reachable}-cmd:socat - TCP:127.0.0.1:${reachable}`]),
+  ].join(',');
+}
+
+function hardware(
+  { disks = [], uefi, memory = 512, sshPort, extra = [] }: TestMachineSpec,
+  reachable: number | null = null,
+): string[] {
+  return [
+    ...(uefi === undefined ? ['-M', 'pc,graphics=off', '-vga', 'none'] : ['-M', 'q35']),
+    ...['-nodefaults', '-no-user-config', '-display', 'none', '-serial', 'stdio', '-no-reboot'],
+    ...['-accel', 'tcg,thread=multi', '-cpu', 'qemu64', '-smp', '1', '-m', String(memory), '-uuid', UUID],
+    ...['-smbios', 'type=1,manufacturer=Coldiron,product=Virtual,serial=SN-0050'],
+    ...(uefi === undefined
+      ? []
+      : [
+          ...['-drive', `if=pflash,unit=0,format=raw,readonly=on,file=${CODE}`],
+          ...['-drive', `if=pflash,unit=1,format=raw,file=${uefi}`],
+        ]),
+    ...['-netdev', network(sshPort, reachable)],
+    ...['-device', `virtio-net-pci,netdev=n0,mac=${MAC},romfile=`],
+    ...['-object', 'rng-random,id=rng0,filename=/dev/urandom', '-device', 'virtio-rng-pci,rng=rng0'],
+    ...(disks.some(({ kind }) => kind === 'sata') ? ['-device', 'ahci,id=sata'] : []),
+    ...disks.flatMap(drive),
+    ...extra,
+  ];
+}
+
+function drive({ file, serial, readOnly = false, kind = 'virtio' }: TestDisk, index: number): string[] {
+  const device = { virtio: 'virtio-blk-pci', nvme: 'nvme', sata: `ide-hd,bus=sata.${index}` }[kind];
+  const access = readOnly ? 'readonly=on' : 'cache=unsafe';
+  return [
+    ...['-drive', `if=none,id=d${index},format=raw,file=${file},discard=unmap,${access}`],
+    ...[
+      '-device',
+      `${device},drive=d${index}${serial === undefined ? '' : `,serial=${serial}`},bootindex=${index + 1}`,
+    ],
+  ];
+}
+
+/** The session's server, as the machine reaches it. */
+export const serverOf = ({ port }: ServiceOsSession): string => `http://${SERVER}:${port}`;
+
+export function bootServiceOs(
+  { kernel, initrd }: ServiceOs,
+  session: ServiceOsSession,
+  mode: string,
+  spec: TestMachineSpec = {},
+): ServiceOsMachine {
+  needPackages(['socat']);
+  const server = serverOf(session);
+  const words = [
+    ...['console=ttyS0', 'quiet', `coldiron.server=${server}`, `coldiron.mode=${mode}`],
+    ...[`coldiron.session=${server}/boot/session/${session.ticket}`, 'coldiron.node=node05'],
+    `BOOTIF=01-${MAC.replaceAll(':', '-')}`,
+  ];
+  const boot = ['-kernel', kernel, '-initrd', initrd, '-append', words.join(' ')];
+  return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec, session.port), ...boot]);
+}
+
+/** From its disk, as after an installation. */
+export const bootFromDisk = (spec: TestMachineSpec): ServiceOsMachine =>
+  new ServiceOsMachine('qemu-system-x86_64', hardware(spec));

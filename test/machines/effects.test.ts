@@ -1,0 +1,312 @@
+import { describe, expect, it } from 'vitest';
+import { BmcError } from '../../appliance/bmc/bmc-error.ts';
+import type { EffectId, EffectKind } from '../../appliance/domain/effect.ts';
+import { ColdironError } from '../../appliance/domain/errors.ts';
+import type { NewAuditEntry, NewEvent } from '../../appliance/domain/event.ts';
+import { MINUTE } from '../../appliance/domain/instant.ts';
+import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
+import type { BmcEndpoint, Machine, MachineId } from '../../appliance/domain/machine.ts';
+import type { BmcMode } from '../../appliance/domain/network.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import type { ApiToken, TokenId } from '../../appliance/domain/token.ts';
+import { nodeTokenName } from '../../appliance/machines/effects/revocations.ts';
+import { effectHandlers } from '../../appliance/machines/effects.ts';
+import { FakeMachine, fakeBmc } from '../bmc/fake-bmc.ts';
+import { bmcAccess } from './bmc-access.ts';
+import { aLife, aMachine, anIntent, machineId, T0 } from './machines.ts';
+
+const NOW = T0 + MINUTE;
+const BMC: BmcEndpoint = {
+  address: mustParse(parseIpv4('10.0.10.50')),
+  driver: 'ipmi',
+  username: null,
+  passwordFile: null,
+};
+
+const aToken = (id: string, changes: Partial<ApiToken>): ApiToken => ({
+  id: id as TokenId,
+  name: nodeTokenName(machineId(1)),
+  role: 'node',
+  createdAt: T0,
+  expiresAt: null,
+  revokedAt: null,
+  ...changes,
+});
+
+function aWorkshop({
+  mode = 'recorder',
+  real = {},
+  tokens = [],
+  unerased = false,
+}: {
+  mode?: BmcMode | null;
+  real?: Parameters<typeof bmcAccess>[1];
+  tokens?: ApiToken[];
+  unerased?: boolean;
+} = {}) {
+  const disarmed: { machine: MachineId; at: number; event: NewEvent }[] = [];
+  const told: NewEvent[] = [];
+  const revoked: { id: TokenId; audit: NewAuditEntry }[] = [];
+  const handlers = effectHandlers({
+    store: {
+      revokeIntents: async (machine, at, event) => disarmed.push({ machine, at, event }),
+      tokens: async () => tokens,
+      revokeToken: async (id, _, audit) => revoked.push({ id, audit }) > 0,
+      revokeIdentity: async (_, __, ___, event) => {
+        told.push(event);
+        return { tokens: 1, certificates: 1 };
+      },
+      setHealth: async (_, __, event) => void told.push(event),
+      appendEvents: async (events) => void told.push(...events),
+    },
+    now: () => NOW,
+    bmcs: bmcAccess(mode, real),
+    mayReleaseUnerased: () => unerased,
+  });
+  const perform = (kind: EffectKind, machine: Machine) =>
+    handlers[kind]({
+      effect: {
+        id: 'effect-1' as EffectId,
+        machine: machine.id,
+        kind,
+        correlationId: 'corr-1',
+        seq: 1,
+        state: 'running',
+        attempts: 1,
+        notBefore: T0,
+        lastError: null,
+      },
+      machine,
+      correlationId: 'corr-1',
+    });
+  return { perform, disarmed, revoked, told };
+}
+
+describe('revoking intents', () => {
+  const outcomes = [
+    ['disarms a machine that failed', aLife('failed', { since: NOW }), {}, true],
+    ['disarms a machine in quarantine, however new the intent is', aLife('quarantined'), { armedAt: NOW }, true],
+    ['spares the intent that is being carried out', aLife('deploying', { since: NOW }), {}, false],
+    ['disarms an erasure in the middle of a deployment', aLife('deploying'), { kind: 'erase' }, true],
+    ['spares the erasure that is being carried out', aLife('releasing'), { kind: 'erase' }, false],
+    ['disarms an erasure that was given up', aLife('releasing', { fallbackUsed: true }), { kind: 'erase' }, true],
+    ['spares an intent that was armed after the failure', aLife('failed'), { armedAt: NOW }, false],
+    ['has nothing to do for a consumed intent', aLife('failed', { since: NOW }), { consumedAt: T0 }, false],
+    ['has nothing to do for a revoked intent', aLife('failed', { since: NOW }), { revokedAt: T0 }, false],
+  ] as const;
+
+  it.each(outcomes)('%s', async (_, lifecycle, intent, disarms) => {
+    const { perform, disarmed } = aWorkshop();
+    await perform('revoke-intents', aMachine({ lifecycle, intent: anIntent(intent) }));
+    expect(disarmed).toEqual(
+      disarms
+        ? [
+            {
+              machine: machineId(1),
+              at: NOW,
+              event: {
+                at: NOW,
+                kind: 'intent.revoked',
+                actor: 'appliance',
+                machine: machineId(1),
+                correlationId: 'corr-1',
+                data: { state: lifecycle.state },
+              },
+            },
+          ]
+        : [],
+    );
+  });
+});
+
+describe('revoking the identity', () => {
+  it("revokes the machine's own tokens, each with an audit entry, and nobody else's", async () => {
+    const { perform, revoked } = aWorkshop({
+      tokens: [
+        aToken('own', {}),
+        aToken('gone', { revokedAt: T0 }),
+        aToken('other', { name: nodeTokenName(machineId(2)) }),
+        aToken('person', { role: 'admin' }),
+      ],
+    });
+    const { events } = await perform('revoke-identity', aMachine({ lifecycle: aLife('removed') }));
+    expect(revoked).toMatchObject([
+      { id: 'own', audit: { at: NOW, actor: 'appliance', action: 'token.revoked', correlationId: 'corr-1' } },
+    ]);
+    expect(events).toMatchObject([{ kind: 'identity.revoked', data: { state: 'removed' } }]);
+  });
+});
+
+describe('effects through the BMC', () => {
+  const withBmc = (lifecycle = aLife('commissioning')) => aMachine({ bmc: BMC, lifecycle });
+
+  it.each([
+    ['boot-from-network', ['boot-once-from-network', 'power-cycle']],
+    ['boot-from-disk', ['boot-once-from-disk', 'power-cycle']],
+    ['power-off', ['power-off']],
+  ] as const)('%s is written down where the site records', async (kind, actions) => {
+    const { events } = await aWorkshop().perform(kind, withBmc());
+    expect(events).toEqual(
+      actions.map((action) => ({
+        at: NOW,
+        kind: 'bmc.recorded',
+        actor: 'appliance',
+        machine: machineId(1),
+        correlationId: 'corr-1',
+        data: { effect: kind, action, address: '10.0.10.50' },
+      })),
+    );
+  });
+
+  it.each([
+    ['disabled', /leaves BMCs alone/],
+    [null, /belongs to no site/],
+  ] as const)('are skipped in mode %s, with a word to the operator', async (mode, reason) => {
+    const { events } = await aWorkshop({ mode }).perform('boot-from-network', withBmc());
+    const data = {
+      effect: 'boot-from-network',
+      reason: expect.stringMatching(reason),
+      to_do: 'choose network boot once and power cycle the machine by hand',
+    };
+    expect(events).toEqual([expect.objectContaining({ kind: 'bmc.skipped', data })]);
+  });
+
+  it('are left to the operator for a machine without a BMC', async () => {
+    const { events } = await aWorkshop().perform('boot-from-network', aMachine({}));
+    const data = {
+      effect: 'boot-from-network',
+      to_do: 'choose network boot once and power cycle the machine by hand',
+    };
+    expect(events).toEqual([expect.objectContaining({ kind: 'bmc.absent', data })]);
+  });
+
+  it('are told to the BMC where the site wants that, and its word is enough for switching off', async () => {
+    const machine = new FakeMachine();
+    const { events } = await aWorkshop({ mode: 'real', real: { bmc: fakeBmc(machine) } }).perform(
+      'power-off',
+      withBmc(),
+    );
+    expect(machine.power).toBe('off');
+    expect(events).toMatchObject([{ kind: 'bmc.done', data: { effect: 'power-off', address: '10.0.10.50' } }]);
+  });
+
+  it.each([
+    ['unreachable', true],
+    ['busy', true],
+    ['locked-out', true],
+    ['authentication', false],
+    ['untrusted', false],
+    ['contradiction', false],
+  ] as const)('are tried again after the failure %s: %s', async (failure, retryable) => {
+    const machine = new FakeMachine();
+    machine.fails.set('powerOff', failure);
+    const { perform } = aWorkshop({ mode: 'real', real: { bmc: fakeBmc(machine) } });
+    await expect(perform('power-off', withBmc())).rejects.toMatchObject({ name: 'EffectError', retryable });
+  });
+
+  it.each([
+    [new ColdironError('bmc_login_failed', 'the password file is not there'), { retryable: false }],
+    [new ColdironError('vault_unavailable', 'the key is gone'), { retryable: false }],
+    [new ColdironError('store_unavailable', 'the disk is gone'), { code: 'store_unavailable' }],
+  ])('fail as they must when the BMC cannot be opened: %s', async (error, expected) => {
+    const { perform } = aWorkshop({ mode: 'real', real: { using: () => Promise.reject(error) } });
+    await expect(perform('power-off', withBmc())).rejects.toMatchObject({ message: error.message, ...expected });
+  });
+
+  it('do not restart a machine whose installation has begun', async () => {
+    const intent = anIntent({ consumedAt: NOW });
+    const machine = aMachine({ bmc: BMC, intent, lifecycle: aLife('deploying', { since: T0 }) });
+    const { events } = await aWorkshop().perform('boot-from-network', machine);
+    const reason = 'the machine has booted from the network already';
+    expect(events).toMatchObject([{ kind: 'bmc.skipped', data: { reason } }]);
+  });
+
+  it('do restart a machine whose intent was used up before this state began', async () => {
+    const intent = anIntent({ consumedAt: T0 });
+    const machine = aMachine({ bmc: BMC, intent, lifecycle: aLife('commissioning', { since: NOW }) });
+    const { events } = await aWorkshop().perform('boot-from-network', machine);
+    expect(events.map((event) => event.kind)).toEqual(['bmc.recorded', 'bmc.recorded']);
+  });
+});
+
+describe('booting from the network, where the machine has to be seen', () => {
+  const commissioned = aMachine({ bmc: BMC, lifecycle: aLife('commissioning') });
+  const reports = [
+    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
+    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it was seen after 40 s' },
+  ] as const;
+
+  it('tells every attempt while the next one is made', async () => {
+    const heard: number[] = [];
+    const { perform, told } = aWorkshop({
+      mode: 'real',
+      real: {
+        bootFromNetwork: async (_machine, tell) => {
+          for (const report of reports) {
+            await tell(report);
+            heard.push(told.length);
+          }
+          return { kind: 'seen', method: 'ipmi-legacy-once', took: 40_000 };
+        },
+      },
+    });
+    expect(await perform('boot-from-network', commissioned)).toEqual({ events: [] });
+    expect(heard).toEqual([1, 2]);
+    expect(told).toMatchObject([
+      {
+        kind: 'bmc.boot-ignored',
+        actor: 'appliance',
+        correlationId: 'corr-1',
+        data: { effect: 'boot-from-network', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
+      },
+      { kind: 'bmc.boot-obeyed', data: { method: 'ipmi-legacy-once' } },
+    ]);
+  });
+
+  it('is over without a failure when the machine has moved on meanwhile', async () => {
+    const outcome = { kind: 'moved-on', reason: 'the machine is failed by now' } as const;
+    const { perform } = aWorkshop({ mode: 'real', real: { bootFromNetwork: async () => outcome } });
+    const { events } = await perform('boot-from-network', commissioned);
+    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is failed by now' } }]);
+  });
+
+  it('is not done twice: a machine that was seen since the state began is left alone', async () => {
+    const asked: number[] = [];
+    const { perform } = aWorkshop({
+      mode: 'real',
+      real: { bootedSince: async (_machine, since) => asked.push(since) > 0 },
+    });
+    const { events } = await perform('boot-from-network', commissioned);
+    const reason = 'the machine has booted from the network already';
+    expect(events).toMatchObject([{ kind: 'bmc.skipped', data: { reason } }]);
+    expect(asked).toEqual([commissioned.lifecycle.since]);
+  });
+
+  it('fails for good when nothing helped, with everything that was tried', async () => {
+    const bootFromNetwork = () => Promise.reject(new BmcError('contradiction', 'Tried: this and that'));
+    const { perform } = aWorkshop({ mode: 'real', real: { bootFromNetwork } });
+    await expect(perform('boot-from-network', commissioned)).rejects.toMatchObject({
+      message: 'Tried: this and that',
+      retryable: false,
+    });
+  });
+});
+
+describe('releasing without erasure', () => {
+  const machine = aMachine({ lifecycle: aLife('releasing', { fallbackUsed: true, note: 'sda is write protected' }) });
+
+  it('moves the machine on where that is allowed, and leaves a note about the data', async () => {
+    const outcome = await aWorkshop({ unerased: true }).perform('release-without-erase', machine);
+    expect(outcome.leadsTo).toEqual({
+      event: 'released-unerased',
+      note: 'released without erasure: the disks keep their data',
+    });
+  });
+
+  it('is refused for good where it is not, with the reason why erasing failed', async () => {
+    await expect(aWorkshop().perform('release-without-erase', machine)).rejects.toMatchObject({
+      message: 'not erased (sda is write protected), and releasing without erasure is not allowed here',
+      retryable: false,
+    });
+  });
+});

@@ -1,0 +1,68 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { ColdironError } from '../../appliance/domain/errors.ts';
+import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import { quarantineOn } from '../../appliance/machines/quarantine.ts';
+import { machineIn, OTHER_UUID, UUID } from '../boot/boot-fixtures.ts';
+
+const MISMATCH = { kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID } as const;
+
+function watcher(refuse?: Error) {
+  const requests: unknown[] = [];
+  const told: string[] = [];
+  const log = {
+    warn: (_: object, words: string) => void told.push(words),
+    error: (_: object, words: string) => void told.push(words),
+  };
+  const request = async (...args: unknown[]) => {
+    requests.push(args);
+    if (refuse) throw refuse;
+    return machineIn('quarantined');
+  };
+  return { requests, told, onFinding: quarantineOn({ request }, async () => {}, log) };
+}
+
+describe('another chassis with a known MAC', () => {
+  it('puts the machine in quarantine, once, with both UUIDs in the note', async () => {
+    const { requests, told, onFinding } = watcher();
+    for (let times = 0; times < 3; times++) onFinding(machineIn('active'), MISMATCH);
+    await setImmediate();
+    expect(requests).toEqual([
+      [
+        machineIn('active').id,
+        'quarantine',
+        {
+          actor: 'appliance',
+          correlationId: null,
+          note: `another chassis boots with its MAC address: ${OTHER_UUID} instead of ${UUID}`,
+        },
+      ],
+    ]);
+    expect(told).toEqual(['quarantined']);
+  });
+
+  it.each(['quarantined', 'removed'] as const satisfies LifecycleState[])(
+    'changes nothing for one that is %s',
+    (state) => {
+      const { requests, onFinding } = watcher();
+      onFinding(machineIn(state), MISMATCH);
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it('is not the same as another architecture', () => {
+    const { requests, onFinding } = watcher();
+    onFinding(machineIn('active'), { kind: 'architecture-mismatch', expected: 'x86_64', seen: 'arm64' });
+    expect(requests).toEqual([]);
+  });
+
+  it('is no news when somebody was faster, and an error when the store is away', async () => {
+    const faster = watcher(new ColdironError('conflict', 'it is quarantined'));
+    faster.onFinding(machineIn('active'), MISMATCH);
+    const broken = watcher(new ColdironError('store_unavailable', 'the disk is gone'));
+    broken.onFinding(machineIn('active'), MISMATCH);
+    await setImmediate();
+    expect(faster.told).toEqual([]);
+    expect(broken.told).toEqual(['a machine could not be quarantined; it is refused all the same']);
+  });
+});

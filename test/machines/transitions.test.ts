@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { EFFECT_KINDS } from '../../appliance/domain/effect.ts';
+import { LIFECYCLE_STATES, type Lifecycle, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import { STATES } from '../../appliance/machines/states.ts';
+import { possibleEvents, step } from '../../appliance/machines/step.ts';
+import { CONDITIONS, resumeTargets, TRANSITIONS, type TransitionRow } from '../../appliance/machines/transitions.ts';
+import { aLife, T0 } from './machines.ts';
+
+const named = (row: TransitionRow): string => `${row.from} + ${row.event}${row.if ? ` if ${row.if}` : ''} → ${row.to}`;
+
+/** Every life that can be led from being seen or declared, walked with the real step. */
+function everyLife(): Lifecycle[] {
+  const reached = new Map<string, Lifecycle>();
+  const open: Lifecycle[] = [aLife('discovered'), aLife('registered')];
+  for (let life = open.pop(); life; life = open.pop()) {
+    const key = JSON.stringify([life.state, life.resume, life.failure?.step, life.fallbackUsed]);
+    if (reached.has(key)) continue;
+    reached.set(key, life);
+    for (const event of possibleEvents(life)) {
+      const result = step(life, event, { now: T0, profileDeployMinutes: null });
+      if (result.moved) open.push(result.lifecycle);
+    }
+  }
+  return [...reached.values()];
+}
+
+const lives = everyLife();
+
+describe('the transition table', () => {
+  it.each(LIFECYCLE_STATES)('reaches %s from a machine that was seen or declared', (state) => {
+    expect(lives.map((life) => life.state)).toContain(state);
+  });
+
+  it.each(TRANSITIONS.map((row) => [named(row), row] as const))('can use the row %s', (_, row) => {
+    const usable = lives.some((life) => {
+      if (life.state !== row.from) return false;
+      const result = step(life, row.event, { now: T0, profileDeployMinutes: null });
+      const resumed = row.to === 'resume' && result.moved && resumeTargets(row.from).has(result.lifecycle.state);
+      return result.moved && result.effects === row.effects && (resumed || result.lifecycle.state === row.to);
+    });
+    expect(usable).toBe(true);
+  });
+
+  it('asks every condition it knows, and uses every kind of effect', () => {
+    expect(new Set(TRANSITIONS.flatMap((row) => row.if ?? []))).toEqual(new Set(Object.keys(CONDITIONS)));
+    expect(new Set(TRANSITIONS.flatMap((row) => row.effects))).toEqual(new Set(EFFECT_KINDS));
+  });
+
+  it('has no row that an earlier one hides', () => {
+    const unconditional = TRANSITIONS.filter((row) => !row.if).map((row) => `${row.from} + ${row.event}`);
+    expect(new Set(unconditional).size).toBe(unconditional.length);
+    for (const [index, row] of TRANSITIONS.entries()) {
+      const earlier = TRANSITIONS.slice(0, index).find((each) => each.from === row.from && each.event === row.event);
+      expect(earlier && !earlier.if, named(row)).toBeFalsy();
+    }
+  });
+
+  it('names the step on every way into failed, and says nothing of steps elsewhere but into quarantine and back from work that is called off', () => {
+    for (const row of TRANSITIONS) {
+      if (row.to === 'failed') expect(row.fails, named(row)).toBeDefined();
+      else if (row.fails && row.to === 'resume') expect(row.event, named(row)).toBe('cancel');
+      else if (row.fails) expect([row.to, row.remember], named(row)).toEqual(['quarantined', 'failed']);
+    }
+  });
+
+  it('remembers where it came from on every way into a state that it can resume from', () => {
+    const resumable = new Set(TRANSITIONS.filter((row) => row.to === 'resume').map((row) => row.from));
+    for (const row of TRANSITIONS) {
+      expect(row.remember !== undefined, named(row)).toBe(row.to !== 'resume' && resumable.has(row.to));
+    }
+  });
+
+  it('goes back only to states that may last', () => {
+    for (const life of lives) if (life.resume) expect(STATES[life.resume].deadline, life.resume).toBeNull();
+  });
+
+  it.each(['deploying', 'releasing'] as const)('lets no machine leave %s with an armed intent', (state) => {
+    for (const row of TRANSITIONS.filter((each) => each.from === state)) {
+      expect(row.effects, named(row)).toContain('revoke-intents');
+    }
+  });
+
+  it('quarantines from every state but quarantined and removed, and always disarms', () => {
+    const rows = TRANSITIONS.filter((row) => row.event === 'quarantine');
+    expect(new Set(rows.map((row) => row.from))).toEqual(
+      new Set(LIFECYCLE_STATES.filter((state) => state !== 'quarantined' && state !== 'removed')),
+    );
+    for (const row of rows) expect(row).toMatchObject({ to: 'quarantined', effects: ['revoke-intents'] });
+  });
+
+  it('lets an operator out of quarantine on no other way than clearing it', () => {
+    const trusted = (state: LifecycleState) => !['quarantined', 'retired', 'removed'].includes(state);
+    const seen = new Set<string>();
+    const open: Lifecycle[] = lives.filter((life) => life.state === 'quarantined');
+    for (let life = open.pop(); life; life = open.pop()) {
+      for (const event of possibleEvents(life).filter((each) => each !== 'clear-quarantine')) {
+        const result = step(life, event, { now: T0, profileDeployMinutes: null });
+        if (!result.moved) continue;
+        expect(trusted(result.lifecycle.state), `${life.state} + ${event}`).toBe(false);
+        const key = JSON.stringify(result.lifecycle);
+        if (!seen.has(key)) open.push(result.lifecycle);
+        seen.add(key);
+      }
+    }
+    expect(seen.size).toBeGreaterThan(0);
+  });
+
+  it('removes for good: only what is retired or was never accepted, with its identity', () => {
+    const rows = TRANSITIONS.filter((row) => row.to === 'removed');
+    expect(rows.map((row) => row.from).sort()).toEqual(['discovered', 'retired']);
+    for (const row of rows) expect(row.effects).toEqual(['revoke-intents', 'revoke-identity']);
+    expect(TRANSITIONS.filter((row) => row.from === 'removed')).toEqual([]);
+  });
+});
+
+describe('the table of states', () => {
+  it.each(LIFECYCLE_STATES)('says in sentences what %s waits for and what is safe to do', (state) => {
+    expect(STATES[state].waitsFor).toMatch(/^It waits for .+\.$/);
+    expect(STATES[state].nextStep).toMatch(/^[A-Z].+\.$/);
+  });
+
+  it.each(LIFECYCLE_STATES)('gives %s a deadline exactly when the table knows what happens then', (state) => {
+    const rows = TRANSITIONS.filter((row) => row.from === state && row.event === 'deadline');
+    expect(rows.some((row) => !row.if)).toBe(STATES[state].deadline !== null);
+  });
+
+  it.each(LIFECYCLE_STATES)('names for %s only a failure that the table has a row for', (state) => {
+    const event = STATES[state].ifEffectFails;
+    if (event) expect(TRANSITIONS.some((row) => row.from === state && row.event === event)).toBe(true);
+    const waits = TRANSITIONS.some((row) => row.from === state && row.event.endsWith('-failed'));
+    expect(event !== null).toBe(waits);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { InterfaceWatch } from '../../appliance/net/interface-watch.ts';
+import { networkWith } from '../boot/boot-fixtures.ts';
+
+it('interfaces that networks name are seen to come, to be made anew and to get their address, and others are not', () => {
+  const networks = [networkWith({ interface: 'eth1' }), networkWith({ interface: null })];
+  const indexes = new Map<string, number>();
+  const addresses: Record<string, { address: string }[]> = {};
+  const watch = new InterfaceWatch(
+    { networks: () => networks.values() },
+    (device) => indexes.get(device) ?? null,
+    () => addresses,
+  );
+  const sees = (change: () => void): boolean[] => {
+    change();
+    return [watch.hasChanged(), watch.hasChanged()];
+  };
+  expect(sees(() => {})).toEqual([false, false]);
+  expect(sees(() => indexes.set('eth1', 7))).toEqual([true, false]);
+  expect(
+    sees(() => {
+      addresses.eth1 = [{ address: '10.0.100.10' }];
+    }),
+  ).toEqual([true, false]);
+  expect(sees(() => indexes.set('eth1', 8))).toEqual([true, false]);
+  expect(
+    sees(() => {
+      indexes.set('eth2', 9);
+      addresses.eth2 = [{ address: '10.0.200.10' }];
+    }),
+  ).toEqual([false, false]);
+  expect(sees(() => indexes.delete('eth1'))).toEqual([true, false]);
+});

@@ -1,0 +1,165 @@
+// Whoever can reach the port: guessing, strange TLS, slow and large requests. Rightful nodes are answered all the while.
+
+import { once } from 'node:events';
+import { connect as connectPlainly, type Socket } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MINUTE } from '../../../appliance/domain/instant.ts';
+import { needPackages } from '../../interop/packages.ts';
+import { newMachineId } from '../../store/samples.ts';
+import { NodeApiSite, type NodeClient } from './node-api-site.ts';
+
+beforeAll(() => needPackages(['curl', 'openssl']));
+
+const guess = (n: number): string => `ce_${n.toString(16).padStart(12, '0')}_${'A'.repeat(43)}`;
+
+describe('guessing tokens', () => {
+  let site: NodeApiSite;
+  beforeAll(async () => {
+    site = await NodeApiSite.open();
+    // One guess more is allowed every five seconds, however long our guesses take.
+    site.stopClock();
+  });
+  afterAll(() => site.end());
+
+  it('is slowed down, told for how long, and costs the audit no more than a few lines', async () => {
+    const stranger = await site.client({ id: newMachineId() });
+    const answers = [];
+    for (let n = 0; n < 30; n++) answers.push(await stranger.enroll(guess(n), { request: 'x' }));
+    const slowed = answers.filter(({ status }) => status === 429);
+    expect(slowed).toHaveLength(20);
+    for (const { json, retryAfter } of slowed) {
+      expect(json).toMatchObject({ code: 'rate_limited' });
+      expect(retryAfter).toBeGreaterThanOrEqual(1);
+      expect(retryAfter).toBeLessThanOrEqual(5);
+    }
+    expect((await site.refusals()).length).toBe(answers.length - slowed.length);
+  });
+
+  it('does not keep out the node whose token is right, although it asks from the same address', async () => {
+    const machine = await site.machine(1);
+    const { token } = await site.handOver(machine);
+    const stranger = await site.client({ id: newMachineId() });
+    for (let n = 0; n < 12; n++) await stranger.enroll(guess(n), { request: 'x' });
+    expect(await stranger.enroll(guess(99))).toMatchObject({ status: 429 });
+    const node = await site.client(machine);
+    expect(await node.enroll(token)).toMatchObject({ status: 200 });
+    expect(await node.heartbeat()).toMatchObject({ status: 200 });
+  });
+
+  it('is forgotten after a while', async () => {
+    const stranger = await site.client({ id: newMachineId() });
+    for (let n = 0; n < 12; n++) await stranger.enroll(guess(n), { request: 'x' });
+    site.ahead += MINUTE;
+    expect(await stranger.enroll(guess(1))).toMatchObject({ status: 403 });
+  });
+});
+
+describe('the listener', () => {
+  let site: NodeApiSite;
+  let node: NodeClient;
+  const open: Socket[] = [];
+  const tls = async (): Promise<TLSSocket> => {
+    const socket = connect({ host: '127.0.0.1', port: site.port, ca: node.read('ca.pem') });
+    open.push(socket);
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const plain = async (): Promise<Socket> => {
+    const socket = connectPlainly(site.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    open.push(socket);
+    await once(socket, 'connect');
+    return socket;
+  };
+  /** Whatever it says before it goes. */
+  const isEnded = async (socket: Socket): Promise<string> => {
+    let said = '';
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      said += chunk;
+    });
+    if (!socket.closed) await once(socket, 'close');
+    return said;
+  };
+  const nodeIsAnswered = async (): Promise<void> => {
+    expect(await node.heartbeat()).toMatchObject({ status: 200 });
+  };
+
+  beforeAll(async () => {
+    site = await NodeApiSite.open();
+    node = await site.node(await site.machine(1));
+  });
+  afterAll(async () => {
+    for (const socket of open) socket.destroy();
+    await site.end();
+  });
+
+  it.each([
+    ['TLS 1.2 alone', ['--tls-max', '1.2']],
+    ['TLS 1.3 alone', ['--tlsv1.3']],
+  ])('answers a node that speaks %s', async (_, options) => {
+    expect(await node.call('/node/v1/tasks/wait', { options })).toMatchObject({ status: 204 });
+  });
+
+  it('answers one that names nobody (no SNI), and one that names somebody else', async () => {
+    const identity = ['-cert', node.file('cert.pem'), '-key', node.file('key.pem'), '-CAfile', node.file('ca.pem')];
+    for (const name of [['-noservername'], ['-servername', 'elsewhere.example']]) {
+      const options = [...identity, ...name, '-verify_return_error', '-ign_eof', '-quiet'];
+      const { stdout } = await node.openssl(options, 'GET /node/v1/ca HTTP/1.0\r\n\r\n');
+      expect(stdout).toContain('200 OK');
+    }
+  });
+
+  it.each(['-tls1', '-tls1_1'])('has no words for %s', async (version) => {
+    const { stdout } = await node.openssl([version, '-cipher', 'ALL:@SECLEVEL=0']);
+    expect(stdout).not.toContain('BEGIN CERTIFICATE');
+    await nodeIsAnswered();
+  });
+
+  it.each([
+    ['plain HTTP', 'GET /node/v1/ca HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['zeros', '\0'.repeat(4096)],
+    ['a handshake that is cut off', '\x16\x03\x01\x02\x00\x01\x00'],
+    ['a record that claims to be huge', '\x16\x03\x01\xff\xff'],
+  ])('hangs up on %s', async (_, bytes) => {
+    const socket = await plain();
+    socket.write(Buffer.from(bytes, 'latin1'));
+    expect(await isEnded(socket)).not.toContain('200');
+    await nodeIsAnswered();
+  });
+
+  it('waits neither for a handshake that does not come nor for a request that comes byte by byte', async () => {
+    const silent = await plain();
+    const wordless = await tls();
+    const slow = await tls();
+    slow.write(
+      'POST /node/v1/enroll HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n',
+    );
+    const drip = setInterval(() => slow.write('x'), 500);
+    try {
+      await Promise.all([isEnded(silent), isEnded(wordless), isEnded(slow)]);
+    } finally {
+      clearInterval(drip);
+    }
+    await nodeIsAnswered();
+  });
+
+  it.each([
+    ['a body', '/node/v1/enroll', { token: 'x'.repeat(200_000) }],
+    ['a heartbeat', '/node/v1/heartbeat', { agent: 'x'.repeat(200_000) }],
+  ])('does not take %s that is far too large', async (_, path, form) => {
+    const { status, json } = await node.call(path, { form });
+    // Hung up on while it still sends, curl does not always get to read why.
+    if (status === 0) expect(json).toEqual({});
+    else expect({ status, ...json }).toMatchObject({ status: 413, code: 'payload_too_large' });
+    await nodeIsAnswered();
+  });
+
+  it('answers while a thousand others have connected and say nothing', async () => {
+    const idle = await Promise.all(Array.from({ length: 1000 }, plain));
+    await nodeIsAnswered();
+    await Promise.all(idle.map(isEnded));
+    await nodeIsAnswered();
+  });
+});

@@ -1,0 +1,112 @@
+// Draining: the node is asked, and what it answers moves its life on.
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { needPackages } from '../../interop/packages.ts';
+import { NodeApiSite, type NodeClient } from './node-api-site.ts';
+
+beforeAll(() => needPackages(['curl', 'openssl']));
+
+describe('a node that is drained', () => {
+  let site: NodeApiSite;
+  let count = 0;
+  beforeAll(async () => {
+    site = await NodeApiSite.open();
+  });
+  afterAll(() => site.end());
+
+  const draining = async (): Promise<{ machine: Machine; node: NodeClient }> => {
+    const machine = await site.machine(++count);
+    const node = await site.node(machine);
+    await site.ask(machine, 'drain');
+    await site.enrollment.drains.look();
+    return { machine, node };
+  };
+  const fetched = async (node: NodeClient): Promise<{ id: string; begin: () => Promise<number> }> => {
+    const task = await node.wait();
+    expect(task).toMatchObject({ status: 200, json: { payload: expect.stringContaining('"kind":"drain"') } });
+    const id = String(task.json.task_id);
+    const form = { lease: String(task.json.lease) };
+    return { id, begin: async () => (await node.call(`/node/v1/tasks/${id}/begin`, { form })).status };
+  };
+  const tell = (node: NodeClient, id: string, status: string, output: string) =>
+    node.call(`/node/v1/tasks/${id}/result`, { form: { status, output } });
+
+  it('is asked once, and is retired when it says that its workload has left', async () => {
+    const { machine, node } = await draining();
+    await site.enrollment.drains.look();
+    const task = await fetched(node);
+    expect(await task.begin()).toBe(200);
+    expect(await site.state(machine)).toBe('draining');
+    expect(await tell(node, task.id, 'succeeded', 'drained')).toMatchObject({ status: 200 });
+    expect(await site.current(machine)).toMatchObject({ lifecycle: { state: 'retired', resume: 'active' } });
+    expect((await site.store.tasksOf(machine.id, 10)).map(({ kind }) => kind)).toEqual(['drain']);
+  });
+
+  it('has failed, with the words of the node, when that says so; asked again, it is asked again', async () => {
+    const { machine, node } = await draining();
+    const task = await fetched(node);
+    await task.begin();
+    await tell(node, task.id, 'failed', 'a database is in the way\n');
+    expect(await site.current(machine)).toMatchObject({
+      lifecycle: {
+        state: 'failed',
+        failure: { step: 'drain', reason: expect.stringContaining('a database is in the way') },
+      },
+    });
+    await site.ask(machine, 'drain');
+    await site.enrollment.drains.look();
+    const second = await fetched(node);
+    expect(second.id).not.toBe(task.id);
+    await second.begin();
+    await tell(node, second.id, 'succeeded', 'drained');
+    expect(await site.state(machine)).toBe('retired');
+  });
+
+  it('does not begin once it is undrained', async () => {
+    const { machine, node } = await draining();
+    const task = await fetched(node);
+    await site.ask(machine, 'undrain');
+    expect(await task.begin()).toBe(409);
+    expect(await site.state(machine)).toBe('active');
+  });
+
+  it('goes on where a process that was ended had left it', async () => {
+    const { machine, node } = await draining();
+    const task = await fetched(node);
+    await task.begin();
+    // As if the process had been killed between the result and what follows from it.
+    const result = { succeeded: true, output: 'drained' };
+    const event = {
+      at: site.now(),
+      kind: 'task.succeeded',
+      actor: 'x',
+      machine: machine.id,
+      correlationId: null,
+      data: null,
+    };
+    await site.store.finishTask({ id: task.id as never, machine: machine.id, now: site.now(), result, event });
+    expect(await site.state(machine)).toBe('draining');
+    await site.stop();
+    await site.start();
+    await expect.poll(() => site.state(machine)).toBe('retired');
+  });
+
+  it('can be said to be drained by an operator, where the node cannot say so', async () => {
+    const { machine } = await draining();
+    await site.ask(machine, 'drained');
+    expect(await site.state(machine)).toBe('retired');
+    expect((await site.audit('node.drained')).at(-1)).toMatchObject({ actor: 'local:ada' });
+  });
+
+  it('is the only one that can be told to', async () => {
+    const machine = await site.machine(++count);
+    await site.node(machine);
+    const order = { kind: 'drain', parameters: {} } as const;
+    const run = site.enrollment.tasks.run(await site.current(machine), order, {
+      actor: 'local:ada',
+      correlationId: null,
+    });
+    await expect(run).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('not draining') });
+  });
+});

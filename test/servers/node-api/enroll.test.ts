@@ -1,0 +1,260 @@
+// Who gets in, who does not, and what is written about it: over real sockets, with curl and openssl as the node.
+
+import { X509Certificate } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY, HOUR } from '../../../appliance/domain/instant.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { opensslOutput } from '../../identity/openssl.ts';
+import { needPackages } from '../../interop/packages.ts';
+import { newMachineId } from '../../store/samples.ts';
+import { NodeApiSite, type NodeClient } from './node-api-site.ts';
+
+beforeAll(() => needPackages(['curl', 'openssl']));
+
+describe('an enrollment token', () => {
+  let site: NodeApiSite;
+  let next = 10;
+  beforeAll(async () => {
+    site = await NodeApiSite.open();
+  });
+  afterAll(() => site.end());
+
+  it('makes a node of the machine it was made for, and is worth nothing afterwards, with whichever key', async () => {
+    const machine = await site.machine(1);
+    const { token } = await site.handOver(machine);
+    const node = await site.client(machine);
+    expect(await node.enroll(token)).toMatchObject({ status: 200, json: { result: 'enrolled', node_id: machine.id } });
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
+
+    expect(await node.enroll(token)).toMatchObject({ status: 403, json: { code: 'enrollment_refused' } });
+    const thief = await site.client(machine);
+    expect(await thief.enroll(token)).toMatchObject({
+      status: 403,
+      json: { message: expect.stringContaining('used before') },
+    });
+    expect(await thief.enroll(token, { path: 'recover' })).toMatchObject({ status: 403 });
+    expect((await site.refusals()).slice(-3)).toEqual(['consumed', 'consumed', 'consumed']);
+    expect(await node.heartbeat()).toMatchObject({ status: 200 });
+  });
+
+  it('is refused after its time, and a reissued one is good for the same node and for no other', async () => {
+    const [machine, other] = [await site.machine(2), await site.machine(3)];
+    const { token } = await site.handOver(machine);
+    site.ahead += DAY;
+    const node = await site.client(machine);
+    expect(await node.enroll(token)).toMatchObject({
+      status: 403,
+      json: { message: expect.stringContaining('expired') },
+    });
+    expect((await site.refusals()).at(-1)).toBe('expired');
+
+    const reissued = await site.handOver(machine, true);
+    expect((await site.audit('node.bundle_reissued')).at(-1)).toMatchObject({ actor: 'local:ada' });
+    await site.handOver(other);
+    const stranger = await site.client(other);
+    const foreign = await stranger.enroll(reissued.token);
+    expect(foreign).toMatchObject({ status: 403, json: { message: 'the enrollment token is not accepted' } });
+    expect((await site.refusals()).at(-1)).toBe('wrong-node');
+    expect(await node.enroll(token)).toMatchObject({ status: 403 });
+    expect(await node.enroll(reissued.token)).toMatchObject({ status: 200 });
+    site.ahead -= DAY;
+  });
+
+  it('that nobody made is refused in the very words of one that is for somebody else', async () => {
+    const node = await site.client({ id: newMachineId() });
+    const made = `ce_${'0'.repeat(12)}_${'A'.repeat(43)}`;
+    const answers = [await node.enroll(made), await node.enroll('x'), await node.enroll('ce_0_0')];
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 403, json: { message: 'the enrollment token is not accepted' } });
+    }
+    expect((await site.refusals()).slice(-3)).toEqual(['unknown', 'unknown', 'unknown']);
+  });
+
+  it('can be read once: who asks for the bundle again is told who has it', async () => {
+    const machine = await site.machine(4);
+    await site.handOver(machine);
+    await expect(site.handOver(machine)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('local:ada'),
+    });
+  });
+
+  it.each([
+    ['the id of another node', (other: Machine) => [`/CN=${other.id}`]],
+    ['the name of another node', (other: Machine) => [`/CN=${other.spec.hostname}`]],
+    ['another node beside itself', (other: Machine) => ['/', '-addext', `subjectAltName=DNS:${other.spec.hostname}`]],
+    ['the URI of another node', (other: Machine) => ['/', '-addext', `subjectAltName=URI:urn:uuid:${other.id}`]],
+    ['an address', () => ['/', '-addext', 'subjectAltName=IP:127.0.0.1']],
+    ['an authority', () => ['/', '-addext', 'basicConstraints=critical,CA:TRUE']],
+  ])('buys no certificate for %s, and stays good for the right request', async (_, subject) => {
+    const [machine, other] = [await site.machine(next++), await site.machine(next++)];
+    const { token } = await site.handOver(machine);
+    const node = await site.client(machine);
+    const [name = '/', ...extra] = subject(other);
+    expect(await node.enroll(token, { request: node.request(name, ...extra) })).toMatchObject({
+      status: 400,
+      json: { code: 'invalid_request' },
+    });
+    expect((await site.refusals()).at(-1)).toBe('bad-request');
+    expect(await node.enroll(token)).toMatchObject({ status: 200 });
+    expect(new X509Certificate(node.read('cert.pem')).subject).toContain(machine.id);
+  });
+
+  it('is in no line of the log, and in no line of the audit', async () => {
+    const machine = await site.machine(5);
+    const { token } = await site.handOver(machine);
+    const node = await site.client(machine);
+    await node.enroll(token);
+    await node.enroll(token);
+    const written = site.log + JSON.stringify(await site.store.auditEntries(0, 1000));
+    for (const secret of [token, node.recoveryToken])
+      expect(written).not.toContain(secret.slice('ce_0123456789ab_'.length));
+  });
+});
+
+describe('a node', () => {
+  let site: NodeApiSite;
+  beforeAll(async () => {
+    site = await NodeApiSite.open();
+  });
+  afterAll(() => site.end());
+
+  it.each([
+    ['/node/v1/tasks/wait', {}],
+    ['/node/v1/heartbeat', { form: { agent: 'x' } }],
+    ['/node/v1/renew', { form: { certificate_request: 'x' } }],
+    [`/node/v1/tasks/${newMachineId()}/begin`, { form: { lease: 'x' } }],
+    [`/node/v1/tasks/${newMachineId()}/result`, { form: { status: 'succeeded', output: '' } }],
+  ])('without a certificate of ours gets nothing at %s', async (path, call) => {
+    const [node, forger] = [await site.client({ id: newMachineId() }), await site.client({ id: newMachineId() })];
+    expect(await node.call(path, { ...call, as: null })).toMatchObject({
+      status: 401,
+      json: { code: 'unauthenticated' },
+    });
+    selfSign(forger);
+    expect(await node.call(path, { ...call, as: forger })).toMatchObject({
+      status: 401,
+      json: { message: 'this certificate is not of this appliance' },
+    });
+  });
+
+  it('cannot reach for the tasks of another with its own certificate', async () => {
+    const [a, b] = [await site.machine(1), await site.machine(2)];
+    const [nodeA, nodeB] = [await site.node(a), await site.node(b)];
+    const by = { actor: 'local:ada', correlationId: null };
+    const task = await site.enrollment.tasks.run(await site.current(b), { kind: 'ping', parameters: {} }, by);
+    expect(await nodeA.wait()).toMatchObject({ status: 204 });
+    const waiting = await nodeB.wait();
+    expect(waiting).toMatchObject({ status: 200, json: { task_id: task.id } });
+    const lease = String(waiting.json.lease);
+    expect(await nodeA.call(`/node/v1/tasks/${task.id}/begin`, { form: { lease } })).toMatchObject({ status: 409 });
+    expect(
+      await nodeA.call(`/node/v1/tasks/${task.id}/result`, { form: { status: 'succeeded', output: 'mine' } }),
+    ).toMatchObject({ status: 404 });
+    expect(await nodeB.call(`/node/v1/tasks/${task.id}/begin`, { form: { lease } })).toMatchObject({ status: 200 });
+    expect(
+      await nodeB.call(`/node/v1/tasks/${task.id}/result`, { form: { status: 'succeeded', output: 'pong' } }),
+    ).toMatchObject({ status: 200 });
+    expect(await site.store.task(task.id)).toMatchObject({ state: 'succeeded', result: { output: 'pong' } });
+  });
+
+  it('that is quarantined is heard, and gets neither tasks nor certificates until it is cleared', async () => {
+    const machine = await site.machine(3);
+    const node = await site.node(machine);
+    const by = { actor: 'local:ada', correlationId: null };
+    const order = { kind: 'ping', parameters: {} } as const;
+    const task = await site.enrollment.tasks.run(await site.current(machine), order, by);
+    const handed = await node.wait();
+    await site.ask(machine, 'quarantine');
+
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'quarantined', tasks: 'no' } });
+    expect(await node.wait()).toMatchObject({ status: 204 });
+    const begun = await node.call(`/node/v1/tasks/${task.id}/begin`, { form: { lease: String(handed.json.lease) } });
+    expect(begun).toMatchObject({ status: 409 });
+    expect(await node.renew()).toMatchObject({ status: 409, json: { message: 'this node is quarantined' } });
+    await expect(site.enrollment.tasks.run(await site.current(machine), order, by)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    await site.ask(machine, 'clear-quarantine');
+    expect(await node.renew()).toMatchObject({ status: 200 });
+    expect(await node.heartbeat()).toMatchObject({ json: { state: 'active', tasks: 'yes' } });
+  });
+
+  it('that is retired keeps who it is and gets no tasks; reactivated it goes on; removed it is nobody', async () => {
+    const machine = await site.machine(4);
+    const node = await site.node(machine);
+    await site.ask(machine, 'retire');
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'retired', tasks: 'no' } });
+    expect(await node.wait()).toMatchObject({ status: 204 });
+    expect(await node.renew()).toMatchObject({ status: 200, json: { result: 'renewed' } });
+
+    await site.ask(machine, 'reactivate');
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active', tasks: 'yes' } });
+
+    await site.ask(machine, 'retire', 'remove');
+    for (const answer of [await node.heartbeat(), await node.wait(), await node.renew()]) {
+      expect(answer).toMatchObject({ status: 401, json: { code: 'unauthenticated' } });
+    }
+    expect(await node.enroll(node.recoveryToken, { path: 'recover' })).toMatchObject({
+      status: 403,
+      json: { message: expect.stringContaining('removed') },
+    });
+    expect((await site.refusals()).at(-1)).toBe('removed');
+  });
+
+  it('whose certificate has ended comes back with its recovery token, once, and not before it has ended', async () => {
+    const machine = await site.machine(5);
+    const node = await site.node(machine);
+    const first = node.recoveryToken;
+    expect(await node.enroll(first, { path: 'recover' })).toMatchObject({
+      status: 403,
+      json: { message: expect.stringContaining('still good') },
+    });
+    site.ahead += 31 * DAY;
+    expect(await node.heartbeat()).toMatchObject({
+      status: 401,
+      json: { message: expect.stringContaining('expired') },
+    });
+    expect(await node.enroll(first, { path: 'recover' })).toMatchObject({ status: 200, json: { result: 'recovered' } });
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
+    const thief = await site.client(machine);
+    expect(await thief.enroll(first, { path: 'recover' })).toMatchObject({ status: 403 });
+    site.ahead -= 31 * DAY;
+  });
+});
+
+describe('a clock that is off', () => {
+  it.each([
+    ['behind ours by 20 hours', 20 * HOUR],
+    ['ahead of ours by three days', -3 * DAY],
+  ])('does not keep a node out whose clock is %s', async (_, ahead) => {
+    const site = await NodeApiSite.open({ ahead });
+    try {
+      const machine = await site.machine(1);
+      const node = await site.node(machine);
+      // curl and openssl go by the clock of this machine, and find all of it good.
+      expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
+      const late = await node.call('/node/v1/heartbeat', { form: { clock: String(Math.floor(Date.now() / 1000)) } });
+      expect(Number(late.json.clock_offset_seconds)).toBeCloseTo(-ahead / 1000, -2);
+      expect(site.log).toContain("a node's clock is off");
+    } finally {
+      await site.end();
+    }
+  });
+
+  it('by more than a day is named by the node', async () => {
+    const site = await NodeApiSite.open({ ahead: 3 * DAY });
+    try {
+      const machine = await site.machine(1);
+      const node = await site.client(machine);
+      expect((await node.heartbeat(null)).text).toContain('not yet valid');
+    } finally {
+      await site.end();
+    }
+  });
+});
+
+function selfSign(node: NodeClient): void {
+  const options = ['req', '-new', '-x509', '-key', node.file('key.pem'), '-subj', `/CN=${node.id}`, '-days', '1'];
+  node.write('cert.pem', opensslOutput(options));
+}

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import type { TftpAnswer, TftpResolver, TftpResolverDeps } from '../../../appliance/servers/tftp/tftp-resolver.ts';
+import { intentWith, MAC, machineIn, UUID } from '../../boot/boot-fixtures.ts';
+import { deskWith, LOOPBACK } from './tftp-rig.ts';
+
+function inWords({ reply }: TftpAnswer): string {
+  if (reply.do === 'ignore') return 'nothing';
+  if (reply.do === 'refuse') return `ERROR ${reply.code}`;
+  return 'asset' in reply.content ? reply.content.asset.name : `text ${Buffer.from(reply.content.text)}`;
+}
+const ask = async (desk: TftpResolver, name: string) => inWords(await desk.answer(name, LOOPBACK));
+
+/** No UUID: a read request tells none. */
+const plain = { uuid: null } as const;
+const secure = { ...plain, secureBoot: true } as const;
+const quarantined = machineIn('quarantined', { spec: plain });
+const deploying = (spec: Partial<Machine['spec']>) =>
+  machineIn('deploying', { spec, intent: intentWith({ uuid: null }) });
+
+describe('a read request', () => {
+  const CASES: readonly [who: string, machine: Machine | null, name: string, answer: string][] = [
+    ['a ready machine', machineIn('ready', { spec: plain }), 'snponly.efi', 'snponly.efi'],
+    ['firmware with a leading slash', machineIn('ready', { spec: plain }), '/snponly.efi', 'snponly.efi'],
+    ['firmware with back slashes', machineIn('ready', { spec: plain }), '\\\\undionly.kpxe', 'undionly.kpxe'],
+    ['a quarantined machine, which is to see why', quarantined, 'ipxe.efi', 'ipxe.efi'],
+    ['a quarantined machine', quarantined, 'grub/grub.cfg', 'text exit\n'],
+    ['an unknown machine on a network that refuses', null, 'snponly.efi', 'snponly.efi'],
+    ['somebody who guesses', machineIn('ready', { spec: plain }), 'etc/passwd', 'ERROR 1'],
+    ['somebody who climbs', machineIn('ready', { spec: plain }), '../../etc/passwd', 'ERROR 2'],
+    ['somebody who knows the folders', machineIn('ready', { spec: plain }), 'loader/snponly.efi', 'ERROR 1'],
+    ['somebody who names an image outright', deploying(secure), 'nixos/worker/bzImage', 'ERROR 1'],
+    ['the GRUB of an armed machine', deploying(secure), 'boot/nixos/worker/bzImage', 'nixos/worker/bzImage'],
+    ['the GRUB of an armed machine, for another profile', deploying(secure), 'boot/nixos/other/bzImage', 'ERROR 2'],
+    ['an armed machine that has iPXE and HTTP', deploying(plain), 'boot/nixos/worker/bzImage', 'ERROR 2'],
+    [
+      'the GRUB of a machine in commissioning',
+      machineIn('commissioning', { spec: secure }),
+      'boot/service-os/linux',
+      'images/service-os/linux',
+    ],
+    ['the GRUB of a ready machine', machineIn('ready', { spec: secure }), 'boot/service-os/linux', 'ERROR 2'],
+    [
+      'the GRUB of a quarantined machine',
+      machineIn('quarantined', { spec: secure }),
+      'boot/service-os/linux',
+      'ERROR 2',
+    ],
+    ['an armed GRUB with a name of no file', deploying(secure), 'boot/nixos/worker/nothing', 'ERROR 1'],
+  ];
+
+  it.each(CASES.map(([who, machine, name, answer]) => ({ who, machine, name, answer })))(
+    'of $who for $name is answered $answer',
+    async ({ machine, name, answer }) => {
+      expect(await ask(await deskWith({ machine }), name)).toBe(answer);
+    },
+  );
+
+  it('of a machine that is to hear nothing is not even refused', async () => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' } });
+    expect(await ask(desk, 'snponly.efi')).toBe('nothing');
+    expect(await ask(desk, 'nothing')).toBe('nothing');
+  });
+
+  it('of a machine whose address does not tell who it is gets what is the same for all, and no image', async () => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { macOf: () => null } });
+    expect(await ask(desk, 'snponly.efi')).toBe('snponly.efi');
+    expect(await ask(desk, 'grub/grub.cfg')).toBe('text exit\n');
+    expect(await ask(desk, 'boot/service-os/linux')).toBe('ERROR 2');
+  });
+
+  it('says in the log which name was probably meant', async () => {
+    const { reply } = await (await deskWith()).answer('snponly.ef', LOOPBACK);
+    expect(reply).toMatchObject({ kind: 'tftp.not-found', why: 'no such file (did you mean snponly.efi?)' });
+  });
+
+  it('brings the machine and what was decided to whoever renders the text', async () => {
+    const seen: unknown[] = [];
+    const scriptFor: TftpResolverDeps['scriptFor'] = async (name, facts, judged) => {
+      seen.push(name, facts.mac, facts.via, judged.machine?.spec.hostname);
+      return { text: 'text', decided: null };
+    };
+    await ask(await deskWith({ desk: { scriptFor } }), 'autoexec.ipxe');
+    expect(seen).toEqual(['autoexec.ipxe', MAC, 'tftp', 'node01']);
+  });
+});
+
+describe('the appliance that asks itself', () => {
+  const isSelf = () => true;
+  const asked: string[] = [];
+  const scriptFor: TftpResolverDeps['scriptFor'] = async (name) => {
+    asked.push(name);
+    return name.startsWith('grub/') || name === 'autoexec.ipxe' ? { text: 'exit\n', decided: null } : null;
+  };
+
+  it.each([
+    ['snponly.efi', 'snponly.efi'],
+    ['boot/service-os/linux', 'images/service-os/linux'],
+    ['boot/nixos/other/bzImage', 'nixos/other/bzImage'],
+    ['grub/grub.cfg', 'text exit\n'],
+    ['autoexec.ipxe', 'text exit\n'],
+  ])('gets %s, although machines that nobody knows are not answered there', async (name, answer) => {
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
+    const told = await desk.answer(name, LOOPBACK);
+    expect([inWords(told), told.own, told.mac, told.judged]).toEqual([answer, true, null, null]);
+  });
+
+  it('gets no text of a machine that way, which might use something up', async () => {
+    asked.length = 0;
+    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
+    const told = await desk.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
+    expect([inWords(told), told.own, asked]).toEqual(['nothing', undefined, []]);
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import type { Asset } from '../../appliance/assets/asset.ts';
+import type { Profile } from '../../appliance/domain/catalogue.ts';
+import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import type { MachineSpec } from '../../appliance/domain/machine.ts';
+import type { SiteNetwork } from '../../appliance/domain/network.ts';
+import { type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
+import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
+import { Fleet } from '../../appliance/inventory/fleet.ts';
+import type { InspectedDisk } from '../../appliance/render/nixos/choose-disks.ts';
+import type { Inspection } from '../../appliance/render/nixos/render-nixos.ts';
+import { deployProblems, type GuardDeps } from '../../appliance/work/guards.ts';
+import { WorkOrders } from '../../appliance/work/orders/work-orders.ts';
+import { MAC, machineIn, NOW, name, networkWith, profileWith, SITE } from '../boot/boot-fixtures.ts';
+import { TEMPLATES } from '../render/installers/samples.ts';
+
+const KERNEL = 'images/service-os-x86_64/kernel';
+const INITRD = 'images/service-os-x86_64/initrd';
+const DISK = 'images/debian/disk.raw';
+const IMAGE = { source: 'debian/disk.raw', sha256: 'ab', format: 'raw' } as const;
+
+interface World {
+  readonly state?: LifecycleState;
+  readonly spec?: Partial<MachineSpec>;
+  readonly profile?: Partial<Profile>;
+  readonly network?: Partial<SiteNetwork>;
+  readonly missing?: readonly string[];
+  readonly deps?: Partial<GuardDeps>;
+}
+
+const DISK_FOUND: InspectedDisk = {
+  path: '/dev/sda',
+  byId: ['ata-Disk_D-1'],
+  serial: 'D-1',
+  model: 'Disk',
+  bytes: 1e12,
+  rotational: false,
+};
+
+const found = (...disks: readonly InspectedDisk[]): Inspection => ({ firmware: 'efi', disks });
+
+const storageOn = (disk: Partial<DiskSelector>): Storage => ({
+  layout: 'single',
+  filesystem: 'ext4',
+  swapMegabytes: 0,
+  disks: [{ byId: null, serial: null, model: null, minBytes: null, maxBytes: null, rotational: null, ...disk }],
+});
+
+const asset = (of: string): Asset => ({ name: of, sha256: 'ab', size: 7 }) as Asset;
+
+/** Everything is fine, but for what the test changes. */
+function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, missing = [], deps = {} }: World) {
+  const card = { name: 'eth0', mac: MAC, network: name('provisioning'), address: null, mtu: null };
+  const machine = machineIn(state, { spec: { interfaces: [card], ...spec } });
+  const fleet = new Fleet();
+  const chosen = profileWith({ kind: 'cloud-image', image: IMAGE, role: null, ...profile });
+  const here = networkWith({ pools: [], ...network });
+  const pools = [{ from: '10.0.100.100', to: '10.0.100.200' }] as unknown as SiteNetwork['pools'];
+  const catalogue = {
+    sites: [SITE],
+    networks: [{ ...here, pools }],
+    skus: [],
+    profiles: [chosen],
+    clusters: [],
+    roce: [],
+  };
+  fleet.replace({ ...catalogue, machines: [machine], sources: new Map(), declaredRevision: 1, revision: 1 });
+  const find = (of: string): Asset | null => (missing.includes(of) ? null : asset(of));
+  const orders = new WorkOrders({
+    fleet,
+    find,
+    templates: TEMPLATES,
+    nodeParts: async () => [],
+    nixosFile: async () => null,
+    pushKey: () => 'ssh-ed25519 AAAA',
+    given: async () => undefined,
+  });
+  return deployProblems(
+    {
+      fleet,
+      orders,
+      find,
+      images: {
+        find: async ({ kernel, initrd }) =>
+          find(kernel) && find(initrd) ? parsed({ kernel, initrd, parameters: [] }) : unparsable(kernel),
+      },
+      bootContract: async () => ({ problems: [], missing: [] }),
+      bootPort: () => 8080,
+      fetchable: async () => parsed({ bytes: 7 }),
+      bundleProblems: async () => [],
+      bmcProblems: async () => [],
+      inspection: async () => found(DISK_FOUND),
+      pushProblems: async () => [],
+      now: () => NOW,
+      ...deps,
+    },
+    { machine, profile: spec.profile ?? chosen.name },
+  );
+}
+
+const refusing =
+  (part: string) =>
+  async (url: string): Promise<Parsed<{ bytes: number | null }>> =>
+    url.includes(part) ? unparsable('the server answers 404') : parsed({ bytes: 7 });
+
+describe('before anything is armed', () => {
+  it('there is nothing to say against a machine with which all is well', async () => {
+    expect(await problemsIn({})).toEqual([]);
+  });
+
+  it('a disk that is named by its id need not have been seen', async () => {
+    const storage = storageOn({ byId: 'ata-Disk_D-1' });
+    expect(await problemsIn({ profile: { storage }, deps: { inspection: async () => null } })).toEqual([]);
+  });
+
+  it.each<[string, World, RegExp]>([
+    ['it is at work', { state: 'deploying' }, /^deploy is not possible from deploying/],
+    ['it was never commissioned', { state: 'registered' }, /^deploy is not possible from registered/],
+    ['its site is not declared', { spec: { site: name('elsewhere') } }, /^its site elsewhere is not declared$/],
+    ['its profile is not declared', { spec: { profile: name('nothing') } }, /^its profile nothing is not declared$/],
+    ['its profile is not active', { profile: { active: false } }, /^its profile worker is not active$/],
+    ['its profile is for another SKU', { profile: { skus: [name('h100')] } }, /for h100, and it is of no SKU$/],
+    [
+      'its profile is for another architecture',
+      { profile: { architectures: ['arm64'] } },
+      /is for arm64, and it is x86_64$/,
+    ],
+    ['its profile names no image', { profile: { image: null } }, /names none \(image:\)$/],
+    ['nothing boots from its network', { network: { server: null } }, /names this appliance \(server:\)$/],
+    ['its image is not there', { missing: [DISK] }, /not in the library/],
+    [
+      'its image is another one',
+      { profile: { image: { ...IMAGE, sha256: 'cd' } } },
+      /has sha256 ab, and the profile says cd$/,
+    ],
+    [
+      'there is no service OS',
+      { missing: [KERNEL] },
+      /^it would start images\/service-os-x86_64\/kernel, which is not/,
+    ],
+    [
+      'the appliance does not answer on its subnet',
+      { deps: { fetchable: refusing('/health') } },
+      /where the machine will look for it/,
+    ],
+    ['its script is not served', { deps: { fetchable: refusing('.ipxe') } }, /^its boot script cannot be fetched/],
+    [
+      'its initrd is not served',
+      { deps: { fetchable: refusing('/initrd') } },
+      /^images\/service-os-x86_64\/initrd cannot be fetched/,
+    ],
+    [
+      'what is served is cut short',
+      { deps: { fetchable: async () => parsed({ bytes: 3 }) } },
+      /has 3 bytes at .*, and 7 in the library$/,
+    ],
+    [
+      'a boot loader is of the wrong kind',
+      { deps: { bootContract: async () => ({ problems: ['ipxe.efi is for arm64'], missing: [] }) } },
+      /^boot files: ipxe\.efi is for arm64$/,
+    ],
+    [
+      'its authority is a placeholder',
+      { deps: { bundleProblems: async () => ['ca.pem: certificate 1 cannot be read'] } },
+      /^bootstrap bundle: ca\.pem/,
+    ],
+    [
+      'no disk of the machine is the one that is meant',
+      { profile: { storage: storageOn({ serial: 'D-9' }) } },
+      /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1000 GB\)$/,
+    ],
+    [
+      'two disks of the machine could be meant',
+      {
+        deps: {
+          inspection: async () => found(DISK_FOUND, { ...DISK_FOUND, path: '/dev/sdb', byId: ['ata-Disk_D-2'] }),
+        },
+      },
+      /^2 disks match .*: ata-Disk_D-1 \(Disk, 1000 GB\), ata-Disk_D-2 \(Disk, 1000 GB\); name one by its id$/,
+    ],
+    [
+      'its only disk is smaller than the image',
+      { deps: { inspection: async () => found({ ...DISK_FOUND, bytes: 6 }) } },
+      /^no disk matches at least/,
+    ],
+    [
+      'nobody has looked into the machine',
+      { deps: { inspection: async () => null } },
+      /^nobody knows yet which disks it has, .*: commission it first$/,
+    ],
+    [
+      'the appliance is to install NixOS, and cannot',
+      {
+        profile: { kind: 'nixos', image: null, install: 'push', storage: storageOn({ serial: 'D-1' }) },
+        deps: { pushProblems: async () => ['this appliance cannot push NixOS: nix is not on its PATH'] },
+      },
+      /^this appliance cannot push NixOS: nix is not on its PATH$/,
+    ],
+    [
+      'its BMC does not answer',
+      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be asked'] } },
+      /^its BMC at 10\.0\.10\.50/,
+    ],
+  ])('it is said when %s', async (_, world, reason) => {
+    expect(await problemsIn(world)).toEqual(expect.arrayContaining([expect.stringMatching(reason)]));
+  });
+
+  it('everything is said at once', async () => {
+    const problems = await problemsIn({
+      state: 'active',
+      profile: { active: false, image: { ...IMAGE, sha256: 'cd' } },
+      missing: [INITRD],
+    });
+    expect(problems).toHaveLength(4);
+  });
+});

@@ -1,0 +1,103 @@
+// A session desk over a real store, with a clock that the test moves, and one machine in the state that it asks for.
+
+import { randomUUID } from 'node:crypto';
+import { MINUTE } from '../../../appliance/domain/instant.ts';
+import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
+import type { Machine } from '../../../appliance/domain/machine.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
+import {
+  parseSessionSecret,
+  type SessionId,
+  type SessionMode,
+  type SessionSecret,
+} from '../../../appliance/domain/session.ts';
+import type { EffectHandlers } from '../../../appliance/machines/effects/handler.ts';
+import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
+import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
+import type { Store } from '../../../appliance/store/store.ts';
+import { newSessionSecret } from '../../../appliance/work/sessions/session-secret.ts';
+import { Sessions } from '../../../appliance/work/sessions/sessions.ts';
+import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
+
+const nothing = async () => ({ events: [] });
+export const NO_EFFECTS: EffectHandlers = {
+  'revoke-intents': nothing,
+  'revoke-identity': nothing,
+  'boot-from-network': nothing,
+  'boot-from-disk': nothing,
+  'power-off': nothing,
+  'release-without-erase': nothing,
+};
+
+export const CALL = { address: null, correlationId: 'call-1' };
+
+export class DeskRig {
+  readonly store: Store;
+  readonly machine: Machine;
+  readonly desk: Sessions;
+  readonly rendered: string[] = [];
+  readonly time: { now: number };
+
+  private constructor(store: Store, machine: Machine, time: { now: number }) {
+    this.store = store;
+    this.machine = machine;
+    this.time = time;
+    const now = (): number => this.time.now;
+    const runner = new LifecycleRunner({
+      store,
+      effects: NO_EFFECTS,
+      deployMinutes: () => 30,
+      clock: { now, setTimer: () => ({ cancel: () => undefined }) },
+      newId: randomUUID,
+      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    });
+    this.desk = new Sessions({
+      store,
+      runner,
+      now,
+      refreshFleet: async () => undefined,
+      seenAt: () => ({ address: null, mac: null, wouldBeKnown: false }),
+      files: {
+        file: async (_machine, name) => {
+          this.rendered.push(name);
+          return name === 'nothing' ? null : { path: name, text: `the ${name}`, mode: 0o600, secret: true };
+        },
+      },
+    });
+  }
+
+  static async open(file: string, state: LifecycleState): Promise<DeskRig> {
+    const store = await openSqliteStore({ file });
+    const lifecycle = lifecycleIn(state, { deadline: NOW + 60 * MINUTE });
+    const machine = await store.transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
+    return new DeskRig(store, machine, { now: NOW + 1000 });
+  }
+
+  async ticket(mode: SessionMode, lifetime = 15 * MINUTE): Promise<SessionSecret> {
+    const { text, hash } = newSessionSecret();
+    const madeAt = this.time.now;
+    await this.store.putTicket({
+      id: randomUUID() as SessionId,
+      machine: this.machine.id,
+      mode,
+      order: { mode },
+      ticketHash: hash,
+      madeAt,
+      expiresAt: madeAt + lifetime,
+    });
+    return text;
+  }
+
+  async session(mode: SessionMode): Promise<SessionSecret> {
+    return keyIn(await this.desk.open(await this.ticket(mode), { mac: mac(1) }, CALL));
+  }
+
+  async state(): Promise<Machine['lifecycle'] | undefined> {
+    return (await this.store.machine(this.machine.id))?.lifecycle;
+  }
+}
+
+export function keyIn(answer: unknown): SessionSecret {
+  const { session } = answer as { session: string };
+  return mustParse(parseSessionSecret(session));
+}

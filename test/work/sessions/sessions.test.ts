@@ -1,0 +1,233 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { MINUTE } from '../../../appliance/domain/instant.ts';
+import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
+import type { SessionMode, SessionSecret } from '../../../appliance/domain/session.ts';
+import { newSessionSecret } from '../../../appliance/work/sessions/session-secret.ts';
+import { mac, transitionOf } from '../../store/samples.ts';
+import { useScratchFolder } from '../../store/scratch-folder.ts';
+import { CALL, DeskRig, keyIn } from './sessions-rig.ts';
+
+const place = useScratchFolder();
+let rig: DeskRig;
+const inState = async (state: LifecycleState): Promise<DeskRig> => {
+  rig = await DeskRig.open(place('coldiron.db'), state);
+  return rig;
+};
+afterEach(() => rig.store.close());
+
+const SELF = { mac: mac(1) };
+const FACTS = { disks: [{ name: 'sda', bytes: 1 }], nics: [{ name: 'eno1', mac: mac(1) }] };
+const conflict = (message: RegExp) =>
+  expect.objectContaining({ code: 'conflict', message: expect.stringMatching(message) });
+const over = (message: RegExp) =>
+  expect.objectContaining({ code: 'session_over', message: expect.stringMatching(message) });
+
+describe('a ticket', () => {
+  it('is for nobody after its time', async () => {
+    const { desk, time } = await inState('commissioning');
+    const text = await rig.ticket('commission');
+    time.now += 15 * MINUTE;
+    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/expired/));
+  });
+
+  it('is for nobody once its machine has left the state it was made for, also when it has come back', async () => {
+    const { desk, store, machine } = await inState('commissioning');
+    const text = await rig.ticket('commission');
+    const ready = await store.transition(transitionOf(machine, 'ready'));
+    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/node1 is ready now/));
+    rig.time.now += MINUTE;
+    const again = { ...machine.lifecycle, since: rig.time.now };
+    await store.transition(transitionOf(ready, 'commissioning', { lifecycle: again }));
+    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/commissioning now/));
+  });
+
+  it('opens one session, however many come with it at once, and the others are audited', async () => {
+    const { desk, store } = await inState('deploying');
+    const text = await rig.ticket('install');
+    const tries = await Promise.allSettled(Array.from({ length: 10 }, () => desk.open(text, SELF, CALL)));
+    expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const actions = (await store.auditEntries(0, 100)).map(({ action }) => action);
+    expect(actions.filter((action) => action === 'session.refused')).toHaveLength(9);
+  });
+
+  const NONCE = 'a1'.repeat(32);
+  const step = { sequence: 1, step: 'inspect', status: 'started' };
+
+  it('opens its session once more for the same opener, which did not hear the answer: the lost key is good for nothing', async () => {
+    const { desk, store } = await inState('deploying');
+    const text = await rig.ticket('install');
+    const lost = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    rig.time.now += 4 * MINUTE;
+    const heard = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    await expect(desk.step(lost, step, CALL)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await desk.step(heard, step, CALL);
+    const kinds = (await store.events({ limit: 10 })).map(({ kind }) => kind);
+    expect(kinds).toEqual(expect.arrayContaining(['session.opened', 'session.reopened']));
+    expect((await store.auditEntries(0, 100)).map(({ action }) => action)).toContain('session.reopened');
+  });
+
+  it('opens nothing once more after five minutes, after the first report, or after the end', async () => {
+    const { desk, store, machine } = await inState('deploying');
+    const again = async (text: SessionSecret) =>
+      expect(desk.open(text, { ...SELF, nonce: NONCE }, CALL)).rejects.toThrow(conflict(/used already/));
+    const late = await rig.ticket('install');
+    await desk.open(late, { ...SELF, nonce: NONCE }, CALL);
+    rig.time.now += 5 * MINUTE + 1;
+    await again(late);
+    const reported = await rig.ticket('install');
+    await desk.step(keyIn(await desk.open(reported, { ...SELF, nonce: NONCE }, CALL)), step, CALL);
+    await again(reported);
+    rig.time.now += 1;
+    const ended = await rig.ticket('install');
+    await desk.open(ended, { ...SELF, nonce: NONCE }, CALL);
+    await store.endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
+    await again(ended);
+  });
+
+  it.each([
+    ['another nonce', { nonce: 'b2'.repeat(32) }],
+    ['no nonce', {}],
+    ['the nonce in another chassis', { nonce: NONCE, mac: mac(2) }],
+  ])('opens nothing once more for whoever comes with %s', async (_, changes) => {
+    const { desk } = await inState('deploying');
+    const text = await rig.ticket('install');
+    const key = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    await expect(desk.open(text, { ...SELF, ...changes }, CALL)).rejects.toThrow(conflict(/used already|no card/));
+    await desk.step(key, step, CALL);
+  });
+
+  it('that nobody made opens nothing, and says no more than that', async () => {
+    const { desk } = await inState('deploying');
+    await expect(desk.open(newSessionSecret().text, SELF, CALL)).rejects.toThrow(
+      expect.objectContaining({ code: 'not_found' }),
+    );
+  });
+});
+
+describe('a session', () => {
+  it('ends when its machine opens a newer one: commissioning starts over', async () => {
+    const { desk } = await inState('commissioning');
+    const first = await rig.session('commission');
+    rig.time.now += MINUTE;
+    const second = await rig.session('commission');
+    await expect(desk.step(first, { step: 'inspect', status: 'started' }, CALL)).rejects.toThrow(over(/newer session/));
+    expect(await desk.order(first)).toMatchObject({ cancelled: true });
+    expect(await desk.order(second)).toMatchObject({ cancelled: false });
+  });
+
+  it('ends with its deadline', async () => {
+    const { desk, store, machine } = await inState('deploying');
+    const key = await rig.session('install');
+    rig.time.now += 60 * MINUTE;
+    await expect(desk.facts(key, FACTS, CALL)).rejects.toThrow(over(/too long/));
+    await expect(desk.outcome(key, { ok: true })).rejects.toThrow(over(/has ended/));
+    expect((await store.sessionsOf(machine.id, 1))[0]?.ended).toMatchObject({ how: 'expired' });
+    expect(await rig.state()).toMatchObject({ state: 'deploying' });
+  });
+
+  it('takes reports in any order and none twice: the highest number counts', async () => {
+    const { desk, store, machine } = await inState('deploying');
+    const key = await rig.session('install');
+    const report = (sequence: number, percent: number) =>
+      desk.step(key, { sequence, step: 'write-image', status: 'progress', percent }, CALL);
+    for (const [sequence, percent] of [
+      [3, 30],
+      [1, 10],
+      [3, 99],
+      [2, 20],
+    ] as const)
+      await report(sequence, percent);
+    expect((await store.sessionsOf(machine.id, 1))[0]).toMatchObject({ sequence: 3, last: { percent: 30 } });
+  });
+
+  it('fills the trail with one line for every tenth of a progress', async () => {
+    const { desk, store } = await inState('deploying');
+    const key = await rig.session('install');
+    for (let percent = 0; percent <= 100; percent += 1) {
+      await desk.step(key, { step: 'write-image', status: 'progress', percent }, CALL);
+    }
+    expect(await store.events({ kind: 'session.step', limit: 1000 })).toHaveLength(11);
+  });
+
+  it('has a secret file for whoever asks first, and others as often as they are asked for', async () => {
+    const { desk } = await inState('deploying');
+    const key = await rig.session('install');
+    const tries = await Promise.allSettled([desk.file(key, 'user-data', CALL), desk.file(key, 'user-data', CALL)]);
+    expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(rig.rendered).toEqual(['user-data']);
+    for (let times = 0; times < 2; times += 1) {
+      expect(await desk.file(key, 'meta-data', CALL)).toMatchObject({ text: 'the meta-data' });
+    }
+    expect(await desk.file(key, 'nothing', CALL)).toBeNull();
+  });
+
+  it.each<[SessionMode, LifecycleState, boolean, LifecycleState, string]>([
+    ['install', 'deploying', true, 'enrolling', 'reboot'],
+    ['install', 'deploying', false, 'failed', 'wait'],
+    ['commission', 'commissioning', true, 'ready', 'power-off'],
+    ['commission', 'commissioning', false, 'failed', 'wait'],
+    ['erase', 'releasing', true, 'ready', 'power-off'],
+    ['erase', 'releasing', false, 'releasing', 'wait'],
+    ['rescue', 'rescue', true, 'rescue', 'reboot'],
+    ['inspect', 'discovered', true, 'discovered', 'wait'],
+  ])('%s from %s, ok: %s, leads to %s', async (mode, from, ok, to, next) => {
+    const { desk } = await inState(from);
+    const key = await rig.session(mode);
+    await desk.facts(key, FACTS, CALL);
+    expect(await desk.outcome(key, { ok, step: 'some-step', reason: 'some reason' })).toEqual({ next });
+    expect(await rig.state()).toMatchObject({
+      state: to,
+      ...(to === 'failed' && { failure: { reason: 'some-step: some reason' } }),
+    });
+    expect(await desk.outcome(key, { ok: !ok })).toEqual({ next });
+    expect(await rig.state()).toMatchObject({ state: to });
+  });
+
+  it('moves its machine on when the process died between the outcome and that', async () => {
+    const { desk, store, machine } = await inState('deploying');
+    const key = await rig.session('install');
+    const [session] = await store.sessionsOf(machine.id, 1);
+    const event = {
+      at: rig.time.now,
+      kind: 'session.ended',
+      actor: 'x',
+      machine: machine.id,
+      correlationId: null,
+      data: {},
+    };
+    if (session) await store.endSession(session.id, 'succeeded', rig.time.now, null, event);
+    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
+    expect(await rig.state()).toMatchObject({ state: 'enrolling' });
+  });
+
+  it('does not commission a machine that told no facts in it', async () => {
+    const { desk } = await inState('commissioning');
+    const key = await rig.session('commission');
+    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'wait' });
+    expect(await rig.state()).toMatchObject({
+      state: 'failed',
+      failure: { step: 'commission', reason: expect.stringContaining('no facts') },
+    });
+  });
+
+  it('keeps facts once, however often they come, and reports what contradicts the inventory', async () => {
+    const { desk, store, machine } = await inState('commissioning');
+    const key = await rig.session('commission');
+    const facts = { ...FACTS, system: { serial: 'another' } };
+    for (let times = 1; times <= 3; times += 1) {
+      rig.time.now += 1;
+      await desk.facts(key, { sequence: times, ...facts }, CALL);
+    }
+    expect(await store.factsOf(machine.id)).toMatchObject([{ facts }]);
+    expect(await store.events({ kind: 'session.contradicted', limit: 10 })).toMatchObject([
+      { data: { contradictions: [{ field: 'serial', declared: 'SN1', found: 'another' }] } },
+    ]);
+  });
+
+  it('opens nothing to a key that nobody was given', async () => {
+    const { desk } = await inState('deploying');
+    await expect(desk.order(newSessionSecret().text)).rejects.toThrow(
+      expect.objectContaining({ code: 'unauthenticated' }),
+    );
+  });
+});
