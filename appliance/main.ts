@@ -22,10 +22,10 @@ import { BootResolver } from './boot/boot-resolver.ts';
 import type { Config } from './config.ts';
 import { Renderings } from './deliveries/renderings.ts';
 import { openTemplateSet } from './deliveries/template-set.ts';
+import type { Origin } from './domain/event.ts';
 import { DAY, HOUR, MINUTE } from './domain/instant.ts';
 import type { Mac } from './domain/mac.ts';
 import type { Machine } from './domain/machine.ts';
-import type { OnBehalf } from './identity/enrollment-records.ts';
 import { identityIn } from './identity/node-place.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from './identity/settings.ts';
 import { createVault } from './identity/vault/vault.ts';
@@ -205,7 +205,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       log: logger,
     });
     stops.push(repeat(LOOK_AT_ASSETS_EVERY, () => siteTemplates.look(), logger));
-    const serviceFiles = (machine: Machine, by: OnBehalf): Promise<readonly RenderedFile[]> =>
+    const serviceFiles = (machine: Machine, by: Origin): Promise<readonly RenderedFile[]> =>
       enrollment.authority.serviceFiles(identityIn(fleet, machine), by);
     const renderings = new Renderings({
       fleet,

@@ -78,7 +78,7 @@ export function guardRoutes(app: App, authenticate: Authenticate): void {
 }
 
 /** Who answers for a change, as the trail and the audit record it. */
-export function answerableFor(request: FastifyRequest): { actor: Actor; correlationId: string } {
+export function originOf(request: FastifyRequest): { actor: Actor; correlationId: string } {
   if (!request.caller) throw new Error(`${request.routeOptions.url} changes something and is public`);
   return { actor: request.caller.actor, correlationId: request.id };
 }

@@ -3,11 +3,11 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Site } from '../domain/network.ts';
-import type { OnBehalf } from '../identity/enrollment-records.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import { missingFromPreview, type NodeExtras, previewExtras, renderNodeFiles } from '../render/node-files.ts';
@@ -33,7 +33,7 @@ export interface RenderingDeps {
   /** The NixOS modules that configurations import, by their path. */
   readonly modules: ReadonlyMap<string, string>;
   /** Makes a key and a certificate for the services of a node. Null: there is no authority here. */
-  readonly serviceFiles: ((machine: Machine, onBehalf: OnBehalf) => Promise<readonly RenderedFile[]>) | null;
+  readonly serviceFiles: ((machine: Machine, onBehalf: Origin) => Promise<readonly RenderedFile[]>) | null;
   readonly ports: AppliancePorts;
   readonly now: () => Instant;
 }
@@ -96,7 +96,7 @@ export class Renderings {
   }
 
   /** With everything that can be made for somebody who installs the node. A new key each time; remembered and audited. */
-  async handOver(machine: Machine, onBehalf: OnBehalf): Promise<NodeRendering> {
+  async handOver(machine: Machine, onBehalf: Origin): Promise<NodeRendering> {
     const plan = this.plan(machine);
     // What cannot be rendered must not cost a certificate.
     const { missing } = await this.#folder(machine, plan, [], []);
@@ -130,7 +130,7 @@ export class Renderings {
     plan: NodePlan,
     given: readonly RenderedFile[],
     by: DeliveredRendering['by'],
-    { actor, correlationId }: OnBehalf,
+    { actor, correlationId }: Origin,
   ): Promise<void> {
     const at = this.#deps.now();
     const own = this.files(plan, previewExtras(plan, await this.inspection(machine)));

@@ -9,6 +9,14 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** `token:<name>`, `local:<user>`, `appliance`, `machine:<hostname>`: who did it. */
 export type Actor = string;
 
+/** Who asked for a write, and the id that ties its events, audit entries and logs together. */
+export interface Origin {
+  readonly actor: Actor;
+  readonly correlationId: string | null;
+  /** Why, in the words of the person who asked. */
+  readonly note?: string | undefined;
+}
+
 export interface NewEvent {
   readonly at: Instant;
   /** Dotted, past tense where it happened: `node.created`, `lifecycle.deploying`, `dhcp.offered`. */

@@ -4,12 +4,13 @@
 import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { type GeneralName, generalNameText } from '../codecs/x509/general-name.ts';
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import { type Parsed, parsed } from '../domain/parsed.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import type { AuthorityRecord, CertificateRecord, EnrollmentStore, Fingerprint } from '../store/enrollment-store.ts';
 import { acceptRequest } from './certificate-request.ts';
-import { authorityAudit, certificateAudit, type OnBehalf } from './enrollment-records.ts';
+import { authorityAudit, certificateAudit } from './enrollment-records.ts';
 import { fingerprintOf, shownFingerprint } from './fingerprint.ts';
 import type { KeyFolder } from './key-folder.ts';
 import { identityNames, type NodeIdentity, serviceCommonName, serviceNames } from './node-identity.ts';
@@ -49,9 +50,9 @@ export interface Authority {
   /** Not recorded yet: `redeemToken` or `renewCertificate` does that, in one step with what entitles the node to it. */
   signForNode(identity: NodeIdentity, requestPem: string): Promise<Parsed<SignedForNode>>;
   /** `secrets/<node>-cert.pem`, `secrets/<node>-key.pem`, `secrets/ca-cert.pem`. The key is made here and kept nowhere. */
-  serviceFiles(identity: NodeIdentity, onBehalf: OnBehalf): Promise<RenderedFile[]>;
+  serviceFiles(identity: NodeIdentity, onBehalf: Origin): Promise<RenderedFile[]>;
   /** For the node API: what it showed last, also before a restart, as long as that fits; else a new key and certificate. */
-  serverCredentials(names: readonly GeneralName[], onBehalf: OnBehalf): Promise<ServerCredentials>;
+  serverCredentials(names: readonly GeneralName[], onBehalf: Origin): Promise<ServerCredentials>;
   /** Certificates in use that end within this time, and the authorities that do. */
   expiring(within: Instant): Promise<{ certificates: CertificateRecord[]; authorities: AuthorityRecord[] }>;
 }
@@ -100,7 +101,7 @@ export async function openAuthority(dependencies: AuthorityDeps): Promise<Author
 async function serviceFiles(
   dependencies: AuthorityDeps,
   identity: NodeIdentity,
-  onBehalf: OnBehalf,
+  onBehalf: Origin,
 ): Promise<RenderedFile[]> {
   const { store, now, settings } = dependencies;
   const issuer = await activeIssuer(dependencies);
@@ -130,7 +131,7 @@ async function serviceFiles(
 async function serverCredentials(
   dependencies: AuthorityDeps,
   names: readonly GeneralName[],
-  onBehalf: OnBehalf,
+  onBehalf: Origin,
 ): Promise<ServerCredentials> {
   const { store, now, settings } = dependencies;
   const issuer = await activeIssuer(dependencies);

@@ -2,6 +2,7 @@
 // once; whoever asks again is told who has it, and a reissue makes the first one worthless.
 
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import type { Parsed } from '../domain/parsed.ts';
@@ -13,7 +14,7 @@ import type { EnrollmentToken, NewEnrollmentToken } from '../store/enrollment-st
 import type { Store } from '../store/store.ts';
 import type { ApiProbe } from './api-probe.ts';
 import type { Authority } from './authority.ts';
-import { auditOf, eventOf, type OnBehalf, tokenJson } from './enrollment-records.ts';
+import { auditOf, eventOf, tokenJson } from './enrollment-records.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import type { TaskSigner } from './task-signing.ts';
 import { newEnrollmentToken, parseEnrollmentToken, type TokenStanding, tokenStanding } from './token-text.ts';
@@ -47,7 +48,7 @@ export interface HandOver {
   readonly delivery: 'manual' | 'maas';
   /** Take back what was handed over before, whatever it is still worth. */
   readonly reissue: boolean;
-  readonly onBehalf: OnBehalf;
+  readonly onBehalf: Origin;
 }
 
 export interface HandedOver {
@@ -162,7 +163,7 @@ const handOverAudit = (
   token: NewEnrollmentToken,
   replaced: EnrollmentToken | null,
   { spec }: Machine,
-  onBehalf: OnBehalf,
+  onBehalf: Origin,
 ) =>
   auditOf(
     replaced === null ? 'node.bundle_handed_over' : 'node.bundle_reissued',

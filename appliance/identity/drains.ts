@@ -1,11 +1,11 @@
 // A node that is being drained is told so with a task, and what comes of the task moves its life on. Both are found in the store
 // and not remembered: a process that was killed in between is no reason for a drain to hang.
 
+import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import { isOver, type Task } from '../domain/task.ts';
 import type { Store } from '../store/store.ts';
-import type { OnBehalf } from './enrollment-records.ts';
 import type { TaskQueue } from './task-queue.ts';
 
 export interface DrainsDeps {
@@ -15,7 +15,7 @@ export interface DrainsDeps {
   readonly moveOn: (
     machine: Machine,
     event: 'drained' | 'drain-failed',
-    by: OnBehalf & { readonly failureReason?: string },
+    by: Origin & { readonly failureReason?: string },
   ) => Promise<void>;
   readonly now: () => Instant;
 }

@@ -1,22 +1,16 @@
 // What enrollment leaves behind for people to read. Never a secret: tokens by their id, certificates by their serial.
 
-import type { Actor, Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { Json, NewAuditEntry, NewEvent, Origin } from '../domain/event.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { EnrollmentToken, Fingerprint, NewCertificate, SigningKeyId } from '../store/enrollment-store.ts';
 import { shownFingerprint } from './fingerprint.ts';
 
-/** Who asked for it. */
-export interface OnBehalf {
-  readonly actor: Actor;
-  readonly correlationId: string | null;
-}
-
 export const auditOf = (
   action: string,
   target: string,
   at: Instant,
-  { actor, correlationId }: OnBehalf,
+  { actor, correlationId }: Origin,
   after: Json,
   before: Json = null,
 ): NewAuditEntry => ({ at, actor, action, target, correlationId, before, after });
@@ -25,7 +19,7 @@ export const eventOf = (
   kind: string,
   machine: MachineId,
   at: Instant,
-  { actor, correlationId }: OnBehalf,
+  { actor, correlationId }: Origin,
   data: Json,
 ): NewEvent => ({ at, kind, actor, machine, correlationId, data });
 
@@ -33,7 +27,7 @@ export const authorityAudit = (
   action: string,
   id: Fingerprint,
   at: Instant,
-  onBehalf: OnBehalf,
+  onBehalf: Origin,
   after: Json = null,
 ): NewAuditEntry => auditOf(action, `authority:${shownFingerprint(id)}`, at, onBehalf, after);
 
@@ -41,7 +35,7 @@ export const certificateAudit = (
   certificate: NewCertificate,
   target: string,
   at: Instant,
-  onBehalf: OnBehalf,
+  onBehalf: Origin,
 ): NewAuditEntry => auditOf('certificate.issued', target, at, onBehalf, certificateJson(certificate));
 
 export const certificateJson = ({ serial, kind, fingerprint, authority, notAfter }: NewCertificate): Json => ({
@@ -67,6 +61,6 @@ export const signingKeyAudit = (
   action: string,
   id: SigningKeyId,
   at: Instant,
-  onBehalf: OnBehalf,
+  onBehalf: Origin,
   after: Json = null,
 ): NewAuditEntry => auditOf(action, `task-signing-key:${id}`, at, onBehalf, after);

@@ -3,6 +3,7 @@
 
 import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import { MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Fleet } from '../inventory/fleet.ts';
@@ -17,7 +18,6 @@ import { probeApi } from './api-probe.ts';
 import { type Authority, openAuthority } from './authority.ts';
 import { type BundleIssuer, createBundleDesk, type HandedOver } from './bundle-issuer.ts';
 import { createDrains, type Drains } from './drains.ts';
-import type { OnBehalf } from './enrollment-records.ts';
 import { type Heartbeats, openHeartbeats } from './heartbeats.ts';
 import { loadPassphrase, openKeyFolder } from './key-folder.ts';
 import { standingOf, waitsForEnrollment } from './node-eligibility.ts';
@@ -32,7 +32,7 @@ import { openTaskSigner, type TaskSigner } from './task-signing.ts';
 export type MoveOn = (
   machine: Machine,
   event: 'enroll' | 'enrolled' | 'drained' | 'drain-failed',
-  by: OnBehalf & { readonly failureReason?: string },
+  by: Origin & { readonly failureReason?: string },
 ) => Promise<void>;
 
 export interface EnrollmentServiceDeps {
@@ -61,7 +61,7 @@ export interface EnrollmentService {
   readonly bundles: BundleIssuer;
   readonly settings: EnrollmentSettings;
   /** For an operator: the bundle, and the machine waits for its node where it did not yet. */
-  handOver(machine: Machine, reissue: boolean, onBehalf: OnBehalf): Promise<HandedOver>;
+  handOver(machine: Machine, reissue: boolean, onBehalf: Origin): Promise<HandedOver>;
   /** What a machine that is onboarded by its first boot gets for that, with a token made now. Others get nothing. */
   firstBootParts(machine: Machine): Promise<BootPart[]>;
   /** The same as files of a system that is installed as a whole; empty where an operator brings the bundle. */
@@ -71,9 +71,9 @@ export interface EnrollmentService {
   /** The node has shown its certificate: its life goes on, where it waited for that. */
   isHere(machine: Machine, correlationId: string | null): Promise<void>;
   /** The next authority signs from now on, or, with `stageOnly`, is only trusted yet. Nobody is cut off by either. */
-  rotate(onBehalf: OnBehalf, stageOnly: boolean): Promise<AuthorityRecord>;
+  rotate(onBehalf: Origin, stageOnly: boolean): Promise<AuthorityRecord>;
   /** The one before is trusted no longer. `conflict` lists who would be cut off. */
-  retire(onBehalf: OnBehalf, despiteHolders: boolean): Promise<AuthorityRecord>;
+  retire(onBehalf: Origin, despiteHolders: boolean): Promise<AuthorityRecord>;
   /** Called where the node API listens; `follow` is run whenever authorities change. */
   listens(place: NodeApiPlace, follow: () => Promise<void>): void;
 }
@@ -151,13 +151,13 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     },
     firstBootParts: async (machine) => {
       if (machine.spec.onboarding !== 'maas') return [];
-      const onBehalf: OnBehalf = { actor: 'appliance', correlationId: null };
+      const onBehalf: Origin = { actor: 'appliance', correlationId: null };
       const { bundle, files } = await bundles.handOver({ machine, delivery: 'maas', reissue: true, onBehalf });
       return [{ name: 'node-agent', version: bundle.id, script: files.script.text }];
     },
     installedFiles: async (machine) => {
       if (machine.spec.onboarding !== 'maas') return [];
-      const onBehalf: OnBehalf = { actor: 'appliance', correlationId: null };
+      const onBehalf: Origin = { actor: 'appliance', correlationId: null };
       const { bundle } = await bundles.handOver({ machine, delivery: 'maas', reissue: true, onBehalf });
       return installedFiles(bundle, deps.agentText);
     },

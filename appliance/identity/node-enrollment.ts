@@ -3,6 +3,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import { ColdironError, type ErrorCode } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import { type Machine, type MachineId, parseMachineId } from '../domain/machine.ts';
 import { shown } from '../domain/parsed.ts';
@@ -16,7 +17,7 @@ import type {
 } from '../store/enrollment-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Authority, SignedForNode } from './authority.ts';
-import { auditOf, certificateJson, eventOf, type OnBehalf } from './enrollment-records.ts';
+import { auditOf, certificateJson, eventOf } from './enrollment-records.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { standingOf } from './node-eligibility.ts';
 import type { NodeIdentity } from './node-identity.ts';
@@ -194,7 +195,7 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
     correlationId: string | null,
     kind: Enrolled['kind'],
   ) => {
-    const onBehalf: OnBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId };
+    const onBehalf: Origin = { actor: `machine:${machine.spec.hostname}`, correlationId };
     const certificate: NewCertificate = {
       ...signed.certificate,
       authority: signed.authority,

@@ -8,10 +8,11 @@
 // knows. It hears of it with its next renewal.
 
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
 import type { AuthorityRecord, CertificateRecord } from '../store/enrollment-store.ts';
 import { type AuthorityDeps, activeIssuer, makeAuthority } from './authority.ts';
-import { authorityAudit, type OnBehalf } from './enrollment-records.ts';
+import { authorityAudit } from './enrollment-records.ts';
 import { signCross } from './sign-certificate.ts';
 
 export interface RotationStatus {
@@ -24,14 +25,14 @@ export interface RotationStatus {
 
 export interface Rotation {
   status(): Promise<RotationStatus>;
-  stage(onBehalf: OnBehalf): Promise<AuthorityRecord>;
+  stage(onBehalf: Origin): Promise<AuthorityRecord>;
   /** `conflict` when none is staged. */
-  activate(onBehalf: OnBehalf): Promise<AuthorityRecord>;
+  activate(onBehalf: Origin): Promise<AuthorityRecord>;
   /**
    * Null when no rotation is under way. `conflict` lists who would be cut off; with `despiteHolders` they are: for a key that
    * somebody else may have.
    */
-  finish(onBehalf: OnBehalf, despiteHolders?: boolean): Promise<AuthorityRecord | null>;
+  finish(onBehalf: Origin, despiteHolders?: boolean): Promise<AuthorityRecord | null>;
 }
 
 export function createRotation(dependencies: AuthorityDeps): Rotation {

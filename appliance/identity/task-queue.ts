@@ -2,6 +2,7 @@
 // the next; nothing that cannot be done twice is begun twice.
 
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import {
@@ -16,7 +17,7 @@ import {
   taskParameters,
 } from '../domain/task.ts';
 import type { Store } from '../store/store.ts';
-import { auditOf, eventOf, type OnBehalf } from './enrollment-records.ts';
+import { auditOf, eventOf } from './enrollment-records.ts';
 import { standingOf } from './node-eligibility.ts';
 import { createBells, type SetTimer } from './notifier.ts';
 import type { TaskSigner } from './task-signing.ts';
@@ -52,7 +53,7 @@ export type TaskHolder = Pick<Machine, 'id' | 'lifecycle'> & { readonly spec: Pi
 
 export interface TaskQueue {
   /** `invalid_request` for parameters that the kind does not take, `conflict` for a node that gets no tasks. */
-  run(machine: Machine, order: TaskOrder, onBehalf: OnBehalf): Promise<Task>;
+  run(machine: Machine, order: TaskOrder, onBehalf: Origin): Promise<Task>;
   /** The next one for this node, as soon as there is one and it may have it; null when time is over. */
   next(
     machine: MachineId,
@@ -222,7 +223,7 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
 const mayBegin = ({ kind }: Task, { lifecycle }: TaskHolder): boolean =>
   standingOf(lifecycle).tasks && (kindOfTask(kind).onlyWhile ?? lifecycle.state) === lifecycle.state;
 
-const behalfOf = ({ spec }: TaskHolder, correlationId: string): OnBehalf => ({
+const behalfOf = ({ spec }: TaskHolder, correlationId: string): Origin => ({
   actor: `machine:${spec.hostname}`,
   correlationId,
 });

@@ -3,12 +3,13 @@
 
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ColdironError } from '../domain/errors.ts';
+import type { Origin } from '../domain/event.ts';
 import { canonicalJson, type Json } from '../domain/event.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { TaskVerifier } from '../render/bundle/bundle.ts';
 import type { EnrollmentStore, SigningKeyId, SigningKeyRecord } from '../store/enrollment-store.ts';
-import { type OnBehalf, signingKeyAudit } from './enrollment-records.ts';
+import { signingKeyAudit } from './enrollment-records.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { EnrollmentSettings } from './settings.ts';
@@ -35,9 +36,9 @@ export interface TaskSigner {
   sign(task: TaskToSign): Promise<SignedTask>;
   /** The one in use first. */
   verifiers(): Promise<TaskVerifier[]>;
-  stage(onBehalf: OnBehalf): Promise<SigningKeyId>;
+  stage(onBehalf: Origin): Promise<SigningKeyId>;
   /** `conflict` when none is staged. */
-  activate(onBehalf: OnBehalf): Promise<SigningKeyId>;
+  activate(onBehalf: Origin): Promise<SigningKeyId>;
   /** Those whose grace is over are accepted no longer. */
   retireOld(): Promise<SigningKeyId[]>;
 }
@@ -52,7 +53,7 @@ export interface TaskSignerDeps {
   readonly settings: Pick<EnrollmentSettings, 'signingGrace'>;
 }
 
-const APPLIANCE: OnBehalf = { actor: 'appliance', correlationId: null };
+const APPLIANCE: Origin = { actor: 'appliance', correlationId: null };
 const SHOWN_STATES = ['active', 'staged', 'grace'] as const;
 
 export async function openTaskSigner(dependencies: TaskSignerDeps): Promise<TaskSigner> {

@@ -2,7 +2,7 @@
 // one chassis, and only then does the machine's life move on.
 
 import { ColdironError } from '../domain/errors.ts';
-import type { Actor, Json, NewEvent } from '../domain/event.ts';
+import type { Json, NewEvent, Origin } from '../domain/event.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId, IntentKind } from '../domain/intent.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
@@ -24,12 +24,6 @@ export interface NodeWorkDeps extends GuardDeps {
   readonly newId: () => string;
 }
 
-export interface WorkRequest {
-  readonly actor: Actor;
-  readonly correlationId: string;
-  readonly note?: string;
-}
-
 /** What needs nothing but the machine's life. */
 export type PlainWork = 'commission' | 'drain' | 'drained' | 'undrain' | 'rescue-ended';
 
@@ -43,7 +37,7 @@ export class NodeWork {
   }
 
   /** `not_deployable` lists every reason, and nothing was armed. */
-  async deploy(known: Machine, chosen: ObjectName | null, request: WorkRequest): Promise<Machine> {
+  async deploy(known: Machine, chosen: ObjectName | null, request: Origin): Promise<Machine> {
     const machine = await this.#now(known);
     const { hostname } = machine.spec;
     const profile = chosen ?? machine.spec.profile;
@@ -60,13 +54,13 @@ export class NodeWork {
     return this.#armed(machine, { kind: 'deploy', profile, minutes, event: 'deploy' }, request);
   }
 
-  async release(known: Machine, request: WorkRequest): Promise<Machine> {
+  async release(known: Machine, request: Origin): Promise<Machine> {
     const machine = await this.#now(known);
     const minutes = Number(STATES.releasing.deadline);
     return this.#armed(machine, { kind: 'erase', profile: null, minutes, event: 'release' }, request);
   }
 
-  async rescue(machine: Machine, request: WorkRequest): Promise<Machine> {
+  async rescue(machine: Machine, request: Origin): Promise<Machine> {
     if (this.#deps.orders.rescueKeys(machine).length === 0) {
       const { hostname } = machine.spec;
       throw new ColdironError(
@@ -81,7 +75,7 @@ export class NodeWork {
    * Calls off commissioning, deploying or releasing. What was armed is taken back first: whether a machine got it before decides
    * whether anything can have been written.
    */
-  async cancel(known: Machine, request: WorkRequest): Promise<Machine> {
+  async cancel(known: Machine, request: Origin): Promise<Machine> {
     const { store, runner, now, refreshFleet } = this.#deps;
     const { id, spec, lifecycle } = await this.#now(known);
     if (!CAN_BE_CALLED_OFF.has(lifecycle.state)) {
@@ -101,7 +95,7 @@ export class NodeWork {
     }
   }
 
-  async plain(machine: Machine, event: PlainWork | 'rescue', request: WorkRequest): Promise<Machine> {
+  async plain(machine: Machine, event: PlainWork | 'rescue', request: Origin): Promise<Machine> {
     const moved = await this.#deps.runner.request(machine.id, event, request);
     await this.#deps.refreshFleet();
     return moved;
@@ -117,7 +111,7 @@ export class NodeWork {
   async #armed(
     machine: Machine,
     work: { kind: IntentKind; profile: ObjectName | null; minutes: number; event: LifecycleEvent },
-    request: WorkRequest,
+    request: Origin,
   ): Promise<Machine> {
     const { store, runner, now, newId, refreshFleet } = this.#deps;
     const { hostname, uuid } = machine.spec;
@@ -155,7 +149,7 @@ export class NodeWork {
     }
   }
 
-  async #arm(intent: ArmedIntent, machine: Machine, request: WorkRequest): Promise<void> {
+  async #arm(intent: ArmedIntent, machine: Machine, request: Origin): Promise<void> {
     const { id, kind, profile, armedAt, expiresAt, macs, uuid } = intent;
     const terms = { intent: id, kind, profile, macs, uuid, expires_at: expiresAt };
     await this.#deps.store.armIntent(intent, this.#event(machine, armedAt, 'intent.armed', request, terms), {
@@ -169,7 +163,7 @@ export class NodeWork {
     });
   }
 
-  #event(machine: Machine, at: Instant, kind: string, { actor, correlationId }: WorkRequest, data: Json): NewEvent {
+  #event(machine: Machine, at: Instant, kind: string, { actor, correlationId }: Origin, data: Json): NewEvent {
     return { at, kind, actor, machine: machine.id, correlationId, data };
   }
 }

@@ -2,13 +2,13 @@
 
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
+import type { Origin } from '../../appliance/domain/event.ts';
 import { DAY, type Instant } from '../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import type { Machine } from '../../appliance/domain/machine.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import type { Secret } from '../../appliance/domain/secret.ts';
 import { type Authority, type AuthorityDeps, openAuthority } from '../../appliance/identity/authority.ts';
-import type { OnBehalf } from '../../appliance/identity/enrollment-records.ts';
 import { openKeyFolder } from '../../appliance/identity/key-folder.ts';
 import { createNodeEnrollment, type NodeEnrollment } from '../../appliance/identity/node-enrollment.ts';
 import type { NodeIdentity } from '../../appliance/identity/node-identity.ts';
@@ -22,7 +22,7 @@ import { addMachine, newAudit, newEvent, transitionOf } from '../store/samples.t
 import { useScratchFolder } from '../store/scratch-folder.ts';
 import { newKeyPem, newRequest } from './openssl.ts';
 
-export const ALICE: OnBehalf = { actor: 'token:alice', correlationId: 'c-1' };
+export const ALICE: Origin = { actor: 'token:alice', correlationId: 'c-1' };
 
 export interface EnrollmentRig {
   readonly file: (name: string) => string;

@@ -1,4 +1,4 @@
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { registerHost } from '../register-host.ts';
@@ -31,7 +31,7 @@ export function adminNodeRoutes(app: App, deps: ManagementDeps): void {
         probe: body.probe ?? false,
         hostname: body.hostname ?? null,
       };
-      const { machine, probe } = await registerHost(deps, registration, answerableFor(request));
+      const { machine, probe } = await registerHost(deps, registration, originOf(request));
       await deps.refreshFleet();
       return reply.code(201).send({
         ...nodeView(machine),

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { ColdironError } from '../../domain/errors.ts';
 import { DAY } from '../../domain/instant.ts';
 import { shownFingerprint } from '../../identity/fingerprint.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { Authorities, AuthorityView, authorityView, holderView } from '../schemas/enrollment.ts';
@@ -58,8 +58,7 @@ export function authorityRoutes(app: App, deps: ManagementDeps): void {
         response: { 200: AuthorityView },
       },
     },
-    async (request) =>
-      authorityView(await deps.enrollment.rotate(answerableFor(request), request.body.stage_only ?? false)),
+    async (request) => authorityView(await deps.enrollment.rotate(originOf(request), request.body.stage_only ?? false)),
   );
 
   app.post(
@@ -99,7 +98,7 @@ export function authorityRoutes(app: App, deps: ManagementDeps): void {
           }),
         );
       }
-      return authorityView(await deps.enrollment.retire(answerableFor(request), force));
+      return authorityView(await deps.enrollment.retire(originOf(request), force));
     },
   );
 
@@ -116,7 +115,7 @@ export function authorityRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const { signer, tasks } = deps.enrollment;
-      const by = answerableFor(request);
+      const by = originOf(request);
       // Nodes must have heard of it before it signs: two calls, with a heartbeat between them.
       const isStaged = (await signer.verifiers()).some(({ state }) => state === 'staged');
       const id = isStaged ? await signer.activate(by) : await signer.stage(by);

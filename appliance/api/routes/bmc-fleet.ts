@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { Quirk, quirkView, ScanAnswer, ScanRequest } from '../schemas/bmc.ts';
@@ -32,6 +32,6 @@ export function bmcFleetRoutes(app: App, { bmc, store }: ManagementDeps): void {
         response: { 200: ScanAnswer },
       },
     },
-    async (request) => ({ found: await bmc.scan(request.body.networks ?? null, answerableFor(request)) }),
+    async (request) => ({ found: await bmc.scan(request.body.networks ?? null, originOf(request)) }),
   );
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Secret } from '../../domain/secret.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -29,7 +29,7 @@ export function bmcKeyRoutes(app: App, deps: ManagementDeps): void {
       const { username, password, key, check = true } = request.body;
       const machine = await findNode(deps, request.params.node);
       const login = { username, password: new Secret(password), key: key === undefined ? null : new Secret(key) };
-      const { checked } = await keys.set(machine, answerableFor(request), login, check);
+      const { checked } = await keys.set(machine, originOf(request), login, check);
       return { node: machine.spec.hostname, username, checked };
     },
   );
@@ -48,7 +48,7 @@ export function bmcKeyRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const machine = await findNode(deps, request.params.node);
-      const { mode, result } = await keys.rotate(machine, answerableFor(request));
+      const { mode, result } = await keys.rotate(machine, originOf(request));
       return { node: machine.spec.hostname, mode, username: result.username };
     },
   );
@@ -66,7 +66,7 @@ export function bmcKeyRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const machine = await findNode(deps, request.params.node);
-      await keys.forgetCertificate(machine, answerableFor(request));
+      await keys.forgetCertificate(machine, originOf(request));
       return { node: machine.spec.hostname };
     },
   );

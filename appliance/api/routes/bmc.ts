@@ -1,6 +1,6 @@
 import type { Bmc } from '../../bmc/bmc.ts';
 import type { Machine } from '../../domain/machine.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -54,7 +54,7 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
       const { action } = request.body;
       const machine = await findNode(deps, request.params.node);
       const wish = { what: 'power', details: { action } };
-      const { mode, result } = await nodes.act(machine, answerableFor(request), wish, async (bmc) => {
+      const { mode, result } = await nodes.act(machine, originOf(request), wish, async (bmc) => {
         await POWER_ACTIONS[action](bmc);
         return bmc.powerState();
       });
@@ -79,7 +79,7 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
       const choice = { device, persistent, firmware };
       const machine = await findNode(deps, request.params.node);
       const wish = { what: 'bootdev', details: choice };
-      const { mode, result } = await nodes.act(machine, answerableFor(request), wish, (bmc) => bmc.setBoot(choice));
+      const { mode, result } = await nodes.act(machine, originOf(request), wish, (bmc) => bmc.setBoot(choice));
       return { ...answered(machine, mode), device: result.device, differences: [...result.differences] };
     },
   );
@@ -99,11 +99,8 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
     async (request) => {
       const { light } = request.body;
       const machine = await findNode(deps, request.params.node);
-      const { mode } = await nodes.act(
-        machine,
-        answerableFor(request),
-        { what: 'identify', details: { light } },
-        (bmc) => bmc.identify(typeof light === 'number' ? { seconds: light } : light),
+      const { mode } = await nodes.act(machine, originOf(request), { what: 'identify', details: { light } }, (bmc) =>
+        bmc.identify(typeof light === 'number' ? { seconds: light } : light),
       );
       return answered(machine, mode);
     },
@@ -159,7 +156,7 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
     async (request) => {
       const machine = await findNode(deps, request.params.node);
       const wish = { what: 'clear-event-log', details: {} };
-      const { mode } = await nodes.act(machine, answerableFor(request), wish, (bmc: Bmc) => bmc.clearEventLog());
+      const { mode } = await nodes.act(machine, originOf(request), wish, (bmc: Bmc) => bmc.clearEventLog());
       return answered(machine, mode);
     },
   );

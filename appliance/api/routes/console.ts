@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import { carryConsole } from '../carry-console.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -28,7 +28,7 @@ export function consoleRoute(app: App, deps: ManagementDeps, upgrades: Upgrades)
     },
     async (request, reply) => {
       const takeStream = upgrades.streamOf(request, reply);
-      const by = answerableFor(request);
+      const by = originOf(request);
       const machine = await findNode(deps, request.params.node);
       const { steal = false } = request.query;
       const opened = await deps.bmc.nodes.openConsole(machine, by, { steal });

@@ -1,6 +1,6 @@
 import { instantText } from '../../domain/instant.ts';
 import { bundleDocument } from '../../render/bundle/bundle.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -26,7 +26,7 @@ export function enrollmentRoutes(app: App, deps: ManagementDeps): void {
     async (request, reply) => {
       const machine = await findNode(deps, request.params.node);
       const { reissue = false } = request.body;
-      const { bundle, files, replaced } = await deps.enrollment.handOver(machine, reissue, answerableFor(request));
+      const { bundle, files, replaced } = await deps.enrollment.handOver(machine, reissue, originOf(request));
       await deps.refreshFleet();
       return reply.code(201).send({
         node: bundle.hostname,

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import type { ApplyReport } from '../../inventory/apply.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import { applyDocuments, documentsOf } from '../apply-documents.ts';
 import { type App, MEBIBYTE } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -26,7 +26,7 @@ export function inventoryRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const { sources, dry_run: dryRun = false, diff = false } = request.body;
-      const how = { mode: 'reconcile', dryRun, ...answerableFor(request) } as const;
+      const how = { mode: 'reconcile', dryRun, ...originOf(request) } as const;
       const report = await applyDocuments(deps, documentsOf(sources), how);
       if (!report.dryRun) return applyView(report);
       return { ...applyView(report), renderings: await editedNodes(deps, report, diff) };

@@ -1,5 +1,5 @@
 import { ColdironError } from '../../domain/errors.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -31,7 +31,7 @@ export function nodeActionRoutes(app: App, deps: ManagementDeps): void {
           throw new ColdironError('invalid_request', `confirm: must be the node's host name, ${hostname}`);
         }
         const { note } = request.body;
-        const by = { ...answerableFor(request), ...(note !== undefined && { note }) };
+        const by = { ...originOf(request), ...(note !== undefined && { note }) };
         const after = await deps.runner.request(machine.id, action, by);
         await deps.refreshFleet();
         return nodeView(after);

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { ColdironError } from '../../domain/errors.ts';
+import type { Origin } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { parseObjectName } from '../../domain/names.ts';
-import type { WorkRequest } from '../../work/node-work.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -19,7 +19,7 @@ import {
 } from '../schemas/node-work.ts';
 import { PageSize, refTo } from '../schemas/shared.ts';
 
-type Work = (machine: Machine, request: WorkRequest) => Promise<Machine>;
+type Work = (machine: Machine, request: Origin) => Promise<Machine>;
 
 const SESSIONS_SHOWN = 20;
 
@@ -53,7 +53,7 @@ export function nodeWorkRoutes(app: App, deps: ManagementDeps): void {
       },
       async (request) => {
         const machine = await findNode(deps, request.params.node);
-        return nodeView(await run(machine, { ...answerableFor(request), ...noteOf(request.body) }));
+        return nodeView(await run(machine, { ...originOf(request), ...noteOf(request.body) }));
       },
     );
   }
@@ -75,7 +75,7 @@ export function nodeWorkRoutes(app: App, deps: ManagementDeps): void {
       mustBeConfirmed(machine, request.body.confirm);
       const profile = request.body.profile === undefined ? null : parseObjectName(request.body.profile);
       if (profile && !profile.ok) throw new ColdironError('invalid_request', `profile: ${profile.reason}`);
-      const by = { ...answerableFor(request), ...noteOf(request.body) };
+      const by = { ...originOf(request), ...noteOf(request.body) };
       return nodeView(await work.deploy(machine, profile?.value ?? null, by));
     },
   );
@@ -95,7 +95,7 @@ export function nodeWorkRoutes(app: App, deps: ManagementDeps): void {
     async (request) => {
       const machine = await findNode(deps, request.params.node);
       mustBeConfirmed(machine, request.body.confirm);
-      return nodeView(await work.release(machine, { ...answerableFor(request), ...noteOf(request.body) }));
+      return nodeView(await work.release(machine, { ...originOf(request), ...noteOf(request.body) }));
     },
   );
 

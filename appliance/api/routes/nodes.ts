@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { ColdironError } from '../../domain/errors.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { parseHostname } from '../../domain/names.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -65,7 +65,7 @@ export function nodeRoutes(app: App, deps: ManagementDeps): void {
       if (there) {
         throw new ColdironError('conflict', `there is a node ${there.spec.hostname} already, from ${there.source}`);
       }
-      const how = { mode: 'additive', dryRun: false, ...answerableFor(request) } as const;
+      const how = { mode: 'additive', dryRun: false, ...originOf(request) } as const;
       await applyDocuments(deps, nodeDocuments([request.body]), how);
       return reply.code(201).send(nodeView(await findNode(deps, String(name))));
     },
@@ -84,7 +84,7 @@ export function nodeRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const { nodes, dry_run: dryRun = false } = request.body;
-      const how = { mode: 'additive', dryRun, ...answerableFor(request) } as const;
+      const how = { mode: 'additive', dryRun, ...originOf(request) } as const;
       return applyView(await applyDocuments(deps, nodeDocuments(nodes), how));
     },
   );

@@ -4,7 +4,7 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { Site } from '../../domain/network.ts';
 import { shown } from '../../domain/parsed.ts';
 import type { LeftOut } from '../../render/site-folder.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -52,7 +52,7 @@ export function renderingRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const machine = await findNode(deps, request.params.node);
-      return renderingView(await renderings.handOver(machine, answerableFor(request)), true);
+      return renderingView(await renderings.handOver(machine, originOf(request)), true);
     },
   );
 

@@ -3,7 +3,7 @@ import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
 import { shown } from '../../domain/parsed.ts';
 import type { TaskId } from '../../domain/task.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { findNode } from '../find-node.ts';
@@ -31,7 +31,7 @@ export function taskRoutes(app: App, deps: ManagementDeps): void {
       const machine = await findNode(deps, request.params.node);
       const { kind, parameters = {}, expires_in_seconds: seconds } = request.body;
       const order = { kind, parameters, ...(seconds !== undefined && { within: seconds * SECOND }) };
-      return reply.code(201).send(taskView(await deps.enrollment.tasks.run(machine, order, answerableFor(request))));
+      return reply.code(201).send(taskView(await deps.enrollment.tasks.run(machine, order, originOf(request))));
     },
   );
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { ColdironError } from '../../domain/errors.ts';
 import { HOUR } from '../../domain/instant.ts';
 import { shown } from '../../domain/parsed.ts';
-import { answerableFor } from '../access.ts';
+import { originOf } from '../access.ts';
 import { createApiToken } from '../api-token.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -37,7 +37,7 @@ export function tokenRoutes(app: App, { store, clock }: ManagementDeps): void {
     async (request, reply) => {
       const { name, role, expires_in_hours: hours } = request.body;
       const expiresAt = hours === undefined ? null : clock.now() + hours * HOUR;
-      const made = await createApiToken(store, { name, role, expiresAt, ...answerableFor(request) }, clock);
+      const made = await createApiToken(store, { name, role, expiresAt, ...originOf(request) }, clock);
       return reply.code(201).send({ ...tokenView(made.token, clock), token: made.text });
     },
   );
@@ -59,7 +59,7 @@ export function tokenRoutes(app: App, { store, clock }: ManagementDeps): void {
       const now = clock.now();
       const revoked = await store.revokeToken(found.id, now, {
         at: now,
-        ...answerableFor(request),
+        ...originOf(request),
         action: 'token.revoked',
         target: `token:${found.name}`,
         before: { id: found.id, role: found.role },

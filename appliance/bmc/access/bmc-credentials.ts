@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { ColdironError } from '../../domain/errors.ts';
-import type { Json, NewAuditEntry } from '../../domain/event.ts';
+import type { Json, NewAuditEntry, Origin } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { BmcEndpoint, Machine } from '../../domain/machine.ts';
 import type { Secret } from '../../domain/secret.ts';
@@ -14,7 +14,7 @@ import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
 import { type BmcLogin, sealed } from './logins.ts';
 import type { BmcMemory } from './memory.ts';
-import type { Asker, Done, NodeBmcs } from './node-bmcs.ts';
+import type { Done, NodeBmcs } from './node-bmcs.ts';
 
 export interface BmcKeysSettings {
   readonly desk: Pick<BmcOpener, 'standing' | 'mustBeOpen' | 'exclusively' | 'tryLogin' | 'withLogins'>;
@@ -54,7 +54,7 @@ export class BmcCredentials {
   }
 
   /** With `check`, they are kept only after a login with them has worked. A BMC that may not be touched is not asked. */
-  async set(machine: Machine, by: Asker, login: BmcLogin, check: boolean): Promise<{ checked: boolean }> {
+  async set(machine: Machine, by: Origin, login: BmcLogin, check: boolean): Promise<{ checked: boolean }> {
     const { desk, store, vault, now } = this.#settings;
     const { address } = declared(machine);
     const standing = desk.standing(machine);
@@ -77,7 +77,7 @@ export class BmcCredentials {
   }
 
   /** A new random password, in force and kept in the vault, or the old one with a reason; never one that nobody knows. */
-  async rotate(machine: Machine, by: Asker): Promise<Done<{ username: string }>> {
+  async rotate(machine: Machine, by: Origin): Promise<Done<{ username: string }>> {
     const { desk, nodes, clock } = this.#settings;
     const { mode } = desk.mustBeOpen(machine);
     return nodes.audited(machine, by, { what: 'rotate', details: {} }, async (record) => {
@@ -95,7 +95,7 @@ export class BmcCredentials {
     });
   }
 
-  #keeper(machine: Machine, by: Asker, current: BmcLogin): PasswordKeeper {
+  #keeper(machine: Machine, by: Origin, current: BmcLogin): PasswordKeeper {
     const { store, vault, now } = this.#settings;
     const { address } = declared(machine);
     const { username } = current;
@@ -115,7 +115,7 @@ export class BmcCredentials {
     };
   }
 
-  async forgetCertificate(machine: Machine, by: Asker): Promise<void> {
+  async forgetCertificate(machine: Machine, by: Origin): Promise<void> {
     const { address } = declared(machine);
     const audit = this.#audit(machine, by, 'certificate-forgotten', { address });
     if (!(await this.#settings.memory.forget(address, audit))) {
@@ -124,7 +124,7 @@ export class BmcCredentials {
     }
   }
 
-  #audit(machine: Machine, { actor, correlationId }: Asker, what: string, after: Json): NewAuditEntry {
+  #audit(machine: Machine, { actor, correlationId }: Origin, what: string, after: Json): NewAuditEntry {
     const at = this.#settings.now();
     return {
       at,

@@ -1,12 +1,11 @@
 // Looks for BMCs where the site file allows it, one search at a time, and tells which of them belong to a node.
 
 import { ColdironError } from '../../domain/errors.ts';
-import type { NewAuditEntry } from '../../domain/event.ts';
+import type { NewAuditEntry, Origin } from '../../domain/event.ts';
 import { type Ipv4, type Prefix, parsePrefix, prefixText } from '../../domain/ipv4.ts';
 import type { Store } from '../../store/store.ts';
 import type { BmcClock } from '../clock.ts';
 import { type FoundBmc, type ScanPorts, scanForBmcs } from '../scan.ts';
-import type { Asker } from './node-bmcs.ts';
 
 export interface BmcScanSettings {
   readonly allowed: readonly Prefix[];
@@ -21,7 +20,7 @@ export interface BmcScanSettings {
 export type ScannedBmc = FoundBmc & { readonly node: string | null };
 
 /** `networks` null: everywhere the site file allows. */
-export type BmcScan = (networks: readonly string[] | null, by: Asker) => Promise<ScannedBmc[]>;
+export type BmcScan = (networks: readonly string[] | null, by: Origin) => Promise<ScannedBmc[]>;
 
 export function bmcScan(settings: BmcScanSettings): BmcScan {
   const { allowed, clock, store, nodeAt, stopping, ports } = settings;
@@ -49,7 +48,7 @@ function prefixOf(text: string, at: number): Prefix {
   throw new ColdironError('invalid_request', `networks[${at}]: ${prefix.reason}`);
 }
 
-const audit = ({ actor, correlationId }: Asker, prefixes: readonly Prefix[], at: number): NewAuditEntry => ({
+const audit = ({ actor, correlationId }: Origin, prefixes: readonly Prefix[], at: number): NewAuditEntry => ({
   at,
   actor,
   action: 'bmc.scan',

@@ -1,18 +1,12 @@
 // What people ask of a node's BMC: each wish is in the audit before the BMC hears of it, and in the trail with its outcome.
 
-import type { Actor, Json, NewEvent } from '../../domain/event.ts';
+import type { Json, NewEvent, Origin } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
 import type { Bmc, BmcConsole } from '../bmc.ts';
 import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
-
-/** Who wants it, and in which exchange. */
-export interface Asker {
-  readonly actor: Actor;
-  readonly correlationId: string;
-}
 
 /** What is wanted: `power`, `bootdev`, …, with what tells two of them apart. Never with a secret. */
 export interface Wish {
@@ -55,7 +49,7 @@ export class NodeBmcs {
     }
   }
 
-  async act<T>(machine: Machine, by: Asker, wish: Wish, work: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
+  async act<T>(machine: Machine, by: Origin, wish: Wish, work: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
     return this.audited(machine, by, wish, async (record) => {
       const { desk } = this.#settings;
       return desk.using(machine, record, work);
@@ -65,7 +59,7 @@ export class NodeBmcs {
   /** The same for work that opens the BMC by itself. */
   async audited<T>(
     machine: Machine,
-    by: Asker,
+    by: Origin,
     wish: Wish,
     work: (record: (action: string) => void) => Promise<T>,
   ): Promise<Done<T>> {
@@ -89,7 +83,7 @@ export class NodeBmcs {
   }
 
   /** The console keeps its BMC open until `closed` is called. */
-  async openConsole(machine: Machine, by: Asker, options: { readonly steal: boolean }): Promise<OpenedConsole> {
+  async openConsole(machine: Machine, by: Origin, options: { readonly steal: boolean }): Promise<OpenedConsole> {
     const { desk, store } = this.#settings;
     const { result } = await this.audited(machine, by, { what: 'console', details: options }, async (record) => {
       const bmc = await desk.open(machine, record);
@@ -109,7 +103,7 @@ export class NodeBmcs {
     };
   }
 
-  #audit(machine: Machine, { actor, correlationId }: Asker, { what, details }: Wish) {
+  #audit(machine: Machine, { actor, correlationId }: Origin, { what, details }: Wish) {
     return {
       at: this.#settings.now(),
       actor,
@@ -121,7 +115,7 @@ export class NodeBmcs {
     };
   }
 
-  #event(machine: Machine, { actor, correlationId }: Asker, kind: string, data: Json): NewEvent {
+  #event(machine: Machine, { actor, correlationId }: Origin, kind: string, data: Json): NewEvent {
     return { at: this.#settings.now(), kind, actor, machine: machine.id, correlationId, data };
   }
 }
