@@ -3,11 +3,11 @@
 import type { Effect } from '../../domain/effect.ts';
 import type { Json, NewEvent } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine.ts';
+import { STATES } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
 import { backOff, MAX_ATTEMPTS } from '../back-off.ts';
 import { EffectError, type EffectHandlers, type EffectOutcome } from '../effects/handler.ts';
 import { APPLIANCE } from '../record.ts';
-import { STATES } from '../states.ts';
 import { isRevocation, stillWanted } from '../step.ts';
 import type { LifecycleEvent } from '../transitions.ts';
 import { type ApplySettings, applyEvent } from './apply-event.ts';
