@@ -21,7 +21,8 @@ export const LIFECYCLE_STATES = [
 export type LifecycleState = (typeof LIFECYCLE_STATES)[number];
 
 /** The step that failed, so that "failed" always says where. */
-export type FailedStep = 'commission' | 'deploy' | 'enroll' | 'drain' | 'release';
+export const FAILED_STEPS = ['commission', 'deploy', 'enroll', 'drain', 'release'] as const;
+export type FailedStep = (typeof FAILED_STEPS)[number];
 
 export interface Lifecycle {
   readonly state: LifecycleState;

@@ -49,7 +49,12 @@ export function failOnRestart(
       const session = await sessionOfStay(store, machine);
       const what = event === 'install-failed' ? 'installed' : 'erased';
       const failureReason = `restarted before it was ${what}: ${lastHeard(session, now())}`;
-      await runner.request(id, event, { actor: APPLIANCE, correlationId: session?.id ?? null, failureReason });
+      await runner.request(id, event, {
+        actor: APPLIANCE,
+        correlationId: session?.id ?? null,
+        failureReason,
+        failureCause: 'restarted',
+      });
       await store.endSessionsOf(id, 'failed', now(), failureReason);
       await refreshFleet();
       log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
