@@ -19,6 +19,8 @@ const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
 
 const LAYERS: readonly Layer[] = [
   { at: 'domain', imports: ['domain'] },
+  // Schemas are data, and checking one is a function of it.
+  { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   { at: 'codecs', imports: ['domain', 'codecs'] },
   // Keys, authentication codes and encryption are arithmetic.
   { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },

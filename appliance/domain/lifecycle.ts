@@ -8,7 +8,8 @@ export type LifecycleState = keyof typeof STATES;
 export const LIFECYCLE_STATES = Object.keys(STATES) as readonly LifecycleState[];
 
 /** The step that failed, so that "failed" always says where. */
-export type FailedStep = 'commission' | 'deploy' | 'enroll' | 'drain' | 'release';
+export const FAILED_STEPS = ['commission', 'deploy', 'enroll', 'drain', 'release'] as const;
+export type FailedStep = (typeof FAILED_STEPS)[number];
 
 export interface Lifecycle {
   readonly state: LifecycleState;

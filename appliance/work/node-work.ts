@@ -2,7 +2,8 @@
 // one chassis, and only then does the machine's life move on.
 
 import { ColdironError } from '../domain/errors.ts';
-import type { Json, NewEvent, Origin } from '../domain/event.ts';
+import { type NewEvent, newEvent, type Origin } from '../domain/event.ts';
+import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId, IntentKind } from '../domain/intent.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
@@ -160,7 +161,13 @@ export class NodeWork {
     });
   }
 
-  #event(machine: Machine, at: Instant, kind: string, { actor, correlationId }: Origin, data: Json): NewEvent {
-    return { at, kind, actor, machine: machine.id, correlationId, data };
+  #event<Kind extends 'intent.armed' | 'intent.revoked'>(
+    machine: Machine,
+    at: Instant,
+    kind: Kind,
+    { actor, correlationId }: Origin,
+    data: EventData<Kind>,
+  ): NewEvent {
+    return newEvent({ at, actor, machine: machine.id, correlationId }, kind, data);
   }
 }

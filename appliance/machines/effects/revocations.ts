@@ -2,7 +2,7 @@
 
 import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
-import { intentNeeded } from '../../domain/lifecycle.ts';
+import { intentNeeded, type LifecycleState } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import { STATES } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
@@ -49,7 +49,10 @@ export function revokeIdentityHandler(store: RevocationStore, now: () => Instant
   };
 }
 
-const event = (task: EffectTask, at: Instant, kind: string, state: string): NewEvent => ({
+/** The kinds that say no more than in which state it was. */
+type StateEventKind = 'intent.revoked' | 'enrollment.revoked' | 'health.unknown' | 'identity.revoked';
+
+const event = (task: EffectTask, at: Instant, kind: StateEventKind, state: LifecycleState): NewEvent => ({
   at,
   kind,
   actor: APPLIANCE,

@@ -52,7 +52,12 @@ export function failOnRestart(
     try {
       const session = await sessionOfStay(store, machine);
       const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
-      await runner.request(id, event, { actor: APPLIANCE, correlationId: session?.id ?? null, failureReason });
+      await runner.request(id, event, {
+        actor: APPLIANCE,
+        correlationId: session?.id ?? null,
+        failureReason,
+        failureCause: 'restarted',
+      });
       await store.endSessionsOf(id, 'failed', now(), failureReason);
       await refreshFleet();
       log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
