@@ -204,7 +204,7 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
     },
     cancel: async ({ id, machine, kind }, reason, onBehalf) => {
       const at = now();
-      const event = eventOf('task.expired', machine, at, onBehalf, { task: id, kind, reason });
+      const event = eventOf('task.cancelled', machine, at, onBehalf, { task: id, kind, reason });
       const cancelled = await store.cancelTask(id, at, event);
       if (cancelled) askers.ring(id);
       return cancelled;

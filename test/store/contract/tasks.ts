@@ -56,7 +56,7 @@ export function tasksContract(engine: Engine): void {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     for (const n of [1, 2]) await store.createTask(newTask(machine, n), EVENT, AUDIT);
-    const cancel = (n: number) => store.cancelTask(`task-${n}` as TaskId, NOW + 20, newEvent('task.expired'));
+    const cancel = (n: number) => store.cancelTask(`task-${n}` as TaskId, NOW + 20, newEvent('task.cancelled'));
     expect(await cancel(2)).toBe(true);
     expect(await store.task('task-2' as TaskId)).toMatchObject({ state: 'expired', finishedAt: NOW + 20 });
     expect(await cancel(2)).toBe(false);
