@@ -213,7 +213,11 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       templates: siteTemplates,
       modules: readNodeModules(),
       serviceFiles,
-      ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
+      ports: {
+        boot: bootPort,
+        management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT,
+        node: config.listen.node?.port ?? null,
+      },
       now: clock.now,
     });
     const workSessions = await openSessionService({
