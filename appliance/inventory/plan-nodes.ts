@@ -131,13 +131,14 @@ function planNode(
     plan.steps.push({ ...step, change: { ...step.change, details }, machine: id });
     return;
   }
-  const accepted = machine.lifecycle.state === 'discovered';
+  const { lifecycle } = machine;
+  const accepted = lifecycle.state === 'discovered' ? { before: lifecycle, after: lifeIn('registered', at) } : null;
   const isUnchanged = step.change.change === 'unchanged';
   const notes = isUnchanged ? [] : [...kept, takeover(machine.source, source, request) ?? []].flat();
   plan.steps.push({ ...withNotes(step, notes), machine: machine.id, accepted });
   if (isUnchanged) return;
   const { id, version } = machine;
-  plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: lifeIn('registered', at) }) });
+  plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: accepted.after }) });
 }
 
 function planRemoval(
