@@ -96,7 +96,11 @@ function specFor(
 ): MachineSpec {
   const { region, gpus } = registration;
   const sku = inventory.skus.find(({ name }) => name === registration.sku);
-  if (!sku) throw new ColdironError('invalid_sku', `sku: the catalogue has no ${shown(registration.sku)}; ${activeSkus(inventory)}`);
+  if (!sku)
+    throw new ColdironError(
+      'invalid_sku',
+      `sku: the catalogue has no ${shown(registration.sku)}; ${activeSkus(inventory)}`,
+    );
   const mismatches = [
     ...(sku.active ? [] : [`sku: ${sku.name} is not active; ${activeSkus(inventory)}`]),
     ...(sku.gpus === gpus ? [] : [`gpus_total: ${sku.name} has ${sku.gpus}, not ${gpus}`]),

@@ -49,7 +49,10 @@ export async function applySiteInventory(
     const changed = await changedSources(site, mark);
     if (changed.length === 0) {
       if (held.declaredRevision > mark.revision) {
-        logger.info({ revision: held.declaredRevision }, 'the inventory files have not changed; what was applied since stays');
+        logger.info(
+          { revision: held.declaredRevision },
+          'the inventory files have not changed; what was applied since stays',
+        );
       }
       return;
     }

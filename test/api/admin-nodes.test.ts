@@ -90,7 +90,11 @@ describe('taking on a host that already runs', () => {
   });
 
   it.each([
-    ['is not in the catalogue', { sku: 'p100' }, expect.stringMatching(/^sku: the catalogue has no p100; active are (?!.*v100).*h100/)],
+    [
+      'is not in the catalogue',
+      { sku: 'p100' },
+      expect.stringMatching(/^sku: the catalogue has no p100; active are (?!.*v100).*h100/),
+    ],
     ['is not active', { sku: 'v100' }, expect.stringMatching(/^sku: v100 is not active; active are /)],
     ['has other GPUs', { gpus_total: 4 }, 'gpus_total: h100 has 8, not 4'],
     [

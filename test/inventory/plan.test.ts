@@ -173,7 +173,9 @@ describe('planning an apply', () => {
 
   it('says that a file takes objects over from another that is not applied with it', () => {
     const { changes } = plan(held(), { renamed: rack() });
-    const said = changes.filter(({ details }) => details.some((line) => line.startsWith('is taken over from lab; remove')));
+    const said = changes.filter(({ details }) =>
+      details.some((line) => line.startsWith('is taken over from lab; remove')),
+    );
     expect(said).toHaveLength(changes.length);
   });
 
@@ -182,7 +184,10 @@ describe('planning an apply', () => {
     const nodes = [{ ...node, serial: 'other' }];
     const { changes, refusal } = importOf(held(), nodes);
     expect(changes).toMatchObject([
-      { change: 'refused', details: ['is declared by lab: change it there and apply that, or remove it from there first'] },
+      {
+        change: 'refused',
+        details: ['is declared by lab: change it there and apply that, or remove it from there first'],
+      },
     ]);
     expect(refusal).toBe('conflict');
   });
@@ -195,7 +200,11 @@ describe('planning an apply', () => {
     });
     const { bmc: _, cluster: __, ...node } = rackNode('a1', 1);
     const imported = importOf(accepted, [node]);
-    expect(imported.writes?.changeMachines[0]?.spec).toMatchObject({ uuid, serial: 'S1', bmc: { address: '10.0.9.11' } });
+    expect(imported.writes?.changeMachines[0]?.spec).toMatchObject({
+      uuid,
+      serial: 'S1',
+      bmc: { address: '10.0.9.11' },
+    });
     expect(imported.changes[0]?.details).toEqual([
       'cluster: prod -> (none)',
       'source: network -> api',
