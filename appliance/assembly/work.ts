@@ -51,7 +51,11 @@ export async function openWork(
   const renderings = new Renderings({
     ...{ fleet, store, templates, serviceFiles },
     modules: readNodeModules(),
-    ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
+    ports: {
+      boot: bootPort,
+      management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT,
+      node: config.listen.node?.port ?? null,
+    },
     now: clock.now,
   });
   const sessions = await openSessionService({

@@ -201,7 +201,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
       serviceFiles: async ({ spec: { hostname } }) => [
         { path: `secrets/${hostname}-key.pem`, text: 'a private key', mode: 0o600, secret: true },
       ],
-      ports: { boot: 8080, management: 8443 },
+      ports: { boot: 8080, management: 8443, node: 8444 },
       now: clock.now,
     }),
     store,

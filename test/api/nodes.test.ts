@@ -116,7 +116,7 @@ describe('one node', () => {
       ],
       bmc: null,
       access: null,
-      onboarding: null,
+      enrollment: null,
       labels: {},
       source: 'rack',
       intent: null,

@@ -88,7 +88,8 @@ export class WorkOrders {
     }
     if (!SEED_FILES.some((known) => known === name)) return null;
     // What makes it a node is in user-data only, and made for whoever fetches that.
-    const nodeParts = name === 'user-data' ? await this.#deps.nodeParts(machine) : [];
+    const wantsParts = name === 'user-data' && plan.value.enrollment === 'first-boot';
+    const nodeParts = wantsParts ? await this.#deps.nodeParts(machine) : [];
     const file = this.seed(plan.value, instanceId, nodeParts).find(({ path }) => path === name) ?? null;
     if (file !== null && name === 'user-data') await this.#deps.given(machine, plan.value, [file]);
     return file;
