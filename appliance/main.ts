@@ -166,7 +166,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
 
     const library = await AssetLibrary.open(join(config.state, 'assets'));
     const hasLoader = (file: string): boolean => library.find(file) !== null;
-    const desk = new BootResolver(fleet, clock.now, hasLoader);
+    const resolver = new BootResolver(fleet, clock.now, hasLoader);
     const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
     const onFinding = quarantineOn(runner, refreshFleet, logger);
     const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
@@ -177,7 +177,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       clock,
       logger,
       fleet,
-      desk,
+      resolver,
       store,
       trail,
       settings: {
@@ -245,7 +245,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const { orders, sessions } = workSessions;
     const scripts = {
       sessions,
-      desk,
+      resolver,
       templates,
       library,
       consume: intentConsumer(store, refreshFleet, clock.now),
@@ -259,14 +259,14 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       trail,
       whoIs: (address) => addresses.whoIs(address),
       log: logger,
-      desk: new TftpResolver({
-        desk,
+      resolver: new TftpResolver({
+        resolver,
         library,
         macOf: (address) => addresses.macOf(address),
         isSelf: (address) => bootChain.isSelf(address),
         now: clock.now,
         scriptFor: new BootTexts({
-          desk,
+          resolver,
           templates,
           scripts: new ScriptIssuer({
             ...scripts,

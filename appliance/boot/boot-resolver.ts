@@ -9,7 +9,7 @@ import type { ClientFacts } from './client-facts.ts';
 import { type BootDecision, decideBoot } from './decide-boot.ts';
 import type { LoaderWishes } from './loaders.ts';
 
-export interface Judged {
+export interface ResolvedBoot {
   /** Null for a removed one too: nothing is reserved or armed for it any more. */
   readonly machine: Machine | null;
   /** Whom the answer and the story are about: the same, or the one that had this card or chassis until it was removed. */
@@ -32,7 +32,7 @@ export class BootResolver {
   }
 
   /** `network`: where the request came in, when the transport knows; otherwise the client's address tells. */
-  judge(facts: ClientFacts, network: SiteNetwork | null = null): Judged {
+  resolve(facts: ClientFacts, network: SiteNetwork | null = null): ResolvedBoot {
     const fleet = this.#fleet;
     const machine = facts.mac === null ? null : fleet.machineByMac(facts.mac);
     const about = machine ?? (facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid));

@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { BootServer } from '../../boot/boot-paths.ts';
-import type { BootResolver, Judged } from '../../boot/boot-resolver.ts';
+import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import { factsFromHttp } from '../../boot/client-facts.ts';
 import type { Finding } from '../../boot/decide-boot.ts';
 import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../boot/replies/ipxe-script.ts';
@@ -30,7 +30,7 @@ import { ScriptIssuer, type ScriptSessions } from './script-issuer.ts';
 import { SessionExchanges } from './session-exchanges.ts';
 
 export interface BootExchangesDeps {
-  readonly desk: Pick<BootResolver, 'judge'>;
+  readonly resolver: Pick<BootResolver, 'resolve'>;
   readonly library: AssetShelf;
   readonly templates: Templates;
   readonly profiles: () => Iterable<Profile>;
@@ -107,7 +107,7 @@ export class BootExchanges {
   }
 
   #entry(exchange: Exchange): object {
-    sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#judge(exchange))));
+    sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#resolve(exchange))));
     this.#noteText(exchange, 'http.entry');
     return {};
   }
@@ -116,10 +116,10 @@ export class BootExchanges {
     const { query } = exchange;
     const forReal = exchange.request.method === 'GET';
     const facts = this.#facts(exchange, mac);
-    const judged = this.#deps.desk.judge(facts);
-    const server = this.#server(exchange, judged);
-    const { text, decision, held } = await this.#scripts.handOut({
-      judged,
+    const resolved = this.#deps.resolver.resolve(facts);
+    const server = this.#server(exchange, resolved);
+    const { text, decision, held } = await this.#scripts.issue({
+      resolved,
       facts,
       server,
       language: IPXE_SCRIPTS,
@@ -140,19 +140,19 @@ export class BootExchanges {
         return value ? [[name, shown(value)]] : [];
       });
       const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(said) };
-      this.#deps.trail.note({ kind: 'http.script', mac, machine: judged.about?.id ?? null, data });
-    } else this.#noteText(exchange, 'http.probe', { mac, machine: judged.about?.id ?? null });
+      this.#deps.trail.note({ kind: 'http.script', mac, machine: resolved.about?.id ?? null, data });
+    } else this.#noteText(exchange, 'http.probe', { mac, machine: resolved.about?.id ?? null });
     return { mac, outcome, because: id };
   }
 
   #menu(exchange: Exchange): object {
-    const judged = this.#judge(exchange);
-    const { about: machine } = judged;
+    const resolved = this.#resolve(exchange);
+    const { about: machine } = resolved;
     const { mac } = this.#facts(exchange);
     const profiles = [...this.#deps.profiles()].filter(
       ({ active, architectures }) => active && (machine === null || architectures.includes(machine.spec.architecture)),
     );
-    const subject = { machine, mac, server: this.#server(exchange, judged) };
+    const subject = { machine, mac, server: this.#server(exchange, resolved) };
     sendText(exchange, renderMenuScript(this.#deps.templates, subject, profiles));
     this.#noteText(exchange, 'http.menu', mac === null ? undefined : { mac, machine: machine?.id ?? null });
     return { mac };
@@ -161,7 +161,7 @@ export class BootExchanges {
   #report(exchange: Exchange): object {
     const { mac, kind, data } = readBootReport(exchange.query);
     if (this.#reports.allows(performance.now())) {
-      const about = mac === null ? null : this.#deps.desk.judge(this.#facts(exchange, mac)).about;
+      const about = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
       this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
     }
     // A body is not read: everything that counts is in the query.
@@ -218,8 +218,8 @@ export class BootExchanges {
     return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
   }
 
-  #judge(exchange: Exchange): Judged {
-    return this.#deps.desk.judge(this.#facts(exchange));
+  #resolve(exchange: Exchange): ResolvedBoot {
+    return this.#deps.resolver.resolve(this.#facts(exchange));
   }
 
   #facts({ query, path, address, request }: Exchange, mac?: Mac) {
@@ -238,7 +238,7 @@ export class BootExchanges {
   }
 
   /** As the network says machines reach us; on a network that nobody declared, as this one just did. */
-  #server({ request }: Exchange, { network }: Judged): BootServer {
+  #server({ request }: Exchange, { network }: ResolvedBoot): BootServer {
     const address = network?.server ?? ipv4Of(request.socket.localAddress);
     if (address === null) throw new ColdironError('not_found', 'nothing boots from here over IPv6');
     return { address, bootPort: this.#deps.port };

@@ -3,7 +3,7 @@
 
 import { type BootImage, imageFor } from '../../boot/boot-images.ts';
 import type { BootServer } from '../../boot/boot-paths.ts';
-import type { Judged } from '../../boot/boot-resolver.ts';
+import type { ResolvedBoot } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
 import type { BootDecision, Finding } from '../../boot/decide-boot.ts';
 import type { BootSubject, ScriptLanguage } from '../../boot/replies/ipxe-script.ts';
@@ -37,14 +37,14 @@ export interface ScriptIssuerDeps {
 }
 
 /** The decision as it was handed out: other than the one made, when something was missing for it. */
-export interface HandedOut {
+export interface IssuedScript {
   readonly text: string | null;
   readonly decision: BootDecision;
   readonly held: boolean;
 }
 
 export interface ScriptQuestion {
-  readonly judged: Judged;
+  readonly resolved: ResolvedBoot;
   readonly facts: ClientFacts;
   readonly server: BootServer;
   /** iPXE's script or GRUB's configuration. */
@@ -69,14 +69,15 @@ export class ScriptIssuer {
     this.#deps = deps;
   }
 
-  async handOut(question: ScriptQuestion): Promise<HandedOut> {
-    const { judged, facts, forReal } = question;
-    const { machine } = judged;
+  async issue(question: ScriptQuestion): Promise<IssuedScript> {
+    const { resolved, facts, forReal } = question;
+    const { machine } = resolved;
     if (forReal) {
-      if (machine) for (const finding of judged.decision.findings) this.#deps.onFinding(machine, finding);
+      if (machine) for (const finding of resolved.decision.findings) this.#deps.onFinding(machine, finding);
       if (facts.mac) this.#deps.onScriptFetched(facts.mac);
     }
-    if (forReal && machine && judged.decision.because.id === 'intent-consumed') this.#deps.sessions?.onRestart(machine);
+    if (forReal && machine && resolved.decision.because.id === 'intent-consumed')
+      this.#deps.sessions?.onRestart(machine);
     const { decision, image, draft } = this.#withTicket(question, await this.#withImage(question));
     // The text comes first: an intent is not used up for a script that cannot be made.
     const text = this.#render(question, decision, image, draft?.url ?? null);
@@ -102,9 +103,9 @@ export class ScriptIssuer {
     return true;
   }
 
-  #withTicket({ judged, server, forReal }: ScriptQuestion, { decision, image }: Startable): Started {
+  #withTicket({ resolved, server, forReal }: ScriptQuestion, { decision, image }: Startable): Started {
     const { outcome } = decision;
-    const { machine } = judged;
+    const { machine } = resolved;
     const { sessions } = this.#deps;
     const starts = outcome.kind === 'service-os' || outcome.kind === 'installer';
     if (!starts || machine === null || !forReal || !sessions) return { decision, image, draft: null };
@@ -113,8 +114,8 @@ export class ScriptIssuer {
     return { decision: withoutOrder(decision, machine.spec.hostname, draft.reason), image: null, draft: null };
   }
 
-  async #withImage({ judged, facts }: ScriptQuestion): Promise<Startable> {
-    const { decision, machine, profile } = judged;
+  async #withImage({ resolved, facts }: ScriptQuestion): Promise<Startable> {
+    const { decision, machine, profile } = resolved;
     const { outcome } = decision;
     if (outcome.kind !== 'service-os' && outcome.kind !== 'installer') return { decision, image: null };
     const name = machine?.spec.hostname ?? facts.mac ?? 'this machine';
@@ -143,8 +144,8 @@ export class ScriptIssuer {
     });
   }
 
-  #subject({ judged, facts, server }: ScriptQuestion, decision: BootDecision, image: BootImage | null): BootSubject {
-    const { about } = judged;
+  #subject({ resolved, facts, server }: ScriptQuestion, decision: BootDecision, image: BootImage | null): BootSubject {
+    const { about } = resolved;
     const architecture = about?.spec.architecture ?? facts.cpu;
     return { decision, machine: about, mac: facts.mac, server, architecture, image };
   }

@@ -131,10 +131,10 @@ export class BootChainRig {
   }
 
   async openTftp(address: string): Promise<void> {
-    const desk = this.#tftpDesk();
+    const resolver = this.#tftpResolver();
     const server = new TftpServer({
       settings: { ...TFTP_DEFAULTS, addresses: [address], port: 0 },
-      desk: {
+      resolver: {
         answer: async (name, from) => {
           this.asked.push(`RRQ ${name}`);
           const refused = {
@@ -144,8 +144,8 @@ export class BootChainRig {
             kind: 'tftp.refused',
             why: 'withheld',
           } as const;
-          if (this.withheld.test(name)) return { name, mac: null, judged: null, own: true, reply: refused };
-          return desk.answer(name, from);
+          if (this.withheld.test(name)) return { name, mac: null, resolved: null, own: true, reply: refused };
+          return resolver.answer(name, from);
         },
       },
       trail: this.#trail,
@@ -166,7 +166,7 @@ export class BootChainRig {
     return this.logged.filter(({ level }) => level === 'error').map(({ line }) => line);
   }
 
-  #tftpDesk(): TftpResolver {
+  #tftpResolver(): TftpResolver {
     const scripts = this.#scripts();
     const texts = new BootTexts({
       ...scripts,
@@ -178,7 +178,7 @@ export class BootChainRig {
       bootPort: 8080,
     });
     return new TftpResolver({
-      desk: scripts.desk,
+      resolver: scripts.resolver,
       library: this.library,
       macOf: () => MAC,
       isSelf: (address) => this.chain.isSelf(address),
@@ -189,7 +189,7 @@ export class BootChainRig {
 
   #scripts() {
     return {
-      desk: new BootResolver(this.fleet, () => NOW),
+      resolver: new BootResolver(this.fleet, () => NOW),
       templates: readBootTemplates(),
       consume: async (intent: unknown) => {
         this.consumed.push(intent);

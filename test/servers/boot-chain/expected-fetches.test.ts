@@ -74,7 +74,7 @@ function appliance(machines: readonly Machine[], secureBoot: boolean) {
   const catalogue = { sites: [SITE], networks, skus: [], profiles: PROFILES, clusters: [], roce: [] };
   fleet.replace({ ...catalogue, machines, sources: new Map(), declaredRevision: 1, revision: 1 });
   const network = networks[0] ?? null;
-  const desk = new BootResolver(fleet, () => NOW);
+  const resolver = new BootResolver(fleet, () => NOW);
   const scripts = new ScriptIssuer({
     images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
     templates,
@@ -83,7 +83,7 @@ function appliance(machines: readonly Machine[], secureBoot: boolean) {
     onScriptFetched: () => undefined,
     onStoreFailure: () => undefined,
   });
-  return { desk, scripts, network };
+  return { resolver, scripts, network };
 }
 
 const inState = (state: LifecycleState, architecture: ClientArchitecture, profile: string): Machine =>
@@ -94,14 +94,14 @@ const inState = (state: LifecycleState, architecture: ClientArchitecture, profil
 
 /** How a machine of this architecture gets on, by its first loader. */
 async function sentTo(architecture: ClientArchitecture, machine: Machine | null, secureBoot: boolean) {
-  const { desk, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
+  const { resolver, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
   const question = { mac: MAC, architecture, uuid: UUID, relay: null };
-  const first = desk.judge(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.nextStage;
+  const first = resolver.resolve(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.nextStage;
   if (first.kind !== 'loader') return null;
   const facts = factsFromQuestion({ ...question, stage: 'ipxe' });
   const language = first.starts === 'grub' ? GRUB_CONFIGS : IPXE_SCRIPTS;
-  const handed = await scripts.handOut({
-    judged: desk.judge(facts, network),
+  const handed = await scripts.issue({
+    resolved: resolver.resolve(facts, network),
     facts,
     server: SERVER,
     language,

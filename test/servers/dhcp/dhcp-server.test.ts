@@ -64,7 +64,7 @@ describe('an exchange', () => {
     await rig.server.start();
     rig.hears(packet('discover', MAC, { options: FIRMWARE }));
     expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
-    const { machine, decision } = new BootResolver(rig.fleet, () => NOW).judge(factsOf(7), NETWORK);
+    const { machine, decision } = new BootResolver(rig.fleet, () => NOW).resolve(factsOf(7), NETWORK);
     expect(machine).toBeNull();
     // Its story goes on.
     expect(rig.notes.map(({ kind, machine: about }) => [kind, about])).toEqual([

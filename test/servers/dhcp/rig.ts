@@ -84,7 +84,7 @@ export class Rig {
         ...settings,
       },
       fleet: this.fleet,
-      desk: new BootResolver(this.fleet, () => this.clock.now()),
+      resolver: new BootResolver(this.fleet, () => this.clock.now()),
       store: this.store,
       trail: { note: (note) => void this.notes.push(note) },
       openUdp: this.udp.open,

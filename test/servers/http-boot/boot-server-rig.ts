@@ -51,7 +51,7 @@ export class BootServerRig {
     let ids = 0;
     this.server = new HttpBootServer(
       {
-        desk: new BootResolver(fleet, () => NOW),
+        resolver: new BootResolver(fleet, () => NOW),
         library: { find: (name) => this.assets.get(name) ?? null },
         templates: readBootTemplates(),
         profiles: () => fleet.profiles(),

@@ -36,9 +36,9 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
   let heldBy = holder;
   const library = await libraryWithFiles();
   const templates = readBootTemplates();
-  const desk = {
-    judge: (...question: Parameters<BootResolver['judge']>) =>
-      new BootResolver(fleetOf(machine, network), () => now).judge(...question),
+  const resolver = {
+    resolve: (...question: Parameters<BootResolver['resolve']>) =>
+      new BootResolver(fleetOf(machine, network), () => now).resolve(...question),
   };
   const scripts = new ScriptIssuer({
     images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
@@ -53,8 +53,8 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
     onScriptFetched: () => {},
     onStoreFailure: () => {},
   });
-  const texts = new BootTexts({ desk, scripts, templates, bootPort: 8080 });
-  const tftp = new TftpResolver({ desk, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
+  const texts = new BootTexts({ resolver, scripts, templates, bootPort: 8080 });
+  const tftp = new TftpResolver({ resolver, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
   const answer = (name: string, address: Ipv4 = LOOPBACK) => tftp.answer(name, address);
   return {
     answer,
@@ -139,9 +139,9 @@ describe.each([
   it('is the one in the story of what it was handed and what it loaded, with the reason', async () => {
     const boot = await applianceWith(INSTALLED, place);
     const handed = await boot.answer(OWN);
-    expect([handed.mac, handed.judged?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
+    expect([handed.mac, handed.resolved?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
     const loaded = await boot.answer(INSTALLER);
-    expect([loaded.mac, loaded.judged?.machine?.spec.hostname]).toEqual([MAC, 'node01']);
+    expect([loaded.mac, loaded.resolved?.machine?.spec.hostname]).toEqual([MAC, 'node01']);
   });
 });
 
