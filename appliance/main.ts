@@ -14,18 +14,20 @@ import { buildBootApp } from './api/boot-app.ts';
 import type { Services } from './api/deps.ts';
 import { sshProbe } from './api/ssh-probe.ts';
 import type { BootContract } from './assets/boot-contract.ts';
+import { AvailableImages } from './assets/available-images.ts';
 import { AssetLibrary } from './assets/library.ts';
 import { readNodeModules } from './assets/template-files.ts';
 import { openBmcService } from './bmc/access/bmc-service.ts';
 import { bmcSystemClock } from './bmc/clock.ts';
 import { BootResolver } from './boot/boot-resolver.ts';
+import type { ClientFacts } from './boot/client-facts.ts';
 import type { Config } from './config.ts';
 import { Renderings } from './deliveries/renderings.ts';
 import { openTemplateSet } from './deliveries/template-set.ts';
 import type { Origin } from './domain/event.ts';
 import { DAY, HOUR, MINUTE } from './domain/instant.ts';
-import type { Mac } from './domain/mac.ts';
 import type { Machine } from './domain/machine.ts';
+import type { SiteNetwork } from './domain/network.ts';
 import { identityIn } from './identity/node-place.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from './identity/settings.ts';
 import { createVault } from './identity/vault/vault.ts';
@@ -52,7 +54,6 @@ import { BootChain } from './servers/boot-chain/boot-chain.ts';
 import { OwnRequests } from './servers/boot-chain/own-requests.ts';
 import { DEFAULT_LEASE_TIMES } from './servers/dhcp/dhcp-deps.ts';
 import { DhcpServer } from './servers/dhcp/dhcp-server.ts';
-import { AvailableImages } from './servers/http-boot/available-images.ts';
 import { fetchable } from './servers/http-boot/fetchable.ts';
 import { HttpBootServer } from './servers/http-boot/http-boot-server.ts';
 import { readBootTemplates, readTemplates } from './servers/http-boot/read-templates.ts';
@@ -67,6 +68,7 @@ import { openSqliteStore } from './store/sqlite/sqlite.ts';
 import { TrailRecorder } from './trail/trail-recorder.ts';
 import { PUSH_LIMITS } from './work/installers/nixos/push.ts';
 import { NodeWork } from './work/node-work.ts';
+import { modeOf } from './work/orders/order.ts';
 import { intentConsumer } from './work/sessions/intent-consumer.ts';
 import { openSessionService } from './work/sessions/session-service.ts';
 import { heardOf } from './work/sessions/session-watch.ts';
@@ -166,10 +168,19 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
 
     const library = await AssetLibrary.open(join(config.state, 'assets'));
     const hasLoader = (file: string): boolean => library.find(file) !== null;
-    const resolver = new BootResolver(fleet, clock.now, hasLoader);
+    const images = new AvailableImages(library);
     const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
+    const resolver = new BootResolver(fleet, clock.now, {
+      available: hasLoader,
+      startability: {
+        image: (wanted) => images.find(wanted),
+        orderProblem: (machine, outcome, address) =>
+          workSessions.orders.problem(machine, modeOf(outcome), { address, bootPort }),
+      },
+    });
     const onFinding = quarantineOn(runner, refreshFleet, logger);
     const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
+    const onUnknown = (facts: ClientFacts, network: SiteNetwork): void => void discovery.seen(facts, network);
     const interfaceIndex = interfaceIndexes();
     const routerHints = new RouterHints(logger);
     stops.push(() => routerHints.stop());
@@ -193,7 +204,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       randomBytes,
       onFinding,
       onIpxe: (device) => routerHints.send(device),
-      onUnknown: (facts, network) => void discovery.seen(facts, network),
+      onUnknown,
     });
     const addresses = new AddressBook(fleet, (address) => dhcp.macAt(address));
 
@@ -243,15 +254,17 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     });
     stops.push(() => workSessions.stop());
     const { orders, sessions } = workSessions;
-    const scripts = {
+    const scripts = new ScriptIssuer({
       sessions,
       resolver,
       templates,
-      library,
       consume: intentConsumer(store, refreshFleet, clock.now),
       onFinding,
-      onScriptFetched: (mac: Mac) => dhcp.scriptFetched(mac),
-    };
+      onUnknown,
+      onScriptFetched: (mac) => dhcp.scriptFetched(mac),
+      onStoreFailure: (error, machine) =>
+        logger.error({ err: error, node: machine.spec.hostname }, 'an intent could not be used up; the machine waits'),
+    });
     const tftp = new TftpListeners({
       fleet,
       listen: config.listen.tftp,
@@ -265,20 +278,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
         macOf: (address) => addresses.macOf(address),
         isSelf: (address) => bootChain.isSelf(address),
         now: clock.now,
-        scriptFor: new BootTexts({
-          resolver,
-          templates,
-          scripts: new ScriptIssuer({
-            ...scripts,
-            images: new AvailableImages(library),
-            onStoreFailure: (error, machine) =>
-              logger.error(
-                { err: error, node: machine.spec.hostname },
-                'an intent could not be used up; the machine waits',
-              ),
-          }),
-          bootPort,
-        }).textFor,
+        scriptFor: new BootTexts({ resolver, templates, scripts, bootPort }).textFor,
       }),
     });
 
@@ -308,7 +308,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       newId,
       now: clock.now,
       find: (name) => library.find(name),
-      images: new AvailableImages(library),
+      images,
       bootContract,
       bootPort: () => bootAt?.port ?? bootPort,
       fetchable: (url) => fetchable(url, bootChain.headersFor(url)),
@@ -353,7 +353,11 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       stops.push(() => bootApp.close());
       const boot = new HttpBootServer(
         {
-          ...scripts,
+          resolver,
+          scripts,
+          templates,
+          library,
+          sessions: sessions.desk,
           profiles: () => fleet.profiles(),
           whoIs: (address) => addresses.whoIs(address),
           trail,

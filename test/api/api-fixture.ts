@@ -168,7 +168,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     newId: randomUUID,
     now: clock.now,
     find: () => null,
-    images: { find: async () => unparsable('images/service-os-x86_64/kernel') },
+    images: { find: () => unparsable('images/service-os-x86_64/kernel') },
     bootContract: async () => ({ problems: [], missing: [] }),
     bootPort: () => 8080,
     fetchable: async () => ({ ok: true, value: { bytes: null } }),

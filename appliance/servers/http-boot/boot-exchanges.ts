@@ -2,45 +2,40 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
+import type { Asset } from '../../assets/asset.ts';
 import type { BootServer } from '../../boot/boot-paths.ts';
 import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import { factsFromHttp } from '../../boot/client-facts.ts';
-import type { Finding } from '../../boot/decide-boot.ts';
 import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../boot/replies/ipxe-script.ts';
 import type { Profile } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Json } from '../../domain/event.ts';
-import type { IntentId } from '../../domain/intent.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { Machine, MachineId } from '../../domain/machine.ts';
+import type { MachineId } from '../../domain/machine.ts';
 import { shown } from '../../domain/parsed.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
 import type { Templates } from '../../render/templates.ts';
-import type { NewTicket } from '../../store/session-store.ts';
 import type { Trail, TrailNote } from '../../trail/trail.ts';
 import type { Sessions } from '../../work/sessions/sessions.ts';
 import { sendAsset } from './asset-response.ts';
-import { type AssetShelf, AvailableImages } from './available-images.ts';
 import { readBootReport } from './boot-report.ts';
 import { bootRoute, type SessionRoute } from './boot-route.ts';
 import { type Exchange, ipv4Of, sendError, sendText } from './exchange.ts';
 import type { FileBytes } from './file-bytes.ts';
-import { ScriptIssuer, type ScriptSessions } from './script-issuer.ts';
+import type { ScriptIssuer } from './script-issuer.ts';
 import { SessionExchanges } from './session-exchanges.ts';
 
 export interface BootExchangesDeps {
   readonly resolver: Pick<BootResolver, 'resolve'>;
-  readonly library: AssetShelf;
+  readonly scripts: Pick<ScriptIssuer, 'issue'>;
+  readonly library: { find(name: string): Asset | null };
   readonly templates: Templates;
   readonly profiles: () => Iterable<Profile>;
   /** Whose address this is now, as the leases say; it is no proof of anything. */
   readonly whoIs: (address: Ipv4) => { readonly mac: Mac | null; readonly machine: MachineId | null };
-  readonly consume: (intent: IntentId, machine: Machine, ticket: NewTicket | null) => Promise<boolean>;
-  /** Left out: what is started is told nothing and has nobody to report to. */
-  readonly sessions?: ScriptSessions & { readonly desk: Sessions };
-  readonly onFinding: (machine: Machine, finding: Finding) => void;
-  readonly onScriptFetched: (mac: Mac) => void;
+  /** Left out: what is started has nobody to report to. */
+  readonly sessions?: Sessions;
   readonly trail: Trail;
   /** The appliance asks itself whether it serves what it advertises: no part of any story. */
   readonly isOwn?: (request: IncomingMessage) => boolean;
@@ -61,21 +56,13 @@ const NOTES_PER_SECOND = 100;
 
 export class BootExchanges {
   readonly #deps: BootExchangesDeps;
-  readonly #scripts: ScriptIssuer;
   readonly #sessions: SessionExchanges | null;
   readonly #reports = new RateLimit(NOTES_PER_SECOND);
   readonly #refusals = new RateLimit(NOTES_PER_SECOND);
 
   constructor(deps: BootExchangesDeps) {
     this.#deps = deps;
-    const { logger } = deps;
-    this.#sessions = deps.sessions ? new SessionExchanges(deps.sessions.desk) : null;
-    this.#scripts = new ScriptIssuer({
-      ...deps,
-      images: new AvailableImages(deps.library),
-      onStoreFailure: (error, machine) =>
-        logger.error({ err: error, node: machine.spec.hostname }, 'an intent could not be used up; the machine waits'),
-    });
+    this.#sessions = deps.sessions ? new SessionExchanges(deps.sessions) : null;
   }
 
   /** What the log line adds. */
@@ -118,7 +105,7 @@ export class BootExchanges {
     const facts = this.#facts(exchange, mac);
     const resolved = this.#deps.resolver.resolve(facts);
     const server = this.#server(exchange, resolved);
-    const { text, decision, held } = await this.#scripts.issue({
+    const { text, decision, held } = await this.#deps.scripts.issue({
       resolved,
       facts,
       server,

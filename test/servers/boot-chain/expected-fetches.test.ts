@@ -12,7 +12,6 @@ import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../../appl
 import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../../../appliance/domain/architecture.ts';
 import { LIFECYCLE_STATES, type LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
-import { parsed } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { type BootEndpoint, expectedFetches } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
@@ -76,10 +75,11 @@ function appliance(machines: readonly Machine[], secureBoot: boolean) {
   const network = networks[0] ?? null;
   const resolver = new BootResolver(fleet, () => NOW);
   const scripts = new ScriptIssuer({
-    images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
+    resolver,
     templates,
     consume: async () => true,
     onFinding: () => undefined,
+    onUnknown: () => undefined,
     onScriptFetched: () => undefined,
     onStoreFailure: () => undefined,
   });

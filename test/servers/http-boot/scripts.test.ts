@@ -122,8 +122,11 @@ describe('a script that installs', () => {
     withImage();
     const text = await script();
     expect(text).not.toContain('kernel ');
-    expect(text).toContain('was used up, revoked or expired');
-    expect((await rig.noted('http.script'))[0]?.data).toMatchObject({ outcome: 'local-disk', because: 'intent-lost' });
+    expect(text).toContain('was used up at 2026-01-10T12:00:00');
+    expect((await rig.noted('http.script'))[0]?.data).toMatchObject({
+      outcome: 'local-disk',
+      because: 'intent-consumed',
+    });
   });
 
   it('goes to exactly one of many that ask at the same time', async () => {

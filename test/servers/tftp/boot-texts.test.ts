@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { factsFromTftp } from '../../../appliance/boot/client-facts.ts';
+import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { instantText } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { unparsable } from '../../../appliance/domain/parsed.ts';
@@ -12,13 +13,15 @@ import { fleetOf, LOOPBACK } from './tftp-rig.ts';
 
 function texts(machine: Machine | null) {
   const templates = readBootTemplates();
-  const resolver = new BootResolver(fleetOf(machine), () => NOW);
+  const startability = { ...EVERYTHING_STARTS, image: () => unparsable('an image') };
+  const resolver = new BootResolver(fleetOf(machine), () => NOW, { startability });
   const findings: string[] = [];
   const scripts = new ScriptIssuer({
-    images: { find: async () => unparsable('an image') },
+    resolver,
     templates,
     consume: async () => true,
     onFinding: (_machine, { kind }) => void findings.push(kind),
+    onUnknown: () => {},
     onScriptFetched: () => {},
     onStoreFailure: () => {},
   });

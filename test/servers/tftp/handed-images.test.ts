@@ -5,7 +5,7 @@ import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
-import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
@@ -36,12 +36,13 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
   let heldBy = holder;
   const library = await libraryWithFiles();
   const templates = readBootTemplates();
-  const resolver = {
-    resolve: (...question: Parameters<BootResolver['resolve']>) =>
-      new BootResolver(fleetOf(machine, network), () => now).resolve(...question),
+  const current = (): BootResolver => new BootResolver(fleetOf(machine, network), () => now);
+  const resolver: Pick<BootResolver, 'resolve' | 'resolveWithout'> = {
+    resolve: (...question) => current().resolve(...question),
+    resolveWithout: (...question) => current().resolveWithout(...question),
   };
   const scripts = new ScriptIssuer({
-    images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
+    resolver,
     templates,
     consume: async () => {
       if (!canWrite) throw new Error('the disk is full');
@@ -50,6 +51,7 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
       return true;
     },
     onFinding: () => {},
+    onUnknown: () => {},
     onScriptFetched: () => {},
     onStoreFailure: () => {},
   });
