@@ -331,7 +331,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       listeners: listening.states,
       probe: sshProbe(clock.now),
       bootPort,
-      hasLoader,
+      resolver,
       bootContract,
       bmc: bmcs,
       logger,

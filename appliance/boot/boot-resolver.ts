@@ -51,8 +51,8 @@ export class BootResolver {
     const removed = known !== null || facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid);
     const machine = known === null ? null : suppose(known);
     const about = machine ?? (removed && suppose(removed));
-    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(about, facts);
-    const intended = machine?.intent?.profile ?? null;
+    const place = network ?? this.#networkOf(about, facts);
+    const intended = about?.intent?.profile ?? null;
     const profile = intended === null ? null : fleet.profile(intended);
     const { available, startability } = this.#has;
     const question = { facts, network: place, profile, now: this.#now(), available, startability };
@@ -68,8 +68,13 @@ export class BootResolver {
     });
   }
 
-  /** Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. */
-  #declaredNetwork(machine: Machine | null, { mac }: ClientFacts): SiteNetwork | null {
+  /**
+   * Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. A
+   * relay's address names its network or none: RFC 2131 §4.3.1.
+   */
+  #networkOf(machine: Machine | null, { mac, address, relay }: ClientFacts): SiteNetwork | null {
+    const place = address && this.#fleet.networkOf(address);
+    if (place || relay !== null) return place ?? null;
     const card = machine?.spec.interfaces.find((candidate) => candidate.mac === mac);
     return card ? this.#fleet.network(card.network) : null;
   }

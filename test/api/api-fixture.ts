@@ -12,6 +12,7 @@ import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
+import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
@@ -207,7 +208,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     store,
     fleet,
     refreshFleet: () => follower.refresh(),
-    hasLoader: () => true,
+    resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     runner,
     authenticate: bearerAuthenticator(store, clock),

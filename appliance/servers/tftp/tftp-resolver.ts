@@ -5,13 +5,11 @@ import type { Asset } from '../../assets/asset.ts';
 import { assetOfBootPath } from '../../boot/boot-paths.ts';
 import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import { type ClientFacts, factsFromTftp } from '../../boot/client-facts.ts';
-import type { Outcome } from '../../boot/decide-boot.ts';
-import { bootsThroughGrub, mayFetchImage, needsImages } from '../../boot/image-access.ts';
+import { decideImageAccess, type IssuedConfig, isInForce, issuedConfig } from '../../boot/image-access.ts';
 import { parseGrubConfigName } from '../../boot/replies/grub-config.ts';
 import { sanitizeTftpName } from '../../codecs/tftp/name.ts';
 import { TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
-import type { ChassisUuid } from '../../domain/chassis.ts';
-import { type Instant, MINUTE } from '../../domain/instant.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { IssuedText } from './boot-texts.ts';
@@ -50,27 +48,10 @@ export interface TftpAnswer {
     | { readonly do: 'ignore'; readonly why: string };
 }
 
-/** Long enough to load a kernel and an initrd over the slowest link that still boots. */
-const HANDED_FOR = 30 * MINUTE;
-
-/** What a machine was handed a text for. */
-interface Handed {
-  readonly outcome: Outcome;
-  /** As it named itself: an address behind a router tells nothing. */
-  readonly mac: Mac | null;
-  readonly uuid: ChassisUuid | null;
-  /** Whose address it was then, as far as that was known. */
-  readonly holder: Mac | null;
-  readonly until: Instant;
-}
-
 export class TftpResolver {
   readonly #parts: TftpResolverDeps;
-  /**
-   * Where the text led that was handed to an address: an installation's intent is used up by then, its images are not. The
-   * oldest come first.
-   */
-  readonly #handed = new Map<Ipv4, Handed>();
+  /** The configuration last issued to each address; the oldest come first. */
+  readonly #issued = new Map<Ipv4, IssuedConfig>();
 
   constructor(parts: TftpResolverDeps) {
     this.#parts = parts;
@@ -121,52 +102,39 @@ export class TftpResolver {
     return handed === null ? null : { text: new TextEncoder().encode(handed.text) };
   }
 
-  #image(name: string, address: Ipv4, facts: ClientFacts, resolved: ResolvedBoot): TftpAnswer {
+  #image(name: string, address: Ipv4, facts: ClientFacts, current: ResolvedBoot): TftpAnswer {
     const { library, resolver } = this.#parts;
-    const before = this.#handedTo(address, facts.mac);
+    const config = this.#issuedTo(address, facts.mac);
     // What has become since of the machine that it said it was.
-    const since = before && resolver.resolve({ ...facts, mac: before.mac, uuid: before.uuid }, resolved.network);
-    const told = {
-      name,
-      mac: facts.mac ?? before?.mac ?? null,
-      resolved: facts.mac === null && since ? since : resolved,
-    };
+    const since = config && resolver.resolve({ ...facts, mac: config.mac, uuid: config.uuid }, current.network);
+    const resolved = facts.mac === null && since ? since : current;
+    const about = { name, mac: facts.mac ?? config?.mac ?? null, resolved };
     const asset = assetOfBootPath(name.slice('boot/'.length));
     const found = asset === null ? null : library.find(asset);
-    if (asset === null || found === null) return { ...told, reply: this.#notFound(name) };
-    // An address that tells nobody is an unknown machine's, until somebody names itself there.
-    const standing = since === null ? [resolved] : facts.mac === null ? [since] : [resolved, since];
-    const denied = standing.find(({ decision }) => isDenied(decision.outcome));
-    const outcomes = [resolved.decision.outcome, ...(before ? [before.outcome] : [])];
-    // Whoever was handed a configuration for GRUB has GRUB, whatever the inventory says about Secure Boot.
-    const hasGrub = before !== null || bootsThroughGrub(resolved.machine, resolved.network);
-    if (!denied && hasGrub && outcomes.some((outcome) => mayFetchImage(asset, outcome))) {
-      return { ...told, reply: send({ asset: found }) };
-    }
-    const why = (denied ?? told.resolved).decision.because.words;
+    if (asset === null || found === null) return { ...about, reply: this.#notFound(name) };
+    const issued = config && since && { outcome: config.outcome, since };
+    const access = decideImageAccess({ asset, holder: facts.mac, current, issued });
+    if (access.allowed) return { ...about, reply: send({ asset: found }) };
     const message = 'this machine does not boot it now';
-    return { ...told, reply: refusal('tftp.refused', TFTP_ERRORS.accessViolation, message, why) };
+    const { words } = access.because;
+    return { ...about, reply: refusal('tftp.refused', TFTP_ERRORS.accessViolation, message, words) };
   }
 
-  #handedTo(address: Ipv4, holder: Mac | null): Handed | null {
-    const before = this.#handed.get(address) ?? null;
-    if (before === null || before.until <= this.#parts.now()) return null;
-    // The address has passed to another machine since.
-    if (before.holder !== null && holder !== null && before.holder !== holder) return null;
-    return before;
+  #issuedTo(address: Ipv4, holder: Mac | null): IssuedConfig | null {
+    const config = this.#issued.get(address) ?? null;
+    return config !== null && isInForce(config, holder, this.#parts.now()) ? config : null;
   }
 
   #remember(address: Ipv4, holder: Mac | null, { facts, resolved }: NonNullable<IssuedText['decided']>): void {
     const now = this.#parts.now();
-    for (const [known, { until }] of this.#handed) {
+    for (const [known, { until }] of this.#issued) {
       if (until > now) break;
-      this.#handed.delete(known);
+      this.#issued.delete(known);
     }
-    // Whoever was handed something else since is on its way there.
-    this.#handed.delete(address);
-    const { outcome } = resolved.decision;
-    const { mac, uuid } = facts;
-    if (needsImages(outcome)) this.#handed.set(address, { outcome, mac, uuid, holder, until: now + HANDED_FOR });
+    // A machine that was issued something else since is on its way there.
+    this.#issued.delete(address);
+    const config = issuedConfig(resolved.decision.outcome, facts, holder, now);
+    if (config !== null) this.#issued.set(address, config);
   }
 
   #notFound(name: string): TftpAnswer['reply'] {
@@ -175,7 +143,6 @@ export class TftpResolver {
   }
 }
 
-const isDenied = ({ kind }: Outcome): boolean => kind === 'refusal' || kind === 'silent';
 const send = (content: TftpContent): TftpAnswer['reply'] => ({ do: 'send', content });
 const refusal = (
   kind: 'tftp.not-found' | 'tftp.refused',
