@@ -1,8 +1,8 @@
 // What the management API needs from the rest of the appliance, in its own words.
 
 import type { BootContract } from '../assets/boot-contract.ts';
-import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
+import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
 import type { Actor } from '../domain/event.ts';
 import type { Listener } from '../domain/listener.ts';

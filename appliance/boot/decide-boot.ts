@@ -74,7 +74,13 @@ export function decideBoot(question: BootQuestion): BootDecision {
     network === null || verdict.outcome.kind === 'silent'
       ? { kind: 'nothing', because: verdict.because }
       : nextStage(facts, machine, network, question.available);
-  return { outcome: verdict.outcome, because: verdict.because, image: verdict.image ?? null, nextStage: handed, findings };
+  return {
+    outcome: verdict.outcome,
+    because: verdict.because,
+    image: verdict.image ?? null,
+    nextStage: handed,
+    findings,
+  };
 }
 
 function findingsAbout(machine: Machine, facts: ClientFacts): Finding[] {

@@ -47,7 +47,10 @@ export type Start =
 export function findStart(question: StartQuestion, startability: Startability): Start {
   const { outcome, facts, machine, profile, server } = question;
   const name = machine?.spec.hostname ?? facts.mac ?? 'this machine';
-  const missing = (image: string): Start => ({ ok: false, because: because('image-missing', { machine: name, image }) });
+  const missing = (image: string): Start => ({
+    ok: false,
+    because: because('image-missing', { machine: name, image }),
+  });
   const architecture = machine?.spec.architecture ?? facts.cpu;
   if (architecture === null) return missing('a service OS for an architecture that it does not tell');
   const image = startability.image(imageFor(outcome, architecture, profile));

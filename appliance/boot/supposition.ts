@@ -63,6 +63,7 @@ const assumedIntent = ({ id, spec, intent }: Machine, kind: IntentKind, now: Ins
 });
 
 function armedNote({ kind, profile }: ArmedIntent): string {
-  const work = kind === 'erase' ? 'an erasure' : profile === null ? 'a deployment' : `a deployment of profile ${profile}`;
+  const work =
+    kind === 'erase' ? 'an erasure' : profile === null ? 'a deployment' : `a deployment of profile ${profile}`;
   return `As if ${work} were armed for it; nothing is armed by asking.`;
 }

@@ -38,7 +38,12 @@ export async function explain(machine: string, options: ExplainOptions): Promise
 
 async function online(machine: string, { arch, via, as, armed, ...connection }: ExplainOptions): Promise<Explanation> {
   const path = `/api/v1/nodes/${encodeURIComponent(machine)}/explain`;
-  return (await connect(connection)).get<Explanation>(path, { arch, via, as, armed: armed === undefined ? undefined : String(armed) });
+  return (await connect(connection)).get<Explanation>(path, {
+    arch,
+    via,
+    as,
+    armed: armed === undefined ? undefined : String(armed),
+  });
 }
 
 async function offline(machine: string, options: ExplainOptions, files: string[]): Promise<Explanation> {

@@ -18,7 +18,8 @@ const Question = Type.Object(
     as: Type.Optional(Type.Enum([...LIFECYCLE_STATES], { description: 'What if it were in this state?' })),
     armed: Type.Optional(
       Type.Boolean({
-        description: 'As if its deployment or erasure were armed, or not. Left out: armed, in a state that it is not in',
+        description:
+          'As if its deployment or erasure were armed, or not. Left out: armed, in a state that it is not in',
       }),
     ),
   },

@@ -3,6 +3,7 @@
 
 import { truncateSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
+import { AvailableImages } from '../../../appliance/assets/available-images.ts';
 import { AssetLibrary } from '../../../appliance/assets/library.ts';
 import type { WantedImage } from '../../../appliance/boot/boot-images.ts';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
@@ -15,7 +16,6 @@ import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { BootChain } from '../../../appliance/servers/boot-chain/boot-chain.ts';
 import type { Place } from '../../../appliance/servers/boot-chain/endpoints.ts';
 import { OwnRequests } from '../../../appliance/servers/boot-chain/own-requests.ts';
-import { AvailableImages } from '../../../appliance/assets/available-images.ts';
 import { HttpBootServer } from '../../../appliance/servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';

@@ -48,7 +48,14 @@ export class BootServerRig {
   port = 0;
 
   constructor(wishes: RigWishes = {}) {
-    const { machines = [], network = {}, profiles = [profileWith()], consume, orderProblem = null, ...settings } = wishes;
+    const {
+      machines = [],
+      network = {},
+      profiles = [profileWith()],
+      consume,
+      orderProblem = null,
+      ...settings
+    } = wishes;
     const fleet = new Fleet();
     const here = networkWith({ prefix: mustParse(parsePrefix('127.0.0.0/8')), server: LOOPBACK, ...network });
     const catalogue = { sites: [SITE], networks: [here], skus: [], profiles, clusters: [], roce: [] };
