@@ -29,7 +29,8 @@ async function endOverHttp(cell: Cell): Promise<End> {
   const { status, text } = await appliance.script(cell);
   if (status !== 200) return { because: null, text: null };
   const note = appliance.notes.find(({ kind }) => kind === 'http.script');
-  return { because: (note?.data as { because: string }).because, text };
+  const data = note?.data as { readonly because: string } | undefined;
+  return { because: data?.because ?? null, text };
 }
 
 async function endOverTftp(): Promise<End> {

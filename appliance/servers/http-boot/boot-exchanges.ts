@@ -41,6 +41,8 @@ export interface BootExchangesDeps {
   readonly isOwn?: (request: IncomingMessage) => boolean;
   readonly logger: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   readonly files: FileBytes;
+  /** Milliseconds of a clock that never goes back, for the limits; left out: the process's own. */
+  readonly monotonicNow?: () => number;
   /** As machines reach it. */
   readonly port: number;
 }
@@ -147,7 +149,7 @@ export class BootExchanges {
 
   #report(exchange: Exchange): object {
     const { mac, kind, data } = readBootReport(exchange.query);
-    if (this.#reports.allows(performance.now())) {
+    if (this.#reports.allows(this.#now())) {
       const about = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
       this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
     }
@@ -188,7 +190,7 @@ export class BootExchanges {
 
   #refuse(exchange: Exchange, error: ColdironError, mac: Mac | null = null): object {
     sendError(exchange, error);
-    if (this.#refusals.allows(performance.now())) {
+    if (this.#refusals.allows(this.#now())) {
       const told = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
       this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, told);
     }
@@ -203,6 +205,10 @@ export class BootExchanges {
 
   #whoAsks({ address }: Exchange): Told {
     return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
+  }
+
+  #now(): number {
+    return this.#deps.monotonicNow?.() ?? performance.now();
   }
 
   #resolve(exchange: Exchange): ResolvedBoot {

@@ -31,6 +31,7 @@ interface RigWishes extends Partial<HttpBootSettings> {
   readonly profiles?: readonly Profile[];
   readonly consume?: (intent: IntentId) => Promise<boolean>;
   readonly orderProblem?: string;
+  readonly monotonicNow?: () => number;
 }
 
 export class BootServerRig {
@@ -54,6 +55,7 @@ export class BootServerRig {
       profiles = [profileWith()],
       consume,
       orderProblem = null,
+      monotonicNow = () => performance.now(),
       ...settings
     } = wishes;
     const fleet = new Fleet();
@@ -98,6 +100,7 @@ export class BootServerRig {
           warn: (line: unknown) => void this.warnings.push(line),
           error: (line: unknown) => void this.errors.push(line),
         },
+        monotonicNow,
         newId: () => `id-${ids++}`,
         elsewhere: (_request: IncomingMessage, response: ServerResponse) => void response.end('elsewhere'),
       },

@@ -154,6 +154,14 @@ describe('the images of a machine', () => {
     boot.moveTo(OTHER_MAC);
     expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
   });
+
+  it('are not for the next holder of its address, where unknown machines boot from their own disk', async () => {
+    const boot = await applianceWith(INSTALLED, { network: { unknown: 'local-disk' } });
+    await boot.ask(OWN);
+    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
+    boot.moveTo(OTHER_MAC);
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+  });
 });
 
 describe('a search for a configuration by the address of the card', () => {
