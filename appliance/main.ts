@@ -16,6 +16,7 @@ import { sshProbe } from './api/ssh-probe.ts';
 import { AvailableImages } from './assets/available-images.ts';
 import type { BootContract } from './assets/boot-contract.ts';
 import { AssetLibrary } from './assets/library.ts';
+import { LibraryWatch } from './assets/library-watch.ts';
 import { readNodeModules } from './assets/template-files.ts';
 import { openBmcService } from './bmc/access/bmc-service.ts';
 import { bmcSystemClock } from './bmc/clock.ts';
@@ -166,7 +167,8 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     stops.push(() => nodeService.stop());
     const { enrollment } = nodeService;
 
-    const library = await AssetLibrary.open(join(config.state, 'assets'));
+    const assetFolder = join(config.state, 'assets');
+    const library = await AssetLibrary.open(assetFolder);
     const hasLoader = (file: string): boolean => library.find(file) !== null;
     const images = new AvailableImages(library);
     const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
@@ -386,6 +388,9 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       await library.reload();
       await bootChain.followUp();
     };
+    const libraryWatch = await LibraryWatch.start({ folder: assetFolder, onChange: lookAtAssets, log: logger });
+    stops.push(() => libraryWatch.stop());
+    // For what cannot be watched.
     stops.push(repeat(LOOK_AT_ASSETS_EVERY, lookAtAssets, logger));
     return { places, adminTokenFile: adminToken.file, stop };
   } catch (error) {
