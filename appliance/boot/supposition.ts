@@ -5,6 +5,7 @@ import { type ArmedIntent, type IntentId, type IntentKind, intentStanding } from
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
+import { STATES } from '../domain/states.ts';
 
 export interface Supposed {
   /** null: the state it is in. */
@@ -21,8 +22,8 @@ export interface SupposedMachine {
 
 /** What has to be armed for a machine in this state to get more than its own disk. */
 export function armedKind(state: LifecycleState): IntentKind | null {
-  if (state === 'deploying') return 'deploy';
-  return state === 'releasing' ? 'erase' : null;
+  const { boots } = STATES[state];
+  return boots.into === 'armed-work' ? boots.intent : null;
 }
 
 export function supposeMachine(actual: Machine, { state, armed }: Supposed, mac: Mac, now: Instant): SupposedMachine {
