@@ -78,6 +78,7 @@ export async function openWork(
     limits: PUSH_LIMITS,
   });
   stops.add(() => sessions.stop());
+  boot.useOrders(sessions.orders);
   return { renderings, sessions };
 }
 
@@ -99,7 +100,7 @@ export function nodeWork(
     orders: work.sessions.orders,
     now: clock.now,
     find: (name) => boot.library.find(name),
-    images: servers.images,
+    images: boot.images,
     bootContract: servers.bootContract,
     bootPort: servers.bootPort,
     fetchable: (url) => fetchable(url, servers.chain.headersFor(url)),

@@ -15,6 +15,7 @@ import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
+import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
@@ -168,7 +169,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     newId: randomUUID,
     now: clock.now,
     find: () => null,
-    images: { find: async () => unparsable('images/service-os-x86_64/kernel') },
+    images: { find: () => unparsable('images/service-os-x86_64/kernel') },
     bootContract: async () => ({ problems: [], missing: [] }),
     bootPort: () => 8080,
     fetchable: async () => ({ ok: true, value: { bytes: null } }),
@@ -207,7 +208,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     store,
     fleet,
     refreshFleet: () => follower.refresh(),
-    hasLoader: () => true,
+    resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     runner,
     authenticate: bearerAuthenticator(store, clock),

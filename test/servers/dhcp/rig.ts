@@ -47,6 +47,8 @@ interface RigOptions {
   readonly machines?: readonly Machine[];
   readonly settings?: Partial<DhcpSettings>;
   readonly stored?: Lease[];
+  /** Whom to ask; left out: a resolver over the rig's own fleet. */
+  readonly resolver?: BootResolver;
 }
 
 export class Rig {
@@ -69,6 +71,7 @@ export class Rig {
     machines = [NODE],
     settings = {},
     stored = [],
+    resolver,
   }: RigOptions = {}) {
     this.store.stored = stored;
     this.declare(networks, machines);
@@ -84,7 +87,7 @@ export class Rig {
         ...settings,
       },
       fleet: this.fleet,
-      desk: new BootResolver(this.fleet, () => this.clock.now()),
+      resolver: resolver ?? new BootResolver(this.fleet, () => this.clock.now()),
       store: this.store,
       trail: { note: (note) => void this.notes.push(note) },
       openUdp: this.udp.open,

@@ -7,7 +7,7 @@ import { TransferThreads } from '../../../appliance/servers/tftp/transfer-thread
 import type { TransferOrder } from '../../../appliance/servers/tftp/transfers.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-resolver-for.ts';
+import { resolverFor } from './tftp-resolver-for.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 const ORDER: TransferOrder = {
@@ -94,7 +94,7 @@ describe('threads that carry transfers', () => {
 
   it('tell the client, and the trail, when the file is gone', async () => {
     const file = put(temporaryFolder(), 'initrd', Buffer.alloc(1024 * 1024));
-    const rig = await startServer({ memoryBytes: 1024 }, deskFor({ file, size: 1024 * 1024 }));
+    const rig = await startServer({ memoryBytes: 1024 }, resolverFor({ file, size: 1024 * 1024 }));
     rmSync(file);
     const client = await sloppyClient();
     client.send(read('initrd'), rig.port);
