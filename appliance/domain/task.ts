@@ -102,5 +102,8 @@ export interface Task {
   readonly result: TaskResult | null;
 }
 
+/** One of which nothing was heard in time. */
+export type SweptTask = Task & { readonly state: 'queued' | 'expired' | 'unknown' };
+
 /** A result longer than this is refused: it belongs into a log, and not here. */
 export const LONGEST_OUTPUT = 64 * 1024;

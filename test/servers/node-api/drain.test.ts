@@ -1,6 +1,8 @@
 // Draining: the node is asked, and what it answers moves its life on.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newEvent } from '../../../appliance/domain/event.ts';
+import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { NodeApiSite, type NodeClient } from './node-api-site.ts';
@@ -77,14 +79,8 @@ describe('a node that is drained', () => {
     await task.begin();
     // As if the process had been killed between the result and what follows from it.
     const result = { succeeded: true, output: 'drained' };
-    const event = {
-      at: site.now(),
-      kind: 'task.succeeded',
-      actor: 'x',
-      machine: machine.id,
-      correlationId: null,
-      data: null,
-    };
+    const frame = { at: site.now(), actor: 'x', machine: machine.id, correlationId: null };
+    const event = newEvent(frame, 'task.succeeded', sampleData('task.succeeded'));
     await site.store.finishTask({ id: task.id as never, machine: machine.id, now: site.now(), result, event });
     expect(await site.state(machine)).toBe('draining');
     await site.stop();
