@@ -111,7 +111,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   },
   {
     name: 'release-unerased',
-    file: 'appliance/main.ts',
+    file: 'appliance/assembly/machines.ts',
     source: `mayReleaseUnerased: () => false`,
     fault: `mayReleaseUnerased: () => true`,
     tests: ['test/process/wiring.test.ts'],
@@ -120,7 +120,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   },
   {
     name: 'quarantine-not-wired',
-    file: 'appliance/main.ts',
+    file: 'appliance/assembly/boot-lookup.ts',
     source: `const onFinding = quarantineOn(runner, refreshFleet, logger);`,
     fault: `const onFinding = (): void => undefined;`,
     tests: ['test/process/wiring.test.ts'],

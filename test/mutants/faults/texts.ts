@@ -199,9 +199,9 @@ export const TEXT_FAULTS: readonly Mutant[] = [
   },
   {
     name: 'terminal-control-characters',
-    file: 'appliance/cli/terminal.ts',
-    source: `text.replace(/[\\u0000-\\u001f\\u007f-\\u009f]/g`,
-    fault: `text.replace(/[\\u0000-\\u001f]/g`,
+    file: 'appliance/domain/plain-line.ts',
+    source: `/[\\u0000-\\u001f\\u007f-\\u009f`,
+    fault: `/[\\u0000-\\u001f`,
     tests: ['test/cli/terminal.test.ts'],
     why: 'A machine writes control sequences (CSI is U+009B) to the screen of a person.',
   },
