@@ -86,7 +86,17 @@ describe('threads that carry transfers', () => {
     const fifth = await sloppyClient();
     fifth.send(read('snponly.efi'), rig.port);
     expect((await fifth.next()).packet).toMatchObject({ message: expect.stringContaining('too many') });
-    await new Promise((passed) => setTimeout(passed, 3100));
+    await expect
+      .poll(
+        async () => {
+          fifth.send(read('snponly.efi', { tsize: '0' }), rig.port);
+          const { packet, from } = await fifth.next();
+          if (packet.op === 'optionAck') fifth.send({ op: 'error', code: 0, message: 'closed' }, from);
+          return packet.op;
+        },
+        { interval: 250 },
+      )
+      .toBe('optionAck');
     expect(await load(fifth, rig.port, 'snponly.efi')).toHaveLength(LOADER.length);
     const notes = await rig.noted('tftp.error', 4);
     expect(notes[0]?.data).toMatchObject({ reason: 'the client began other transfers instead' });
