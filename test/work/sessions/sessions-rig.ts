@@ -1,6 +1,7 @@
 // A session desk over a real store, with a clock that the test moves, and one machine in the state that it asks for.
 
 import { randomUUID } from 'node:crypto';
+import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { IntentId } from '../../../appliance/domain/intent.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
@@ -14,7 +15,7 @@ import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { Sessions } from '../../../appliance/work/sessions/sessions.ts';
-import { type StartingOutcome, ticketMaker } from '../../../appliance/work/sessions/tickets.ts';
+import { ticketMaker } from '../../../appliance/work/sessions/tickets.ts';
 import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
 
 const nothing = async () => ({ events: [] });
