@@ -153,7 +153,8 @@ const LAYERS: readonly Layer[] = [
     node: ['*'],
   },
   { at: 'lab/demo', imports: ['domain', 'lab', 'assets'], packages: ['js-yaml'], node: ['*'] },
-  { at: 'main', imports: ['*'], packages: ['pino', 'fastify'], node: ['*'] },
+  { at: 'assembly', imports: ['*'], packages: ['pino'], node: ['*'] },
+  { at: 'main', imports: ['assembly', 'config'], packages: ['pino'] },
   { at: 'cli', imports: ['*'], packages: ['commander', 'undici', 'pino'], node: ['*'] },
 ];
 

@@ -6,11 +6,10 @@ import { type NewEvent, newEvent, type Origin } from '../domain/event.ts';
 import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId, IntentKind } from '../domain/intent.ts';
-import type { LifecycleState } from '../domain/lifecycle.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
+import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from '../domain/states.ts';
 import type { LifecycleRunner } from '../machines/runner.ts';
-import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from '../machines/states.ts';
 import { step } from '../machines/step.ts';
 import type { LifecycleEvent } from '../machines/transitions.ts';
 import type { Store } from '../store/store.ts';
@@ -27,8 +26,6 @@ export interface NodeWorkDeps extends GuardDeps {
 
 /** What needs nothing but the machine's life. */
 export type PlainWork = 'commission' | 'drain' | 'drained' | 'undrain' | 'rescue-ended';
-
-const CAN_BE_CALLED_OFF: ReadonlySet<LifecycleState> = new Set(['commissioning', 'deploying', 'releasing']);
 
 export class NodeWork {
   readonly #deps: NodeWorkDeps;
@@ -79,7 +76,7 @@ export class NodeWork {
   async cancel(known: Machine, request: Origin): Promise<Machine> {
     const { store, runner, now, refreshFleet } = this.#deps;
     const { id, spec, lifecycle } = await this.#now(known);
-    if (!CAN_BE_CALLED_OFF.has(lifecycle.state)) {
+    if (!STATES[lifecycle.state].cancellable) {
       throw new ColdironError('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to call off`);
     }
     const at = now();

@@ -2,8 +2,9 @@
 
 import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { LifecycleState } from '../../domain/lifecycle.ts';
+import { intentNeeded, type LifecycleState } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
+import { STATES } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
 import { APPLIANCE } from '../record.ts';
 import type { EffectHandler, EffectTask } from './handler.ts';
@@ -66,17 +67,7 @@ const event = (task: EffectTask, at: Instant, kind: StateEventKind, state: Lifec
  */
 function outlived({ intent, lifecycle }: Machine): boolean {
   if (!intent || intent.consumedAt !== null || intent.revokedAt !== null) return false;
-  switch (lifecycle.state) {
-    case 'deploying':
-      return intent.kind !== 'deploy';
-    case 'releasing':
-      return intent.kind !== 'erase' || lifecycle.fallbackUsed;
-    case 'registered':
-    case 'ready':
-    case 'active':
-    case 'failed':
-      return intent.armedAt <= lifecycle.since;
-    default:
-      return true;
-  }
+  const needed = intentNeeded(lifecycle.state);
+  if (needed !== null) return intent.kind !== needed || lifecycle.fallbackUsed;
+  return !STATES[lifecycle.state].keepsNewerIntent || intent.armedAt <= lifecycle.since;
 }
