@@ -20,6 +20,7 @@ import { HttpBootServer, type HttpBootSettings } from '../../../appliance/server
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { MAC, NODE_ID, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
@@ -64,7 +65,7 @@ export class BootServerRig {
         onScriptFetched: (mac) => void this.fetched.push(mac),
         trail: {
           note: (note) => {
-            this.notes.push(note);
+            this.notes.push(checkedEvent(note));
             for (const look of this.#waiting) look();
           },
         },
