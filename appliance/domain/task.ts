@@ -41,6 +41,13 @@ export const TASK_KINDS = {
     parameters: { since: { pattern: /^\d{1,15}$/, standard: '0' } },
     onlyWhile: 'draining',
   },
+  undrain: {
+    means: 'accept workload again after a drain',
+    repeatable: true,
+    limit: 25 * MINUTE,
+    parameters: {},
+    onlyWhile: 'active',
+  },
 } as const satisfies Readonly<Record<string, KindOfTask>>;
 export type TaskKind = keyof typeof TASK_KINDS;
 

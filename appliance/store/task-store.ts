@@ -51,6 +51,8 @@ export interface TaskStore {
   /** True for the holder of the lease that counts, while it and the task's own time last. Said twice it is the same. */
   startTask(id: TaskId, lease: Lease, event: NewEvent): Promise<boolean>;
   finishTask(finished: FinishedTask): Promise<ResultVerdict>;
+  /** Expires a task that waits or is leased, so that it never begins. False: it has begun, or is over. */
+  cancelTask(id: TaskId, now: Instant, event: NewEvent): Promise<boolean>;
   /**
    * What should have been heard of by now: what was never begun waits again, or has expired; what was begun waits again where
    * that is allowed, and is failed or unknown otherwise. Returns each as it is now.

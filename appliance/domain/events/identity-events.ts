@@ -38,6 +38,11 @@ export const IDENTITY_EVENTS = {
   'task.failed': row('error', result, (data) => `Task failed: ${data.output}`),
   'task.queued': row('warning', task, (data) => `Task ${data.kind} is queued again: nothing was heard of it`),
   'task.expired': row('warning', task, (data) => `Task ${data.kind} expired before it was started`),
+  'task.cancelled': row(
+    'info',
+    { ...task, reason: text },
+    (data) => `Task ${data.kind} was cancelled before it was started: ${data.reason}`,
+  ),
   'task.unknown': row('warning', task, (data) => `Task ${data.kind} was started and its result was never reported`),
   'health.online': row('info', { before: Type.Enum(['unknown', 'silent']) }, (data) =>
     data.before === 'silent' ? 'Sends heartbeats again' : 'Sends heartbeats',

@@ -144,6 +144,18 @@ export async function finishTask(trx: Writer, finished: FinishedTask): Promise<R
   return 'recorded';
 }
 
+export async function cancelTask(trx: Writer, id: TaskId, now: Instant, event: NewEvent): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('tasks')
+    .set({ state: 'expired', finished_at: now, lease: null, lease_until: null })
+    .where('id', '=', id)
+    .where('state', 'in', ['queued', 'leased'])
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) return false;
+  await insertEvents(trx, [event]);
+  return true;
+}
+
 const sameResult = (a: TaskResult, b: TaskResult): boolean => a.succeeded === b.succeeded && a.output === b.output;
 
 export async function sweepTasks(trx: Writer, now: Instant, event: (task: SweptTask) => NewEvent): Promise<Task[]> {
