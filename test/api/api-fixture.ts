@@ -34,6 +34,7 @@ import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { NodeWork } from '../../appliance/work/node-work.ts';
 import { WorkOrders } from '../../appliance/work/orders/work-orders.ts';
+import { checkStoredEvents } from '../domain/events/checked-event.ts';
 
 export const RACK = {
   sites: [{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' }],
@@ -240,6 +241,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
       }),
     close: async () => {
       await app.close();
+      await checkStoredEvents(store);
       await store.close();
       await rm(stateDir, { recursive: true, force: true });
     },

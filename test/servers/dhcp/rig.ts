@@ -18,6 +18,7 @@ import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { NOW } from '../../boot/boot-fixtures.ts';
 import { ip, NETWORK, NODE } from '../../boot/leases/lease-fixtures.ts';
 import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 import { FakeClock } from '../../machines/fake-clock.ts';
 import { MemoryEcho } from './memory-echo.ts';
 import { MemoryUdp } from './memory-udp.ts';
@@ -89,7 +90,7 @@ export class Rig {
       fleet: this.fleet,
       resolver: resolver ?? new BootResolver(this.fleet, () => this.clock.now()),
       store: this.store,
-      trail: { note: (note) => void this.notes.push(note) },
+      trail: { note: (note) => void this.notes.push(checkedEvent(note)) },
       openUdp: this.udp.open,
       openEcho: this.echo.open,
       neighbours: async () => this.neighbours,

@@ -22,6 +22,7 @@ import { readBootTemplates } from '../../../appliance/servers/http-boot/read-tem
 import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { MAC, NODE_ID, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
@@ -91,7 +92,7 @@ export class BootServerRig {
         whoIs: () => ({ mac: MAC, machine: NODE_ID }),
         trail: {
           note: (note) => {
-            this.notes.push(note);
+            this.notes.push(checkedEvent(note));
             for (const look of this.#waiting) look();
           },
         },

@@ -15,6 +15,7 @@ import { TFTP_DEFAULTS, type TftpSettings } from '../../../appliance/servers/tft
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { bzImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '../../assets/tiny-files.ts';
 import { MAC, machineIn, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 /** Not a multiple of any block size in use, and large enough for many windows. */
@@ -95,7 +96,7 @@ export async function startServer(
     ...more,
     trail: {
       note: (note) => {
-        notes.push(note);
+        notes.push(checkedEvent(note));
         for (const look of waiting.splice(0)) look();
       },
     },
