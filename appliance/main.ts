@@ -35,6 +35,7 @@ import { Fleet } from './inventory/fleet.ts';
 import { FleetFollower } from './inventory/fleet-follower.ts';
 import { applySiteInventory } from './inventory/site-inventory.ts';
 import { effectHandlers } from './machines/effects.ts';
+import { MachineCommands } from './machines/execute.ts';
 import { quarantineOn } from './machines/quarantine.ts';
 import { systemClock } from './machines/runner/clock.ts';
 import { LifecycleRunner } from './machines/runner.ts';
@@ -81,6 +82,8 @@ export interface Appliance {
 /** Writes of other processes are seen within this time; our own at once. */
 const FOLLOW_EVERY = 250;
 const WRITE_TRAIL_EVERY = 200;
+/** A client may repeat a request for this long and still have it carried out once. */
+const LEAST_COMMAND_DAYS = 7;
 const LOOK_AT_ASSETS_EVERY = MINUTE;
 const DEFAULT_BOOT_PORT = 8080;
 const DEFAULT_MANAGEMENT_PORT = 8443;
@@ -101,19 +104,17 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
 
     const fleet = new Fleet();
     const follower = new FleetFollower(store, fleet);
-    const refreshFleet = (): Promise<void> => follower.refresh();
-    await refreshFleet();
+    stops.push(await follower.start());
     await applySiteInventory(store, fleet.inventory(), config, { now: clock.now, newId, logger });
-    await refreshFleet();
-    stops.push(repeat(FOLLOW_EVERY, refreshFleet, logger));
+    stops.push(repeat(FOLLOW_EVERY, () => follower.poll(), logger));
 
-    const trailRecorder = new TrailRecorder(store, clock.now);
-    stops.push(() => trailRecorder.close());
-    stops.push(repeat(WRITE_TRAIL_EVERY, () => trailRecorder.flush(), logger));
+    const trail = new TrailRecorder(store, clock.now);
+    stops.push(() => trail.close());
+    stops.push(repeat(WRITE_TRAIL_EVERY, () => trail.flush(), logger));
     const bmcs = await openBmcService({
       store,
       vault: createVault(await loadVaultKeys(config.state, process.env.CREDENTIALS_DIRECTORY)),
-      trail: trailRecorder,
+      trail,
       clock: bmcSystemClock,
       bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
       current: (id) => fleet.machineById(id),
@@ -121,18 +122,21 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
       log: logger,
     });
-    const { trail } = bmcs;
-
-    const runner = new LifecycleRunner({
+    const commands = new MachineCommands({
       store,
-      lastHeard: heardOf(store, clock.now),
-      clock,
+      now: clock.now,
       newId,
-      log: logger,
       deployMinutes: ({ intent, spec }) => {
         const profile = intent?.profile ?? spec.profile;
         return (profile && fleet.profile(profile)?.deployMinutes) ?? null;
       },
+    });
+    const runner = new LifecycleRunner({
+      store,
+      commands,
+      lastHeard: heardOf(store, clock.now),
+      clock,
+      log: logger,
       effects: effectHandlers({
         store,
         now: clock.now,
@@ -145,12 +149,13 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     stops.push(() => runner.stop());
     stops.push(() => bmcs.stop());
     stops.push(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));
+    const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
+    stops.push(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
 
     const nodeService = await openNodeService({
       store,
       fleet,
-      refreshFleet,
-      runner,
+      commands,
       now: clock.now,
       setTimer: clock.setTimer,
       newId,
@@ -168,8 +173,8 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const hasLoader = (file: string): boolean => library.find(file) !== null;
     const desk = new BootResolver(fleet, clock.now, hasLoader);
     const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
-    const onFinding = quarantineOn(runner, refreshFleet, logger);
-    const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
+    const onFinding = quarantineOn(commands, logger);
+    const discovery = new Discovery({ store, fleet, now: clock.now, newId, log: logger });
     const interfaceIndex = interfaceIndexes();
     const routerHints = new RouterHints(logger);
     stops.push(() => routerHints.stop());
@@ -219,8 +224,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const workSessions = await openSessionService({
       store,
       fleet,
-      refreshFleet,
-      runner,
+      commands,
       find: (name) => library.find(name),
       templates: siteTemplates,
       modules: readNodeModules,
@@ -248,7 +252,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       desk,
       templates,
       library,
-      consume: intentConsumer(store, refreshFleet, clock.now),
+      consume: intentConsumer(store, clock.now),
       onFinding,
       onScriptFetched: (mac: Mac) => dhcp.scriptFetched(mac),
     };
@@ -300,12 +304,9 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const interfaces = new InterfaceWatch(fleet, interfaceIndex);
     const listening = new Listening({ dhcp, tftp, bootChain, interfaces, log: logger });
     const work = new NodeWork({
-      store,
       fleet,
-      refreshFleet,
-      runner,
+      commands,
       orders,
-      newId,
       now: clock.now,
       find: (name) => library.find(name),
       images: new AvailableImages(library),
@@ -323,8 +324,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       renderings,
       store,
       fleet,
-      refreshFleet,
-      runner,
+      commands,
       clock,
       newId,
       services,

@@ -1,22 +1,19 @@
 // A node that is being drained is told so with a task, and what comes of the task moves its life on. Both are found in the store
 // and not remembered: a process that was killed in between is no reason for a drain to hang.
 
-import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import { isOver, type Task } from '../domain/task.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import type { Store } from '../store/store.ts';
+import { nodeReported } from './node-reports.ts';
 import type { TaskQueue } from './task-queue.ts';
 
 export interface DrainsDeps {
   readonly store: Pick<Store, 'tasksOf'>;
   readonly tasks: Pick<TaskQueue, 'run'>;
   readonly machines: () => Iterable<Machine>;
-  readonly moveOn: (
-    machine: Machine,
-    event: 'drained' | 'drain-failed',
-    by: Origin & { readonly failureReason?: string },
-  ) => Promise<void>;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly now: () => Instant;
 }
 
@@ -30,7 +27,7 @@ export interface Drains {
 /** Far more than a node gets during one drain. */
 const TASKS_LOOKED_AT = 200;
 
-export function createDrains({ store, tasks, machines, moveOn, now }: DrainsDeps): Drains {
+export function createDrains({ store, tasks, machines, commands, now }: DrainsDeps): Drains {
   const settle: Drains['settle'] = async (machine) => {
     const { state, since, deadline } = machine.lifecycle;
     if (state !== 'draining') return;
@@ -42,9 +39,8 @@ export function createDrains({ store, tasks, machines, moveOn, now }: DrainsDeps
       return;
     }
     if (!isOver(asked.state)) return;
-    const by = { actor: `machine:${machine.spec.hostname}`, correlationId: null };
-    if (asked.state === 'succeeded') await moveOn(machine, 'drained', by);
-    else await moveOn(machine, 'drain-failed', { ...by, failureReason: failureOf(asked) });
+    if (asked.state === 'succeeded') await nodeReported(commands, machine, 'drained', null);
+    else await nodeReported(commands, machine, 'drain-failed', null, failureOf(asked));
   };
 
   return {

@@ -28,7 +28,11 @@ export async function identifyPeer(store: PeerStore, der: Uint8Array, now: Insta
   if (!certificate) return { ok: false, reason: 'unknown-certificate', machine: null };
   const { machine } = certificate;
   if (certificate.kind !== 'node' || machine === null) return { ok: false, reason: 'not-a-node-certificate', machine };
-  const reason = certificateProblem(certificate, now) ?? (await surroundingProblem(store, certificate, machine));
+  // Removal revokes the certificate too, and is the better answer.
+  const isRemoved = (await store.machine(machine))?.lifecycle.state === 'removed';
+  const reason = isRemoved
+    ? 'removed'
+    : (certificateProblem(certificate, now) ?? (await authorityProblem(store, certificate)));
   if (reason !== null) return { ok: false, reason, machine };
   if (certificate.confirmedAt === null) await store.confirmCertificate(certificate.serial, now);
   return { ok: true, machine, certificate };
@@ -40,12 +44,7 @@ function certificateProblem(certificate: CertificateRecord, now: Instant): PeerR
   return now < certificate.notAfter ? null : 'expired';
 }
 
-async function surroundingProblem(
-  store: PeerStore,
-  { authority }: CertificateRecord,
-  machine: MachineId,
-): Promise<PeerRefusal | null> {
-  if ((await store.machine(machine))?.lifecycle.state === 'removed') return 'removed';
+async function authorityProblem(store: PeerStore, { authority }: CertificateRecord): Promise<PeerRefusal | null> {
   const issuer = (await store.authorities()).find(({ id }) => id === authority);
   return issuer?.state === 'retired' ? 'authority-retired' : null;
 }

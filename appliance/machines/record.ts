@@ -1,6 +1,6 @@
 // What a step leaves behind for people to read: one event, and an audit entry when somebody answers for it.
 
-import type { Actor, Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { Actor, Json, NewAuditEntry, NewEvent, Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -9,21 +9,11 @@ import type { LifecycleEvent } from './transitions.ts';
 /** The actor of everything that happens without anybody asking for it. */
 export const APPLIANCE: Actor = 'appliance';
 
-/** Who brought an event, and in which exchange. */
-export interface EventOrigin {
-  readonly actor: Actor;
-  readonly correlationId: string | null;
-  readonly note?: string | undefined;
-  readonly failureReason?: string | undefined;
-  /** How far it had come when its time was over. */
-  readonly lastHeard?: string | undefined;
-}
-
 interface Happening {
   readonly at: Instant;
   readonly machine: Machine;
   readonly event: LifecycleEvent;
-  readonly origin: EventOrigin;
+  readonly origin: Origin;
 }
 
 export const movedEvent = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewEvent => ({

@@ -4,6 +4,7 @@ import { lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { SessionId } from '../../appliance/domain/session.ts';
 import type { Role } from '../../appliance/domain/token.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { type Fixture, openApi, START } from './api-fixture.ts';
 
 let api: Fixture;
@@ -19,7 +20,7 @@ const id = async () => api.fleet.machineById((await get()).id)?.id ?? expect.fai
 const put = async (state: LifecycleState): Promise<void> => {
   const machine = await api.store.machine(await id());
   if (!machine) return;
-  const moved = await api.store.transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
+  const moved = await writesTo(api.store).transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
   api.fleet.update([moved], api.fleet.at);
 };
 const CONFIRMED = { confirm: 'node01' };
@@ -57,7 +58,7 @@ describe('work on a node', () => {
     expect(refused).toMatchObject({ code: 'not_deployable', message: 'node01 cannot be deployed' });
     expect(refused.details).toEqual([
       expect.stringContaining('deploy is not possible from registered'),
-      expect.stringContaining('service-os-x86_64'),
+      expect.stringContaining('nixos/worker/bzImage'),
       expect.stringContaining('nobody knows yet which disks it has'),
     ]);
     expect(await get()).toMatchObject({ state: 'registered', intent: null });
@@ -103,7 +104,7 @@ describe('work on a node', () => {
 
 describe('what is known of the work', () => {
   it('is its sessions, without ticket or key', async () => {
-    await api.store.putTicket({
+    await writesTo(api.store).putTicket({
       id: 'session-1' as SessionId,
       machine: await id(),
       mode: 'commission',
@@ -122,7 +123,11 @@ describe('what is known of the work', () => {
       [1, 10],
       [2, 20],
     ] as const) {
-      await api.store.putFacts(await id(), { at: START + at, facts: { memory: { bytes } } }, newEvent('found'));
+      await writesTo(api.store).putFacts(
+        await id(),
+        { at: START + at, facts: { memory: { bytes } } },
+        newEvent('found'),
+      );
     }
     expect((await get('/facts')).facts).toMatchObject([
       { facts: { memory: { bytes: 20 } } },

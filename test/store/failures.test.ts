@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { Publisher } from '../../appliance/store/publisher.ts';
 import type { Database } from '../../appliance/store/sql/schema.ts';
 import { createSqlStore } from '../../appliance/store/sql/sql-store.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
@@ -25,7 +26,7 @@ describe('a store whose engine fails', () => {
     await (await openSqliteStore({ file })).close();
     const database = new BetterSqlite3(file);
     const db = new Kysely<Database>({ dialect: sqliteDialect(database) });
-    return { store: createSqlStore(db, async () => void database.close()), database };
+    return { store: createSqlStore(db, async () => void database.close(), new Publisher(null)), database };
   }
 
   it('says that the disk is full, keeps what it had, and works again when there is room', async () => {

@@ -4,6 +4,7 @@ import { lastingChoice, PersistentBootOverrides } from '../../../appliance/bmc/a
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { BmcMode } from '../../../appliance/domain/network.ts';
 import { newEvent } from '../../store/samples.ts';
+import { NoteBoard } from '../../trail/note-board.ts';
 import { deskRig } from './desk-rig.ts';
 
 const LASTING = { kind: 'bmc.boot-lasting', data: { method: 'ipmi-efi-persistent', words: 'set' } };
@@ -70,7 +71,7 @@ describe('a lasting boot choice that a crash left behind', () => {
       store,
       vault,
       clock,
-      trail: { note: () => undefined },
+      trail: new NoteBoard(),
       bmcMode: () => 'real',
       current: () => machine,
       scanned: [],

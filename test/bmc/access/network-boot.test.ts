@@ -6,6 +6,7 @@ import type { BootReport } from '../../../appliance/bmc/verified.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
 import { mac, newEvent } from '../../store/samples.ts';
+import { NoteBoard } from '../../trail/note-board.ts';
 import { BY, deskRig } from './desk-rig.ts';
 
 const BOOT_TIME = 90 * SECOND;
@@ -14,7 +15,8 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
   const rig = await deskRig({ driver });
   const { store, desk, machine, clock, hardware, keep } = rig;
   await keep('current', 'factory');
-  const watch = new BootWatch({ note: () => undefined }, () => clock.now());
+  const trail = new NoteBoard();
+  const watch = new BootWatch(trail, () => clock.now());
   const now: { machine: Machine | null } = { machine };
   const stopping = new AbortController();
   const networkBoot = new NetworkBoot({
@@ -29,7 +31,7 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
   hardware.onStart = ({ device }) => {
     if (device !== 'network') return;
     clock.wakeAt(clock.now() + BOOT_TIME, () =>
-      watch.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: { program: 'firmware-pxe' } }),
+      trail.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: { program: 'firmware-pxe' } }),
     );
   };
   const reports: BootReport[] = [];
