@@ -3,10 +3,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 
 describe('docs/lifecycle.md', () => {
   it('is what the transitions table says (npm run docs writes it anew)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/lifecycle.md'), 'utf8')).toBe(lifecycleDocument());
+  });
+});
+
+describe(AGENT_FILE, () => {
+  it('is joined from its parts (npm run docs joins it again)', () => {
+    const root = new URL('../', import.meta.url);
+    expect(readFileSync(new URL(AGENT_FILE, root), 'utf8')).toBe(joinedAgent(root));
   });
 });

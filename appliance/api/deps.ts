@@ -14,7 +14,7 @@ import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
-export type ServiceState = 'running' | 'off' | 'failed';
+export type ServiceState = 'running' | 'off' | 'starting' | 'failed';
 export type Services = Readonly<Record<ServiceName, ServiceState>>;
 
 export type ProbeResult =

@@ -58,13 +58,24 @@ export async function listNodes(
   const nodes = await nodesMatching(await connect(options), { state: options.in, q: options.match });
   const output = standardOutput();
   if (options.json) return printJson(output, nodes);
-  if (nodes.length === 0) return output.write('No nodes. Declare some: coldiron apply inventory/example.yaml\n');
+  if (nodes.length === 0) return output.write(noNodes(options));
   const rows = nodes.map((node) => {
     const nic = node.interfaces[0];
     const state = node.failure ? `failed(${node.failure.step})` : node.state;
     return [node.hostname, state, node.health, nic?.mac ?? '-', nic?.address ?? '-', node.profile ?? '-', node.source];
   });
   output.write(table(output, ['NAME', 'STATE', 'HEALTH', 'MAC', 'ADDRESS', 'PROFILE', 'SOURCE'], rows));
+}
+
+/** An empty fleet and a filter that nothing matches need different advice. */
+function noNodes(filter: { readonly in?: LifecycleState; readonly match?: string }): string {
+  const asked = [
+    ...(filter.match === undefined ? [] : [`matches ${printable(filter.match)}`]),
+    ...(filter.in === undefined ? [] : [`is ${filter.in}`]),
+  ];
+  return asked.length === 0
+    ? 'No nodes. Declare some: coldiron apply inventory/example.yaml\n'
+    : `No node ${asked.join(' and ')}. List all: coldiron nodes list\n`;
 }
 
 export async function showNode(node: string, options: ConnectionOptions): Promise<void> {

@@ -53,9 +53,10 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
   const details = causes.flatMap(([cause, those]) => [
     `${cause}, ${those.length}: ${those.map(({ node }) => node).join(' ')}`,
     `  ${those[0]?.error.message ?? ''}`,
-    ...(cause === code ? [] : [`  → ${ERRORS[cause].hint}`]),
+    ...(cause === code ? [] : [`  → ${those[0]?.error.hint ?? ERRORS[cause].hint}`]),
   ]);
-  return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details);
+  const hint = causes[0]?.[1][0]?.error.hint;
+  return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details, hint);
 }
 
 const failureJson = (error: ColdironError | null) => ({

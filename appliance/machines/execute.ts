@@ -117,8 +117,8 @@ export class MachineCommands {
   }
 }
 
-export const refusalError = ({ code, message, details }: Refusal): ColdironError =>
-  new ColdironError(code, message, details);
+export const refusalError = ({ code, message, details, hint }: Refusal): ColdironError =>
+  new ColdironError(code, message, details, hint);
 
 const isRepeatable = (error: unknown): boolean =>
   error instanceof ColdironError && (error.code === 'version_conflict' || error.code === 'outcome_unknown');

@@ -65,6 +65,8 @@ export interface IdentityRevocation {
   readonly origin: Origin;
   /** Written only when there was a certificate or token to revoke. */
   readonly event: NewEvent;
+  /** Written only when there was an API token of the node to revoke. */
+  readonly tokenEvent: NewEvent;
   /** Written only when the health was another. */
   readonly healthEvent: NewEvent;
 }

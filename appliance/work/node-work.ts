@@ -4,9 +4,9 @@ import { imageFor } from '../boot/boot-images.ts';
 import type { Origin } from '../domain/event.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
+import { DEPLOY_MINUTES_WITHOUT_PROFILE } from '../domain/states.ts';
 import { cancel, deploy, release, startServiceOs } from '../machines/commands/work.ts';
 import type { MachineCommands } from '../machines/execute.ts';
-import { DEPLOY_MINUTES_WITHOUT_PROFILE } from '../machines/states.ts';
 import { deployProblems, type GuardDeps } from './guards.ts';
 import type { WorkOrders } from './orders/work-orders.ts';
 

@@ -156,7 +156,8 @@ export class MemoryStore {
         }
         this.#closeIntents(machine, write.intent.armedAt);
         this.intents.set(write.intent.id, write.intent);
-        return touch({ intent: write.intent });
+        touch({ intent: write.intent });
+        return;
       case 'revoke-intents':
         if (this.#closeIntents(machine, write.at)) touch();
         return;
@@ -166,7 +167,8 @@ export class MemoryStore {
         if (!intent || !open || write.at >= intent.expiresAt)
           throw new Refused('the intent is used, revoked or expired');
         this.intents.set(intent.id, { ...intent, consumedAt: write.at });
-        return touch();
+        touch();
+        return;
       }
       case 'put-ticket': {
         const { id, mode, order, ticketHash, madeAt, expiresAt } = write.ticket;
@@ -184,33 +186,42 @@ export class MemoryStore {
         const good = session?.openedAt === null && session.ended === null && session.ticketExpiresAt > now;
         if (!session || !good) throw new Refused('the ticket is used, ended or expired');
         this.#endSessions(machine, { how: 'superseded', at: now, reason: 'a newer one' }, session.id);
-        return this.#session(session.id, { keyHash, openedAt: now, expiresAt, heardAt: now });
+        this.#session(session.id, { keyHash, openedAt: now, expiresAt, heardAt: now });
+        return;
       }
       case 'report-step': {
         const { id, sequence, step } = write.report;
         const session = this.#open(id);
         if (!session || session.sequence >= sequence) throw new Refused('the report was seen before');
-        return this.#session(id, { sequence, last: step, heardAt: step.at });
+        this.#session(id, { sequence, last: step, heardAt: step.at });
+        return;
       }
       case 'end-session':
         if (!this.#open(write.session)) throw new Refused('the session is not open');
-        return this.#session(write.session, { ended: write.end });
+        this.#session(write.session, { ended: write.end });
+        return;
       case 'end-sessions':
-        return this.#endSessions(machine, write.end, null);
+        this.#endSessions(machine, write.end, null);
+        return;
       case 'set-health':
         if (known.health === write.health) throw new Refused(`its health is ${write.health} already`);
-        return touch({ health: write.health });
+        touch({ health: write.health });
+        return;
       case 'revoke-identity':
         if (this.trusted.delete(machine)) extra.push(write.revocation.event);
         if (known.health === 'unknown') return;
         extra.push(write.revocation.healthEvent);
-        return touch({ health: 'unknown' });
+        touch({ health: 'unknown' });
+        return;
       case 'finish-effect':
-        return this.#settle(write.effect, { state: 'done' });
+        this.#settle(write.effect, { state: 'done' });
+        return;
       case 'retry-effect':
-        return this.#settle(write.effect, { state: 'pending', notBefore: write.notBefore, lastError: write.error });
+        this.#settle(write.effect, { state: 'pending', notBefore: write.notBefore, lastError: write.error });
+        return;
       case 'fail-effect':
-        return this.#settle(write.effect, { state: 'failed', lastError: write.error });
+        this.#settle(write.effect, { state: 'failed', lastError: write.error });
+        return;
       case 'put-facts':
       case 'take-session-file':
       case 'reopen-session':

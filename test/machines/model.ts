@@ -8,6 +8,7 @@ import { isInUse } from '../../appliance/domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../appliance/domain/machine.ts';
 import type { ObjectName } from '../../appliance/domain/names.ts';
 import type { Session, SessionId, SessionMode } from '../../appliance/domain/session.ts';
+import { STATES } from '../../appliance/domain/states.ts';
 import { deadlinePassed } from '../../appliance/machines/commands/clock.ts';
 import { consumed } from '../../appliance/machines/commands/intents.ts';
 import { moved } from '../../appliance/machines/commands/move.ts';
@@ -15,7 +16,6 @@ import { cancel, deploy, release, startServiceOs } from '../../appliance/machine
 import { EffectError, type EffectHandler, type EffectHandlers } from '../../appliance/machines/effects/handler.ts';
 import { type Command, type Decide, MachineCommands } from '../../appliance/machines/execute.ts';
 import { runEffect } from '../../appliance/machines/runner/run-effect.ts';
-import { STATES } from '../../appliance/machines/states.ts';
 import { possibleEvents } from '../../appliance/machines/step.ts';
 import { EVENTS, type LifecycleEvent } from '../../appliance/machines/transitions.ts';
 import type { Change, Committed } from '../../appliance/store/change.ts';

@@ -82,6 +82,13 @@ describe('a request', () => {
     ]);
   });
 
+  it('to leave, refused, says what to do in that state instead of advising the refused step', async () => {
+    const { commands } = aRig(inState('commissioning'));
+    await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({
+      hint: 'Wait until it is no longer commissioning, or end that (coldiron cancel node01); then retire it.',
+    });
+  });
+
   it('for a machine that does not exist says so', async () => {
     const { commands, store } = aRig(registered());
     await expect(commands.request(machineId(9), 'retire', OPS)).rejects.toMatchObject({ code: 'not_found' });

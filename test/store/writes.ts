@@ -149,7 +149,7 @@ export function writesTo(store: Store) {
       written(renewal.machine, { kind: 'renew-certificate', renewal }, { event, audit }),
     revokeIdentity: (machine: MachineId, at: Instant, because: string, event: NewEvent) => {
       const origin = { actor: 'local:tester', correlationId: null };
-      const revocation = { at, because, origin, event, healthEvent: { ...event, kind: 'health.unknown' } };
+      const revocation = { at, because, origin, event, tokenEvent: event, healthEvent: event };
       return written(machine, { kind: 'revoke-identity', revocation });
     },
   };

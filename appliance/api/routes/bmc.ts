@@ -53,7 +53,7 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
     async (request) => {
       const { action } = request.body;
       const machine = await findNode(deps, request.params.node);
-      const wish = { what: 'power', details: { action } };
+      const wish = { what: 'power', details: { action } } as const;
       const { mode, result } = await nodes.act(machine, originOf(request), wish, async (bmc) => {
         await POWER_ACTIONS[action](bmc);
         return bmc.powerState();
@@ -78,7 +78,7 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
       const { device, persistent = false, firmware = null } = request.body;
       const choice = { device, persistent, firmware };
       const machine = await findNode(deps, request.params.node);
-      const wish = { what: 'bootdev', details: choice };
+      const wish = { what: 'bootdev', details: choice } as const;
       const { mode, result } = await nodes.act(machine, originOf(request), wish, (bmc) => bmc.setBoot(choice));
       return { ...answered(machine, mode), device: result.device, differences: [...result.differences] };
     },
@@ -155,7 +155,7 @@ export function bmcRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const machine = await findNode(deps, request.params.node);
-      const wish = { what: 'clear-event-log', details: {} };
+      const wish = { what: 'clear-event-log', details: {} } as const;
       const { mode } = await nodes.act(machine, originOf(request), wish, (bmc: Bmc) => bmc.clearEventLog());
       return answered(machine, mode);
     },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
-import { STATES } from '../../machines/states.ts';
+import { STATES } from '../../domain/states.ts';
 import { diagnose } from '../../trail/diagnose.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';

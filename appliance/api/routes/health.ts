@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import type { App } from '../base-app.ts';
-import type { Services } from '../deps.ts';
+import type { ServiceState, Services } from '../deps.ts';
 
-const State = Type.Enum(['running', 'off', 'failed']);
+const State = Type.Enum(['running', 'off', 'starting', 'failed']);
 const Health = Type.Object({
-  status: Type.Enum(['healthy', 'degraded']),
+  status: Type.Enum(['healthy', 'starting', 'degraded']),
   services: Type.Object({ dhcp: State, tftp: State, http: State }),
 });
 
@@ -21,8 +21,13 @@ export function healthRoute(app: App, services: () => Services): void {
     },
     async (_request, reply) => {
       const states = services();
-      const failed = Object.values(states).includes('failed');
-      return reply.code(failed ? 503 : 200).send({ status: failed ? 'degraded' : 'healthy', services: states });
+      const status = overall(Object.values(states));
+      return reply.code(status === 'healthy' ? 200 : 503).send({ status, services: states });
     },
   );
+}
+
+function overall(states: readonly ServiceState[]): 'healthy' | 'starting' | 'degraded' {
+  if (states.includes('failed')) return 'degraded';
+  return states.includes('starting') ? 'starting' : 'healthy';
 }

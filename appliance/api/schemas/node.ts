@@ -6,7 +6,7 @@ import { instantText } from '../../domain/instant.ts';
 import type { ArmedIntent } from '../../domain/intent.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { BMC_DRIVERS, type Machine } from '../../domain/machine.ts';
-import { STATES } from '../../machines/states.ts';
+import { STATES } from '../../domain/states.ts';
 import { component, nullable, refTo, Time, timeText } from './shared.ts';
 
 const Text = nullable(Type.String());

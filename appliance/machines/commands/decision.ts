@@ -20,6 +20,8 @@ export interface Refusal {
   readonly message: string;
   /** One reason each. */
   readonly details: readonly string[];
+  /** What to do about it, where the table of errors has no better words. */
+  readonly hint?: string | undefined;
   /** What is recorded about it. */
   readonly events: readonly NewEvent[];
 }

@@ -1,14 +1,16 @@
 // What came of an effect: its end, and where that moves the machine, in one change.
 
 import type { Effect } from '../../domain/effect.ts';
-import type { Json, NewEvent } from '../../domain/event.ts';
+import { type NewEvent, newEvent } from '../../domain/event.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { Lifecycle } from '../../domain/lifecycle.ts';
 import type { Machine } from '../../domain/machine.ts';
+import { STATES } from '../../domain/states.ts';
 import type { Change, Write } from '../../store/change.ts';
 import { backOff, MAX_ATTEMPTS } from '../back-off.ts';
 import type { EffectOutcome } from '../effects/handler.ts';
 import { APPLIANCE } from '../record.ts';
-import { STATES } from '../states.ts';
 import { type CommandContext, type Decision, emptyChange } from './decision.ts';
 import { type Move, moved } from './move.ts';
 
@@ -17,7 +19,9 @@ export type Visit = Pick<Lifecycle, 'state' | 'since'>;
 
 /** The machine has left every state that the effect was wanted in. */
 export function effectSuperseded(machine: Machine, effect: Effect, { now }: CommandContext): Decision {
-  const events = [effectEvent(effect, now, 'effect.superseded', { state: machine.lifecycle.state })];
+  const events = [
+    effectEvent(effect, now, 'effect.superseded', { effect: effect.kind, state: machine.lifecycle.state }),
+  ];
   return settled(machine, now, { kind: 'finish-effect', effect: effect.id }, events);
 }
 
@@ -57,7 +61,7 @@ export function effectFailed(
     return settled(machine, now, { kind: 'retry-effect', effect: effect.id, notBefore, error: reason }, []);
   }
   const end: Write = { kind: 'fail-effect', effect: effect.id, error: reason };
-  const events = [effectEvent(effect, now, 'effect.failed', { attempts, reason })];
+  const events = [effectEvent(effect, now, 'effect.failed', { effect: kind, attempts, reason })];
   const event = STATES[visit.state].ifEffectFails;
   const failureReason = hopeless ? `${kind}: ${reason}` : `${kind}, ${attempts} tries: ${reason}`;
   const move = event === null ? undefined : { event, origin: originOf(effect), failureReason };
@@ -90,11 +94,9 @@ const settled = (machine: Machine, at: number, end: Write, events: readonly NewE
 
 const originOf = ({ correlationId }: Effect) => ({ actor: APPLIANCE, correlationId });
 
-const effectEvent = (effect: Effect, at: number, kind: string, data: { readonly [key: string]: Json }): NewEvent => ({
-  at,
-  kind,
-  actor: APPLIANCE,
-  machine: effect.machine,
-  correlationId: effect.correlationId,
-  data: { effect: effect.kind, ...data },
-});
+const effectEvent = <Kind extends 'effect.superseded' | 'effect.failed'>(
+  { machine, correlationId }: Effect,
+  at: Instant,
+  kind: Kind,
+  data: EventData<Kind>,
+): NewEvent => newEvent({ at, actor: APPLIANCE, machine, correlationId }, kind, data);

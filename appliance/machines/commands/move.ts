@@ -2,10 +2,12 @@
 
 import type { EffectId } from '../../domain/effect.ts';
 import type { NewAuditEntry, NewEvent, Origin } from '../../domain/event.ts';
+import type { FailureCause } from '../../domain/events/machine-events.ts';
 import type { ArmedIntent } from '../../domain/intent.ts';
-import { isInUse } from '../../domain/lifecycle.ts';
+import { isInUse, type LifecycleState } from '../../domain/lifecycle.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Write } from '../../store/change.ts';
+import { leaveHint } from '../leave-hint.ts';
 import { movedAudit, movedEvent, unexpectedEvent } from '../record.ts';
 import { step } from '../step.ts';
 import type { LifecycleEvent } from '../transitions.ts';
@@ -16,6 +18,8 @@ export interface Move {
   readonly event: LifecycleEvent;
   readonly origin: Origin;
   readonly failureReason?: string | undefined;
+  /** What the diagnosis reads; `failureReason` is for people. */
+  readonly failureCause?: FailureCause | undefined;
   /** How far it had come when its time was over. */
   readonly lastHeard?: string | undefined;
   /** Committed with the transition. */
@@ -30,7 +34,7 @@ export interface Move {
 export function moved(machine: Machine, move: Move, context: CommandContext): Decision {
   const { event, origin, also = {} } = move;
   const { now: at, id } = context;
-  const happening = { at, machine, event, origin };
+  const happening = { at, machine, event, origin, failureCause: move.failureCause };
   const result = step(machine.lifecycle, event, {
     now: at,
     profileDeployMinutes: context.deployMinutes,
@@ -43,7 +47,8 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
     const code = leaves && isInUse(machine.lifecycle.state) ? 'node_in_use' : 'conflict';
     const message = `${machine.spec.hostname}: ${result.reason}`;
     const events = [unexpectedEvent(happening, result.reason)];
-    return { outcome: 'refused', refusal: { code, message, details: [], events } };
+    const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
+    return { outcome: 'refused', refusal: { code, message, details: [], hint, events } };
   }
   const { lifecycle, effects, revokesIdentity } = result;
   const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
@@ -88,7 +93,7 @@ function armed({ id, spec }: Machine, intent: ArmedIntent, { actor, correlationI
 /** An intent lives from the transition that armed it to the next one. */
 function revoked(
   { id, intent }: Machine,
-  state: string,
+  state: LifecycleState,
   { actor, correlationId }: Origin,
   at: ArmedIntent['armedAt'],
 ): IntentPart {

@@ -3,11 +3,10 @@
 import type { Origin } from '../../domain/event.ts';
 import { MINUTE } from '../../domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../../domain/intent.ts';
-import type { LifecycleState } from '../../domain/lifecycle.ts';
 import { type Machine, macsOf } from '../../domain/machine.ts';
 import type { ObjectName } from '../../domain/names.ts';
+import { STATES } from '../../domain/states.ts';
 import type { Write } from '../../store/change.ts';
-import { STATES } from '../states.ts';
 import { step } from '../step.ts';
 import { type CommandContext, type Decision, refused } from './decision.ts';
 import { moved } from './move.ts';
@@ -53,12 +52,10 @@ export function startServiceOs(
   return cannotStart(machine, event, problems, context) ?? moved(machine, { event, origin }, context);
 }
 
-const CAN_BE_CANCELLED: ReadonlySet<LifecycleState> = new Set(['commissioning', 'deploying', 'releasing']);
-
 /** Whether a machine got its intent before decides whether anything can have been written. */
 export function cancel(machine: Machine, origin: Origin, context: CommandContext): Decision {
   const { spec, lifecycle, intent } = machine;
-  if (!CAN_BE_CANCELLED.has(lifecycle.state)) {
+  if (!STATES[lifecycle.state].cancellable) {
     return refused('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to cancel`);
   }
   const begun = lifecycle.state !== 'commissioning' && intent !== null && intent.consumedAt !== null;

@@ -128,8 +128,10 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
       must(known.state !== 'removed', 'the node is removed');
       return renewCertificate(trx, write.renewal);
     case 'revoke-identity': {
-      const { event, healthEvent } = write.revocation;
-      if ((await revokeIdentity(trx, machine, write.revocation)) > 0) effort.events.push(event);
+      const { event, tokenEvent, healthEvent } = write.revocation;
+      const { apiTokens, credentials } = await revokeIdentity(trx, machine, write.revocation);
+      if (credentials > 0) effort.events.push(event);
+      if (apiTokens > 0) effort.events.push(tokenEvent);
       if (known.health === 'unknown') return;
       effort.events.push(healthEvent);
       return touch({ health: 'unknown' });

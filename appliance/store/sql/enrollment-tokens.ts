@@ -116,15 +116,16 @@ export async function renewCertificate(trx: Writer, { certificate, recovery }: R
   await insertToken(trx, recovery);
 }
 
-/** Returns how many tokens and certificates were good until now. */
+/** Returns how many were good until now; `credentials`: certificates, and the tokens to get one. */
 export async function revokeIdentity(
   trx: Writer,
   machine: MachineId,
   { at, because, origin }: Pick<IdentityRevocation, 'at' | 'because' | 'origin'>,
-): Promise<number> {
-  await revokeNodeTokens(trx, `node:${machine}`, at, origin);
+): Promise<{ apiTokens: number; credentials: number }> {
+  const apiTokens = await revokeNodeTokens(trx, `node:${machine}`, at, origin);
   const tokens = await closeTokens(trx, machine, at);
-  return tokens + (await revokeCertificatesOf(trx, machine, at, because, ['node', 'service']));
+  const certificates = await revokeCertificatesOf(trx, machine, at, because, ['node', 'service']);
+  return { apiTokens, credentials: tokens + certificates };
 }
 
 const unrevoked = (eb: ExpressionBuilder<Database, 'enrollment_tokens'>) =>

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import type { Event, Json, NewEvent } from '../../domain/event.ts';
+import type { Event, Json, NewEvent, StoredEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
@@ -24,10 +24,10 @@ export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Pr
     data: JSON.stringify(event.data),
   }));
   await inChunks(rows, (chunk) => trx.insertInto('events').values(chunk).execute());
-  return events.map((event, index) => ({ ...event, seq: first + index }));
+  return events.map((event, index): Event => ({ ...event, seq: first + index }));
 }
 
-export async function readEvents(db: Reader, query: EventQuery): Promise<Event[]> {
+export async function readEvents(db: Reader, query: EventQuery): Promise<StoredEvent[]> {
   const { machine, kind, after, limit, newest = false } = query;
   let select = db
     .selectFrom('events')
@@ -63,7 +63,7 @@ export async function deleteEventsBefore(trx: Writer, before: Instant): Promise<
   }
 }
 
-function toEvent(row: Selectable<EventTable>): Event {
+function toEvent(row: Selectable<EventTable>): StoredEvent {
   return {
     seq: row.seq,
     at: row.at,

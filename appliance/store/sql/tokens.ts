@@ -58,7 +58,7 @@ export async function revokeNodeTokens(
   name: string,
   at: Instant,
   { actor, correlationId }: Origin,
-): Promise<void> {
+): Promise<number> {
   const revoked = await trx
     .updateTable('tokens')
     .set({ revoked_at: at })
@@ -72,6 +72,7 @@ export async function revokeNodeTokens(
     trx,
     revoked.map(() => ({ ...entry, before: { revoked_at: null }, after: { revoked_at: at } })),
   );
+  return revoked.length;
 }
 
 /** The id is cast: only `insertToken` writes it, and there it was a TokenId. */

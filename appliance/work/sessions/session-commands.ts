@@ -1,6 +1,6 @@
 // What sessions of the service OS write, as changes. The store refuses what somebody else did first.
 
-import type { Json } from '../../domain/event.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionStep } from '../../domain/session.ts';
@@ -19,7 +19,7 @@ export interface Exchange {
   readonly correlationId: string | null;
 }
 
-type Said = { readonly [key: string]: Json };
+type Opener = EventData<'session.reopened'>;
 
 /** The preconditions of its writes are enough: sessions do not change the machine's version. */
 const sessionChange = ({ machine, at }: Pick<Exchange, 'machine' | 'at'>, writes: readonly Write[]): Change => ({
@@ -38,49 +38,53 @@ export const sessionOpened = (
   exchange: Exchange,
   session: Session,
   opening: Opening,
-  said: Said,
+  said: Opener,
   firmware: string | null,
 ): Change => ({
   ...sessionChange(exchange, [{ kind: 'open-session', opening }]),
-  events: [sessionEvent(exchange, 'opened', { ...said, firmware })],
+  events: [sessionEvent(exchange, 'session.opened', { ...said, firmware })],
   audit: [sessionAudit(exchange, 'opened', session, said)],
 });
 
-export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Said): Change => ({
+export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Opener): Change => ({
   ...sessionChange(exchange, [{ kind: 'reopen-session', reopening }]),
-  events: [sessionEvent(exchange, 'reopened', said)],
+  events: [sessionEvent(exchange, 'session.reopened', said)],
   audit: [sessionAudit(exchange, 'reopened', session, said)],
 });
 
 /** Nothing is opened: only that somebody tried. */
-export const sessionRefused = (exchange: Exchange, session: Session, said: Said): Change => ({
+export const sessionRefused = (
+  exchange: Exchange,
+  session: Session,
+  said: Omit<EventData<'session.refused'>, 'mode'>,
+): Change => ({
   ...sessionChange(exchange, []),
-  events: [sessionEvent(exchange, 'refused', { mode: session.mode, ...said })],
+  events: [sessionEvent(exchange, 'session.refused', { mode: session.mode, ...said })],
   audit: [sessionAudit(exchange, 'refused', session, said)],
 });
 
 export const factsReported = (
   exchange: Exchange,
   facts: MachineFacts,
-  summary: Json,
-  contradictions: readonly Said[],
+  summary: EventData<'session.facts'>,
+  contradictions: EventData<'session.contradicted'>['contradictions'],
 ): Change => ({
   ...sessionChange(exchange, [{ kind: 'put-facts', facts }]),
   events: [
-    sessionEvent(exchange, 'facts', summary),
-    ...(contradictions.length > 0 ? [sessionEvent(exchange, 'contradicted', { contradictions })] : []),
+    sessionEvent(exchange, 'session.facts', summary),
+    ...(contradictions.length > 0 ? [sessionEvent(exchange, 'session.contradicted', { contradictions })] : []),
   ],
 });
 
 export const stepReported = (
   exchange: Exchange,
   session: Session,
-  report: { readonly step: SessionStep; readonly sequence: number; readonly news: Json | null },
+  report: { readonly step: SessionStep; readonly sequence: number; readonly news: EventData<'session.step'> | null },
 ): Change => {
   const { step, sequence, news } = report;
   return {
     ...sessionChange(exchange, [{ kind: 'report-step', report: { id: session.id, sequence, step } }]),
-    events: news === null ? [] : [sessionEvent(exchange, 'step', news)],
+    events: news === null ? [] : [sessionEvent(exchange, 'session.step', news)],
   };
 };
 
@@ -124,4 +128,4 @@ const endedEvent = (
   exchange: Exchange,
   { mode }: Session,
   said: { readonly ok: boolean; readonly step: string | null; readonly reason: string | null },
-) => sessionEvent(exchange, 'ended', { mode, ...said });
+) => sessionEvent(exchange, 'session.ended', { mode, ...said });

@@ -1,11 +1,15 @@
 // What the lifecycle wants to know of sessions: how far one had come, and that a machine has left one behind.
 
 import type { Instant } from '../../domain/instant.ts';
+import type { IntentKind } from '../../domain/intent.ts';
+import { intentNeeded, runsSession } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Session } from '../../domain/session.ts';
+import { STATES } from '../../domain/states.ts';
 import { moved } from '../../machines/commands/move.ts';
 import type { MachineCommands } from '../../machines/execute.ts';
 import { APPLIANCE } from '../../machines/record.ts';
+import type { LifecycleEvent } from '../../machines/transitions.ts';
 import type { Store } from '../../store/store.ts';
 import { lastHeard } from './last-heard.ts';
 
@@ -22,12 +26,12 @@ export async function sessionOfStay(store: SessionReads, { id, lifecycle }: Mach
   return newest && newest.ticketMadeAt >= lifecycle.since ? newest : null;
 }
 
-const WITH_SESSIONS: ReadonlySet<string> = new Set(['commissioning', 'deploying', 'releasing', 'rescue']);
-
 export const heardOf =
   (store: SessionReads, now: () => Instant) =>
   async (machine: Machine): Promise<string | undefined> =>
-    WITH_SESSIONS.has(machine.lifecycle.state) ? lastHeard(await sessionOfStay(store, machine), now()) : undefined;
+    runsSession(machine.lifecycle.state) ? lastHeard(await sessionOfStay(store, machine), now()) : undefined;
+
+const DONE: Readonly<Record<IntentKind, string>> = { deploy: 'installed', erase: 'erased' };
 
 /**
  * An installation or an erasure whose machine boots once more has been cut off, and what was armed is used up: it is told at
@@ -41,19 +45,18 @@ export function failOnRestart(
 ): (machine: Machine) => void {
   const underWay = new Set<MachineId>();
 
-  const fail = async (machine: Machine, event: 'install-failed' | 'erase-failed'): Promise<void> => {
+  const fail = async (machine: Machine, kind: IntentKind, event: LifecycleEvent): Promise<void> => {
     const { id, spec } = machine;
     underWay.add(id);
     try {
       const session = await sessionOfStay(store, machine);
-      const what = event === 'install-failed' ? 'installed' : 'erased';
-      const failureReason = `restarted before it was ${what}: ${lastHeard(session, now())}`;
+      const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
       const origin = { actor: APPLIANCE, correlationId: session?.id ?? null };
       const command = { machine: id, name: 'restarted', input: { event }, origin };
       const executed = await commands.execute(command, (current, context) => {
         const end = { how: 'failed', at: context.now, reason: failureReason } as const;
         const also = { writes: [{ kind: 'end-sessions', end } as const] };
-        return moved(current, { event, origin, failureReason, also }, context);
+        return moved(current, { event, origin, failureReason, failureCause: 'restarted', also }, context);
       });
       // Otherwise its outcome, or its deadline, came first.
       if (executed.outcome === 'done') {
@@ -69,7 +72,8 @@ export function failOnRestart(
   return (machine) => {
     const { state, fallbackUsed } = machine.lifecycle;
     if (underWay.has(machine.id) || fallbackUsed) return;
-    if (state === 'deploying') void fail(machine, 'install-failed');
-    else if (state === 'releasing') void fail(machine, 'erase-failed');
+    const kind = intentNeeded(state);
+    const event = STATES[state].session?.failed;
+    if (kind !== null && event) void fail(machine, kind, event);
   };
 }

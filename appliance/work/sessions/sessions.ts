@@ -3,6 +3,7 @@
 
 import { ColdironError } from '../../domain/errors.ts';
 import { canonicalJson, type Json } from '../../domain/event.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -276,7 +277,7 @@ function isNews(last: SessionStep | null, told: StepBody): boolean {
   return Math.floor((last.percent ?? 0) / 10) !== Math.floor((told.percent ?? 0) / 10);
 }
 
-function summary(facts: ReturnType<typeof readFacts>): Json {
+function summary(facts: ReturnType<typeof readFacts>): EventData<'session.facts'> {
   return {
     product: [facts.system?.manufacturer, facts.system?.product].filter(Boolean).join(' ') || null,
     serial: facts.system?.serial ?? null,

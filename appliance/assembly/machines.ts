@@ -1,0 +1,37 @@
+// The commands of machines, and the lifecycle runner with the effects that it carries out.
+
+import type { BmcService } from '../bmc/access/bmc-service.ts';
+import { effectHandlers } from '../machines/effects.ts';
+import { MachineCommands } from '../machines/execute.ts';
+import { LifecycleRunner } from '../machines/runner.ts';
+import { heardOf } from '../work/sessions/session-watch.ts';
+import type { Foundation } from './foundation.ts';
+
+export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<MachineCommands> {
+  const { store, fleet, clock, newId, logger, stops } = foundation;
+  const commands = new MachineCommands({
+    ...{ store, newId },
+    now: clock.now,
+    deployMinutes: ({ intent, spec }) => {
+      const profile = intent?.profile ?? spec.profile;
+      return (profile && fleet.profile(profile)?.deployMinutes) ?? null;
+    },
+  });
+  const runner = new LifecycleRunner({
+    ...{ store, commands },
+    lastHeard: heardOf(store, clock.now),
+    clock,
+    log: logger,
+    effects: effectHandlers({
+      store,
+      now: clock.now,
+      bmcs: bmcs.effects,
+      // Disks that were not erased never pass to the next user unless a site's policy allows it. No policy can allow it yet.
+      mayReleaseUnerased: () => false,
+    }),
+  });
+  await runner.start();
+  stops.add(() => runner.stop());
+  stops.add(() => bmcs.stop());
+  return commands;
+}
