@@ -37,6 +37,26 @@ describe('work on a node', () => {
     });
   });
 
+  it.each([
+    ['commission', 'registered'],
+    ['release', 'ready'],
+  ] as const)('%s is refused at once, with the reason, when the library has no service OS', async (verb, state) => {
+    const bare = await openApi({ serviceOs: false });
+    try {
+      const [machine] = [...bare.fleet.machines()];
+      if (!machine) expect.fail('there is a node');
+      await writesTo(bare.store).transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
+      const payload = verb === 'release' ? { confirm: machine.spec.hostname } : {};
+      const url = `/api/v1/nodes/${machine.spec.hostname}/${verb}`;
+      const answer = await bare.call({ role: 'operator', method: 'POST', url, payload });
+      expect([answer.statusCode, answer.json().message]).toEqual([409, expect.stringContaining('service-os-x86_64')]);
+      expect((await bare.store.machine(machine.id))?.lifecycle.state).toBe(state);
+      expect((await bare.store.machine(machine.id))?.intent).toBeNull();
+    } finally {
+      await bare.close();
+    }
+  });
+
   it.each(['commission', 'deploy', 'release', 'rescue', 'end-rescue', 'drain', 'undrain'])(
     '%s is not for viewers and technicians',
     async (verb) => {
