@@ -18,16 +18,21 @@ export async function applyDocuments(
   edge: Edge,
   documents: readonly RawSource[],
   how: { mode: ApplyMode; dryRun: boolean; actor: Actor; correlationId: string },
-): Promise<ApplyReport> {
+): Promise<ApplyReport & { readonly warnings: readonly string[] }> {
   const held = edge.fleet.inventory();
-  const { problems, sources } = checkInventory(documents, held, how.mode);
+  const { problems, warnings, sources } = checkInventory(documents, held, how.mode);
   if (problems.length > 0) {
     const [only] = problems;
     throw problems.length === 1 && only !== undefined
       ? new ColdironError('invalid_inventory', only)
       : new ColdironError('invalid_inventory', `${problems.length} problems; nothing was changed`, problems);
   }
-  return applyInventory(edge.store, { ...how, sources, held }, { now: () => edge.clock.now(), newId: edge.newId });
+  const report = await applyInventory(
+    edge.store,
+    { ...how, sources, held },
+    { now: () => edge.clock.now(), newId: edge.newId },
+  );
+  return { ...report, warnings };
 }
 
 export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [

@@ -10,6 +10,7 @@ import type { Machine, MachineId } from '../../appliance/domain/machine.ts';
 import type { Session } from '../../appliance/domain/session.ts';
 import type { Change, CommandId, Committed, RecordedCommand, Subscriber, Write } from '../../appliance/store/change.ts';
 import { Publisher } from '../../appliance/store/publisher.ts';
+import { checkedEvent } from '../domain/events/checked-event.ts';
 
 type HeldSession = Session & { readonly ticketHash: string; readonly keyHash: string | null };
 
@@ -113,7 +114,7 @@ export class MemoryStore {
       const events = [...extra, ...change.events].map(
         (event, at): Event => ({ ...event, seq: this.log.length + at + 1 }),
       );
-      this.log.push(...extra, ...change.events);
+      this.log.push(...[...extra, ...change.events].map(checkedEvent));
       this.audit.push(...change.audit);
       const machine = this.machines.get(change.machine) ?? known;
       if (command) this.commands.set(command.id, { digest: command.digest, machine });
@@ -283,7 +284,7 @@ export class MemoryStore {
   }
 
   async appendEvents(events: readonly NewEvent[]): Promise<void> {
-    this.log.push(...events);
+    this.log.push(...events.map(checkedEvent));
   }
 
   async sessionsOf(machine: MachineId, limit: number): Promise<Session[]> {

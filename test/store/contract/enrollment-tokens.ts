@@ -118,6 +118,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     await issue(store, token);
     await writesTo(store).transition(transitionOf(machine, 'removed'));
     expect(await store.enrollmentToken(token.id)).toMatchObject({ machineRemoved: true });
+    expect((await store.enrollmentToken(token.id))?.token.revokedAt).not.toBeNull();
     expect(await writesTo(store).redeemToken(redemptionOf(machine, token, 1))).toBe(false);
     await expect(issue(store, tokenFor(machine), true)).rejects.toMatchObject({
       code: 'conflict',

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Migration } from './migration.ts';
 
 export const commandTable: Migration = {
-  number: 8,
+  number: 9,
   name: 'commands',
   async up(db) {
     await sql`create table commands (
