@@ -12,6 +12,7 @@ import { buildManagementApi } from './api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from './api/auth.ts';
 import { buildBootApp } from './api/boot-app.ts';
 import type { Services } from './api/deps.ts';
+import { RequestLedger } from './api/request-ledger.ts';
 import { sshProbe } from './api/ssh-probe.ts';
 import type { BootContract } from './assets/boot-contract.ts';
 import { AssetLibrary } from './assets/library.ts';
@@ -324,6 +325,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       store,
       fleet,
       refreshFleet,
+      requests: new RequestLedger({ store, clock, holder: newId() }),
       runner,
       clock,
       newId,

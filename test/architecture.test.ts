@@ -105,9 +105,18 @@ const LAYERS: readonly Layer[] = [
     packages: ['fastify', 'koffi'],
     node: ['*'],
   },
+  // The rows are plain data; only wire.ts and schemas/ know TypeBox, so that the CLI need not load it.
+  { at: 'contract', imports: ['domain', 'contract'] },
+  { at: 'contract/wire', imports: ['contract'], packages: ['typebox'] },
+  {
+    at: 'contract/schemas',
+    imports: ['domain', 'contract', 'bmc/bmc', 'inventory/schema'],
+    packages: ['typebox'],
+  },
   {
     at: 'api',
     imports: [
+      ...['contract', 'store/request-store'],
       ...['domain', 'documents', 'boot', 'render', 'machines', 'inventory', 'store/store', 'assets/boot-contract'],
       ...['deliveries/renderings', 'store/bmc-store', 'bmc/bmc', 'bmc/access', 'identity', 'work'],
       ...['store/session-store', 'trail/diagnose', 'store/enrollment-store', 'net', 'api'],

@@ -3,7 +3,7 @@
 import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
-import type { Actor } from '../domain/event.ts';
+import type { Origin } from '../domain/event.ts';
 import type { Listener } from '../domain/listener.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
@@ -13,7 +13,7 @@ import type { NodeWork } from '../work/node-work.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
-import type { NodeAction } from './schemas/node-action.ts';
+import type { RequestLedger } from './request-ledger.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'failed';
@@ -22,8 +22,8 @@ export type Services = Readonly<Record<ServiceName, ServiceState>>;
 export interface LifecycleRequests {
   request(
     machine: MachineId,
-    event: NodeAction,
-    by: { readonly actor: Actor; readonly correlationId: string; readonly note?: string },
+    event: 'accept' | 'retire' | 'reactivate' | 'quarantine' | 'clear-quarantine' | 'remove',
+    origin: Origin,
   ): Promise<Machine>;
 }
 
@@ -41,6 +41,8 @@ export interface ManagementDeps extends AppEdge {
   /** Called after a write and before its answer, so that the writer's next read sees it. */
   readonly refreshFleet: () => Promise<void>;
   readonly runner: LifecycleRequests;
+  /** One for all listeners of the process. */
+  readonly requests: RequestLedger;
   readonly authenticate: Authenticate;
   readonly clock: Clock;
   readonly services: () => Services;

@@ -9,6 +9,7 @@ export async function generateOpenApi(): Promise<object> {
     fleet: untouched('fleet'),
     runner: untouched('runner'),
     refreshFleet: untouched('refreshFleet'),
+    requests: untouched('requests'),
     authenticate: untouched('authenticate'),
     clock: untouched('clock'),
     newId: untouched('newId'),

@@ -40,6 +40,26 @@ export const ERRORS = {
   conflict: { status: 409, exit: 5, hint: 'Look at the current state and decide again.' },
   node_in_use: { status: 409, exit: 5, hint: 'Retire the node first, then remove it.' },
   version_conflict: { status: 409, exit: 5, hint: 'Somebody else changed it in the meantime; read it again.' },
+  outcome_unknown: {
+    status: 409,
+    exit: 5,
+    hint: 'Look at the current state; if it was not done, send it again with a new Idempotency-Key.',
+  },
+  request_in_progress: {
+    status: 409,
+    exit: 5,
+    hint: 'Wait for the first request; the same Idempotency-Key then gives its answer.',
+  },
+  answer_not_kept: {
+    status: 409,
+    exit: 5,
+    hint: 'It was done. Look at the current state; to do it once more, use a new Idempotency-Key.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    exit: 2,
+    hint: 'Use a new Idempotency-Key for every new request; repeat a key only with the same request.',
+  },
   not_deployable: {
     status: 409,
     exit: 5,

@@ -15,6 +15,10 @@ export interface Origin {
   readonly correlationId: string | null;
   /** Why, in the words of the person who asked. */
   readonly note?: string | undefined;
+  /** The same for every delivery of one request that named an Idempotency-Key: a command with it is done once. */
+  readonly commandId?: string | undefined;
+  /** The version of the machine, or of the declared inventory, that the caller saw: another one refuses the write. */
+  readonly expectedVersion?: number | undefined;
 }
 
 export interface NewEvent {

@@ -11,6 +11,7 @@ import { buildManagementApi } from '../../appliance/api/app.ts';
 import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
+import { RequestLedger } from '../../appliance/api/request-ledger.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
@@ -56,6 +57,7 @@ export const RACK = {
     sku: 'gp1',
     profile: 'worker',
     serial: `SN-00${n}`,
+    ...(n > 1 && { labels: { rack: 'r1', ...(n === 3 && { tier: 'gold' }) } }),
     interfaces: [
       { name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
       { name: 'eth0', mac: `52:54:00:12:34:5${n}`, network: 'provisioning', address: `10.0.100.5${n}` },
@@ -207,6 +209,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     store,
     fleet,
     refreshFleet: () => follower.refresh(),
+    requests: new RequestLedger({ store, clock, holder: 'this-process' }),
     hasLoader: () => true,
     bootContract: async () => ({ problems: [], missing: [] }),
     runner,

@@ -77,13 +77,15 @@ describe('speaking with an appliance', () => {
       });
     });
     const connection = await connect({ state: folder });
-    expect(await connection.get('/api/v1/nodes', { match: 'a b', in: undefined })).toEqual({
+    expect(
+      await connection.call('GET', '/api/v1/nodes', { query: { match: 'a b', in: undefined, label: ['x=1', 'y=2'] } }),
+    ).toEqual({
       method: 'GET',
-      url: '/api/v1/nodes?match=a+b',
+      url: '/api/v1/nodes?match=a+b&label=x%3D1&label=y%3D2',
       body: '',
     });
     const long = 'ü'.repeat(1_000_000);
-    expect(await connection.post('/api/v1/x', { long })).toEqual({
+    expect(await connection.call('POST', '/api/v1/x', { body: { long } })).toEqual({
       method: 'POST',
       url: '/api/v1/x',
       type: 'application/json',
@@ -96,7 +98,7 @@ describe('speaking with an appliance', () => {
       response.statusCode = 409;
       response.end(JSON.stringify({ code: 'conflict', message: 'not now', details: ['a', 'b'], correlation_id: 'x' }));
     });
-    const refusal = await refusalOf((await connect({ state: folder })).delete('/api/v1/x'));
+    const refusal = await refusalOf((await connect({ state: folder })).call('DELETE', '/api/v1/x', {}));
     expect([refusal.code, refusal.message, refusal.details]).toEqual(['conflict', 'not now', ['a', 'b']]);
   });
 
@@ -108,12 +110,12 @@ describe('speaking with an appliance', () => {
       });
     });
     const connection = await connect({ state: folder });
-    const refusal = await refusalOf(connection.post('/api/v1/x', { long: 'x'.repeat(8_000_000) }));
+    const refusal = await refusalOf(connection.call('POST', '/api/v1/x', { body: { long: 'x'.repeat(8_000_000) } }));
     expect(['invalid_request', 'not_running']).toContain(refusal.code);
   });
 
   it('says that nothing runs where nobody listens', async () => {
-    const refusal = await refusalOf((await connect({ state: folder })).get('/api/v1/nodes'));
+    const refusal = await refusalOf((await connect({ state: folder })).call('GET', '/api/v1/nodes', {}));
     expect([refusal.code, refusal.message]).toEqual([
       'not_running',
       `no appliance is running at ${join(folder, 'coldiron.sock')}`,
@@ -126,7 +128,7 @@ describe('speaking with an appliance', () => {
       response.write('{');
       setImmediate(() => request.socket.destroy());
     });
-    const refusal = await refusalOf((await connect({ state: folder })).get('/api/v1/nodes'));
+    const refusal = await refusalOf((await connect({ state: folder })).call('GET', '/api/v1/nodes', {}));
     expect(refusal.code).toBe('not_running');
   });
 });
