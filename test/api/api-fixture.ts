@@ -17,7 +17,7 @@ import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
-import { unparsable } from '../../appliance/domain/parsed.ts';
+import { parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
 import { openEnrollmentService } from '../../appliance/identity/enrollment-service.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/identity/settings.ts';
@@ -57,12 +57,22 @@ export const RACK = {
     sku: 'gp1',
     profile: 'worker',
     serial: `SN-00${n}`,
+    uuid: `00000000-0000-4000-8000-00000000000${n}`,
     ...(n > 1 && { labels: { rack: 'r1', ...(n === 3 && { tier: 'gold' }) } }),
     interfaces: [
       { name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
       { name: 'eth0', mac: `52:54:00:12:34:5${n}`, network: 'provisioning', address: `10.0.100.5${n}` },
     ],
   })),
+};
+
+const DISK = {
+  path: '/dev/sda',
+  byId: ['ata-Disk_D-1'],
+  serial: 'D-1',
+  model: 'Disk',
+  bytes: 1e12,
+  rotational: false,
 };
 
 const done = async () => ({ events: [] });
@@ -95,9 +105,16 @@ export interface FixtureOptions {
   readonly probe?: ProbeResult;
   readonly openDriver?: OpenDriver;
   readonly deps?: (real: ManagementDeps) => Partial<ManagementDeps>;
+  /** Every image and file is in the library, and each node has one disk: then nothing stands against a deployment. */
+  readonly deployable?: boolean;
 }
 
-export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureOptions = {}): Promise<Fixture> {
+export async function openApi({
+  probe,
+  openDriver,
+  deps = () => ({}),
+  deployable = false,
+}: FixtureOptions = {}): Promise<Fixture> {
   const stateDir = await mkdtemp(join(tmpdir(), 'coldiron-api-'));
   const clock = { time: START, now: () => clock.time };
   const store = await openSqliteStore({ file: join(stateDir, 'coldiron.db') });
@@ -170,13 +187,16 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     newId: randomUUID,
     now: clock.now,
     find: () => null,
-    images: { find: async () => unparsable('images/service-os-x86_64/kernel') },
+    images: {
+      find: async ({ kernel, initrd }) =>
+        deployable ? parsed({ kernel, initrd, parameters: [] }) : unparsable('images/service-os-x86_64/kernel'),
+    },
     bootContract: async () => ({ problems: [], missing: [] }),
     bootPort: () => 8080,
     fetchable: async () => ({ ok: true, value: { bytes: null } }),
     bundleProblems: async () => [],
     bmcProblems: async () => [],
-    inspection: async () => null,
+    inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
     pushProblems: async () => [],
   });
   const real: ManagementDeps = {
