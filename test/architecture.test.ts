@@ -19,6 +19,8 @@ const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
 
 const LAYERS: readonly Layer[] = [
   { at: 'domain', imports: ['domain'] },
+  // Schemas are data, and checking one is a function of it.
+  { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   { at: 'codecs', imports: ['domain', 'codecs'] },
   // Keys, authentication codes and encryption are arithmetic.
   { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },
@@ -160,7 +162,8 @@ const LAYERS: readonly Layer[] = [
     node: ['*'],
   },
   { at: 'lab/demo', imports: ['domain', 'lab', 'assets'], packages: ['js-yaml'], node: ['*'] },
-  { at: 'main', imports: ['*'], packages: ['pino', 'fastify'], node: ['*'] },
+  { at: 'assembly', imports: ['*'], packages: ['pino'], node: ['*'] },
+  { at: 'main', imports: ['assembly', 'config'], packages: ['pino'] },
   { at: 'cli', imports: ['*'], packages: ['commander', 'undici', 'pino'], node: ['*'] },
 ];
 

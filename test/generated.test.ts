@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
 import { apiDocument } from '../appliance/contract/document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 
@@ -15,5 +16,12 @@ describe('docs/api.md', () => {
 describe('docs/lifecycle.md', () => {
   it('is what the transitions table says (npm run docs writes it anew)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/lifecycle.md'), 'utf8')).toBe(lifecycleDocument());
+  });
+});
+
+describe(AGENT_FILE, () => {
+  it('is joined from its parts (npm run docs joins it again)', () => {
+    const root = new URL('../', import.meta.url);
+    expect(readFileSync(new URL(AGENT_FILE, root), 'utf8')).toBe(joinedAgent(root));
   });
 });

@@ -16,7 +16,7 @@ import type { Clock } from './clock.ts';
 import type { RequestLedger } from './request-ledger.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
-export type ServiceState = 'running' | 'off' | 'failed';
+export type ServiceState = 'running' | 'off' | 'starting' | 'failed';
 export type Services = Readonly<Record<ServiceName, ServiceState>>;
 
 export interface LifecycleRequests {

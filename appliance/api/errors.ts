@@ -10,6 +10,7 @@ export interface Envelope {
   readonly message: string;
   readonly correlation_id: string;
   readonly details?: readonly string[];
+  readonly hint?: string;
 }
 
 declare module 'fastify' {
@@ -25,6 +26,7 @@ export function envelope(error: ColdironError, correlationId: string): Envelope 
     message: error.message,
     correlation_id: correlationId,
     ...(error.details.length > 0 && { details: error.details }),
+    ...(error.hint !== ERRORS[error.code].hint && { hint: error.hint }),
   };
 }
 

@@ -113,7 +113,8 @@ function responsesOf(id: OperationId, operation: Operation): Record<string, obje
     description: 'Done',
     ...(Object.keys(headers).length > 0 && { headers }),
   };
-  const degraded = id === 'getHealth' ? { 503: { ...answer, description: 'A service has failed' } } : {};
+  const degraded =
+    id === 'getHealth' ? { 503: { ...answer, description: 'A service has failed, or is still starting' } } : {};
   return { [operation.status ?? 200]: success, ...degraded, ...failuresOf(operation) };
 }
 

@@ -177,7 +177,7 @@ async function write(
     ],
     changeMachines: [],
     removeMachines: [],
-    events: [{ at, kind: 'node.created', actor, machine: id, correlationId, data: facts }],
+    events: [{ at, kind: 'node.registered', actor, machine: id, correlationId, data: facts }],
     audit: [
       {
         at,

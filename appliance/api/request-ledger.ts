@@ -123,7 +123,7 @@ function replay(kept: KeptRequest, request: KeyedRequest): { answer: Json; repla
     case 'answer':
       return { answer: outcome.answer, replayed: true };
     case 'error':
-      throw new ReplayedError(outcome.code as ErrorCode, outcome.message, outcome.details);
+      throw new ReplayedError(outcome.code as ErrorCode, outcome.message, outcome.details, outcome.hint);
     case 'not-kept': {
       const why = outcome.because === 'secret' ? 'holds a secret, which is shown once' : 'was too large to keep';
       throw new ColdironError('answer_not_kept', `this was done at ${instantText(at)}; its answer ${why}`);
@@ -144,5 +144,5 @@ function outcomeOf(answer: Json, secret: boolean): RequestOutcome {
 function failureOf(error: unknown): RequestOutcome {
   const known =
     error instanceof ColdironError ? error : new ColdironError('internal', 'the first request failed on our side');
-  return { kind: 'error', code: known.code, message: known.message, details: known.details };
+  return { kind: 'error', code: known.code, message: known.message, details: known.details, hint: known.hint };
 }

@@ -1,13 +1,16 @@
 // Every reason a boot decision can give, in one table: a stable id, the words, and what to do about it.
 // {name} marks what the decision fills in; the compiler checks that each decision fills in exactly these.
 
+import type { LifecycleState } from '../domain/lifecycle.ts';
+import { STATES } from '../domain/states.ts';
+
 interface Reason {
   readonly words: string;
   /** What a person can do; empty when there is nothing to do. */
   readonly hint: string;
 }
 
-export const BECAUSE = {
+const REASONS = {
   'network-unknown': {
     words: 'no declared network contains the address that this request came through',
     hint: 'Declare the network in the inventory, or correct the address of the relay.',
@@ -41,51 +44,6 @@ export const BECAUSE = {
   'chassis-mismatch': {
     words: '{node} is declared as chassis {expected}, and this one says it is {seen}',
     hint: 'Was a card or a board moved? Check the machine, then correct its UUID and clear the quarantine of {node}.',
-  },
-  quarantined: {
-    words: '{node} is quarantined: {note}',
-    hint: 'Settle the reason, then clear the quarantine of {node}.',
-  },
-  removed: {
-    words: '{node} was removed at {at}{why}, and its identity is dead',
-    hint: 'If it is to be used again, declare it anew (coldiron nodes add, or an inventory file): it is then a new node.',
-  },
-
-  registered: {
-    words: '{node} is registered but not commissioned, so it boots from its own disk',
-    hint: 'Commission it: coldiron commission {node}',
-  },
-  ready: {
-    words: '{node} is ready and nothing is to be installed, so it boots from its own disk',
-    hint: 'Install it: coldiron deploy {node}',
-  },
-  enrolling: {
-    words: '{node} is installed and boots from its own disk to enroll',
-    hint: '',
-  },
-  active: {
-    words: '{node} is in service and boots from its own disk',
-    hint: '',
-  },
-  draining: {
-    words: '{node} is being drained and boots from its own disk meanwhile',
-    hint: '',
-  },
-  retired: {
-    words: '{node} is retired, so it boots from its own disk',
-    hint: 'Bring it back: coldiron reactivate {node}',
-  },
-  failed: {
-    words: '{node} failed ({failure}), so it boots from its own disk',
-    hint: 'Read what happened: coldiron diagnose {node}',
-  },
-  commissioning: {
-    words: '{node} is being commissioned: the service OS reports its facts and tests it',
-    hint: '',
-  },
-  rescue: {
-    words: 'an operator asked for the rescue system on {node}',
-    hint: '',
   },
 
   'deploy-armed': {
@@ -216,7 +174,22 @@ export const BECAUSE = {
   },
 } as const satisfies Record<string, Reason>;
 
-export type BecauseId = keyof typeof BECAUSE;
+type ReasonId = keyof typeof REASONS;
+
+/** The states that boot for a reason of their own; the words are in the table of states. */
+type BootOf<State extends LifecycleState> = (typeof STATES)[State]['boots'];
+type ReasonedBoot = Extract<BootOf<LifecycleState>, Reason>;
+type ReasonedState = {
+  [State in LifecycleState]: BootOf<State> extends Reason ? State : never;
+}[LifecycleState];
+
+export type BecauseId = ReasonId | ReasonedState;
+
+const stateReasons = Object.entries(STATES).flatMap(([state, { boots }]): [string, Reason][] =>
+  'words' in boots ? [[state, boots]] : [],
+);
+
+export const BECAUSE = { ...REASONS, ...Object.fromEntries(stateReasons) } as Readonly<Record<BecauseId, Reason>>;
 
 export interface Because {
   readonly id: BecauseId;
@@ -227,9 +200,9 @@ export interface Because {
 type Placeholder<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholder<Rest>
   : never;
-type PlaceholderOf<Id extends BecauseId> = Placeholder<(typeof BECAUSE)[Id]['words'] | (typeof BECAUSE)[Id]['hint']>;
+type PlaceholderOf<Id extends ReasonId> = Placeholder<(typeof REASONS)[Id]['words'] | (typeof REASONS)[Id]['hint']>;
 
-type BecauseDetails<Id extends BecauseId> = Readonly<Record<PlaceholderOf<Id>, string>>;
+type BecauseDetails<Id extends ReasonId> = Readonly<Record<PlaceholderOf<Id>, string>>;
 
 /** Text and names in turn, text first. Cut once: two reasons are told for every DHCP packet. */
 const cut = (text: string): readonly string[] => text.split(/\{(\w+)\}/);
@@ -237,11 +210,20 @@ const CUT = Object.fromEntries(
   Object.entries(BECAUSE).map(([id, { words, hint }]) => [id, { words: cut(words), hint: cut(hint) }]),
 ) as Readonly<Record<BecauseId, { readonly words: readonly string[]; readonly hint: readonly string[] }>>;
 
-export function because<Id extends BecauseId>(
+export function because<Id extends ReasonId>(
   id: Id,
   ...details: [PlaceholderOf<Id>] extends [never] ? [] : [BecauseDetails<Id>]
 ): Because {
-  const values: Readonly<Record<string, string>> = details[0] ?? {};
+  return reason(id, details[0] ?? {});
+}
+
+export type StateDetails = Readonly<Record<Placeholder<ReasonedBoot['words' | 'hint']>, string>>;
+
+export const hasOwnReason = (state: LifecycleState): state is ReasonedState => 'words' in STATES[state].boots;
+
+export const becauseOfState = (state: ReasonedState, details: StateDetails): Because => reason(state, details);
+
+function reason(id: BecauseId, values: Readonly<Record<string, string>>): Because {
   return { id, words: filled(CUT[id].words, values), hint: filled(CUT[id].hint, values) };
 }
 

@@ -5,12 +5,13 @@ import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
 import type { ChassisUuid } from '../domain/chassis.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
-import type { IntentId } from '../domain/intent.ts';
+import type { IntentId, IntentKind } from '../domain/intent.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { shown } from '../domain/parsed.ts';
-import { type Because, because } from './because.ts';
+import { STATES } from '../domain/states.ts';
+import { type Because, because, becauseOfState, hasOwnReason, type StateDetails } from './because.ts';
 import type { ClientFacts } from './client-facts.ts';
 import { honourIntent } from './honour-intent.ts';
 import type { LoaderWishes } from './loaders.ts';
@@ -105,37 +106,35 @@ function judge(question: BootQuestion, network: SiteNetwork, findings: readonly 
 }
 
 function byState(question: BootQuestion, machine: Machine, network: SiteNetwork): Verdict {
-  const node = machine.spec.hostname;
-  const { state, since, note, failure } = machine.lifecycle;
-  switch (state) {
-    case 'removed':
-      return refusal(
-        because('removed', { node, at: instantText(since), why: note === null ? '' : ` (${shown(note)})` }),
-      );
-    case 'quarantined':
-      return refusal(because('quarantined', { node, note: shown(note ?? 'no reason was written down') }));
-    case 'discovered':
-      return unaccepted(network, node);
-    case 'failed': {
-      const told = failure === null ? 'no reason was written down' : `${failure.step}: ${shown(failure.reason)}`;
-      return localDisk(because('failed', { node, failure: told }));
-    }
-    case 'registered':
-    case 'ready':
-    case 'enrolling':
-    case 'active':
-    case 'draining':
-    case 'retired':
-      return localDisk(because(state, { node }));
-    case 'commissioning':
-      return { outcome: { kind: 'service-os', mode: 'commission' }, because: because('commissioning', { node }) };
-    case 'rescue':
-      return { outcome: { kind: 'service-os', mode: 'rescue' }, because: because('rescue', { node }) };
-    case 'deploying':
-      return deploy(question, machine);
-    case 'releasing':
-      return erase(question, machine);
+  const { state } = machine.lifecycle;
+  if (!hasOwnReason(state)) {
+    const { boots } = STATES[state];
+    return boots.into === 'network-policy'
+      ? unaccepted(network, machine.spec.hostname)
+      : ARMED_WORK[boots.intent](question, machine);
   }
+  const { boots } = STATES[state];
+  const reason = becauseOfState(state, stateDetails(machine));
+  switch (boots.into) {
+    case 'refusal':
+      return refusal(reason);
+    case 'local-disk':
+      return localDisk(reason);
+    case 'service-os':
+      return { outcome: { kind: 'service-os', mode: boots.mode }, because: reason };
+  }
+}
+
+const NO_REASON = 'no reason was written down';
+
+function stateDetails({ spec, lifecycle: { since, note, failure } }: Machine): StateDetails {
+  return {
+    node: spec.hostname,
+    at: instantText(since),
+    note: shown(note ?? NO_REASON),
+    why: note === null ? '' : ` (${shown(note)})`,
+    failure: failure === null ? NO_REASON : `${failure.step}: ${shown(failure.reason)}`,
+  };
 }
 
 function unaccepted(network: SiteNetwork, machine: string): Verdict {
@@ -184,6 +183,11 @@ function erase({ facts, now }: BootQuestion, machine: Machine): Verdict {
     because: because('erase-armed', { node: machine.spec.hostname, actor: shown(honoured.intent.actor) }),
   };
 }
+
+const ARMED_WORK: Readonly<Record<IntentKind, (question: BootQuestion, machine: Machine) => Verdict>> = {
+  deploy,
+  erase,
+};
 
 const silent = (reason: Because): Verdict => ({ outcome: { kind: 'silent' }, because: reason });
 const localDisk = (reason: Because): Verdict => ({ outcome: { kind: 'local-disk' }, because: reason });

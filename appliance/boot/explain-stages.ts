@@ -3,9 +3,9 @@
 
 import type { ClientArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
-import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Machine } from '../domain/machine.ts';
+import { STATES } from '../domain/states.ts';
 import type { Because } from './because.ts';
 import { type BootServer, bootUrl, loaderPath, machineScriptPath } from './boot-paths.ts';
 import type { BootDecision, Outcome } from './decide-boot.ts';
@@ -119,15 +119,14 @@ function scriptAnswer(outcome: Outcome): string {
   }
 }
 
-const ENROLLED_OR_ENROLLING: readonly (LifecycleState | undefined)[] = ['enrolling', 'active', 'draining'];
-
 function afterScript(telling: Telling): ExplainedStage[] {
   const { outcome, because } = telling.decision;
   if (outcome.kind === 'service-os' || outcome.kind === 'installer') {
     const after = outcome.kind === 'installer' ? firstBoot(because) : notReached('first-boot', because);
     return [kernel(telling, outcome), session(outcome, because), after];
   }
-  const enrolls = outcome.kind === 'local-disk' && ENROLLED_OR_ENROLLING.includes(telling.machine?.lifecycle.state);
+  const enrollment = telling.machine === null ? 'none' : STATES[telling.machine.lifecycle.state].enrollment;
+  const enrolls = outcome.kind === 'local-disk' && (enrollment === 'awaited' || enrollment === 'done');
   return [
     notReached('kernel', because),
     notReached('service-os', because),

@@ -25,7 +25,7 @@ function report(error: unknown): number {
     } else {
       process.stderr.write(`coldiron: ${printableLines(error.message)}\n`);
       for (const detail of error.details) process.stderr.write(`  ${printableLines(detail)}\n`);
-      process.stderr.write(`  → ${ERRORS[error.code].hint}\n`);
+      process.stderr.write(`  → ${printableLines(error.hint)}\n`);
     }
     return ERRORS[error.code].exit;
   }

@@ -125,7 +125,8 @@ async function call<T>(appliance: Appliance, method: Method, path: string, { que
   const asked = await requestTo(appliance, urlOf(appliance, path, query), { method, agent: false });
   // Also of one that is answered before it was heard to the end, and then cannot be sent any further.
   asked.on('error', () => undefined);
-  const tooSlow = (): void => void asked.destroy(new Error('it did not answer in time'));
+  const late = Object.assign(new Error('it did not answer in time'), { code: 'ETIMEDOUT' });
+  const tooSlow = (): void => void asked.destroy(late);
   const connecting = setTimeout(tooSlow, CONNECT_TIMEOUT_MS);
   asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
   asked.setTimeout(ANSWER_TIMEOUT_MS, tooSlow);
@@ -181,11 +182,11 @@ async function upgrade(appliance: Appliance, url: URL, protocol: string): Promis
 
 function refusal(status: number, body: string): ColdironError {
   try {
-    const { code, message, details, correlation_id } = JSON.parse(body);
+    const { code, message, details, hint, correlation_id } = JSON.parse(body);
     if (code in ERRORS) {
       const lines: string[] = [...(details ?? [])];
       if (status >= 500) lines.push(`correlation id: ${correlation_id}`);
-      return new ColdironError(code as ErrorCode, message, lines);
+      return new ColdironError(code as ErrorCode, message, lines, hint);
     }
   } catch {
     // Not our envelope: something else answered on that address.
@@ -196,8 +197,31 @@ function refusal(status: number, body: string): ColdironError {
   );
 }
 
+/** OpenSSL's reasons to reject a certificate (X509_verify_cert_error_string(3)), by the names that Node gives them. */
+const CERTIFICATE_REJECTED =
+  /^(?:ERR_TLS_CERT_ALTNAME_INVALID|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_|UNABLE_TO_|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH)/;
+
+/** Nothing is known about the appliance itself: not even its machine was reached. */
+const NO_WAY_THERE: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+]);
+
 function unreachable(error: NodeJS.ErrnoException, where: string): ColdironError {
+  if (CERTIFICATE_REJECTED.test(error.code ?? '')) {
+    return new ColdironError('server_untrusted', `the certificate of ${where} is not trusted: ${error.message}`);
+  }
   switch (error.code) {
+    case 'EPROTO':
+      return new ColdironError(
+        'unreachable',
+        `${where} does not answer with TLS`,
+        [],
+        'Name the management port of the appliance; without TLS in the site file its URL begins with http://.',
+      );
     case 'ENOENT':
     case 'ECONNREFUSED':
       return new ColdironError('not_running', `no appliance is running at ${where}`);
@@ -207,6 +231,9 @@ function unreachable(error: NodeJS.ErrnoException, where: string): ColdironError
         `this user may not use ${where}; it belongs to whoever started the appliance`,
       );
     default:
-      return new ColdironError('not_running', `cannot reach the appliance at ${where}: ${error.message}`);
+      return new ColdironError(
+        NO_WAY_THERE.has(error.code ?? '') ? 'unreachable' : 'not_running',
+        `cannot reach the appliance at ${where}: ${error.message}`,
+      );
   }
 }

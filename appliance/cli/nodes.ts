@@ -13,14 +13,7 @@ export async function listNodes(options: ConnectionOptions & FilterOptions): Pro
   const nodes = await nodesMatching(await connect(options), options);
   const output = standardOutput();
   if (options.json) return printJson(output, nodes);
-  if (nodes.length === 0) {
-    const filtered = [options.in, options.match, options.site, options.rack, options.label, options.cluster];
-    return output.write(
-      filtered.some((value) => value !== undefined)
-        ? 'No node matches. See all of them: coldiron nodes list\n'
-        : 'No nodes. Declare some: coldiron apply inventory/example.yaml\n',
-    );
-  }
+  if (nodes.length === 0) return output.write(noNodes(options));
   const rows = nodes.map((node) => {
     const nic = node.interfaces[0];
     return [
@@ -34,6 +27,21 @@ export async function listNodes(options: ConnectionOptions & FilterOptions): Pro
     ];
   });
   output.write(table(output, ['NAME', 'STATE', 'HEALTH', 'MAC', 'ADDRESS', 'PROFILE', 'SOURCE'], rows));
+}
+
+/** An empty fleet and a filter that nothing matches need different advice. */
+function noNodes({ match, in: state, site, rack, label = [], cluster }: FilterOptions): string {
+  const asked = [
+    ...(match === undefined ? [] : [`matches ${printable(match)}`]),
+    ...(state === undefined ? [] : [`is ${state}`]),
+    ...(site === undefined ? [] : [`is at site ${printable(site)}`]),
+    ...(rack === undefined ? [] : [`is in rack ${printable(rack)}`]),
+    ...label.map((each) => `has the label ${printable(each)}`),
+    ...(cluster === undefined ? [] : [`is in cluster ${printable(cluster)}`]),
+  ];
+  return asked.length === 0
+    ? 'No nodes. Declare some: coldiron apply inventory/example.yaml\n'
+    : `No node ${asked.join(' and ')}. List all: coldiron nodes list\n`;
 }
 
 /** A node that is quarantined or retired may have failed before: its state comes first. */

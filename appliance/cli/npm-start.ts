@@ -110,6 +110,6 @@ try {
   else await demonstrate();
 } catch (error) {
   if (!(error instanceof ColdironError)) throw error;
-  process.stderr.write(`coldiron: ${[error.message, ...error.details, `→ ${ERRORS[error.code].hint}`].join('\n  ')}\n`);
+  process.stderr.write(`coldiron: ${[error.message, ...error.details, `→ ${error.hint}`].join('\n  ')}\n`);
   process.exitCode = ERRORS[error.code].exit;
 }

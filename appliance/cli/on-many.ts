@@ -53,9 +53,10 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
   const details = causes.flatMap(([cause, those]) => [
     `${cause}, ${those.length}: ${those.map(({ node }) => node).join(' ')}`,
     ...reasonsOf(those),
-    ...(cause === code ? [] : [`  → ${ERRORS[cause].hint}`]),
+    ...(cause === code ? [] : [`  → ${those[0]?.error.hint ?? ERRORS[cause].hint}`]),
   ]);
-  return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details);
+  const hint = causes[0]?.[1][0]?.error.hint;
+  return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details, hint);
 }
 
 /** Every reason with the nodes that it is true of: those with the same reasons share their lines. */

@@ -1,5 +1,7 @@
 // What a person sees: tables that fit, colour only on a terminal, and the same facts as JSON when asked.
 
+import { plainLine } from '../domain/plain-line.ts';
+
 export interface Output {
   readonly write: (text: string) => void;
   readonly colour: boolean;
@@ -38,8 +40,8 @@ export function table(output: Output, head: readonly string[], rows: readonly (r
   return `${[styled(output, 'bold', line(head)), ...clean.map(line)].join('\n')}\n`;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are exactly what is to be found here
-export const printable = (text: string): string => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+/** One line, whatever a machine has put into it. */
+export const printable = plainLine;
 
 /** For a text that may have several lines. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');

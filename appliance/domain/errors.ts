@@ -38,7 +38,11 @@ export const ERRORS = {
   },
   not_found: { status: 404, exit: 4, hint: 'List what there is: `coldiron nodes list`.' },
   conflict: { status: 409, exit: 5, hint: 'Look at the current state and decide again.' },
-  node_in_use: { status: 409, exit: 5, hint: 'Retire the node first, then remove it.' },
+  node_in_use: {
+    status: 409,
+    exit: 5,
+    hint: 'Look at its state (coldiron nodes show NODE): only a node that is retired can be removed.',
+  },
   version_conflict: { status: 409, exit: 5, hint: 'Somebody else changed it in the meantime; read it again.' },
   outcome_unknown: {
     status: 409,
@@ -84,10 +88,20 @@ export const ERRORS = {
   forbidden: { status: 403, exit: 6, hint: 'Ask for a token with the role that is named.' },
   rate_limited: { status: 429, exit: 7, hint: 'Wait as long as Retry-After says.' },
   not_running: { status: 503, exit: 7, hint: 'Start the appliance: coldiron serve' },
+  unreachable: {
+    status: 504,
+    exit: 7,
+    hint: 'Check the address, the port and the firewall between here and the appliance.',
+  },
+  server_untrusted: {
+    status: 502,
+    exit: 6,
+    hint: "Name the CA of the appliance's certificate in NODE_EXTRA_CA_CERTS=FILE, and use the host name that it is for.",
+  },
   service_unavailable: {
     status: 503,
     exit: 7,
-    hint: 'The named part is missing or cannot be reached; the rest works.',
+    hint: 'The named part is missing or cannot be reached: start it or make it reachable, then try again.',
   },
   store_unavailable: { status: 503, exit: 7, hint: 'Check the disk and the database; nothing was acknowledged.' },
   vault_unavailable: {
@@ -148,15 +162,20 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** A failure with a code from the table. `details` are lines for a person, one finding each. */
+/**
+ * A failure with a code from the table. `details` are lines for a person, one finding each. `hint` says what to do; a refusal
+ * that knows better than the table gives its own.
+ */
 export class ColdironError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly string[];
+  readonly hint: string;
 
-  constructor(code: ErrorCode, message: string, details: readonly string[] = []) {
+  constructor(code: ErrorCode, message: string, details: readonly string[] = [], hint: string = ERRORS[code].hint) {
     super(message);
     this.name = 'ColdironError';
     this.code = code;
     this.details = details;
+    this.hint = hint;
   }
 }

@@ -1,5 +1,6 @@
 // One event per fact, appended and never changed; and the audit entry, an event that somebody answers for.
 
+import type { EventData, EventKind } from './events/event-table.ts';
 import type { Instant } from './instant.ts';
 import type { MachineId } from './machine.ts';
 
@@ -21,18 +22,31 @@ export interface Origin {
   readonly expectedVersion?: number | undefined;
 }
 
-export interface NewEvent {
+/** What every event has, whatever its kind. */
+export interface EventFrame {
   readonly at: Instant;
-  /** Dotted, past tense where it happened: `node.created`, `lifecycle.deploying`, `dhcp.offered`. */
-  readonly kind: string;
   readonly actor: Actor;
   readonly machine: MachineId | null;
   readonly correlationId: string | null;
-  readonly data: Json;
 }
 
-export interface Event extends NewEvent {
+/** An event of one of these kinds, with the data that `EVENT_TABLE` has for it. */
+export type NewEventOf<Kind extends EventKind> = Kind extends EventKind
+  ? EventFrame & { readonly kind: Kind; readonly data: EventData<Kind> }
+  : never;
+export type NewEvent = NewEventOf<EventKind>;
+
+/** For a kind that is a parameter: the compiler does not see that `kind` and `data` belong together. */
+export const newEvent = <Kind extends EventKind>(frame: EventFrame, kind: Kind, data: EventData<Kind>): NewEvent =>
+  ({ ...frame, kind, data }) as unknown as NewEvent;
+
+export type Event = NewEvent & { readonly seq: number };
+
+/** An event as the store has it. Another version may have written it: `knownEvent` tells whether the table describes it. */
+export interface StoredEvent extends EventFrame {
   readonly seq: number;
+  readonly kind: string;
+  readonly data: Json;
 }
 
 export interface NewAuditEntry {

@@ -1,27 +1,15 @@
 // The machine's life: what we want of it (state) kept apart from what we hear of it (health).
 
 import type { Instant } from './instant.ts';
+import type { IntentKind } from './intent.ts';
+import { STATES } from './states.ts';
 
-export const LIFECYCLE_STATES = [
-  'discovered',
-  'registered',
-  'commissioning',
-  'ready',
-  'deploying',
-  'enrolling',
-  'active',
-  'draining',
-  'releasing',
-  'rescue',
-  'retired',
-  'failed',
-  'quarantined',
-  'removed',
-] as const;
-export type LifecycleState = (typeof LIFECYCLE_STATES)[number];
+export type LifecycleState = keyof typeof STATES;
+export const LIFECYCLE_STATES = Object.keys(STATES) as readonly LifecycleState[];
 
 /** The step that failed, so that "failed" always says where. */
-export type FailedStep = 'commission' | 'deploy' | 'enroll' | 'drain' | 'release';
+export const FAILED_STEPS = ['commission', 'deploy', 'enroll', 'drain', 'release'] as const;
+export type FailedStep = (typeof FAILED_STEPS)[number];
 
 export interface Lifecycle {
   readonly state: LifecycleState;
@@ -50,17 +38,21 @@ export const lifeIn = (state: LifecycleState, since: Instant): Lifecycle => ({
 
 export type Health = 'unknown' | 'online' | 'silent';
 
-/** States in which somebody or something depends on the machine: it cannot simply leave the inventory. */
-const IN_USE: ReadonlySet<LifecycleState> = new Set([
-  'commissioning',
-  'deploying',
-  'enrolling',
-  'active',
-  'draining',
-  'releasing',
-  'rescue',
-  'failed',
-  'quarantined',
-]);
+/** Somebody or something depends on the machine, so it cannot leave the inventory. */
+export const isInUse = (state: LifecycleState): boolean => !STATES[state].removableByInventory;
 
-export const isInUse = (state: LifecycleState): boolean => IN_USE.has(state);
+/** The state is about work that a session does on the machine. */
+export const runsSession = (state: LifecycleState): boolean => STATES[state].session !== null;
+
+/** The intent that the work of the state needs; null: it destroys no data. */
+export function intentNeeded(state: LifecycleState): IntentKind | null {
+  const { boots } = STATES[state];
+  return boots.into === 'armed-work' ? boots.intent : null;
+}
+
+/** The node must enroll now, or may still do so after it failed to. */
+export const awaitsEnrollment = ({ state, failure }: Lifecycle): boolean =>
+  STATES[state].enrollment === 'awaited' || failedTo('enroll', { state, failure });
+
+export const failedTo = (step: FailedStep, { state, failure }: Pick<Lifecycle, 'state' | 'failure'>): boolean =>
+  state === 'failed' && failure?.step === step;

@@ -41,6 +41,13 @@ export const TASK_KINDS = {
     parameters: { since: { pattern: /^\d{1,15}$/, standard: '0' } },
     onlyWhile: 'draining',
   },
+  undrain: {
+    means: 'accept workload again after a drain',
+    repeatable: true,
+    limit: 25 * MINUTE,
+    parameters: {},
+    onlyWhile: 'active',
+  },
 } as const satisfies Readonly<Record<string, KindOfTask>>;
 export type TaskKind = keyof typeof TASK_KINDS;
 
@@ -101,6 +108,9 @@ export interface Task {
   readonly finishedAt: Instant | null;
   readonly result: TaskResult | null;
 }
+
+/** One of which nothing was heard in time. */
+export type SweptTask = Task & { readonly state: 'queued' | 'expired' | 'unknown' };
 
 /** A result longer than this is refused: it belongs into a log, and not here. */
 export const LONGEST_OUTPUT = 64 * 1024;

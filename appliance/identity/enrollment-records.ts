@@ -1,6 +1,7 @@
 // What enrollment leaves behind for people to read. Never a secret: tokens by their id, certificates by their serial.
 
-import type { Json, NewAuditEntry, NewEvent, Origin } from '../domain/event.ts';
+import { type Json, type NewAuditEntry, type NewEvent, newEvent, type Origin } from '../domain/event.ts';
+import type { EventData, EventKind } from '../domain/events/event-table.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { EnrollmentToken, Fingerprint, NewCertificate, SigningKeyId } from '../store/enrollment-store.ts';
@@ -15,13 +16,13 @@ export const auditOf = (
   before: Json = null,
 ): NewAuditEntry => ({ at, actor, action, target, correlationId, before, after });
 
-export const eventOf = (
-  kind: string,
+export const eventOf = <Kind extends EventKind>(
+  kind: Kind,
   machine: MachineId,
   at: Instant,
   { actor, correlationId }: Origin,
-  data: Json,
-): NewEvent => ({ at, kind, actor, machine, correlationId, data });
+  data: EventData<Kind>,
+): NewEvent => newEvent({ at, actor, machine, correlationId }, kind, data);
 
 export const authorityAudit = (
   action: string,
@@ -38,7 +39,13 @@ export const certificateAudit = (
   onBehalf: Origin,
 ): NewAuditEntry => auditOf('certificate.issued', target, at, onBehalf, certificateJson(certificate));
 
-export const certificateJson = ({ serial, kind, fingerprint, authority, notAfter }: NewCertificate): Json => ({
+export const certificateJson = ({
+  serial,
+  kind,
+  fingerprint,
+  authority,
+  notAfter,
+}: NewCertificate): EventData<'enrollment.enrolled'> => ({
   serial,
   kind,
   fingerprint: shownFingerprint(fingerprint),
@@ -48,7 +55,7 @@ export const certificateJson = ({ serial, kind, fingerprint, authority, notAfter
 
 export const tokenJson = (
   token: Pick<EnrollmentToken, 'id' | 'kind' | 'delivery' | 'actor' | 'createdAt' | 'expiresAt'>,
-): Json => ({
+): EventData<'enrollment.bundle_handed_over'> => ({
   token: token.id,
   kind: token.kind,
   delivery: token.delivery,

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
 import { MINUTE, SECOND } from '../domain/instant.ts';
+import { awaitsEnrollment, failedTo } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
+import { STATES } from '../domain/states.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import { agentLayout } from '../render/bundle/bundle.ts';
 import { installedFiles } from '../render/bundle/installed-files.ts';
@@ -20,7 +22,7 @@ import { type BundleIssuer, createBundleDesk, type HandedOver } from './bundle-i
 import { createDrains, type Drains } from './drains.ts';
 import { type Heartbeats, openHeartbeats } from './heartbeats.ts';
 import { loadPassphrase, openKeyFolder } from './key-folder.ts';
-import { standingOf, waitsForEnrollment } from './node-eligibility.ts';
+import { standingOf } from './node-eligibility.ts';
 import { createNodeEnrollment, type NodeEnrollment } from './node-enrollment.ts';
 import { apiUrlFor, identityIn, type NodeApiPlace } from './node-place.ts';
 import type { SetTimer } from './notifier.ts';
@@ -138,7 +140,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     }),
     handOver: async (machine, reissue, onBehalf) => {
       const { state } = machine.lifecycle;
-      const starts = state === 'registered' || (waitsForEnrollment(machine.lifecycle) && state !== 'enrolling');
+      const starts = STATES[state].enrollment === 'possible' || failedTo('enroll', machine.lifecycle);
       if (!starts && !standingOf(machine.lifecycle).enroll) {
         throw new ColdironError(
           'conflict',
@@ -167,7 +169,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       return url.ok ? bundles.check(machine) : [url.reason];
     },
     isHere: async (machine, correlationId) => {
-      if (!waitsForEnrollment(machine.lifecycle)) return;
+      if (!awaitsEnrollment(machine.lifecycle)) return;
       await deps.moveOn(machine, 'enrolled', { actor: `machine:${machine.spec.hostname}`, correlationId });
     },
     rotate: async (onBehalf, stageOnly) => {

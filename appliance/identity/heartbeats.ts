@@ -37,7 +37,8 @@ export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Hear
       unwritten.add(machine.id);
       if (machine.health === 'online') return;
       const onBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId };
-      await store.setHealth(machine.id, 'online', eventOf('health.online', machine.id, at, onBehalf, null));
+      const event = eventOf('health.online', machine.id, at, onBehalf, { before: machine.health });
+      await store.setHealth(machine.id, 'online', event);
     },
     lastOf: (machine) => last.get(machine) ?? null,
     flush: async () => {

@@ -28,7 +28,10 @@ export async function identifyPeer(store: PeerStore, der: Uint8Array, now: Insta
   if (!certificate) return { ok: false, reason: 'unknown-certificate', machine: null };
   const { machine } = certificate;
   if (certificate.kind !== 'node' || machine === null) return { ok: false, reason: 'not-a-node-certificate', machine };
-  const reason = certificateProblem(certificate, now) ?? (await surroundingProblem(store, certificate, machine));
+  const reason =
+    (await removal(store, machine)) ??
+    certificateProblem(certificate, now) ??
+    (await issuerProblem(store, certificate));
   if (reason !== null) return { ok: false, reason, machine };
   if (certificate.confirmedAt === null) await store.confirmCertificate(certificate.serial, now);
   return { ok: true, machine, certificate };
@@ -40,12 +43,12 @@ function certificateProblem(certificate: CertificateRecord, now: Instant): PeerR
   return now < certificate.notAfter ? null : 'expired';
 }
 
-async function surroundingProblem(
-  store: PeerStore,
-  { authority }: CertificateRecord,
-  machine: MachineId,
-): Promise<PeerRefusal | null> {
-  if ((await store.machine(machine))?.lifecycle.state === 'removed') return 'removed';
+/** Asked first: removal revokes the certificate too, and a new bundle would be refused. */
+async function removal(store: PeerStore, machine: MachineId): Promise<PeerRefusal | null> {
+  return (await store.machine(machine))?.lifecycle.state === 'removed' ? 'removed' : null;
+}
+
+async function issuerProblem(store: PeerStore, { authority }: CertificateRecord): Promise<PeerRefusal | null> {
   const issuer = (await store.authorities()).find(({ id }) => id === authority);
   return issuer?.state === 'retired' ? 'authority-retired' : null;
 }

@@ -31,6 +31,7 @@ export interface TaskQueueDeps {
     | 'leaseTask'
     | 'startTask'
     | 'finishTask'
+    | 'cancelTask'
     | 'sweepTasks'
     | 'trimTasks'
     | 'appendAudit'
@@ -65,6 +66,10 @@ export interface TaskQueue {
   begin(holder: TaskHolder, id: TaskId, lease: string, correlationId: string): Promise<boolean>;
   /** `repeated`: the same was told before. `conflict` when something else was, or it was never begun. */
   finish(holder: TaskHolder, id: TaskId, result: TaskResult, correlationId: string): Promise<'recorded' | 'repeated'>;
+  /** Whether the node should go on with a task that it has begun. False after its machine left the state that the task is for. */
+  mayContinue(holder: TaskHolder, id: TaskId): Promise<boolean>;
+  /** Cancels a task that has not begun. False: it has begun, or is over. */
+  cancel(task: Task, reason: string, onBehalf: Origin): Promise<boolean>;
   /** The task as it is when it is over, or when time is. */
   outcome(id: TaskId, patience: Instant, signal: AbortSignal): Promise<Task | null>;
   /** What was handed out and never heard of again. */
@@ -193,6 +198,17 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
     next,
     begin,
     finish,
+    mayContinue: async (holder, id) => {
+      const task = await store.task(id);
+      return task?.machine === holder.id && task.state === 'running' && mayBegin(task, holder);
+    },
+    cancel: async ({ id, machine, kind }, reason, onBehalf) => {
+      const at = now();
+      const event = eventOf('task.cancelled', machine, at, onBehalf, { task: id, kind, reason });
+      const cancelled = await store.cancelTask(id, at, event);
+      if (cancelled) askers.ring(id);
+      return cancelled;
+    },
     outcome: async (id, patience, signal) => {
       const found = new AbortController();
       const heard = askers.hear(id, patience, AbortSignal.any([signal, found.signal]));

@@ -3,6 +3,7 @@
 
 import type { ClientFacts } from '../boot/client-facts.ts';
 import { ColdironError } from '../domain/errors.ts';
+import type { NewEvent } from '../domain/event.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import { lifeIn } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
@@ -88,7 +89,7 @@ export class Discovery {
       const id = mustParse(parseMachineId(newId()));
       const at = now();
       const mac = spec.interfaces[0]?.mac ?? null;
-      const event = {
+      const event: NewEvent = {
         at,
         kind: 'node.discovered',
         actor: 'network',

@@ -122,11 +122,12 @@ function planNode(
     plan.steps.push({ ...step, change: { ...step.change, details }, machine: id });
     return;
   }
-  const accepted = machine.lifecycle.state === 'discovered';
+  const { lifecycle } = machine;
+  const accepted = lifecycle.state === 'discovered' ? { before: lifecycle, after: lifeIn('registered', at) } : null;
   plan.steps.push({ ...step, machine: machine.id, accepted });
   if (step.change.change === 'unchanged') return;
   const { id, version } = machine;
-  plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: lifeIn('registered', at) }) });
+  plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: accepted.after }) });
 }
 
 function planRemoval(

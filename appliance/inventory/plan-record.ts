@@ -1,8 +1,10 @@
 // Every change leaves two marks: an event on the trail, and an audit entry that says what it was before and after.
 
 import type { Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import { lifecycleData } from '../domain/events/machine-events.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { ObjectChange, ObjectKind } from '../domain/inventory.ts';
+import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { MachineId } from '../domain/machine.ts';
 import { difference, fileShape, sameValue } from './difference.ts';
 
@@ -15,7 +17,7 @@ export interface Step {
   /** Refused because somebody depends on the machine. */
   readonly inUse?: boolean;
   /** Declaring it also accepted it. */
-  readonly accepted?: boolean;
+  readonly accepted?: { readonly before: Lifecycle; readonly after: Lifecycle } | null;
 }
 
 /** An object and who declares it. */
@@ -62,10 +64,13 @@ export function recordChanges(
   for (const { change, machine, before, after, accepted } of steps) {
     const { kind, name, source, details } = change;
     if (change.change === 'unchanged' || change.change === 'refused') continue;
-    const action = `${kind}.${change.change}`;
+    const action = `${kind}.${change.change}` as const;
     const common = { at, actor, correlationId };
     events.push({ ...common, kind: action, machine, data: { name, source, details } });
-    if (accepted) events.push({ ...common, kind: 'lifecycle.registered', machine, data: { from: 'discovered' } });
+    if (accepted) {
+      const moved = { before: lifecycleData(accepted.before), after: lifecycleData(accepted.after) };
+      events.push({ ...common, kind: 'lifecycle.registered', machine, data: { event: 'accept', ...moved } });
+    }
     audit.push({ ...common, action: `inventory.${action}`, target: `${kind}:${name}`, before, after });
   }
   return { events, audit };

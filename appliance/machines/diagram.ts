@@ -1,7 +1,7 @@
 // The lifecycle for readers: a diagram, a table and the page around them, made from the tables so that they cannot drift.
 
 import { LIFECYCLE_STATES, type LifecycleState } from '../domain/lifecycle.ts';
-import { STATES } from './states.ts';
+import { STATES } from '../domain/states.ts';
 import {
   CONDITIONS,
   EVENTS,
@@ -55,7 +55,7 @@ export function lifecycleDocument(): string {
   return [
     '# The life of a machine',
     '',
-    'Generated from `appliance/machines/transitions.ts` and `states.ts` by `npm run docs`; edit those.',
+    'Generated from `appliance/domain/states.ts` and `appliance/machines/transitions.ts` by `npm run docs`; edit those.',
     '',
     'State is what we want of a machine. Whether we hear from it is its health (`online`, `silent`, `unknown`), kept apart.',
     'An event that the table does not foresee is recorded as `lifecycle.unexpected` and changes nothing.',

@@ -5,6 +5,7 @@ import { ColdironError } from '../domain/errors.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import { APPLIANCE } from './record.ts';
 import type { LifecycleRunner } from './runner.ts';
+import { possibleEvents } from './step.ts';
 
 interface Log {
   warn(fields: object, message: string): void;
@@ -34,14 +35,8 @@ export function quarantineOn(
   };
 
   return (machine, finding) => {
-    const { state } = machine.lifecycle;
-    if (
-      finding.kind !== 'chassis-mismatch' ||
-      state === 'quarantined' ||
-      state === 'removed' ||
-      underWay.has(machine.id)
-    )
-      return;
+    if (finding.kind !== 'chassis-mismatch' || underWay.has(machine.id)) return;
+    if (!possibleEvents(machine.lifecycle).includes('quarantine')) return;
     void quarantine(
       machine,
       `another chassis boots with its MAC address: ${finding.seen} instead of ${finding.expected}`,

@@ -1,6 +1,7 @@
 // What a step leaves behind for people to read: one event, and an audit entry when somebody answers for it.
 
-import type { Actor, Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import { type Actor, type NewAuditEntry, type NewEvent, newEvent } from '../domain/event.ts';
+import { type FailureCause, lifecycleData } from '../domain/events/machine-events.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -15,6 +16,8 @@ export interface EventOrigin {
   readonly correlationId: string | null;
   readonly note?: string | undefined;
   readonly failureReason?: string | undefined;
+  /** What the diagnosis reads; `failureReason` is for people. */
+  readonly failureCause?: FailureCause | undefined;
   /** How far it had come when its time was over. */
   readonly lastHeard?: string | undefined;
 }
@@ -26,14 +29,17 @@ interface Happening {
   readonly origin: EventOrigin;
 }
 
-export const movedEvent = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewEvent => ({
-  at,
-  kind: `lifecycle.${after.state}`,
-  actor: origin.actor,
-  machine: machine.id,
-  correlationId: origin.correlationId,
-  data: { event, before: lifecycleJson(machine.lifecycle), after: lifecycleJson(after) },
-});
+export const movedEvent = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewEvent =>
+  newEvent(
+    { at, actor: origin.actor, machine: machine.id, correlationId: origin.correlationId },
+    `lifecycle.${after.state}`,
+    {
+      event,
+      before: lifecycleData(machine.lifecycle),
+      after: lifecycleData(after),
+      ...(origin.failureCause && { cause: origin.failureCause }),
+    },
+  );
 
 export const unexpectedEvent = ({ at, machine, event, origin }: Happening, reason: string): NewEvent => ({
   at,
@@ -54,20 +60,10 @@ export const movedAudit = ({ at, machine, event, origin }: Happening, after: Lif
           action: `node.${event}`,
           target: `node:${machine.spec.hostname}`,
           correlationId: origin.correlationId,
-          before: lifecycleJson(machine.lifecycle),
-          after: lifecycleJson(after),
+          before: lifecycleData(machine.lifecycle),
+          after: lifecycleData(after),
         },
       ]
     : [];
 
 const isPerson = (actor: Actor): boolean => actor !== APPLIANCE && !actor.startsWith('machine:');
-
-const lifecycleJson = (lifecycle: Lifecycle): Json => ({
-  state: lifecycle.state,
-  since: lifecycle.since,
-  deadline: lifecycle.deadline,
-  resume: lifecycle.resume,
-  failure: lifecycle.failure && { step: lifecycle.failure.step, reason: lifecycle.failure.reason },
-  note: lifecycle.note,
-  fallback_used: lifecycle.fallbackUsed,
-});

@@ -8,6 +8,7 @@ import type { Machine, MachineId } from '../domain/machine.ts';
 import type { Store } from '../store/store.ts';
 import { backOff } from './back-off.ts';
 import type { EffectHandlers } from './effects/handler.ts';
+import { leaveHint } from './leave-hint.ts';
 import { APPLIANCE, type EventOrigin } from './record.ts';
 import { applyEvent } from './runner/apply-event.ts';
 import type { Clock, Timer } from './runner/clock.ts';
@@ -118,6 +119,8 @@ export class LifecycleRunner {
     throw new ColdironError(
       inTheWay ? 'node_in_use' : 'conflict',
       `${applied.machine.spec.hostname}: ${applied.reason}`,
+      [],
+      leaves ? leaveHint(event, applied.machine.lifecycle.state, applied.machine.spec.hostname) : undefined,
     );
   }
 

@@ -3,7 +3,7 @@
 import type { EffectKind } from '../domain/effect.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { Lifecycle, LifecycleState } from '../domain/lifecycle.ts';
-import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from './states.ts';
+import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from '../domain/states.ts';
 import {
   type Condition,
   EVENTS,
@@ -77,7 +77,8 @@ const CONDITION_HOLDS: Readonly<Record<Condition, (lifecycle: Lifecycle) => bool
   'failed-after-commissioning': (lifecycle) => lifecycle.failure?.step !== 'commission',
   'failed-to-enroll': (lifecycle) => lifecycle.failure?.step === 'enroll',
   'failed-to-drain': (lifecycle) => lifecycle.failure?.step === 'drain',
-  'retired-from-service': (lifecycle) => lifecycle.resume === 'ready' || lifecycle.resume === 'active',
+  'retired-from-service': ({ resume }) =>
+    TRANSITIONS.some((row) => row.from === resume && row.event === 'release' && row.if === undefined),
 };
 
 const fits = (row: TransitionRow, lifecycle: Lifecycle): boolean =>
@@ -90,9 +91,6 @@ function deadlineOf(state: LifecycleState, context: StepContext): Instant | null
   return context.now + minutes * MINUTE;
 }
 
-/** Retired and back into quarantine, quarantined and back into retirement: the reason is still the same. */
-const KEEPS_NOTE: ReadonlySet<LifecycleState> = new Set(['retired', 'quarantined']);
-
 function noteAfter(
   row: TransitionRow,
   state: LifecycleState,
@@ -100,11 +98,8 @@ function noteAfter(
   context: StepContext,
 ): string | null {
   if (row.if === 'fallback-left') return context.failureReason ?? reasonFor(row, lifecycle, context);
-  return KEEPS_NOTE.has(state) ? lifecycle.note : null;
+  return STATES[state].keepsNote ? lifecycle.note : null;
 }
-
-/** What failed before is not what a machine in these is about. */
-const TRIES_AGAIN: ReadonlySet<LifecycleState> = new Set(['commissioning', 'deploying']);
 
 /** A failure is forgotten when the machine moves on, not when it is merely set aside and may come back to it. */
 function failureAfter(
@@ -116,7 +111,7 @@ function failureAfter(
   if (row.fails && (row.to !== 'resume' || state === 'failed')) {
     return { step: row.fails, reason: context.failureReason ?? reasonFor(row, lifecycle, context) };
   }
-  const isSetAside = (row.remember === 'failed' || row.remember === 'resume') && !TRIES_AGAIN.has(state);
+  const isSetAside = (row.remember === 'failed' || row.remember === 'resume') && !STATES[state].clearsFailure;
   return state === 'failed' || isSetAside ? lifecycle.failure : null;
 }
 

@@ -1,16 +1,16 @@
-// The machine's life as one table: what may happen in each state, where it leads and what it makes us do. Everything that
-// is said about the lifecycle elsewhere (types, step, diagram, documentation) comes from here.
+// The transitions of the lifecycle as one table: for each state and event, the next state and the effects. The types, `step`,
+// the diagram and docs/lifecycle.md derive from it. What a state means is in domain/states.ts.
 
 import type { EffectKind } from '../domain/effect.ts';
 import type { FailedStep, LifecycleState } from '../domain/lifecycle.ts';
 
-/** What must hold besides the state; `step` knows how to find out. */
+/** Conditions on a transition besides the state; `step` evaluates them. */
 export const CONDITIONS = {
-  'fallback-left': 'releasing without erasure has not been tried',
-  'fallback-used': 'erasing was given up',
-  'failed-after-commissioning': 'what failed was not commissioning',
-  'failed-to-enroll': 'what failed was enrolling',
-  'failed-to-drain': 'what failed was draining',
+  'fallback-left': 'release without erasure has not been tried',
+  'fallback-used': 'the disks could not be erased',
+  'failed-after-commissioning': 'the failed step is not commissioning',
+  'failed-to-enroll': 'the failed step is enrolling',
+  'failed-to-drain': 'the failed step is draining',
   'retired-from-service': 'it was ready or active before it was retired',
 } as const;
 export type Condition = keyof typeof CONDITIONS;
@@ -19,21 +19,21 @@ export interface TransitionRow {
   readonly from: LifecycleState;
   readonly event: string;
   readonly if?: Condition;
-  /** `resume`: back to what was remembered, or to registered when nothing is known any more. */
+  /** `resume`: the remembered state, or registered when none is remembered. */
   readonly to: LifecycleState | 'resume';
-  /** In this order, after the transition is on disk. */
+  /** Run in this order after the transition is committed. */
   readonly effects: readonly EffectKind[];
-  /** The step that has failed. On the way into quarantine: the step that was broken off, and stays failed afterwards. With `resume`: what it goes back to failed with. */
+  /** The step that failed. Into quarantine: the interrupted step, which stays failed afterwards. With `resume` to `failed`: the failed step. */
   readonly fails?: FailedStep;
-  /** What a later `resume` goes back to; `resume`: what was remembered before stays remembered. */
+  /** The state that a later `resume` returns to; `resume`: keep the state that was remembered before. */
   readonly remember?: LifecycleState | 'resume';
 }
 
 /**
- * The first row that fits decides. Three habits of the table:
- *   - A machine leaves a state in which disks may be wiped only together with `revoke-intents`.
- *   - A failed step leaves the machine as it is: what its screen shows is what the technician needs.
- *   - The installer restarts into the new system by itself, so `installed` touches no power.
+ * The first matching row decides. Three rules of the table:
+ *   - Every row out of a state that may erase disks has the effect `revoke-intents`.
+ *   - A failed step does not change the power of the machine: the technician needs what its screen shows.
+ *   - The installer restarts into the new system by itself, so `installed` does not change the power.
  */
 const TABLE = [
   { from: 'discovered', event: 'accept', to: 'registered', effects: [] },
@@ -146,7 +146,7 @@ const TABLE = [
     effects: ['revoke-intents', 'release-without-erase'],
   },
   { from: 'releasing', event: 'deadline', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
-  // Its identity is gone already, so there is no way back to what it was.
+  // Its identity is already revoked, so it cannot return to the state before.
   { from: 'releasing', event: 'cancel', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
   { from: 'releasing', event: 'break-off', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
   {
@@ -163,7 +163,7 @@ const TABLE = [
   { from: 'rescue', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'resume' },
 
   { from: 'retired', event: 'reactivate', to: 'resume', effects: [] },
-  // A released machine is ready: no way around commissioning, or out of quarantine, for one that had not come that far.
+  // A released machine is ready. Without the condition, retire and release would skip commissioning or leave quarantine.
   {
     from: 'retired',
     event: 'release',
@@ -184,7 +184,7 @@ const TABLE = [
     remember: 'failed',
   },
   { from: 'failed', event: 'enroll', if: 'failed-to-enroll', to: 'enrolling', effects: [] },
-  // Late, but with a token that is still good: the deadline was there to make somebody look.
+  // It enrolled after the deadline with a token that is still valid. The deadline only asks an operator to look.
   { from: 'failed', event: 'enrolled', if: 'failed-to-enroll', to: 'active', effects: [] },
   { from: 'failed', event: 'drain', if: 'failed-to-drain', to: 'draining', effects: [] },
   { from: 'failed', event: 'undrain', if: 'failed-to-drain', to: 'active', effects: [] },
@@ -199,7 +199,7 @@ const TABLE = [
   { from: 'failed', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'failed' },
   { from: 'failed', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'failed' },
 
-  // Retiring is no way out of quarantine: reactivating leads back into it.
+  // Retiring does not end a quarantine: `reactivate` returns to it.
   { from: 'quarantined', event: 'clear-quarantine', to: 'resume', effects: [] },
   { from: 'quarantined', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'quarantined' },
 ] as const satisfies readonly TransitionRow[];
@@ -208,39 +208,39 @@ export type LifecycleEvent = (typeof TABLE)[number]['event'];
 
 export const TRANSITIONS: readonly (TransitionRow & { readonly event: LifecycleEvent })[] = TABLE;
 
-/** Who brings the news, and what it says. */
+/** Who reports the event, and what it means. */
 export const EVENTS = {
-  accept: { by: 'operator', means: 'the machine is ours' },
+  accept: { by: 'operator', means: 'the machine belongs to this site' },
   commission: { by: 'operator', means: 'gather facts and test the hardware' },
-  commissioned: { by: 'machine', means: 'facts are in, tests passed' },
-  'commission-failed': { by: 'machine', means: 'facts or tests failed' },
+  commissioned: { by: 'machine', means: 'facts were reported and the tests passed' },
+  'commission-failed': { by: 'machine', means: 'no facts, or a test failed' },
   deploy: { by: 'operator', means: 'install the profile; an intent is armed' },
   installed: { by: 'machine', means: 'the installer wrote the disk' },
-  'install-failed': { by: 'machine', means: 'the installer gave up' },
-  cancel: { by: 'operator', means: 'call it off; nothing was written' },
-  'break-off': { by: 'appliance', means: 'it was called off after it had begun: disks may be half written' },
-  enroll: { by: 'operator', means: 'a bootstrap bundle is issued for a system that is installed already' },
+  'install-failed': { by: 'machine', means: 'the installer failed' },
+  cancel: { by: 'operator', means: 'cancel it; nothing was written' },
+  'break-off': { by: 'appliance', means: 'it was cancelled after it began; disks may be partly written' },
+  enroll: { by: 'operator', means: 'a bootstrap bundle is issued for a system that is already installed' },
   enrolled: { by: 'machine', means: 'the node has its certificate' },
-  'enroll-failed': { by: 'machine', means: 'the node was refused or gave up' },
-  drain: { by: 'operator', means: 'let the workload leave' },
-  undrain: { by: 'operator', means: 'let the workload come back' },
-  drained: { by: 'machine', means: 'the workload has left' },
-  'drain-failed': { by: 'machine', means: 'the workload cannot leave' },
+  'enroll-failed': { by: 'machine', means: 'the node was rejected or gave up' },
+  drain: { by: 'operator', means: 'move the workload to other nodes' },
+  undrain: { by: 'operator', means: 'accept workload again' },
+  drained: { by: 'machine', means: 'the workload has moved away' },
+  'drain-failed': { by: 'machine', means: 'the workload cannot move away' },
   release: { by: 'operator', means: 'erase the disks; an intent is armed' },
   released: { by: 'machine', means: 'the disks are erased' },
   'released-unerased': { by: 'appliance', means: 'released, but the disks keep their data' },
   'erase-failed': { by: 'machine', means: 'the disks could not be erased' },
   rescue: { by: 'operator', means: 'start the service OS with SSH' },
-  'rescue-ended': { by: 'operator', means: 'back to the installed system' },
-  retire: { by: 'operator', means: 'keep it, assign nothing to it' },
-  reactivate: { by: 'operator', means: 'take it back into service' },
-  remove: { by: 'operator', means: 'strike it off for good' },
-  quarantine: { by: 'operator', means: 'stop trusting it; the appliance does so on a chassis mismatch' },
+  'rescue-ended': { by: 'operator', means: 'go back to the installed system' },
+  retire: { by: 'operator', means: 'keep it, but assign nothing to it' },
+  reactivate: { by: 'operator', means: 'put it back into service' },
+  remove: { by: 'operator', means: 'delete it permanently' },
+  quarantine: { by: 'operator', means: 'stop trusting it; the appliance does this when the chassis does not match' },
   'clear-quarantine': { by: 'operator', means: 'trust it again' },
-  deadline: { by: 'appliance', means: 'the state has lasted too long' },
+  deadline: { by: 'appliance', means: 'the state has lasted longer than its time limit' },
 } as const satisfies Readonly<Record<LifecycleEvent, { by: 'operator' | 'machine' | 'appliance'; means: string }>>;
 
-/** Where `resume` goes when nothing was remembered: two interruptions in a row leave room for one memory only. */
+/** Where `resume` goes when no state is remembered: only one is stored, and two interruptions may follow each other. */
 export const RESUME_UNKNOWN: LifecycleState = 'registered';
 
 /** Every state that `resume` out of this one can lead to. */

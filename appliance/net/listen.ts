@@ -66,14 +66,28 @@ export async function listenOnSocket(app: Listening, path: string): Promise<() =
   return () => closeSoon(app);
 }
 
+/** By the error of bind(2). */
+const CANNOT_LISTEN: Readonly<Record<string, { readonly reason: string; readonly hint: string }>> = {
+  EADDRINUSE: {
+    reason: 'something else listens there already',
+    hint: 'Stop the program that uses the port (ss -tulnp names it), or name another port in the site file; then start again.',
+  },
+  EADDRNOTAVAIL: {
+    reason: 'this machine does not have that address',
+    hint: 'Give this machine the address, or name one that it has in the site file; then start again.',
+  },
+  EACCES: {
+    reason: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
+    hint: 'Start it as root or with CAP_NET_BIND_SERVICE, or name a port above 1023 in the site file.',
+  },
+};
+
 export function cannotListen(error: NodeJS.ErrnoException, where: string): ColdironError {
-  const reasons: Record<string, string> = {
-    EADDRINUSE: 'something else listens there already',
-    EADDRNOTAVAIL: 'this machine does not have that address',
-    EACCES: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
-  };
+  const known = CANNOT_LISTEN[error.code ?? ''];
   return new ColdironError(
     'service_unavailable',
-    `cannot listen on ${where}: ${reasons[error.code ?? ''] ?? error.message}`,
+    `cannot listen on ${where}: ${known?.reason ?? error.message}`,
+    [],
+    known?.hint ?? 'Correct the listen addresses in the site file, then start again.',
   );
 }

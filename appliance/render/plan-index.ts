@@ -5,6 +5,7 @@ import type { Inventory } from '../domain/inventory.ts';
 import type { Machine, MachineSpec } from '../domain/machine.ts';
 import type { Hostname, ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
+import { STATES } from '../domain/states.ts';
 
 export interface PlanIndex {
   readonly declaredRevision: number;
@@ -23,8 +24,7 @@ export interface PlanIndex {
 }
 
 /** What nobody has accepted is not a node yet; what was retired or removed is none any more. */
-export const inService = ({ lifecycle }: Machine): boolean =>
-  lifecycle.state !== 'discovered' && lifecycle.state !== 'retired' && lifecycle.state !== 'removed';
+export const inService = ({ lifecycle }: Machine): boolean => STATES[lifecycle.state].inService;
 
 export function indexInventory(inventory: Inventory): PlanIndex {
   const machines = inventory.machines.filter(inService).sort(byHostname);

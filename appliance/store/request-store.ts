@@ -5,7 +5,13 @@ import type { Instant } from '../domain/instant.ts';
 
 export type RequestOutcome =
   | { readonly kind: 'answer'; readonly answer: Json }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly details: readonly string[] }
+  | {
+      readonly kind: 'error';
+      readonly code: string;
+      readonly message: string;
+      readonly details: readonly string[];
+      readonly hint?: string;
+    }
   /** It was done; its answer was not kept. */
   | { readonly kind: 'not-kept'; readonly because: 'secret' | 'size' };
 

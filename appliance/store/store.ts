@@ -8,7 +8,7 @@
 
 import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
 import type { Effect, EffectId, NewEffect } from '../domain/effect.ts';
-import type { AuditEntry, Event, NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { AuditEntry, NewAuditEntry, NewEvent, StoredEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../domain/intent.ts';
 import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
@@ -123,7 +123,7 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
   revokeToken(id: TokenId, now: Instant, audit: NewAuditEntry): Promise<boolean>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
-  events(query: EventQuery): Promise<Event[]>;
+  events(query: EventQuery): Promise<StoredEvent[]>;
   /** Retention: removes events older than `before`; audit entries are never removed. Returns how many went. */
   trimEvents(before: Instant): Promise<number>;
 

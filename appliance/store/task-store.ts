@@ -3,7 +3,7 @@
 import type { Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
-import type { Task, TaskId, TaskResult } from '../domain/task.ts';
+import type { SweptTask, Task, TaskId, TaskResult } from '../domain/task.ts';
 
 export type NewTask = Omit<Task, 'state' | 'lease' | 'leaseUntil' | 'attempts' | 'finishedAt' | 'result'>;
 
@@ -51,11 +51,13 @@ export interface TaskStore {
   /** True for the holder of the lease that counts, while it and the task's own time last. Said twice it is the same. */
   startTask(id: TaskId, lease: Lease, event: NewEvent): Promise<boolean>;
   finishTask(finished: FinishedTask): Promise<ResultVerdict>;
+  /** Expires a task that waits or is leased, so that it never begins. False: it has begun, or is over. */
+  cancelTask(id: TaskId, now: Instant, event: NewEvent): Promise<boolean>;
   /**
    * What should have been heard of by now: what was never begun waits again, or has expired; what was begun waits again where
    * that is allowed, and is failed or unknown otherwise. Returns each as it is now.
    */
-  sweepTasks(now: Instant, event: (task: Task) => NewEvent): Promise<Task[]>;
+  sweepTasks(now: Instant, event: (task: SweptTask) => NewEvent): Promise<Task[]>;
   /** Over for longer than this: forgotten. Returns how many. */
   trimTasks(before: Instant): Promise<number>;
 

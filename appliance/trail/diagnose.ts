@@ -2,7 +2,7 @@
 // is the most likely reason, because whatever lies before it has worked.
 
 import { type Instant, instantText, MINUTE, SECOND } from '../domain/instant.ts';
-import type { FailedStep } from '../domain/lifecycle.ts';
+import { awaitsEnrollment, type FailedStep, runsSession } from '../domain/lifecycle.ts';
 import { type Case, type Data, type Seen, type Signs, signsOf } from './signs.ts';
 
 export interface Diagnosis {
@@ -180,7 +180,10 @@ export const RULES: readonly Rule[] = [
   {
     id: 'sent-elsewhere',
     fits: ({ script, lifecycle, session }) =>
-      script && !session && isWorking(lifecycle.state) && !/^(service-os|installer)$/.test(text(script.data, 'outcome'))
+      script &&
+      !session &&
+      runsSession(lifecycle.state) &&
+      !/^(service-os|installer)$/.test(text(script.data, 'outcome'))
         ? seen(script, `its script said ${text(script.data, 'outcome')}`)
         : null,
     reason: ({ script }) =>
@@ -306,7 +309,7 @@ export const RULES: readonly Rule[] = [
   {
     id: 'start-by-hand',
     fits: (signs) =>
-      isWorking(signs.lifecycle.state) && !anyBoot(signs)
+      runsSession(signs.lifecycle.state) && !anyBoot(signs)
         ? seen(signs.byHand, 'nothing may switch it on but a person')
         : null,
     reason: ({ hostname }) => `${hostname} waits to be started by hand: its BMC is absent, or not to be touched`,
@@ -320,7 +323,7 @@ export const RULES: readonly Rule[] = [
   {
     id: 'no-discover',
     fits: (signs) =>
-      isWorking(signs.lifecycle.state) && !anyBoot(signs)
+      runsSession(signs.lifecycle.state) && !anyBoot(signs)
         ? [`nothing was heard of it since ${instantText(signs.since)}, ${minutes(signs.now - signs.since)} ago`]
         : null,
     reason: ({ hostname, now, since }) =>
@@ -350,14 +353,12 @@ export function diagnose(subject: Case): Diagnosis | null {
   return null;
 }
 
-const isWorking = (state: string): boolean => /^(?:commissioning|deploying|releasing|rescue)$/.test(state);
-const enrolling = ({ lifecycle }: Signs): boolean =>
-  lifecycle.state === 'enrolling' || (lifecycle.state === 'failed' && lifecycle.failure?.step === 'enroll');
+const enrolling = ({ lifecycle }: Signs): boolean => awaitsEnrollment(lifecycle);
 
 const later = (one: Seen | null, other: Seen | null): boolean => one !== null && (other === null || one.at >= other.at);
 /** In a state that has ended by itself nothing more will come. */
 const stuck = ({ lifecycle, now }: Signs, last: Seen | null, patience: Instant): boolean =>
-  last !== null && (lifecycle.state === 'failed' || (isWorking(lifecycle.state) && now - last.at >= patience));
+  last !== null && (lifecycle.state === 'failed' || (runsSession(lifecycle.state) && now - last.at >= patience));
 const anyBoot = ({ firmwareAsks, loader, loaderRuns, script, session }: Signs): boolean =>
   [firmwareAsks, loader, loaderRuns, script].some((one) => one !== null) || session?.openedAt != null;
 

@@ -1,10 +1,11 @@
 // Too much of one kind about one machine: whoever knows its MAC can ask for its script in a loop. The first notes of a minute are
 // kept; the others are counted, and told once a minute for as long as it lasts.
 
-import type { Json } from '../domain/event.ts';
+import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { MachineId } from '../domain/machine.ts';
+import type { TrailNote } from './trail.ts';
 
 /** Of one kind, in a minute: several times what a boot makes that goes wrong at every turn. */
 const KEPT = 120;
@@ -12,13 +13,13 @@ const KEPT = 120;
 export interface FloodNote {
   readonly mac: Mac;
   readonly machine: MachineId;
-  readonly kind: string;
-  readonly data: Json;
+  readonly kind: TrailNote['kind'];
+  readonly data: TrailNote['data'];
 }
 
 export interface Flood {
   readonly note: FloodNote;
-  readonly data: { readonly [key: string]: Json };
+  readonly data: Omit<EventData<'trail.flood'>, 'mac'>;
 }
 
 interface Count {

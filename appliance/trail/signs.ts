@@ -1,6 +1,6 @@
 // What of a boot was seen, stage by stage, out of the events since a machine was put to work.
 
-import type { Event, Json } from '../domain/event.ts';
+import type { Json, StoredEvent } from '../domain/event.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Session } from '../domain/session.ts';
@@ -18,7 +18,7 @@ export interface Case {
   readonly hostname: string;
   readonly lifecycle: Lifecycle;
   readonly session: Session | null;
-  readonly events: readonly Event[];
+  readonly events: readonly StoredEvent[];
   readonly now: Instant;
 }
 

@@ -5,7 +5,8 @@
 // down is counted, and the count is.
 
 import { randomUUID } from 'node:crypto';
-import type { Json, NewEvent } from '../domain/event.ts';
+import { type NewEvent, newEvent } from '../domain/event.ts';
+import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Store } from '../store/store.ts';
@@ -59,17 +60,8 @@ export class TrailRecorder implements Trail {
       return;
     }
     const attempt = mac === null ? null : this.#attemptOf(mac, at, beginsAttempt);
-    this.#backlog.push({
-      at,
-      kind,
-      actor: mac === null ? 'network' : `mac:${mac}`,
-      machine,
-      correlationId: attempt,
-      data:
-        mac === null
-          ? data
-          : { mac, ...(typeof data === 'object' && data !== null && !Array.isArray(data) ? data : { data }) },
-    });
+    const frame = { at, actor: mac === null ? 'network' : `mac:${mac}`, machine, correlationId: attempt };
+    this.#backlog.push(newEvent(frame, kind, mac === null ? data : { mac, ...data }));
   }
 
   /** Writes what has gathered. A store that is away keeps it for the next turn. */
@@ -122,7 +114,7 @@ export class TrailRecorder implements Trail {
     return { at, kind: 'trail.flood', actor: `mac:${mac}`, machine, correlationId, data: { mac, ...data } };
   }
 
-  #gap(data: Json): NewEvent {
+  #gap(data: EventData<'trail.gap'>): NewEvent {
     return { at: this.#now(), kind: 'trail.gap', actor: 'appliance', machine: null, correlationId: null, data };
   }
 }

@@ -2,14 +2,14 @@
 // one chassis, and only then does the machine's life move on.
 
 import { ColdironError } from '../domain/errors.ts';
-import type { Json, NewEvent, Origin } from '../domain/event.ts';
+import { type NewEvent, newEvent, type Origin } from '../domain/event.ts';
+import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId, IntentKind } from '../domain/intent.ts';
-import type { LifecycleState } from '../domain/lifecycle.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
+import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from '../domain/states.ts';
 import type { LifecycleRunner } from '../machines/runner.ts';
-import { DEPLOY_MINUTES_WITHOUT_PROFILE, STATES } from '../machines/states.ts';
 import { step } from '../machines/step.ts';
 import type { LifecycleEvent } from '../machines/transitions.ts';
 import type { Store } from '../store/store.ts';
@@ -26,8 +26,6 @@ export interface NodeWorkDeps extends GuardDeps {
 
 /** What needs nothing but the machine's life. */
 export type PlainWork = 'commission' | 'drain' | 'drained' | 'undrain' | 'rescue-ended';
-
-const CAN_BE_CALLED_OFF: ReadonlySet<LifecycleState> = new Set(['commissioning', 'deploying', 'releasing']);
 
 export class NodeWork {
   readonly #deps: NodeWorkDeps;
@@ -78,7 +76,7 @@ export class NodeWork {
   async cancel(known: Machine, request: Origin): Promise<Machine> {
     const { store, runner, now, refreshFleet } = this.#deps;
     const { id, spec, lifecycle } = await this.#now(known);
-    if (!CAN_BE_CALLED_OFF.has(lifecycle.state)) {
+    if (!STATES[lifecycle.state].cancellable) {
       throw new ColdironError('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to call off`);
     }
     const at = now();
@@ -163,7 +161,13 @@ export class NodeWork {
     });
   }
 
-  #event(machine: Machine, at: Instant, kind: string, { actor, correlationId }: Origin, data: Json): NewEvent {
-    return { at, kind, actor, machine: machine.id, correlationId, data };
+  #event<Kind extends 'intent.armed' | 'intent.revoked'>(
+    machine: Machine,
+    at: Instant,
+    kind: Kind,
+    { actor, correlationId }: Origin,
+    data: EventData<Kind>,
+  ): NewEvent {
+    return newEvent({ at, actor, machine: machine.id, correlationId }, kind, data);
   }
 }

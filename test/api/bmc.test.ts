@@ -233,6 +233,10 @@ describe('the fleet', () => {
 
   it('is not searched where the site file names no network', async () => {
     const answer = await call('POST', 'bmc/scan', { networks: ['10.0.0.0/24'] }, 'operator');
-    expect(answer.json()).toMatchObject({ code: 'bmc_off_limits', message: expect.stringContaining('bmc.scan') });
+    expect(answer.json()).toMatchObject({
+      code: 'bmc_off_limits',
+      message: expect.stringContaining('bmc.scan'),
+      hint: expect.stringMatching(/^Name the networks in the site file/),
+    });
   });
 });

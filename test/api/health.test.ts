@@ -37,7 +37,17 @@ describe.each([
     expect([answer.statusCode, answer.json().status]).toEqual([200, 'healthy']);
   });
 
-  it('is degraded when a service has failed', async () => {
+  it('is starting, and not degraded, while a service starts', async () => {
+    const answer = await (await build({ dhcp: 'starting', tftp: 'off', http: 'running' })).inject('/health');
+    expect([answer.statusCode, answer.json()]).toEqual([
+      503,
+      { status: 'starting', services: { dhcp: 'starting', tftp: 'off', http: 'running' } },
+    ]);
+  });
+
+  it('is degraded when a service has failed, also while another one starts', async () => {
+    const other = await (await build({ dhcp: 'starting', tftp: 'failed', http: 'running' })).inject('/health');
+    expect(other.json().status).toBe('degraded');
     const answer = await (await build({ dhcp: 'failed', tftp: 'off', http: 'running' })).inject('/health');
     expect([answer.statusCode, answer.json()]).toEqual([
       503,

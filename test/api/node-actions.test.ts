@@ -39,6 +39,12 @@ describe('the life of a node', () => {
     expect((await act('clear-quarantine')).json()).toMatchObject({ state: 'registered' });
   });
 
+  it('that cannot be removed yet is refused with what to do first', async () => {
+    expect((await act('remove', { confirm: 'node01' }, 'admin')).json()).toMatchObject({
+      hint: 'Retire it first: coldiron retire node01; then remove it.',
+    });
+  });
+
   it('ends for good only when it is retired, an admin asks, and the host name is typed out', async () => {
     const confirm = { confirm: 'node01' };
     expect((await act('remove', confirm, 'admin')).statusCode).toBe(409);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BECAUSE, because } from '../../appliance/boot/because.ts';
+import { BECAUSE, becauseOfState } from '../../appliance/boot/because.ts';
 import { decideBoot } from '../../appliance/boot/decide-boot.ts';
 import { withoutImage, withoutIntent, withoutOrder } from '../../appliance/boot/veto.ts';
 import { BOOT_CASES } from './boot-cases.ts';
@@ -41,7 +41,8 @@ describe('the table of reasons', () => {
   });
 
   it('fills in each value once: what looks like a gap inside a value stays as it is', () => {
-    expect(because('quarantined', { node: 'node01', note: '{node}' }).words).toBe('node01 is quarantined: {node}');
+    const details = { node: 'node01', note: '{node}', at: '', why: '', failure: '' };
+    expect(becauseOfState('quarantined', details).words).toBe('node01 is quarantined: {node}');
   });
 
   it('writes reasons as clauses and hints as sentences', () => {

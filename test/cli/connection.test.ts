@@ -1,11 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect, stateFolder } from '../../appliance/cli/connection.ts';
 import { loadConfig } from '../../appliance/config.ts';
-import { ColdironError } from '../../appliance/domain/errors.ts';
+import { ColdironError, ERRORS } from '../../appliance/domain/errors.ts';
+import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
+import { mustParse } from '../../appliance/domain/parsed.ts';
+import { ALICE, useEnrollment } from '../identity/enrollment-rig.ts';
+import { withNodeApi } from '../identity/mutual-tls.ts';
 
 let folder: string;
 let server: Server | null = null;
@@ -102,6 +107,17 @@ describe('speaking with an appliance', () => {
     expect([refusal.code, refusal.message, refusal.details]).toEqual(['conflict', 'not now', ['a', 'b']]);
   });
 
+  it('shows the advice that came with a refusal, and that of its code where none came', async () => {
+    const hints = ['Cancel it first.', undefined];
+    await answering((_, response) => {
+      response.statusCode = 409;
+      response.end(JSON.stringify({ code: 'conflict', message: 'not now', hint: hints.shift(), correlation_id: 'x' }));
+    });
+    const connection = await connect({ state: folder });
+    expect((await refusalOf(connection.call('GET', '/api/v1/x', {}))).hint).toBe('Cancel it first.');
+    expect((await refusalOf(connection.call('GET', '/api/v1/x', {}))).hint).toBe(ERRORS.conflict.hint);
+  });
+
   it('hears a refusal also when the appliance hangs up before it was told everything', async () => {
     await answering((request, response) => {
       response.writeHead(413, { connection: 'close' });
@@ -130,5 +146,49 @@ describe('speaking with an appliance', () => {
     });
     const refusal = await refusalOf((await connect({ state: folder })).call('GET', '/api/v1/nodes', {}));
     expect(refusal.code).toBe('not_running');
+  });
+});
+
+describe('an appliance at a URL', () => {
+  const rig = useEnrollment();
+  const at = (server: string) => {
+    const tokenFile = join(folder, 'token');
+    writeFileSync(tokenFile, 'secret');
+    return connect({ server, tokenFile });
+  };
+
+  it('that shows a certificate nobody vouches for is reported as untrusted, not as stopped', async () => {
+    const names = [{ kind: 'ip', address: mustParse(parseIpv4('127.0.0.1')) }] as const;
+    const credentials = await rig().authority.serverCredentials(names, ALICE);
+    await withNodeApi(
+      credentials,
+      async (port) => {
+        const refusal = await refusalOf((await at(`https://127.0.0.1:${port}`)).call('GET', '/api/v1/nodes', {}));
+        expect([refusal.code, refusal.hint]).toEqual([
+          'server_untrusted',
+          expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+        ]);
+      },
+      'asked',
+    );
+  });
+
+  it('that speaks plain HTTP is reported as such when its URL says https', async () => {
+    const listening = createServer();
+    server = listening;
+    await new Promise<void>((listens) => listening.listen(0, '127.0.0.1', listens));
+    const { port } = listening.address() as AddressInfo;
+    const refusal = await refusalOf((await at(`https://127.0.0.1:${port}`)).call('GET', '/api/v1/nodes', {}));
+    expect([refusal.code, refusal.message]).toEqual([
+      'unreachable',
+      `https://127.0.0.1:${port} does not answer with TLS`,
+    ]);
+    expect(refusal.hint).toContain('http://');
+  });
+
+  it('that no route leads to is reported as unreachable', async () => {
+    // TCP knows no broadcast: the kernel refuses at once, and no packet leaves this machine.
+    const refusal = await refusalOf((await at('http://255.255.255.255:8443')).call('GET', '/api/v1/nodes', {}));
+    expect(refusal.code).toBe('unreachable');
   });
 });

@@ -105,7 +105,7 @@ describe('nodes', () => {
     expect(stdout).toMatch(/^node02 +quarantined/m);
     expect(stdout).not.toContain('failed(');
     expect((await coldiron('nodes', 'list', '--match', 'zzz')).stdout).toBe(
-      'No node matches. See all of them: coldiron nodes list\n',
+      'No node matches zzz. List all: coldiron nodes list\n',
     );
   });
 

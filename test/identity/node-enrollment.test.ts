@@ -291,6 +291,9 @@ describe('a peer', () => {
     expect(await verdict(clock.at, leafOf(service?.text ?? ''))).toMatchObject({ reason: 'not-a-node-certificate' });
     await store.transition(transitionOf(node, 'removed'));
     expect(await verdict(clock.at)).toMatchObject({ ok: false, reason: 'removed', machine: node.id });
+    // Removal revokes the identity as well; a removed node must not be sent for a bundle that it cannot have.
+    await store.revokeIdentity(node.id, clock.at, 'removed', newEvent('identity.revoked'));
+    expect(await verdict(clock.at)).toMatchObject({ ok: false, reason: 'removed', machine: node.id });
   });
 });
 

@@ -5,6 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newEvent } from '../../appliance/domain/event.ts';
+import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
@@ -103,7 +105,8 @@ describe('the runner over SQLite', () => {
     const runner = aRunner(clock);
     await runner.request(NODE01, 'commission', OPS);
     await runner.request(NODE01, 'commissioned', OPS);
-    const event = { at: T0, kind: 'intent.armed', actor: OPS.actor, machine: NODE01, correlationId: null, data: {} };
+    const frame = { at: T0, actor: OPS.actor, machine: NODE01, correlationId: null };
+    const event = newEvent(frame, 'intent.armed', sampleData('intent.armed'));
     const audit = { ...OPS, at: T0, action: 'intent.arm', target: 'node:node01', before: null, after: null };
     await store.armIntent(anIntent(), event, audit);
     await runner.request(NODE01, 'deploy', OPS);

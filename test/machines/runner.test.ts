@@ -82,6 +82,13 @@ describe('a request', () => {
     ]);
   });
 
+  it('to leave, refused, says what to do in that state instead of advising the refused step', async () => {
+    const { runner } = aRig(inState('commissioning'));
+    await expect(runner.request(NODE01, 'retire', OPS)).rejects.toMatchObject({
+      hint: 'Wait until it is no longer commissioning, or end that (coldiron cancel node01); then retire it.',
+    });
+  });
+
   it('for a machine that does not exist says so', async () => {
     const { runner, store } = aRig(registered());
     await expect(runner.request(machineId(9), 'retire', OPS)).rejects.toMatchObject({ code: 'not_found' });

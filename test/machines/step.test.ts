@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EFFECT_KINDS, type EffectKind } from '../../appliance/domain/effect.ts';
 import { HOUR, MINUTE } from '../../appliance/domain/instant.ts';
 import { type FailedStep, LIFECYCLE_STATES, type Lifecycle } from '../../appliance/domain/lifecycle.ts';
-import { STATES } from '../../appliance/machines/states.ts';
+import { STATES } from '../../appliance/domain/states.ts';
 import { possibleEvents, type StepContext, step, stillWanted } from '../../appliance/machines/step.ts';
 import { EVENTS, type LifecycleEvent } from '../../appliance/machines/transitions.ts';
 import { aLife, T0 } from './machines.ts';
@@ -225,7 +225,7 @@ describe('step', () => {
 
   it('says why an event is not possible, and what is', () => {
     expect(refused(aLife('deploying'), 'retire')).toBe(
-      'retire is not possible from deploying: an armed intent is being carried out. It waits for the installer to ' +
+      'retire is not possible from deploying: the installer writes its disk, allowed by an armed intent. It waits for the installer to ' +
         'report that the disk is written. What an operator can do: cancel, quarantine.',
     );
     expect(refused(failedAt('commission'), 'deploy')).toMatch(/^deploy is not possible from failed \(commission\): /);

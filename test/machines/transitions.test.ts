@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { EFFECT_KINDS } from '../../appliance/domain/effect.ts';
-import { LIFECYCLE_STATES, type Lifecycle, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
-import { STATES } from '../../appliance/machines/states.ts';
+import {
+  intentNeeded,
+  LIFECYCLE_STATES,
+  type Lifecycle,
+  type LifecycleState,
+} from '../../appliance/domain/lifecycle.ts';
+import { SESSION_MODES } from '../../appliance/domain/session.ts';
+import { STATES } from '../../appliance/domain/states.ts';
 import { possibleEvents, step } from '../../appliance/machines/step.ts';
 import { CONDITIONS, resumeTargets, TRANSITIONS, type TransitionRow } from '../../appliance/machines/transitions.ts';
 import { aLife, T0 } from './machines.ts';
@@ -129,5 +135,32 @@ describe('the table of states', () => {
     if (event) expect(TRANSITIONS.some((row) => row.from === state && row.event === event)).toBe(true);
     const waits = TRANSITIONS.some((row) => row.from === state && row.event.endsWith('-failed'));
     expect(event !== null).toBe(waits);
+  });
+
+  it.each(LIFECYCLE_STATES)('lets an operator cancel %s exactly when the table has a row for it', (state) => {
+    expect(STATES[state].cancellable).toBe(TRANSITIONS.some((row) => row.from === state && row.event === 'cancel'));
+  });
+
+  it.each(LIFECYCLE_STATES)('reports for the session of %s only events that the table has a row for', (state) => {
+    const { session } = STATES[state];
+    const rows = TRANSITIONS.filter((row) => row.from === state).map((row) => row.event);
+    for (const event of [session?.succeeded, session?.failed]) if (event) expect(rows).toContain(event);
+  });
+
+  it('has one state for each kind of session and of intent, and an inspection in none', () => {
+    const modes = LIFECYCLE_STATES.flatMap((state) => STATES[state].session?.mode ?? []);
+    expect(modes.toSorted()).toEqual(SESSION_MODES.filter((mode) => mode !== 'inspect').toSorted());
+    const intents = LIFECYCLE_STATES.flatMap((state) => intentNeeded(state) ?? []);
+    expect(intents.toSorted()).toEqual(['deploy', 'erase']);
+  });
+
+  it.each(LIFECYCLE_STATES)('lets inventory remove a machine that is %s only when nothing runs on it', (state) => {
+    const { session, deadline, removableByInventory } = STATES[state];
+    if (session !== null || deadline !== null) expect(removableByInventory).toBe(false);
+  });
+
+  it.each(LIFECYCLE_STATES)('gives tasks in %s only to a node that has enrolled', (state) => {
+    const { node, enrollment } = STATES[state];
+    expect(node.tasks).toBe(enrollment === 'done');
   });
 });

@@ -86,6 +86,36 @@ describe('a drain', () => {
     await expect.poll(() => site.state(machine)).toBe('retired');
   });
 
+  it.each(SHELLS)(
+    'sends heartbeats while a drain runs; undrain stops the drain and runs the programs that undo it (%s)',
+    async (...shell) => {
+      const marker = `${process.pid}1${String(count + 1).padStart(3, '0')}`;
+      const { machine, node } = await withPrograms({ hang: script('trap "" TERM', `sleep ${marker}`) });
+      const undo = node.agent.file('undrain.d');
+      mkdirSync(undo);
+      writeFileSync(join(undo, 'back'), script('echo back'), { mode: 0o700 });
+      node.start(NOTHING, shell);
+      await node.agent.says('enrolled');
+      await site.ask(machine, 'drain');
+      await expect.poll(() => running(`sleep ${marker}`).length).toBe(1);
+      const beat = (): number => site.enrollment.heartbeats.lastOf(machine.id)?.at ?? 0;
+      const first = beat();
+      await expect.poll(beat).toBeGreaterThan(first);
+      const second = beat();
+      await expect.poll(beat).toBeGreaterThan(second);
+      expect(running(`sleep ${marker}`)).toHaveLength(1);
+      await site.ask(machine, 'undrain');
+      await expect
+        .poll(async () => (await site.store.tasksOf(machine.id, 2)).map(({ kind, state }) => `${kind} ${state}`))
+        .toEqual(['undrain succeeded', 'drain failed']);
+      const [undrain, drain] = await site.store.tasksOf(machine.id, 2);
+      expect(drain?.result?.output).toContain('stopped: the appliance cancelled it');
+      expect(undrain?.result?.output).toMatch(/^back\nundrained: 1 programs/);
+      await expect.poll(() => running(`sleep ${marker}`)).toEqual([]);
+      expect(await site.state(machine)).toBe('active');
+    },
+  );
+
   it.each([
     ['a program fails', { stop: script('echo the queue is not empty', 'exit 3') }, 0o700, /failed with status 3/],
     ['anybody could have written a program', { stop: script('exit 0') }, 0o777, /can be written by others/],

@@ -1,7 +1,8 @@
 // The matrix of the boot chain: every kind of client in every state, and what the design says that it gets.
 
-import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import { LIFECYCLE_STATES, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import { UNKNOWN_POLICIES, type UnknownPolicy } from '../../appliance/domain/network.ts';
+import { STATES } from '../../appliance/domain/states.ts';
 import { mac } from '../store/samples.ts';
 import type { Client, Machine } from './boot-chain-packets.ts';
 
@@ -42,21 +43,27 @@ const STRANGER_GETS: Readonly<Record<UnknownPolicy, Gets>> = {
   inspect: 'service OS: inspect',
 };
 
+/** Whether the table of states is right is asked in test/boot/boot-cases.ts; here, whether the servers keep to it. */
+function rowsOf(state: LifecycleState): readonly Row[] {
+  const { boots } = STATES[state];
+  switch (boots.into) {
+    case 'network-policy':
+      return [];
+    case 'local-disk':
+      return [known(state, 'local disk')];
+    case 'refusal':
+      return [known(state, `refusal: ${state}`)];
+    case 'service-os':
+      return [known(state, `service OS: ${boots.mode}`)];
+    case 'armed-work':
+      return boots.intent === 'erase'
+        ? [known(state, 'service OS: erase')]
+        : [known(state, 'installer', 'debian'), known(state, 'installer', 'nixos')];
+  }
+}
+
 const ROWS: readonly Row[] = [
-  known('registered', 'local disk'),
-  known('commissioning', 'service OS: commission'),
-  known('ready', 'local disk'),
-  known('deploying', 'installer', 'debian'),
-  known('deploying', 'installer', 'nixos'),
-  known('enrolling', 'local disk'),
-  known('active', 'local disk'),
-  known('draining', 'local disk'),
-  known('releasing', 'service OS: erase'),
-  known('rescue', 'service OS: rescue'),
-  known('retired', 'local disk'),
-  known('failed', 'local disk'),
-  known('quarantined', 'refusal: quarantined'),
-  known('removed', 'refusal: removed'),
+  ...LIFECYCLE_STATES.flatMap(rowsOf),
   ...(['discovered', null] as const).flatMap((state) =>
     UNKNOWN_POLICIES.map((policy) => ({ state, policy, gets: STRANGER_GETS[policy] })),
   ),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Event, Json } from '../../appliance/domain/event.ts';
+import type { Json, StoredEvent } from '../../appliance/domain/event.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
 import { type FailedStep, type Lifecycle, type LifecycleState, lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { Session, SessionId } from '../../appliance/domain/session.ts';
@@ -9,7 +9,7 @@ import { machineId } from '../machines/machines.ts';
 const T0 = Date.UTC(2026, 0, 1);
 type Told = readonly [afterSeconds: number, kind: string, data?: Json];
 
-const eventsOf = (told: readonly Told[]): Event[] =>
+const eventsOf = (told: readonly Told[]): StoredEvent[] =>
   told.map(([after, kind, data = {}], seq) => ({
     seq,
     at: T0 + after * SECOND,

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { NewEvent } from '../../appliance/domain/event.ts';
+import type { BootEventKind } from '../../appliance/domain/events/event-table.ts';
+import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { parseMac } from '../../appliance/domain/mac.ts';
 import { parseMachineId } from '../../appliance/domain/machine.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
+import { trailNote } from '../../appliance/trail/trail.ts';
 import { TrailRecorder } from '../../appliance/trail/trail-recorder.ts';
 
 const machine = mustParse(parseMachineId('00000000-0000-4000-8000-000000000001'));
@@ -22,8 +25,8 @@ function recorder() {
     },
     () => clock.now,
   );
-  const note = (kind: string, from = mac, begins = false) =>
-    trail.note({ kind, mac: from, machine, beginsAttempt: begins, data: { kind } });
+  const note = (kind: BootEventKind, from = mac, begins = false) =>
+    trail.note(trailNote({ mac: from, machine, beginsAttempt: begins }, kind, sampleData(kind)));
   return { trail, note, written, clock, store };
 }
 
@@ -41,7 +44,7 @@ describe('the trail', () => {
     expect(ids[0]).toBe(ids[2]);
     expect(ids[0]).toBe(ids[3]);
     expect(ids[1]).not.toBe(ids[0]);
-    expect(written[0]).toMatchObject({ kind: 'dhcp.discover', machine, data: { mac, kind: 'dhcp.discover' } });
+    expect(written[0]).toMatchObject({ kind: 'dhcp.discover', machine, data: { mac, program: 'firmware-pxe' } });
   });
 
   it('begins a new attempt when firmware starts over, and after a long silence', async () => {
@@ -56,13 +59,13 @@ describe('the trail', () => {
 
   it('keeps what the store could not take, in order, for the next time', async () => {
     const { trail, note, written, store } = recorder();
-    note('a');
+    note('dhcp.offer');
     store.fails = true;
     await expect(trail.flush()).rejects.toThrow('the disk is full');
-    note('b');
+    note('dhcp.ack');
     store.fails = false;
     await trail.flush();
-    expect(written.map((event) => event.kind)).toEqual(['a', 'b']);
+    expect(written.map((event) => event.kind)).toEqual(['dhcp.offer', 'dhcp.ack']);
   });
 
   it('keeps what comes while it is being written', async () => {
@@ -73,14 +76,14 @@ describe('the trail', () => {
       written.push(...events);
     };
     const trail = new TrailRecorder({ appendEvents }, () => 1_000_000);
-    const note = (kind: string) => trail.note({ kind, mac, machine, data: {} });
-    note('before');
+    const note = (kind: BootEventKind) => trail.note(trailNote({ mac, machine }, kind, sampleData(kind)));
+    note('dhcp.discover');
     const flushed = trail.flush();
-    note('meanwhile');
+    note('dhcp.request');
     disk.resolve();
     await flushed;
     await trail.flush();
-    expect(written.map(({ kind }) => kind)).toEqual(['before', 'meanwhile']);
+    expect(written.map(({ kind }) => kind)).toEqual(['dhcp.discover', 'dhcp.request']);
   });
 
   it('does not grow without end while the store is away, and says how much it lost', async () => {
@@ -93,18 +96,20 @@ describe('the trail', () => {
 
   it('lets strangers fill neither the disk nor the story, and says how many it did not write down', async () => {
     const { trail, written, note } = recorder();
-    for (let at = 0; at < 10_000; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
-    note('known');
+    for (let at = 0; at < 10_000; at++)
+      trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: sampleData('dhcp.discover') });
+    note('dhcp.ack');
     await trail.flush();
     expect(written.length).toBe(52);
-    expect(written.at(-2)?.kind).toBe('known');
+    expect(written.at(-2)?.kind).toBe('dhcp.ack');
     expect(written.at(-1)).toMatchObject({ kind: 'trail.gap', data: { lost: 9_950, of: 'strangers' } });
   });
 
   it('tells of strangers that it turned away once a minute, and the rest when it ends', async () => {
     const { trail, written, clock } = recorder();
     for (let second = 0; second < 90; second++) {
-      for (let at = 0; at < 60; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
+      for (let at = 0; at < 60; at++)
+        trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: sampleData('dhcp.discover') });
       await trail.flush();
       clock.now += 1000;
     }
@@ -117,8 +122,10 @@ describe('the trail', () => {
 
   it('keeps the first of too many notes about one machine, counts the others, and tells their number and the last', async () => {
     const { trail, note, written, clock } = recorder();
+    const script = sampleData('http.script');
     note('dhcp.discover', mac, true);
-    for (let at = 0; at < 5000; at++) trail.note({ kind: 'http.script', mac, machine, data: { at } });
+    for (let at = 0; at < 5000; at++)
+      trail.note({ kind: 'http.script', mac, machine, data: { ...script, words: `${at}` } });
     note('http.script', other);
     note('dhcp.ack');
     await trail.flush();
@@ -132,7 +139,7 @@ describe('the trail', () => {
       actor: `mac:${mac}`,
       machine,
       correlationId: written[0]?.correlationId,
-      data: { mac, of: 'http.script', count: 4880, seconds: 60, last: { at: 4999 } },
+      data: { mac, of: 'http.script', count: 4880, seconds: 60, last: { words: '4999' } },
     });
   });
 
@@ -168,9 +175,10 @@ describe('the trail', () => {
 
   it('tells of the network although strangers flood it, and does not let them fill it by that either', async () => {
     const { trail, written } = recorder();
-    for (let at = 0; at < 10_000; at++) trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: {} });
+    for (let at = 0; at < 10_000; at++)
+      trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: sampleData('dhcp.discover') });
     for (let at = 0; at < 1000; at++) {
-      trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data: { at } });
+      trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data: sampleData('dhcp.rogue') });
     }
     await trail.flush();
     expect(written.filter(({ kind }) => kind === 'dhcp.rogue')).toHaveLength(10);

@@ -29,7 +29,7 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
 
   async setNodePower(deps, { params, body: { action }, origin }) {
     const machine = await findNode(deps, params.node);
-    const wish = { what: 'power', details: { action } };
+    const wish = { what: 'power', details: { action } } as const;
     const { mode, result } = await deps.bmc.nodes.act(machine, origin, wish, async (bmc) => {
       await DO_POWER[action](bmc);
       return bmc.powerState();
@@ -41,7 +41,7 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
     const { device, persistent = false, firmware = null } = body;
     const choice = { device, persistent, firmware };
     const machine = await findNode(deps, params.node);
-    const wish = { what: 'bootdev', details: choice };
+    const wish = { what: 'bootdev', details: choice } as const;
     const { mode, result } = await deps.bmc.nodes.act(machine, origin, wish, (bmc) => bmc.setBoot(choice));
     return { ...answered(machine, mode), device: result.device, differences: [...result.differences] };
   },
@@ -68,7 +68,7 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
 
   async clearNodeEventLog(deps, { params, origin }) {
     const machine = await findNode(deps, params.node);
-    const wish = { what: 'clear-event-log', details: {} };
+    const wish = { what: 'clear-event-log', details: {} } as const;
     const { mode } = await deps.bmc.nodes.act(machine, origin, wish, (bmc) => bmc.clearEventLog());
     return answered(machine, mode);
   },

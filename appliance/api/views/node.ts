@@ -5,7 +5,7 @@ import type { Intent, Node } from '../../contract/schemas/node.ts';
 import { instantText } from '../../domain/instant.ts';
 import type { ArmedIntent } from '../../domain/intent.ts';
 import type { Machine } from '../../domain/machine.ts';
-import { STATES } from '../../machines/states.ts';
+import { STATES } from '../../domain/states.ts';
 import { timeText } from './time-text.ts';
 
 export function nodeView({

@@ -14,7 +14,7 @@ export const eventView = ({
   machine,
   correlationId,
   data,
-}: trail.Event): Static<typeof Event.schema> => ({
+}: trail.StoredEvent): Static<typeof Event.schema> => ({
   seq,
   at: instantText(at),
   kind,

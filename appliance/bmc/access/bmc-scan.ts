@@ -28,7 +28,12 @@ export function bmcScan(settings: BmcScanSettings): BmcScan {
   return async (networks, by) => {
     const prefixes = networks === null ? allowed : networks.map(prefixOf);
     if (allowed.length === 0) {
-      throw new ColdironError('bmc_off_limits', 'the site file names no network to look for BMCs in (bmc.scan)');
+      throw new ColdironError(
+        'bmc_off_limits',
+        'the site file names no network to look for BMCs in (bmc.scan)',
+        [],
+        'Name the networks in the site file, such as bmc: { scan: [10.0.10.0/24] }, and restart the appliance.',
+      );
     }
     if (underWay) throw new ColdironError('conflict', 'a search for BMCs is under way already');
     underWay = true;

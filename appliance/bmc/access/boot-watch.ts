@@ -1,5 +1,6 @@
 // Sees machines boot from the network: it stands in the way of the trail, passes every note on, and tells whoever waits.
 
+import type { EventData } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import type { Trail, TrailNote } from '../../trail/trail.ts';
@@ -23,7 +24,7 @@ export class BootWatch implements Trail {
 
   note(note: TrailNote): void {
     this.#trail.note(note);
-    if (note.machine === null || !isNetworkBoot(note)) return;
+    if (note.machine === null || note.kind !== 'dhcp.discover' || !isNetworkBoot(note.data)) return;
     const at = this.#now();
     this.#last.set(note.machine, at);
     for (const waiting of [...this.#waiting]) {
@@ -56,12 +57,9 @@ export class BootWatch implements Trail {
   }
 }
 
-/** An operating system asks for an address too, and then nothing was booted from the network. */
-const BOOTERS: ReadonlySet<unknown> = new Set(['firmware-pxe', 'firmware-http', 'ipxe']);
+type Discover = EventData<'dhcp.discover'>;
 
-export const isNetworkBoot = ({ kind, data }: Pick<TrailNote, 'kind' | 'data'>): boolean =>
-  kind === 'dhcp.discover' &&
-  typeof data === 'object' &&
-  data !== null &&
-  'program' in data &&
-  BOOTERS.has(data.program);
+/** An operating system asks for an address too, and then nothing was booted from the network. */
+const BOOTERS: ReadonlySet<Discover['program']> = new Set(['firmware-pxe', 'firmware-http', 'ipxe']);
+
+export const isNetworkBoot = (discover: Pick<Discover, 'program'>): boolean => BOOTERS.has(discover.program);

@@ -1,6 +1,7 @@
 // Makes a machine boot from the network, and does not take the BMC's word for it: the machine has to ask for an address.
 
-import type { Event } from '../../domain/event.ts';
+import type { NewEventOf } from '../../domain/event.ts';
+import { knownEvent } from '../../domain/events/known-event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
@@ -104,14 +105,15 @@ export class NetworkBoot {
 
   /** As it showed itself when it last booted from the network (RFC 4578 §2.1: architecture 0 is BIOS). */
   async #firmwareOf(machine: Machine): Promise<'efi' | 'legacy'> {
-    const last = (await this.#boots(machine)).at(-1)?.data;
-    const isBios = typeof last === 'object' && last !== null && 'architecture' in last && last.architecture === 0;
-    return isBios ? 'legacy' : 'efi';
+    return (await this.#boots(machine)).at(-1)?.data.architecture === 0 ? 'legacy' : 'efi';
   }
 
-  async #boots(machine: Machine): Promise<Event[]> {
+  async #boots(machine: Machine): Promise<NewEventOf<'dhcp.discover'>[]> {
     const query = { machine: machine.id, kind: 'dhcp.discover', limit: LOOK_BACK, newest: true };
-    return (await this.#settings.store.events(query)).filter(isNetworkBoot);
+    return (await this.#settings.store.events(query)).flatMap((stored) => {
+      const event = knownEvent(stored);
+      return event?.kind === 'dhcp.discover' && isNetworkBoot(event.data) ? [event] : [];
+    });
   }
 }
 

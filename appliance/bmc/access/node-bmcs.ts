@@ -1,6 +1,8 @@
 // What people ask of a node's BMC: each wish is in the audit before the BMC hears of it, and in the trail with its outcome.
 
-import type { Json, NewEvent, Origin } from '../../domain/event.ts';
+import { type NewEvent, newEvent, type Origin } from '../../domain/event.ts';
+import type { BmcCommand } from '../../domain/events/bmc-events.ts';
+import type { EventData, EventKind } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,8 +12,8 @@ import { explained } from './failure.ts';
 
 /** What is wanted: `power`, `bootdev`, …, with what tells two of them apart. Never with a secret. */
 export interface Wish {
-  readonly what: string;
-  readonly details: { readonly [key: string]: Json };
+  readonly what: BmcCommand;
+  readonly details: Omit<EventData<'bmc.done'>, 'effect' | 'what' | 'address'>;
 }
 
 export interface NodeBmcsSettings {
@@ -67,15 +69,18 @@ export class NodeBmcs {
     const { mode, endpoint } = desk.mustBeOpen(machine);
     await store.appendAudit([this.#audit(machine, by, wish)]);
     const events: NewEvent[] = [];
-    const tell = (kind: string, data: { readonly [key: string]: Json }): void =>
-      void events.push(this.#event(machine, by, kind, { what: wish.what, ...wish.details, ...data }));
+    const asked = { what: wish.what, ...wish.details };
     try {
-      const result = await work((action) => tell('bmc.recorded', { action, address: endpoint.address }));
-      if (mode === 'real') tell('bmc.done', {});
+      const result = await work((action) => {
+        const recorded = { ...asked, action, address: endpoint.address };
+        events.push(this.#event(machine, by, 'bmc.recorded', recorded));
+      });
+      if (mode === 'real') events.push(this.#event(machine, by, 'bmc.done', asked));
       return { mode, result };
     } catch (error) {
       const explanation = explained(error, machine);
-      tell('bmc.failed', { reason: explanation instanceof Error ? explanation.message : String(explanation) });
+      const reason = explanation instanceof Error ? explanation.message : String(explanation);
+      events.push(this.#event(machine, by, 'bmc.failed', { ...asked, reason }));
       throw explanation;
     } finally {
       await store.appendEvents(events);
@@ -115,7 +120,12 @@ export class NodeBmcs {
     };
   }
 
-  #event(machine: Machine, { actor, correlationId }: Origin, kind: string, data: Json): NewEvent {
-    return { at: this.#settings.now(), kind, actor, machine: machine.id, correlationId, data };
+  #event<Kind extends EventKind>(
+    machine: Machine,
+    { actor, correlationId }: Origin,
+    kind: Kind,
+    data: EventData<Kind>,
+  ): NewEvent {
+    return newEvent({ at: this.#settings.now(), actor, machine: machine.id, correlationId }, kind, data);
   }
 }

@@ -1,7 +1,7 @@
 // Boot choices that would last, and that nobody took back: the process that set them was gone before it could. The trail has each
 // of them before the BMC hears of it.
 
-import type { Event, Json } from '../../domain/event.ts';
+import { type Json, newEvent, type StoredEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
@@ -63,19 +63,19 @@ export class PersistentBootOverrides {
     const protocol = protocolsOf(standing.endpoint).find((spoken) => spoken === driverOf(set));
     const bmc = openedEachTime((work) => desk.using(machine, () => undefined, work, protocol));
     const { kind, words } = await takenBack(bmc);
-    const data: Json = { method: set, words: `the appliance stopped in the middle of a boot; ${words}` };
-    const event = { at: now(), kind: `bmc.boot-${kind}`, actor: 'appliance', machine: machine.id, correlationId: null };
-    await store.appendEvents([{ ...event, data }]);
+    const data = { method: set, words: `the appliance stopped in the middle of a boot; ${words}` };
+    const frame = { at: now(), actor: 'appliance', machine: machine.id, correlationId: null };
+    await store.appendEvents([newEvent(frame, `bmc.boot-${kind}`, data)]);
   }
 }
 
 /** The method of the one that holds; null: none does. The oldest event first. What a person has set since stays. */
-export function lastingChoice(events: readonly Pick<Event, 'kind' | 'data'>[]): string | null {
+export function lastingChoice(events: readonly Pick<StoredEvent, 'kind' | 'data'>[]): string | null {
   const last = events.findLast((event) => event.kind === 'bmc.boot-lasting' || endsLasting(event));
   return last?.kind === 'bmc.boot-lasting' ? (textIn(last.data, 'method') ?? 'unknown') : null;
 }
 
-const endsLasting = ({ kind, data }: Pick<Event, 'kind' | 'data'>): boolean =>
+const endsLasting = ({ kind, data }: Pick<StoredEvent, 'kind' | 'data'>): boolean =>
   kind === 'bmc.boot-undone' || (kind === 'bmc.done' && textIn(data, 'what') === 'bootdev');
 
 function textIn(data: Json, key: string): string | null {

@@ -29,6 +29,9 @@ export const ErrorEnvelope = component(
       message: Type.String({ description: 'For a person: what is wrong, and where' }),
       correlation_id: Type.String({ description: 'Also in the log line of this request' }),
       details: Type.Optional(Type.Array(Type.String(), { description: 'One finding each, when there are several' })),
+      hint: Type.Optional(
+        Type.String({ description: 'What to do, where this failure needs other advice than its code' }),
+      ),
     },
     { description: 'How every failure is answered' },
   ),

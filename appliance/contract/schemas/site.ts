@@ -5,10 +5,10 @@ import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { nullable } from './shared.ts';
 
 const closed = { additionalProperties: false } as const;
-const ServiceState = Type.Enum(['running', 'off', 'failed']);
+const ServiceState = Type.Enum(['running', 'off', 'starting', 'failed']);
 
 export const HealthAnswer = Type.Object({
-  status: Type.Enum(['healthy', 'degraded']),
+  status: Type.Enum(['healthy', 'starting', 'degraded']),
   services: Type.Object({ dhcp: ServiceState, tftp: ServiceState, http: ServiceState }),
 });
 

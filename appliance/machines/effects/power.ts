@@ -2,8 +2,10 @@
 
 import type { Bmc } from '../../bmc/bmc.ts';
 import { BmcError } from '../../bmc/bmc-error.ts';
+import type { BootReport } from '../../bmc/verified.ts';
 import { ColdironError } from '../../domain/errors.ts';
-import type { Json, NewEvent } from '../../domain/event.ts';
+import { type NewEvent, newEvent } from '../../domain/event.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,7 +19,14 @@ export interface PowerSettings {
   readonly store: Pick<Store, 'appendEvents'>;
 }
 
-type Says = (kind: string, data: { readonly [key: string]: Json }) => NewEvent;
+type PowerEventKind =
+  | 'bmc.skipped'
+  | 'bmc.absent'
+  | 'bmc.recorded'
+  | 'bmc.done'
+  | 'bmc.broken-off'
+  | `bmc.boot-${BootReport['kind']}`;
+type Says = <Kind extends PowerEventKind>(kind: Kind, data: Omit<EventData<Kind>, 'effect'>) => NewEvent;
 
 interface PowerAction {
   /** What a BMC is told, where its word is enough. */
@@ -56,7 +65,7 @@ export function powerHandler(action: PowerAction, settings: PowerSettings): Effe
   const { bmcs } = settings;
   return async (task) => {
     const { machine } = task;
-    const says: Says = (kind, data) => powerEvent(task, settings.now(), kind, { effect: task.effect.kind, ...data });
+    const says = sayer(task, settings.now);
 
     if (action.untilSeen && (await hasBooted(machine, bmcs))) {
       return { events: [says('bmc.skipped', { reason: 'the machine has booted from the network already' })] };
@@ -113,11 +122,10 @@ function asEffectError(error: unknown): unknown {
   return new EffectError(error.message, { retryable: false });
 }
 
-const powerEvent = (task: EffectTask, at: Instant, kind: string, data: Json): NewEvent => ({
-  at,
-  kind,
-  actor: APPLIANCE,
-  machine: task.machine.id,
-  correlationId: task.correlationId,
-  data,
-});
+function sayer({ machine, correlationId, effect }: EffectTask, now: () => Instant): Says {
+  return <Kind extends PowerEventKind>(kind: Kind, data: Omit<EventData<Kind>, 'effect'>) => {
+    const frame = { at: now(), actor: APPLIANCE, machine: machine.id, correlationId };
+    // Every one of these kinds has an `effect`, which the compiler cannot see through the parameter.
+    return newEvent(frame, kind, { effect: effect.kind, ...data } as unknown as EventData<Kind>);
+  };
+}

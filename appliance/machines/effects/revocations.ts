@@ -2,7 +2,9 @@
 
 import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
+import { intentNeeded, type LifecycleState } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
+import { STATES } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
 import { APPLIANCE } from '../record.ts';
 import type { EffectHandler, EffectTask } from './handler.ts';
@@ -47,7 +49,10 @@ export function revokeIdentityHandler(store: RevocationStore, now: () => Instant
   };
 }
 
-const event = (task: EffectTask, at: Instant, kind: string, state: string): NewEvent => ({
+/** The kinds that say no more than in which state it was. */
+type StateEventKind = 'intent.revoked' | 'enrollment.revoked' | 'health.unknown' | 'identity.revoked';
+
+const event = (task: EffectTask, at: Instant, kind: StateEventKind, state: LifecycleState): NewEvent => ({
   at,
   kind,
   actor: APPLIANCE,
@@ -62,17 +67,7 @@ const event = (task: EffectTask, at: Instant, kind: string, state: string): NewE
  */
 function outlived({ intent, lifecycle }: Machine): boolean {
   if (!intent || intent.consumedAt !== null || intent.revokedAt !== null) return false;
-  switch (lifecycle.state) {
-    case 'deploying':
-      return intent.kind !== 'deploy';
-    case 'releasing':
-      return intent.kind !== 'erase' || lifecycle.fallbackUsed;
-    case 'registered':
-    case 'ready':
-    case 'active':
-    case 'failed':
-      return intent.armedAt <= lifecycle.since;
-    default:
-      return true;
-  }
+  const needed = intentNeeded(lifecycle.state);
+  if (needed !== null) return intent.kind !== needed || lifecycle.fallbackUsed;
+  return !STATES[lifecycle.state].keepsNewerIntent || intent.armedAt <= lifecycle.since;
 }

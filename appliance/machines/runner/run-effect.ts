@@ -1,13 +1,14 @@
 // One effect that was taken: done, tried again later, or given up. Whatever it is, it is on disk before this ends.
 
 import type { Effect } from '../../domain/effect.ts';
-import type { Json, NewEvent } from '../../domain/event.ts';
+import { type NewEvent, newEvent } from '../../domain/event.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
 import type { Machine } from '../../domain/machine.ts';
+import { STATES } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
 import { backOff, MAX_ATTEMPTS } from '../back-off.ts';
 import { EffectError, type EffectHandlers, type EffectOutcome } from '../effects/handler.ts';
 import { APPLIANCE } from '../record.ts';
-import { STATES } from '../states.ts';
 import { isRevocation, stillWanted } from '../step.ts';
 import type { LifecycleEvent } from '../transitions.ts';
 import { type ApplySettings, applyEvent } from './apply-event.ts';
@@ -25,7 +26,10 @@ export async function runEffect(settings: EffectRunSettings, effect: Effect): Pr
   const machine = await persistently(() => store.machine(effect.machine));
   if (!machine) return persistently(() => store.failEffect(effect.id, 'its machine does not exist', []));
   if (!stillWanted(effect.kind, machine.lifecycle)) {
-    const superseded = effectEvent(settings, effect, 'effect.superseded', { state: machine.lifecycle.state });
+    const superseded = effectEvent(settings, effect, 'effect.superseded', {
+      effect: effect.kind,
+      state: machine.lifecycle.state,
+    });
     return persistently(() => store.finishEffect(effect.id, [superseded]));
   }
 
@@ -63,7 +67,11 @@ async function retryOrGiveUp(
       : `${effect.kind}, ${effect.attempts} tries: ${reason}`;
     await moveOn(settings, effect, machine, event, { failureReason });
   }
-  const failed = effectEvent(settings, effect, 'effect.failed', { attempts: effect.attempts, reason });
+  const failed = effectEvent(settings, effect, 'effect.failed', {
+    effect: effect.kind,
+    attempts: effect.attempts,
+    reason,
+  });
   return persistently(() => store.failEffect(effect.id, reason, [failed]));
 }
 
@@ -85,16 +93,14 @@ const moveOn = (
     ),
   );
 
-const effectEvent = (
+const effectEvent = <Kind extends 'effect.superseded' | 'effect.failed'>(
   settings: EffectRunSettings,
   effect: Effect,
-  kind: string,
-  data: { readonly [key: string]: Json },
-): NewEvent => ({
-  at: settings.now(),
-  kind,
-  actor: APPLIANCE,
-  machine: effect.machine,
-  correlationId: effect.correlationId,
-  data: { effect: effect.kind, ...data },
-});
+  kind: Kind,
+  data: EventData<Kind>,
+): NewEvent =>
+  newEvent(
+    { at: settings.now(), actor: APPLIANCE, machine: effect.machine, correlationId: effect.correlationId },
+    kind,
+    data,
+  );

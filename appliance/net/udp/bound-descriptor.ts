@@ -25,11 +25,23 @@ const RECEIVE_BUFFER_BYTES = 1024 * 1024;
 /** For whole windows to many clients at once; what does not fit waits in this process. */
 const SEND_BUFFER_BYTES = 1024 * 1024;
 
-const REASONS: Readonly<Record<number, string>> = {
-  [constants.errno.EADDRINUSE]: 'something else on this machine listens there already',
-  [constants.errno.EACCES]: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
-  [constants.errno.EPERM]: 'binding to an interface needs root or CAP_NET_RAW',
-  [constants.errno.ENODEV]: 'this machine has no such interface',
+const REASONS: Readonly<Record<number, { readonly reason: string; readonly hint: string }>> = {
+  [constants.errno.EADDRINUSE]: {
+    reason: 'something else on this machine listens there already',
+    hint: 'Stop the program that uses the port (ss -ulnp names it), then start again.',
+  },
+  [constants.errno.EACCES]: {
+    reason: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
+    hint: 'Start it as root or with CAP_NET_BIND_SERVICE.',
+  },
+  [constants.errno.EPERM]: {
+    reason: 'binding to an interface needs root or CAP_NET_RAW',
+    hint: 'Start it as root or with CAP_NET_RAW.',
+  },
+  [constants.errno.ENODEV]: {
+    reason: 'this machine has no such interface',
+    hint: 'Name an interface of this machine in the site file (ip -brief link lists them), then start again.',
+  },
 };
 
 /**
@@ -89,8 +101,11 @@ export const closeDescriptor = (fd: number): void => void cSockets().close(fd);
 
 function failure(where: string, call: string): ColdironError {
   const errno = koffi.errno();
+  const known = REASONS[errno];
   return new ColdironError(
     'service_unavailable',
-    `cannot listen on ${where}: ${REASONS[errno] ?? `${call} failed with error ${errno}`}`,
+    `cannot listen on ${where}: ${known?.reason ?? `${call} failed with error ${errno}`}`,
+    [],
+    known?.hint,
   );
 }

@@ -12,7 +12,8 @@ import { InterfaceListener } from './interface-listener.ts';
 export interface InterfaceState {
   readonly interface: string;
   readonly networks: readonly string[];
-  /** null: it answers. Otherwise why it does not. */
+  readonly state: 'running' | 'starting' | 'failed';
+  /** null: it answers. Otherwise why it does not, or not yet. */
   readonly refusedBecause: string | null;
 }
 
@@ -58,17 +59,22 @@ export class DhcpServer {
   }
 
   states(): InterfaceState[] {
-    return [...this.#wanted()].map(([device, { networks }]) => ({
-      interface: device,
-      networks,
-      refusedBecause: this.#listeners.has(device) ? null : (this.#refused.get(device) ?? 'it is not open yet'),
-    }));
+    return [...this.#wanted()].map(([device, { networks }]) => {
+      const about = { interface: device, networks };
+      if (this.#listeners.has(device)) return { ...about, state: 'running', refusedBecause: null };
+      const reason = this.#refused.get(device);
+      return reason === undefined
+        ? { ...about, state: 'starting', refusedBecause: 'it still looks for other DHCP servers' }
+        : { ...about, state: 'failed', refusedBecause: reason };
+    });
   }
 
-  health(): 'running' | 'off' | 'failed' {
-    const states = this.states();
-    if (states.length === 0) return 'off';
-    return states.every(({ refusedBecause }) => refusedBecause === null) ? 'running' : 'failed';
+  /** The worst state of its interfaces. `starting` lasts while an interface is opened and probed for other servers. */
+  health(): 'running' | 'off' | 'starting' | 'failed' {
+    const states = new Set(this.states().map(({ state }) => state));
+    if (states.size === 0) return 'off';
+    if (states.has('failed')) return 'failed';
+    return states.has('starting') ? 'starting' : 'running';
   }
 
   /** Who holds this address by a lease of ours. */
@@ -94,7 +100,8 @@ export class DhcpServer {
       await listener.close();
       this.#around.logger.info({ interface: device }, `dhcp: no longer answers on ${device}`);
     }
-    this.#refused.clear();
+    // A refusal counts until the interface is open: trying again does not make it healthy.
+    for (const device of [...this.#refused.keys()]) if (!wanted.has(device)) this.#refused.delete(device);
     const missing = [...wanted].filter(([device]) => !this.#listeners.has(device));
     await Promise.all(missing.map(([device, { isAuthority, networks }]) => this.#open(device, isAuthority, networks)));
   }
@@ -107,6 +114,7 @@ export class DhcpServer {
     try {
       await listener.open();
       this.#listeners.set(device, listener);
+      this.#refused.delete(device);
       logger.info({ interface: device, networks }, `dhcp: answers on ${device}`);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

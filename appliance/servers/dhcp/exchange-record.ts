@@ -4,11 +4,13 @@
 import type { ClientFacts } from '../../boot/client-facts.ts';
 import type { DhcpMessage } from '../../codecs/dhcp4/message.ts';
 import type { DhcpMessageType } from '../../codecs/dhcp4/options.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
+import { trailNote } from '../../trail/trail.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
 import { Recent } from './recent.ts';
 
@@ -37,6 +39,8 @@ export interface ToldDetails {
   readonly repeat?: boolean;
 }
 
+type ReplyData = Omit<EventData<'dhcp.offer'>, 'mac'>;
+
 /** The same silence towards the same machine is worth one line in this time. */
 const QUIET_MS = MINUTE;
 /** Firmware that gets no answer says the same DISCOVER again, EDK2 after 4, 12 and 28 seconds: it is still the same boot. */
@@ -57,6 +61,8 @@ export class ExchangeRecord {
     const xid = xidText(message);
     const isBoot = type === 'discover' && (program === 'firmware-pxe' || program === 'firmware-http');
     const beginsAttempt = isBoot && this.#boots.isNew(`${mac} ${xid}`, this.#now());
+    // What only a server sends would read as an answer of ours.
+    if (type === 'offer' || type === 'ack' || type === 'nak') return;
     this.#around.trail.note({
       kind: `dhcp.${type}`,
       mac,
@@ -81,12 +87,13 @@ export class ExchangeRecord {
     const { message, mac, network, about } = asked;
     const { because, words, address, seconds, file, repeat = false } = details;
     const xid = xidText(message);
-    const data: { [key: string]: string | number } = { xid, network: network.name, because };
-    if (told === 'silent') data.words = words;
+    const data: { -readonly [Key in keyof ReplyData]: ReplyData[Key] } = { xid, network: network.name, because };
     if (address !== undefined) data.address = address;
     if (seconds !== undefined) data.seconds = seconds;
     if (file !== undefined && file !== '') data.file = file;
-    this.#around.trail.note({ kind: `dhcp.${told}`, mac, machine: about?.id ?? null, data });
+    const machine = about?.id ?? null;
+    if (told === 'silent') this.#around.trail.note({ kind: 'dhcp.silent', mac, machine, data: { ...data, words } });
+    else this.#around.trail.note({ kind: `dhcp.${told}`, mac, machine, data });
     const node = about?.spec.hostname;
     const fields = { mac, xid, network: network.name, node, address, file, because };
     // An offer is half of an exchange; its other half is logged.
@@ -109,10 +116,16 @@ export class ExchangeRecord {
     else this.#around.logger.debug(line, `dhcp silent: ${words}`);
   }
 
-  note(kind: string, asked: Asked, data: { readonly [key: string]: string | number }, words: string): void {
+  note<Kind extends 'dhcp.conflict' | 'dhcp.loop'>(
+    kind: Kind,
+    asked: Asked,
+    data: Omit<EventData<Kind>, 'mac' | 'network'>,
+    words: string,
+  ): void {
     const { mac, about, network } = asked;
-    const told = { network: network.name, ...data };
-    this.#around.trail.note({ kind, mac, machine: about?.id ?? null, ofTheSite: true, data: told });
+    const frame = { mac, machine: about?.id ?? null, ofTheSite: true };
+    const told = { network: network.name, ...data } as unknown as Omit<EventData<Kind>, 'mac'>;
+    this.#around.trail.note(trailNote(frame, kind, told));
     this.#around.logger.warn({ mac, network: network.name, node: about?.spec.hostname, ...data }, words);
   }
 

@@ -9,7 +9,7 @@ import type { Finding } from '../../boot/decide-boot.ts';
 import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../boot/replies/ipxe-script.ts';
 import type { Profile } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
-import type { Json } from '../../domain/event.ts';
+import type { BootEventKind, EventData } from '../../domain/events/event-table.ts';
 import type { IntentId } from '../../domain/intent.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
@@ -18,7 +18,7 @@ import { shown } from '../../domain/parsed.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
 import type { Templates } from '../../render/templates.ts';
 import type { NewTicket } from '../../store/session-store.ts';
-import type { Trail, TrailNote } from '../../trail/trail.ts';
+import { type Trail, type TrailNote, trailNote } from '../../trail/trail.ts';
 import type { Sessions } from '../../work/sessions/sessions.ts';
 import { sendAsset } from './asset-response.ts';
 import { type AssetShelf, AvailableImages } from './available-images.ts';
@@ -194,7 +194,7 @@ export class BootExchanges {
   }
 
   /** EDK2 asks with HEAD before it fetches: for whoever reads the story, that is not the fetching itself. */
-  #noteText(exchange: Exchange, kind: string, who?: Told): void {
+  #noteText(exchange: Exchange, kind: 'http.entry' | 'http.menu' | 'http.probe', who?: Told): void {
     const asked = exchange.request.method === 'HEAD' ? 'http.probe' : kind;
     this.#note(exchange, asked, { path: shown(exchange.path) }, who);
   }
@@ -209,9 +209,14 @@ export class BootExchanges {
   }
 
   /** `who`: where the request itself tells; otherwise the address does. */
-  #note(exchange: Exchange, kind: string, data: Json, who: Told = this.#whoAsks(exchange)): void {
+  #note<Kind extends BootEventKind>(
+    exchange: Exchange,
+    kind: Kind,
+    data: Omit<EventData<Kind>, 'mac'>,
+    who: Told = this.#whoAsks(exchange),
+  ): void {
     if (this.#deps.isOwn?.(exchange.request)) return;
-    this.#deps.trail.note({ kind, ...who, data });
+    this.#deps.trail.note(trailNote(who, kind, data));
   }
 
   #whoAsks({ address }: Exchange): Told {

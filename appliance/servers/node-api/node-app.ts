@@ -7,6 +7,7 @@ import { type App, createApp } from '../../api/base-app.ts';
 import { FailedAttempts } from '../../api/failed-attempts.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
+import type { TaskId } from '../../domain/task.ts';
 import { standingOf } from '../../identity/node-eligibility.ts';
 import type { Enrolled } from '../../identity/node-enrollment.ts';
 import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
@@ -24,7 +25,14 @@ const EnrollBody = Type.Object({ node_id: Line(64), token: Line(128), certificat
 const RenewBody = Type.Object({ certificate_request: Request }, closed);
 const Number_ = Type.Optional(Type.String({ pattern: '^\\d{1,15}$' }));
 const HeartbeatBody = Type.Object(
-  { agent: Type.Optional(Line(64)), boot_id: Type.Optional(Line(64)), uptime_seconds: Number_, clock: Number_ },
+  {
+    agent: Type.Optional(Line(64)),
+    boot_id: Type.Optional(Line(64)),
+    uptime_seconds: Number_,
+    clock: Number_,
+    /** The task that the node works on now. */
+    task: Type.Optional(Line(36)),
+  },
   closed,
 );
 
@@ -33,7 +41,7 @@ const WORTH_A_WORD = 30 * SECOND;
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger } = deps;
-  const { authority, nodes, signer, heartbeats, settings } = enrollment;
+  const { authority, nodes, signer, heartbeats, tasks, settings } = enrollment;
   const app = createApp(deps);
   const peers = createPeers(store, now);
   guardRoutes(app, peers.authenticate);
@@ -103,7 +111,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     { config: { access: 'node' }, bodyLimit: 4 * KIBIBYTE, schema: { body: HeartbeatBody } },
     async (request, reply) => {
       const { machine, certificate } = peers.of(request);
-      const { agent = null, boot_id: bootId = null, uptime_seconds: uptime, clock } = request.body;
+      const { agent = null, boot_id: bootId = null, uptime_seconds: uptime, clock, task } = request.body;
       const offset = clock === undefined ? 0 : Number(clock) * SECOND - now();
       if (Math.abs(offset) > WORTH_A_WORD) {
         logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is off");
@@ -118,6 +126,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
         hostname: machine.spec.hostname,
         state: machine.lifecycle.state,
         tasks: standingOf(machine.lifecycle).tasks ? 'yes' : 'no',
+        ...(task !== undefined && { task: (await tasks.mayContinue(machine, task as TaskId)) ? 'continue' : 'stop' }),
         renew: certificate.authority === active ? 'no' : 'yes',
         ca_sha256,
         ca_fingerprint,

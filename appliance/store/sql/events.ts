@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import type { Event, Json, NewEvent } from '../../domain/event.ts';
+import type { Json, NewEvent, StoredEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
@@ -25,7 +25,7 @@ export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Pr
   await inChunks(rows, (chunk) => trx.insertInto('events').values(chunk).execute());
 }
 
-export async function readEvents(db: Reader, query: EventQuery): Promise<Event[]> {
+export async function readEvents(db: Reader, query: EventQuery): Promise<StoredEvent[]> {
   const { machine, kind, after, limit, newest = false } = query;
   let select = db
     .selectFrom('events')
@@ -61,7 +61,7 @@ export async function deleteEventsBefore(trx: Writer, before: Instant): Promise<
   }
 }
 
-function toEvent(row: Selectable<EventTable>): Event {
+function toEvent(row: Selectable<EventTable>): StoredEvent {
   return {
     seq: row.seq,
     at: row.at,

@@ -5,6 +5,7 @@ import type { TaskStore } from '../task-store.ts';
 import { readHeartbeatOf, readHeartbeats, writeHeartbeats } from './heartbeats.ts';
 import type { Database } from './schema.ts';
 import {
+  cancelTask,
   deleteTasksBefore,
   finishTask,
   insertTask,
@@ -23,6 +24,7 @@ export const taskVerbs = (db: Kysely<Database>): TaskStore => ({
   leaseTask: (lease) => writing(db, (trx) => leaseTask(trx, lease)),
   startTask: (id, lease, event) => writing(db, (trx) => startTask(trx, id, lease, event)),
   finishTask: (finished) => writing(db, (trx) => finishTask(trx, finished)),
+  cancelTask: (id, now, event) => writing(db, (trx) => cancelTask(trx, id, now, event)),
   sweepTasks: (now, event) => writing(db, (trx) => sweepTasks(trx, now, event)),
   trimTasks: (before) => writing(db, (trx) => deleteTasksBefore(trx, before)),
   putHeartbeats: (heartbeats) => writing(db, (trx) => writeHeartbeats(trx, heartbeats)),

@@ -6,6 +6,7 @@ import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import {
   kindOfTask,
+  type SweptTask,
   type Task,
   type TaskId,
   type TaskKind,
@@ -143,9 +144,21 @@ export async function finishTask(trx: Writer, finished: FinishedTask): Promise<R
   return 'recorded';
 }
 
+export async function cancelTask(trx: Writer, id: TaskId, now: Instant, event: NewEvent): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable('tasks')
+    .set({ state: 'expired', finished_at: now, lease: null, lease_until: null })
+    .where('id', '=', id)
+    .where('state', 'in', ['queued', 'leased'])
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n) return false;
+  await insertEvents(trx, [event]);
+  return true;
+}
+
 const sameResult = (a: TaskResult, b: TaskResult): boolean => a.succeeded === b.succeeded && a.output === b.output;
 
-export async function sweepTasks(trx: Writer, now: Instant, event: (task: Task) => NewEvent): Promise<Task[]> {
+export async function sweepTasks(trx: Writer, now: Instant, event: (task: SweptTask) => NewEvent): Promise<Task[]> {
   const rows = await trx
     .selectFrom('tasks')
     .selectAll()
@@ -172,11 +185,11 @@ export async function sweepTasks(trx: Writer, now: Instant, event: (task: Task) 
   return swept;
 }
 
-type Silence = Pick<Task, 'state' | 'lease' | 'leaseUntil' | 'finishedAt' | 'result'>;
+type Silence = Pick<SweptTask, 'state' | 'lease' | 'leaseUntil' | 'finishedAt' | 'result'>;
 
 function afterSilence({ state, kind, attempts, expiresAt }: Task, now: Instant): Silence {
   const nobody = { lease: null, leaseUntil: null, result: null };
-  const over = (as: Task['state']): Silence => ({ ...nobody, state: as, finishedAt: now });
+  const over = (as: SweptTask['state']): Silence => ({ ...nobody, state: as, finishedAt: now });
   if (state === 'running' && !kindOfTask(kind).repeatable) return over('unknown');
   if (attempts >= MOST_ATTEMPTS) return over(state === 'running' ? 'unknown' : 'expired');
   return now < expiresAt

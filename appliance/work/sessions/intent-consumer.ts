@@ -1,5 +1,6 @@
 // An armed intent is used up the moment its script is given out, together with the ticket that the script carries.
 
+import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { IntentId } from '../../domain/intent.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -11,7 +12,7 @@ export const intentConsumer =
   (store: Pick<Store, 'consumeIntent'>, refreshFleet: () => Promise<void>, now: () => Instant) =>
   async (intent: IntentId, machine: Machine, ticket: NewTicket | null): Promise<boolean> => {
     const at = now();
-    const event = {
+    const event: NewEvent = {
       at,
       kind: 'intent.consumed',
       actor: `machine:${machine.spec.hostname}`,

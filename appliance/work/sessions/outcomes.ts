@@ -3,7 +3,7 @@
 import type { Session, SessionMode } from '../../domain/session.ts';
 import type { LifecycleEvent } from '../../machines/transitions.ts';
 import { boundedMessage, type OutcomeBody } from './reports.ts';
-import { EVENT_OF } from './session-eligibility.ts';
+import { outcomeEvents } from './session-eligibility.ts';
 
 export type NextStep = 'reboot' | 'power-off' | 'wait';
 
@@ -16,7 +16,7 @@ export interface JudgedOutcome {
 
 /** A machine that reported no facts was not commissioned, whatever it says. */
 export function judgeOutcome(session: Session, told: OutcomeBody, hasFacts: boolean): JudgedOutcome {
-  const events = EVENT_OF[session.mode];
+  const events = outcomeEvents(session.mode);
   if (told.ok && session.mode === 'commission' && !hasFacts) {
     return { ok: false, event: 'commission-failed', reason: 'the tests passed, but no facts were reported' };
   }
@@ -29,7 +29,8 @@ export function judgeOutcome(session: Session, told: OutcomeBody, hasFacts: bool
 /** The answer to it may have been lost: it comes to the same again. */
 export function judgedBefore(mode: SessionMode, { how, reason }: NonNullable<Session['ended']>): JudgedOutcome {
   const ok = how === 'succeeded';
-  return { ok, event: (ok ? EVENT_OF[mode]?.ok : EVENT_OF[mode]?.failed) ?? null, reason };
+  const events = outcomeEvents(mode);
+  return { ok, event: (ok ? events?.ok : events?.failed) ?? null, reason };
 }
 
 /** After a failure the machine stays as it is: what its screen shows is what the technician needs. */

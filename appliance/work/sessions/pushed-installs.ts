@@ -7,6 +7,7 @@ import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Parsed } from '../../domain/parsed.ts';
 import type { Session } from '../../domain/session.ts';
+import { STATES } from '../../domain/states.ts';
 import type { NodePlan } from '../../render/node-plan.ts';
 import type { Store } from '../../store/store.ts';
 import { INSTALL_STEPS } from '../installers/nixos/anywhere-steps.ts';
@@ -110,7 +111,7 @@ export class PushedInstalls {
   /** Of a process that was killed: nobody has their keys any more, and their installers would wait until the deadline. */
   async failAbandoned(machines: Iterable<Machine>): Promise<void> {
     for (const machine of machines) {
-      if (machine.lifecycle.state !== 'deploying') continue;
+      if (STATES[machine.lifecycle.state].session?.mode !== 'install') continue;
       const [session] = await this.#deps.store.sessionsOf(machine.id, 1);
       if (!session || !isPushOrder(session.order) || !hasWaited(session)) continue;
       if (!sessionStanding(session, machine, this.#deps.now()).open) continue;

@@ -2,37 +2,27 @@
 
 import type { Instant } from '../../domain/instant.ts';
 import { HOUR } from '../../domain/instant.ts';
-import type { LifecycleState } from '../../domain/lifecycle.ts';
+import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionEnd, SessionMode } from '../../domain/session.ts';
+import { STATES } from '../../domain/states.ts';
 import type { LifecycleEvent } from '../../machines/transitions.ts';
 
-/** Null: what is only looked at is not bound to a state. */
-const STATE_OF: Readonly<Record<SessionMode, LifecycleState | null>> = {
-  inspect: null,
-  commission: 'commissioning',
-  install: 'deploying',
-  erase: 'releasing',
-  rescue: 'rescue',
-};
-
-/** What the end of a session means to the machine's life; null: nothing. */
-export const EVENT_OF: Readonly<
-  Record<SessionMode, { readonly ok: LifecycleEvent; readonly failed: LifecycleEvent } | null>
-> = {
-  inspect: null,
-  commission: { ok: 'commissioned', failed: 'commission-failed' },
-  install: { ok: 'installed', failed: 'install-failed' },
-  erase: { ok: 'released', failed: 'erase-failed' },
-  rescue: null,
-};
+/** The events that the outcome of a session reports; null: the outcome changes nothing. */
+export function outcomeEvents(
+  mode: SessionMode,
+): { readonly ok: LifecycleEvent; readonly failed: LifecycleEvent } | null {
+  const session = LIFECYCLE_STATES.map((state) => STATES[state].session).find((each) => each?.mode === mode);
+  return session?.succeeded && session.failed ? { ok: session.succeeded, failed: session.failed } : null;
+}
 
 /** The stay that the script was handed out in still lasts. */
 export function isWanted(machine: Machine, session: Pick<Session, 'mode' | 'ticketMadeAt'>): boolean {
   const { state, since, fallbackUsed } = machine.lifecycle;
-  if (state === 'removed' || state === 'quarantined') return false;
-  const wanted = STATE_OF[session.mode];
-  return wanted === null || (state === wanted && since <= session.ticketMadeAt && !fallbackUsed);
+  if (STATES[state].boots.into === 'refusal') return false;
+  // An inspection only reads, so it is not bound to a state.
+  if (session.mode === 'inspect') return true;
+  return STATES[state].session?.mode === session.mode && since <= session.ticketMadeAt && !fallbackUsed;
 }
 
 const INSPECTION = HOUR;

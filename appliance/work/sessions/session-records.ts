@@ -1,6 +1,7 @@
 // What sessions leave behind for people to read: events of the trail, and audit entries for what somebody answers for.
 
-import type { Json, NewAuditEntry, NewEvent } from '../../domain/event.ts';
+import { type Json, type NewAuditEntry, type NewEvent, newEvent } from '../../domain/event.ts';
+import type { EventData, EventKind } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session } from '../../domain/session.ts';
@@ -11,14 +12,14 @@ interface Happening {
   readonly correlationId: string | null;
 }
 
-export const sessionEvent = ({ at, machine, correlationId }: Happening, kind: string, data: Json): NewEvent => ({
-  at,
-  kind: `session.${kind}`,
-  actor: `machine:${machine.spec.hostname}`,
-  machine: machine.id,
-  correlationId,
-  data,
-});
+type SessionEventKind = Extract<EventKind, `session.${string}`>;
+
+export const sessionEvent = <Kind extends SessionEventKind>(
+  { at, machine, correlationId }: Happening,
+  kind: Kind,
+  data: EventData<Kind>,
+): NewEvent =>
+  newEvent({ at, actor: `machine:${machine.spec.hostname}`, machine: machine.id, correlationId }, kind, data);
 
 export const sessionAudit = (
   { at, machine, correlationId }: Happening,

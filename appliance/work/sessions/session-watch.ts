@@ -2,10 +2,14 @@
 
 import { ColdironError } from '../../domain/errors.ts';
 import type { Instant } from '../../domain/instant.ts';
+import type { IntentKind } from '../../domain/intent.ts';
+import { intentNeeded, runsSession } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Session } from '../../domain/session.ts';
+import { STATES } from '../../domain/states.ts';
 import { APPLIANCE } from '../../machines/record.ts';
 import type { LifecycleRunner } from '../../machines/runner.ts';
+import type { LifecycleEvent } from '../../machines/transitions.ts';
 import type { Store } from '../../store/store.ts';
 import { lastHeard } from './last-heard.ts';
 
@@ -22,12 +26,12 @@ export async function sessionOfStay(store: SessionReads, { id, lifecycle }: Mach
   return newest && newest.ticketMadeAt >= lifecycle.since ? newest : null;
 }
 
-const WITH_SESSIONS: ReadonlySet<string> = new Set(['commissioning', 'deploying', 'releasing', 'rescue']);
-
 export const heardOf =
   (store: SessionReads, now: () => Instant) =>
   async (machine: Machine): Promise<string | undefined> =>
-    WITH_SESSIONS.has(machine.lifecycle.state) ? lastHeard(await sessionOfStay(store, machine), now()) : undefined;
+    runsSession(machine.lifecycle.state) ? lastHeard(await sessionOfStay(store, machine), now()) : undefined;
+
+const DONE: Readonly<Record<IntentKind, string>> = { deploy: 'installed', erase: 'erased' };
 
 /**
  * An installation or an erasure whose machine boots once more has been cut off, and what was armed is used up: it is told at
@@ -42,14 +46,18 @@ export function failOnRestart(
 ): (machine: Machine) => void {
   const underWay = new Set<MachineId>();
 
-  const fail = async (machine: Machine, event: 'install-failed' | 'erase-failed'): Promise<void> => {
+  const fail = async (machine: Machine, kind: IntentKind, event: LifecycleEvent): Promise<void> => {
     const { id, spec } = machine;
     underWay.add(id);
     try {
       const session = await sessionOfStay(store, machine);
-      const what = event === 'install-failed' ? 'installed' : 'erased';
-      const failureReason = `restarted before it was ${what}: ${lastHeard(session, now())}`;
-      await runner.request(id, event, { actor: APPLIANCE, correlationId: session?.id ?? null, failureReason });
+      const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
+      await runner.request(id, event, {
+        actor: APPLIANCE,
+        correlationId: session?.id ?? null,
+        failureReason,
+        failureCause: 'restarted',
+      });
       await store.endSessionsOf(id, 'failed', now(), failureReason);
       await refreshFleet();
       log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
@@ -65,7 +73,8 @@ export function failOnRestart(
   return (machine) => {
     const { state, fallbackUsed } = machine.lifecycle;
     if (underWay.has(machine.id) || fallbackUsed) return;
-    if (state === 'deploying') void fail(machine, 'install-failed');
-    else if (state === 'releasing') void fail(machine, 'erase-failed');
+    const kind = intentNeeded(state);
+    const event = STATES[state].session?.failed;
+    if (kind !== null && event) void fail(machine, kind, event);
   };
 }

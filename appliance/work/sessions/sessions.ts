@@ -3,6 +3,7 @@
 
 import { ColdironError } from '../../domain/errors.ts';
 import { canonicalJson, type Json } from '../../domain/event.ts';
+import type { EventData } from '../../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -108,7 +109,7 @@ export class Sessions {
         nonceHash,
         now: at,
         expiresAt,
-        event: sessionEvent(happening, 'opened', { ...said, firmware: told.firmware ?? null }),
+        event: sessionEvent(happening, 'session.opened', { ...said, firmware: told.firmware ?? null }),
         audit: sessionAudit(happening, 'opened', session, said),
       }));
     const reopened =
@@ -119,7 +120,7 @@ export class Sessions {
         keyHash: key.hash,
         nonceHash,
         openedSince: at - REOPENED_WITHIN,
-        event: sessionEvent(happening, 'reopened', said),
+        event: sessionEvent(happening, 'session.reopened', said),
         audit: sessionAudit(happening, 'reopened', session, said),
       }));
     if (!opened && !reopened) throw await this.#refuse({ session, machine }, USED, call);
@@ -149,10 +150,10 @@ export class Sessions {
     const at = now();
     const happening = { at, machine, correlationId: session.id };
     const differs = contradictions(machine.spec, facts);
-    await store.putFacts(machine.id, { facts, at }, sessionEvent(happening, 'facts', summary(facts)));
+    await store.putFacts(machine.id, { facts, at }, sessionEvent(happening, 'session.facts', summary(facts)));
     if (differs.length > 0) {
       const found = differs.map(({ field, declared, found }) => ({ field, declared, found }));
-      await store.appendEvents([sessionEvent(happening, 'contradicted', { contradictions: found })]);
+      await store.appendEvents([sessionEvent(happening, 'session.contradicted', { contradictions: found })]);
     }
   }
 
@@ -180,7 +181,9 @@ export class Sessions {
       id: session.id,
       sequence: told.sequence ?? session.sequence + 1,
       step,
-      event: isNews(session.last, told) ? sessionEvent({ at, machine, correlationId: session.id }, 'step', data) : null,
+      event: isNews(session.last, told)
+        ? sessionEvent({ at, machine, correlationId: session.id }, 'session.step', data)
+        : null,
     });
   }
 
@@ -217,7 +220,7 @@ export class Sessions {
       ? judgedBefore(session.mode, session.ended)
       : await this.#judge(session, machine, told);
     const data = { mode: session.mode, ok: judged.ok, step: told.step ?? null, reason: judged.reason };
-    const event = sessionEvent({ at, machine, correlationId: session.id }, 'ended', data);
+    const event = sessionEvent({ at, machine, correlationId: session.id }, 'session.ended', data);
     if (!toldBefore) await store.endSession(session.id, judged.ok ? 'succeeded' : 'failed', at, judged.reason, event);
     // Also for one that was told before: the process may have died between the two.
     if (judged.event !== null && isWanted(machine, session)) {
@@ -251,7 +254,7 @@ export class Sessions {
     const reason = standing.open ? 'the machine is no longer there' : standing.reason;
     if (machine !== null && !standing.open && session.ended === null) {
       const happening = { at, machine, correlationId: call.correlationId };
-      const event = sessionEvent(happening, 'ended', { mode: session.mode, ok: false, step: null, reason });
+      const event = sessionEvent(happening, 'session.ended', { mode: session.mode, ok: false, step: null, reason });
       await this.#deps.store.endSession(session.id, standing.how, at, reason, event);
     }
     throw ended(reason);
@@ -262,7 +265,7 @@ export class Sessions {
     const happening = { at: now(), machine, correlationId: call.correlationId };
     const said = { reason, address: call.address };
     await store.appendAudit([sessionAudit(happening, 'refused', session, said)]);
-    await store.appendEvents([sessionEvent(happening, 'refused', { mode: session.mode, ...said })]);
+    await store.appendEvents([sessionEvent(happening, 'session.refused', { mode: session.mode, ...said })]);
     return new ColdironError('conflict', `refused: ${reason}`);
   }
 }
@@ -291,7 +294,7 @@ function isNews(last: SessionStep | null, told: StepBody): boolean {
   return Math.floor((last.percent ?? 0) / 10) !== Math.floor((told.percent ?? 0) / 10);
 }
 
-function summary(facts: ReturnType<typeof readFacts>): Json {
+function summary(facts: ReturnType<typeof readFacts>): EventData<'session.facts'> {
   return {
     product: [facts.system?.manufacturer, facts.system?.product].filter(Boolean).join(' ') || null,
     serial: facts.system?.serial ?? null,

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { BootWatch } from '../../../appliance/bmc/access/boot-watch.ts';
+import type { EventData } from '../../../appliance/domain/events/event-table.ts';
+import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { machineId, T0 } from '../../machines/machines.ts';
 import { mac } from '../../store/samples.ts';
 
-const discover = (program: string, machine: TrailNote['machine'] = machineId(1)): TrailNote => ({
+type Program = EventData<'dhcp.discover'>['program'];
+const discover = (program: Program, machine: TrailNote['machine'] = machineId(1)): TrailNote => ({
   kind: 'dhcp.discover',
   mac: mac(1),
   machine,
-  data: { program, architecture: 7 },
+  data: { ...sampleData('dhcp.discover'), program },
 });
 
 function aWatch() {
@@ -21,20 +24,22 @@ function aWatch() {
 describe('the boot watch', () => {
   it('passes every note on', () => {
     const { watch, passed } = aWatch();
-    const notes = [discover('os'), discover('ipxe'), { ...discover('ipxe'), kind: 'tftp.completed' }];
+    const request: TrailNote = { ...discover('ipxe'), kind: 'dhcp.request', data: sampleData('dhcp.request') };
+    const notes = [discover('os'), discover('ipxe'), request];
     for (const note of notes) watch.note(note);
     expect(passed).toEqual(notes);
   });
 
-  it.each([
+  const request = { ...discover('firmware-pxe'), kind: 'dhcp.request', data: sampleData('dhcp.request') } as const;
+
+  it.each<[string, TrailNote, boolean]>([
     ['the PXE client of a firmware', discover('firmware-pxe'), true],
     ['the HTTP client of a firmware', discover('firmware-http'), true],
     ['iPXE', discover('ipxe'), true],
     ['an operating system', discover('os'), false],
     ['a machine that nobody knows', discover('firmware-pxe', null), false],
     ['another machine', discover('firmware-pxe', machineId(2)), false],
-    ['another kind of note', { ...discover('firmware-pxe'), kind: 'dhcp.request' }, false],
-    ['a note without data', { ...discover('firmware-pxe'), data: null }, false],
+    ['another kind of note', request, false],
   ])('sees a boot in a packet of %s: %#', (_who, note, seen) => {
     const { watch } = aWatch();
     watch.note(note);

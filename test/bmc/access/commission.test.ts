@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBmcService } from '../../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../../appliance/bmc/clock.ts';
+import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
@@ -79,7 +80,7 @@ async function laboratory() {
     controls.push = (...codes) => {
       const flags = bootParameters.get(5)?.[0] ?? 0;
       if (codes.includes(ON) && obeys(flags)) {
-        const data = { program: 'firmware-pxe', architecture: 7 };
+        const data = { ...sampleData('dhcp.discover'), program: 'firmware-pxe', architecture: 7 } as const;
         service.trail.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data });
       }
       return Array.prototype.push.apply(controls, codes);

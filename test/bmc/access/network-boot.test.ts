@@ -3,6 +3,7 @@ import { BootWatch } from '../../../appliance/bmc/access/boot-watch.ts';
 import { storedLedger } from '../../../appliance/bmc/access/ledger.ts';
 import { NetworkBoot } from '../../../appliance/bmc/access/network-boot.ts';
 import type { BootReport } from '../../../appliance/bmc/verified.ts';
+import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
 import { mac, newEvent } from '../../store/samples.ts';
@@ -29,7 +30,7 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
   hardware.onStart = ({ device }) => {
     if (device !== 'network') return;
     clock.wakeAt(clock.now() + BOOT_TIME, () =>
-      watch.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: { program: 'firmware-pxe' } }),
+      watch.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: sampleData('dhcp.discover') }),
     );
   };
   const reports: BootReport[] = [];
@@ -181,7 +182,7 @@ describe('booting from the network', () => {
 
   it('asks a BIOS machine as one, once it has shown itself', async () => {
     const { clock, boot, store, machine } = await bootRig();
-    const data = { program: 'firmware-pxe', architecture: 0 };
+    const data = { ...sampleData('dhcp.discover'), program: 'firmware-pxe', architecture: 0 };
     await store.appendEvents([newEvent('dhcp.discover', { machine: machine.id, data })]);
     expect(await clock.until(boot())).toMatchObject({ method: 'ipmi-legacy-once' });
   });
@@ -192,7 +193,7 @@ describe('whether a machine has booted from the network', () => {
     const { networkBoot, store, machine, clock } = await bootRig();
     const at = clock.now();
     const packet = (program: string, when: number) =>
-      newEvent('dhcp.discover', { machine: machine.id, at: when, data: { program } });
+      newEvent('dhcp.discover', { machine: machine.id, at: when, data: { ...sampleData('dhcp.discover'), program } });
     await store.appendEvents([packet('ipxe', at - 1), packet('os', at + 1)]);
     expect(await networkBoot.bootedSince(machine, at)).toBe(false);
     await store.appendEvents([packet('firmware-pxe', at + 2)]);

@@ -245,8 +245,13 @@ describe('interfaces', () => {
     await rig.server.start();
     expect(rig.udp.opened.filter((at) => at.startsWith('eth1'))).toEqual([]);
     expect(rig.server.states()).toEqual([
-      { interface: 'eth1', networks: ['provisioning'], refusedBecause: 'cannot listen on eth1, UDP port 4011: taken' },
-      { interface: 'eth2', networks: ['second'], refusedBecause: null },
+      {
+        interface: 'eth1',
+        networks: ['provisioning'],
+        state: 'failed',
+        refusedBecause: 'cannot listen on eth1, UDP port 4011: taken',
+      },
+      { interface: 'eth2', networks: ['second'], state: 'running', refusedBecause: null },
     ]);
     rig.udp.permit('eth1:4011');
     await rig.server.reconcile();

@@ -80,6 +80,23 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
   });
 
+  it('is starting while it looks for other servers, and failed while it tries again after a refusal', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: false } });
+    const started = rig.server.start();
+    await turn();
+    expect(rig.server.health()).toBe('starting');
+    offer(rig);
+    await rig.clock.advance(2 * SECOND, turn);
+    await started;
+    expect(rig.server.health()).toBe('failed');
+    const again = rig.server.reconcile();
+    await turn();
+    expect(rig.server.health()).toBe('failed');
+    await rig.clock.advance(2 * SECOND, turn);
+    await again;
+    expect(rig.server.health()).toBe('running');
+  });
+
   it('refuses where nobody could be asked, and looks again the next time', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     rig.udp.down = new Error('ENETDOWN (to 255.255.255.255:67)');

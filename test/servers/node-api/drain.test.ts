@@ -1,6 +1,8 @@
 // Draining: the node is asked, and what it answers moves its life on.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newEvent } from '../../../appliance/domain/event.ts';
+import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { NodeApiSite, type NodeClient } from './node-api-site.ts';
@@ -22,15 +24,21 @@ describe('a node that is drained', () => {
     await site.enrollment.drains.look();
     return { machine, node };
   };
-  const fetched = async (node: NodeClient): Promise<{ id: string; begin: () => Promise<number> }> => {
+  const fetched = async (
+    node: NodeClient,
+    kind: 'drain' | 'undrain' = 'drain',
+  ): Promise<{ id: string; begin: () => Promise<number> }> => {
     const task = await node.wait();
-    expect(task).toMatchObject({ status: 200, json: { payload: expect.stringContaining('"kind":"drain"') } });
+    expect(task).toMatchObject({ status: 200, json: { payload: expect.stringContaining(`"kind":"${kind}"`) } });
     const id = String(task.json.task_id);
     const form = { lease: String(task.json.lease) };
     return { id, begin: async () => (await node.call(`/node/v1/tasks/${id}/begin`, { form })).status };
   };
   const tell = (node: NodeClient, id: string, status: string, output: string) =>
     node.call(`/node/v1/tasks/${id}/result`, { form: { status, output } });
+
+  const kindsAndStates = async ({ id }: Machine): Promise<string[]> =>
+    (await site.store.tasksOf(id, 10)).map(({ kind, state }) => `${kind} ${state}`).sort();
 
   it('is asked once, and is retired when it says that its workload has left', async () => {
     const { machine, node } = await draining();
@@ -69,6 +77,47 @@ describe('a node that is drained', () => {
     await site.ask(machine, 'undrain');
     expect(await task.begin()).toBe(409);
     expect(await site.state(machine)).toBe('active');
+    await site.enrollment.drains.look();
+    expect(await kindsAndStates(machine)).toEqual(['drain expired']);
+  });
+
+  it('cancels the drain task when the node is undrained before it fetched the task', async () => {
+    const { machine, node } = await draining();
+    await site.ask(machine, 'undrain');
+    await site.enrollment.drains.look();
+    expect(await kindsAndStates(machine)).toEqual(['drain expired']);
+    expect((await node.wait()).status).toBe(204);
+  });
+
+  it('stops a drain that has begun when the node is undrained, and sends one undrain task', async () => {
+    const { machine, node } = await draining();
+    const task = await fetched(node);
+    await task.begin();
+    const beat = async () => (await node.call('/node/v1/heartbeat', { form: { task: task.id } })).json.task;
+    expect(await beat()).toBe('continue');
+    await site.ask(machine, 'undrain');
+    await site.enrollment.drains.look();
+    await site.enrollment.drains.look();
+    expect(await beat()).toBe('stop');
+    expect(await tell(node, task.id, 'failed', 'stopped')).toMatchObject({ status: 200 });
+    expect(await site.state(machine)).toBe('active');
+    expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain queued']);
+    const undo = await fetched(node, 'undrain');
+    expect(await undo.begin()).toBe(200);
+    expect(await tell(node, undo.id, 'succeeded', 'undrained')).toMatchObject({ status: 200 });
+    await site.enrollment.drains.look();
+    expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain succeeded']);
+  });
+
+  it('sends an undrain task to a drained node that is reactivated', async () => {
+    const { machine, node } = await draining();
+    const task = await fetched(node);
+    await task.begin();
+    await tell(node, task.id, 'succeeded', 'drained');
+    await site.ask(machine, 'reactivate');
+    await site.enrollment.drains.look();
+    expect(await site.state(machine)).toBe('active');
+    expect(await kindsAndStates(machine)).toEqual(['drain succeeded', 'undrain queued']);
   });
 
   it('goes on where a process that was ended had left it', async () => {
@@ -77,14 +126,8 @@ describe('a node that is drained', () => {
     await task.begin();
     // As if the process had been killed between the result and what follows from it.
     const result = { succeeded: true, output: 'drained' };
-    const event = {
-      at: site.now(),
-      kind: 'task.succeeded',
-      actor: 'x',
-      machine: machine.id,
-      correlationId: null,
-      data: null,
-    };
+    const frame = { at: site.now(), actor: 'x', machine: machine.id, correlationId: null };
+    const event = newEvent(frame, 'task.succeeded', sampleData('task.succeeded'));
     await site.store.finishTask({ id: task.id as never, machine: machine.id, now: site.now(), result, event });
     expect(await site.state(machine)).toBe('draining');
     await site.stop();

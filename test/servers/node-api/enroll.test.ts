@@ -193,7 +193,10 @@ describe('a node', () => {
 
     await site.ask(machine, 'retire', 'remove');
     for (const answer of [await node.heartbeat(), await node.wait(), await node.renew()]) {
-      expect(answer).toMatchObject({ status: 401, json: { code: 'unauthenticated' } });
+      expect(answer).toMatchObject({
+        status: 401,
+        json: { code: 'unauthenticated', message: expect.stringContaining('was removed') },
+      });
     }
     expect(await node.enroll(node.recoveryToken, { path: 'recover' })).toMatchObject({
       status: 403,

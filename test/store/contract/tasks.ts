@@ -52,6 +52,22 @@ export function tasksContract(engine: Engine): void {
   const swept = (store: Store, now: number): Promise<Task[]> =>
     store.sweepTasks(now, ({ state, machine }) => newEvent(`task.${state}`, { machine }));
 
+  it('cancels a task that has not begun, and no other', async () => {
+    const { store } = opened();
+    const machine = await addMachine(store, 1);
+    for (const n of [1, 2]) await store.createTask(newTask(machine, n), EVENT, AUDIT);
+    const cancel = (n: number) => store.cancelTask(`task-${n}` as TaskId, NOW + 20, newEvent('task.cancelled'));
+    expect(await cancel(2)).toBe(true);
+    expect(await store.task('task-2' as TaskId)).toMatchObject({ state: 'expired', finishedAt: NOW + 20 });
+    expect(await cancel(2)).toBe(false);
+    const leased = await store.leaseTask(leaseOf(machine, 'a'));
+    expect(leased?.id).toBe('task-1');
+    expect(await store.startTask('task-1' as TaskId, leaseOf(machine, 'a'), EVENT)).toBe(true);
+    expect(await cancel(1)).toBe(false);
+    expect(await store.task('task-1' as TaskId)).toMatchObject({ state: 'running' });
+    expect(await store.leaseTask(leaseOf(machine, 'b'))).toBeNull();
+  });
+
   it('keeps a task as it was given, and gives it to one of any number of callers', async () => {
     const { store, another } = opened();
     const machine = await addMachine(store, 1);

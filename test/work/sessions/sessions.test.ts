@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { SessionMode, SessionSecret } from '../../../appliance/domain/session.ts';
@@ -193,8 +194,8 @@ describe('a session', () => {
       actor: 'x',
       machine: machine.id,
       correlationId: null,
-      data: {},
-    };
+      data: sampleData('session.ended'),
+    } as const;
     if (session) await store.endSession(session.id, 'succeeded', rig.time.now, null, event);
     expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
     expect(await rig.state()).toMatchObject({ state: 'enrolling' });

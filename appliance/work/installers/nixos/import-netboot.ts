@@ -41,7 +41,9 @@ export async function importNetboot(
   wanted: CpuArchitecture | null,
 ): Promise<ImportedNetboot> {
   const problems: string[] = [];
-  const found = await Promise.all(FILES.map((file) => look(from, file, problems)));
+  const found: (Found | null)[] = [];
+  // One after the other, so that the problems are listed in the order of the files.
+  for (const file of FILES) found.push(await look(from, file, problems));
   const architecture = architectureOf(found[0]?.type ?? null, wanted, problems);
   const parameters = await parametersOf(found[2]?.file ?? null, problems);
   if (problems.length > 0 || architecture === null || parameters === null) {

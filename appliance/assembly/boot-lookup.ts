@@ -1,0 +1,67 @@
+// Who asks and what the answer is: the boot files, the boot decision, DHCP and the address book. No socket is open yet.
+
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AssetLibrary } from '../assets/library.ts';
+import type { BmcService } from '../bmc/access/bmc-service.ts';
+import { BootResolver } from '../boot/boot-resolver.ts';
+import { Discovery } from '../inventory/discovery.ts';
+import { quarantineOn } from '../machines/quarantine.ts';
+import type { LifecycleRunner } from '../machines/runner.ts';
+import { AddressBook } from '../net/address-book.ts';
+import { interfaceIndexes } from '../net/udp/bound-descriptor.ts';
+import { openDeviceSocket } from '../net/udp/device-socket.ts';
+import { openEchoSocket } from '../net/udp/echo-socket.ts';
+import { RouterHints } from '../net/udp/router-hint.ts';
+import { DEFAULT_LEASE_TIMES } from '../servers/dhcp/dhcp-deps.ts';
+import { DhcpServer } from '../servers/dhcp/dhcp-server.ts';
+import type { Foundation } from './foundation.ts';
+
+const DEFAULT_BOOT_PORT = 8080;
+
+export interface BootLookup {
+  readonly library: AssetLibrary;
+  readonly resolver: BootResolver;
+  readonly dhcp: DhcpServer;
+  readonly addresses: AddressBook;
+  /** The port that boot URLs name. */
+  readonly bootPort: number;
+  readonly interfaceIndex: ReturnType<typeof interfaceIndexes>;
+  readonly onFinding: ReturnType<typeof quarantineOn>;
+  readonly hasLoader: (file: string) => boolean;
+}
+
+export async function openBootLookup(
+  foundation: Foundation,
+  runner: LifecycleRunner,
+  { trail }: Pick<BmcService, 'trail'>,
+): Promise<BootLookup> {
+  const { config, store, fleet, refreshFleet, clock, newId, logger, stops } = foundation;
+  const library = await AssetLibrary.open(join(config.state, 'assets'));
+  const hasLoader = (file: string): boolean => library.find(file) !== null;
+  const resolver = new BootResolver(fleet, clock.now, hasLoader);
+  const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
+  const onFinding = quarantineOn(runner, refreshFleet, logger);
+  const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
+  const interfaceIndex = interfaceIndexes();
+  const routerHints = new RouterHints(logger);
+  stops.add(() => routerHints.stop());
+  const dhcp = new DhcpServer({
+    ...{ clock, logger, fleet, store, trail, interfaceIndex, randomBytes, onFinding },
+    desk: resolver,
+    settings: {
+      bootPort,
+      leaseTimes: DEFAULT_LEASE_TIMES,
+      conflictProbe: true,
+      ignoreOtherServers: config.ignoreOtherDhcpServers,
+    },
+    openUdp: openDeviceSocket,
+    openEcho: openEchoSocket,
+    neighbours: () => readFile('/proc/net/arp', 'utf8'),
+    onIpxe: (device) => routerHints.send(device),
+    onUnknown: (facts, network) => void discovery.seen(facts, network),
+  });
+  const addresses = new AddressBook(fleet, (address) => dhcp.macAt(address));
+  return { library, resolver, dhcp, addresses, bootPort, interfaceIndex, onFinding, hasLoader };
+}

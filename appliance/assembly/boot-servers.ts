@@ -1,0 +1,154 @@
+// The boot servers: HTTP, TFTP and DHCP, and the check that they serve everything that is advertised.
+
+import { randomBytes } from 'node:crypto';
+import { buildBootApp } from '../api/boot-app.ts';
+import type { Services } from '../api/deps.ts';
+import type { BootContract } from '../assets/boot-contract.ts';
+import type { BmcService } from '../bmc/access/bmc-service.ts';
+import { MINUTE } from '../domain/instant.ts';
+import type { Mac } from '../domain/mac.ts';
+import { InterfaceWatch } from '../net/interface-watch.ts';
+import { repeat } from '../net/repeat.ts';
+import { BootChain } from '../servers/boot-chain/boot-chain.ts';
+import { OwnRequests } from '../servers/boot-chain/own-requests.ts';
+import { AvailableImages } from '../servers/http-boot/available-images.ts';
+import { HttpBootServer } from '../servers/http-boot/http-boot-server.ts';
+import { readBootTemplates } from '../servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from '../servers/http-boot/script-issuer.ts';
+import { Listening } from '../servers/listening.ts';
+import { BootTexts } from '../servers/tftp/boot-texts.ts';
+import { TftpListeners } from '../servers/tftp/tftp-listeners.ts';
+import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
+import { intentConsumer } from '../work/sessions/intent-consumer.ts';
+import type { SessionService } from '../work/sessions/session-service.ts';
+import type { BootLookup } from './boot-lookup.ts';
+import type { Foundation } from './foundation.ts';
+
+export interface Place {
+  readonly what: string;
+  readonly where: string;
+}
+
+export interface BootServers {
+  readonly images: AvailableImages;
+  readonly chain: BootChain;
+  readonly bootContract: () => Promise<BootContract>;
+  readonly services: () => Services;
+  readonly listeners: Listening['states'];
+  /** The port of the open HTTP server, or the configured one while it is off. */
+  readonly bootPort: () => number;
+  /** Opens HTTP, then TFTP, then DHCP, so that nothing is advertised before it is served. */
+  readonly start: () => Promise<Place[]>;
+}
+
+const LOOK_AT_ASSETS_EVERY = MINUTE;
+
+export function bootServers(
+  foundation: Foundation,
+  boot: BootLookup,
+  { trail }: Pick<BmcService, 'trail'>,
+  { sessions }: Pick<SessionService, 'sessions'>,
+): BootServers {
+  const { config, store, fleet, follower, refreshFleet, clock, newId, logger, stops } = foundation;
+  const { library, resolver, dhcp, addresses, bootPort, onFinding } = boot;
+  const open: { http: { readonly address: string; readonly port: number } | null; tftp: TftpListeners | null } = {
+    http: null,
+    tftp: null,
+  };
+  const own = new OwnRequests(randomBytes(16).toString('hex'));
+  const chain = new BootChain({
+    ...{ library, fleet, own },
+    listening: () => ({ http: open.http, tftp: open.tftp?.places() ?? [] }),
+    log: logger,
+  });
+  const templates = readBootTemplates();
+  const images = new AvailableImages(library);
+  const scripts = {
+    ...{ sessions, templates, library, onFinding },
+    desk: resolver,
+    consume: intentConsumer(store, refreshFleet, clock.now),
+    onScriptFetched: (mac: Mac) => dhcp.scriptFetched(mac),
+  };
+  const tftp = new TftpListeners({
+    ...{ fleet, trail },
+    listen: config.listen.tftp,
+    settings: config.tftp,
+    whoIs: (address) => addresses.whoIs(address),
+    log: logger,
+    desk: new TftpResolver({
+      ...{ library },
+      desk: resolver,
+      macOf: (address) => addresses.macOf(address),
+      isSelf: chain.isSelf,
+      now: clock.now,
+      scriptFor: new BootTexts({
+        desk: resolver,
+        templates,
+        scripts: new ScriptIssuer({
+          ...scripts,
+          images,
+          onStoreFailure: (error, machine) =>
+            logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine waits'),
+        }),
+        bootPort,
+      }).textFor,
+    }),
+  });
+  open.tftp = tftp;
+  const listening = new Listening({
+    ...{ dhcp, tftp },
+    bootChain: chain,
+    interfaces: new InterfaceWatch(fleet, boot.interfaceIndex),
+    log: logger,
+  });
+  const services = (): Services => ({
+    dhcp: dhcp.health(),
+    tftp: tftp.health(),
+    http: open.http === null ? 'off' : 'running',
+  });
+
+  const startHttp = async (): Promise<Place[]> => {
+    if (!config.listen.boot) return [];
+    const bootApp = await buildBootApp({ newId, logger, services });
+    stops.add(() => bootApp.close());
+    const server = new HttpBootServer(
+      {
+        ...scripts,
+        profiles: () => fleet.profiles(),
+        whoIs: (address) => addresses.whoIs(address),
+        trail,
+        isOwn: own.isOwn,
+        logger,
+        newId,
+        elsewhere: (request, response) => bootApp.routing(request, response),
+      },
+      config.listen.boot,
+    );
+    open.http = await server.start();
+    stops.add(() => server.stop());
+    return [{ what: 'boot', where: `http://${open.http.address}:${open.http.port}/` }];
+  };
+  const start = async (): Promise<Place[]> => {
+    const http = await startHttp();
+    stops.add(() => tftp.stop());
+    await tftp.reconcile();
+    stops.add(() => dhcp.stop());
+    await dhcp.start();
+    follower.onCatalogueChange = listening.onChange;
+    stops.add(() => chain.stop());
+    stops.add(listening.follow());
+    await chain.followUp();
+    const lookAtAssets = async (): Promise<void> => {
+      await library.reload();
+      await chain.followUp();
+    };
+    stops.add(repeat(LOOK_AT_ASSETS_EVERY, lookAtAssets, logger));
+    return [...http, ...listening.places()];
+  };
+  return {
+    ...{ images, chain, services, start },
+    bootContract: () => chain.check(),
+    listeners: listening.states,
+    bootPort: () => open.http?.port ?? bootPort,
+  };
+}

@@ -1,0 +1,78 @@
+// What every subsystem stands on: settings, clock, ids, the store, the fleet in memory and the trail.
+
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { ensureAdminToken } from '../api/admin-token.ts';
+import type { Config } from '../config.ts';
+import { DAY, HOUR } from '../domain/instant.ts';
+import { Fleet } from '../inventory/fleet.ts';
+import { FleetFollower } from '../inventory/fleet-follower.ts';
+import { applySiteInventory } from '../inventory/site-inventory.ts';
+import { type Clock, systemClock } from '../machines/runner/clock.ts';
+import { claimSocket } from '../net/listen.ts';
+import { repeat } from '../net/repeat.ts';
+import { openSqliteStore } from '../store/sqlite/sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { TrailRecorder } from '../trail/trail-recorder.ts';
+import { closeStateFolder } from './state-folder.ts';
+
+/** Undoes the start in reverse order. */
+export class StopList {
+  readonly #stops: (() => unknown)[] = [];
+
+  add(stop: () => unknown): void {
+    this.#stops.push(stop);
+  }
+
+  readonly run = async (): Promise<void> => {
+    for (let stop = this.#stops.pop(); stop; stop = this.#stops.pop()) await stop();
+  };
+}
+
+export interface Foundation {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly stops: StopList;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly store: Store;
+  readonly fleet: Fleet;
+  readonly follower: FleetFollower;
+  readonly refreshFleet: () => Promise<void>;
+  readonly trail: TrailRecorder;
+  /** The path of the management socket. */
+  readonly socket: string;
+  readonly adminTokenFile: string;
+}
+
+/** Writes of other processes are seen within this time; our own at once. */
+const FOLLOW_EVERY = 250;
+const WRITE_TRAIL_EVERY = 200;
+
+export async function openFoundation(config: Config, logger: Logger, stops: StopList): Promise<Foundation> {
+  const clock = systemClock;
+  const newId = (): string => randomUUID();
+  closeStateFolder(config.state, logger);
+  const socket = await claimSocket(join(config.state, 'coldiron.sock'));
+  const store = await openSqliteStore({ file: join(config.state, 'coldiron.db'), logger });
+  stops.add(() => store.close());
+  const adminToken = await ensureAdminToken(store, config.state, clock);
+
+  const fleet = new Fleet();
+  const follower = new FleetFollower(store, fleet);
+  const refreshFleet = (): Promise<void> => follower.refresh();
+  await refreshFleet();
+  await applySiteInventory(store, fleet.inventory(), config, { now: clock.now, newId, logger });
+  await refreshFleet();
+  stops.add(repeat(FOLLOW_EVERY, refreshFleet, logger));
+
+  const trail = new TrailRecorder(store, clock.now);
+  stops.add(() => trail.close());
+  stops.add(repeat(WRITE_TRAIL_EVERY, () => trail.flush(), logger));
+  stops.add(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));
+  return {
+    ...{ config, logger, stops, clock, newId, store, fleet, follower, refreshFleet, trail, socket },
+    adminTokenFile: adminToken.file,
+  };
+}

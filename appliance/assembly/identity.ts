@@ -1,0 +1,25 @@
+// The authority, enrollment and tasks, and the node API over mutual TLS.
+
+import { DEFAULT_ENROLLMENT_SETTINGS } from '../identity/settings.ts';
+import type { LifecycleRunner } from '../machines/runner.ts';
+import { readTemplates } from '../servers/http-boot/read-templates.ts';
+import { openNodeService } from '../servers/node-api/node-service.ts';
+import type { Foundation } from './foundation.ts';
+
+export type NodeService = Awaited<ReturnType<typeof openNodeService>>;
+
+export async function openIdentity(foundation: Foundation, runner: LifecycleRunner): Promise<NodeService> {
+  const { config, store, fleet, refreshFleet, clock, newId, logger, stops } = foundation;
+  const service = await openNodeService({
+    ...{ store, fleet, refreshFleet, runner, newId, logger },
+    now: clock.now,
+    setTimer: clock.setTimer,
+    state: config.state,
+    credentialsFolder: process.env.CREDENTIALS_DIRECTORY,
+    settings: { ...DEFAULT_ENROLLMENT_SETTINGS, ...config.enrollment },
+    templates: readTemplates(),
+    listen: config.listen.node,
+  });
+  stops.add(() => service.stop());
+  return service;
+}

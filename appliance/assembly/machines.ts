@@ -1,0 +1,33 @@
+// The lifecycle runner and the effects that it carries out.
+
+import type { BmcService } from '../bmc/access/bmc-service.ts';
+import { effectHandlers } from '../machines/effects.ts';
+import { LifecycleRunner } from '../machines/runner.ts';
+import { heardOf } from '../work/sessions/session-watch.ts';
+import type { Foundation } from './foundation.ts';
+
+export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<LifecycleRunner> {
+  const { store, fleet, clock, newId, logger, stops } = foundation;
+  const runner = new LifecycleRunner({
+    store,
+    lastHeard: heardOf(store, clock.now),
+    clock,
+    newId,
+    log: logger,
+    deployMinutes: ({ intent, spec }) => {
+      const profile = intent?.profile ?? spec.profile;
+      return (profile && fleet.profile(profile)?.deployMinutes) ?? null;
+    },
+    effects: effectHandlers({
+      store,
+      now: clock.now,
+      bmcs: bmcs.effects,
+      // Disks that were not erased never pass to the next user unless a site's policy allows it. No policy can allow it yet.
+      mayReleaseUnerased: () => false,
+    }),
+  });
+  await runner.start();
+  stops.add(() => runner.stop());
+  stops.add(() => bmcs.stop());
+  return runner;
+}

@@ -1,0 +1,107 @@
+// Work on machines: renderings, orders and sessions of the service OS, and the checks before a deployment.
+
+import { join } from 'node:path';
+import { readNodeModules } from '../assets/template-files.ts';
+import type { BmcService } from '../bmc/access/bmc-service.ts';
+import { Renderings } from '../deliveries/renderings.ts';
+import { openTemplateSet } from '../deliveries/template-set.ts';
+import type { Origin } from '../domain/event.ts';
+import { MINUTE } from '../domain/instant.ts';
+import type { Machine } from '../domain/machine.ts';
+import type { EnrollmentService } from '../identity/enrollment-service.ts';
+import { identityIn } from '../identity/node-place.ts';
+import type { LifecycleRunner } from '../machines/runner.ts';
+import { repeat } from '../net/repeat.ts';
+import { indexInventory } from '../render/plan-index.ts';
+import type { RenderedFile } from '../render/rendered-file.ts';
+import { fetchable } from '../servers/http-boot/fetchable.ts';
+import { seenAt } from '../servers/seen-at.ts';
+import { PUSH_LIMITS } from '../work/installers/nixos/push.ts';
+import { NodeWork } from '../work/node-work.ts';
+import { openSessionService, type SessionService } from '../work/sessions/session-service.ts';
+import type { BootLookup } from './boot-lookup.ts';
+import type { BootServers } from './boot-servers.ts';
+import type { Foundation } from './foundation.ts';
+
+const DEFAULT_MANAGEMENT_PORT = 8443;
+const LOOK_AT_TEMPLATES_EVERY = MINUTE;
+
+export interface Work {
+  readonly renderings: Renderings;
+  readonly sessions: SessionService;
+}
+
+export async function openWork(
+  foundation: Foundation,
+  runner: LifecycleRunner,
+  boot: BootLookup,
+  enrollment: EnrollmentService,
+): Promise<Work> {
+  const { config, store, fleet, refreshFleet, clock, newId, logger, stops } = foundation;
+  const { library, addresses, bootPort } = boot;
+  const templates = await openTemplateSet({
+    folder: config.templates,
+    state: config.state,
+    index: () => indexInventory(fleet.inventory()),
+    log: logger,
+  });
+  stops.add(repeat(LOOK_AT_TEMPLATES_EVERY, () => templates.look(), logger));
+  const serviceFiles = (machine: Machine, by: Origin): Promise<readonly RenderedFile[]> =>
+    enrollment.authority.serviceFiles(identityIn(fleet, machine), by);
+  const renderings = new Renderings({
+    ...{ fleet, store, templates, serviceFiles },
+    modules: readNodeModules(),
+    ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
+    now: clock.now,
+  });
+  const sessions = await openSessionService({
+    ...{ store, fleet, refreshFleet, runner, templates, serviceFiles, newId },
+    find: (name) => library.find(name),
+    modules: readNodeModules,
+    inspection: (machine) => renderings.inspection(machine),
+    installedFiles: (machine) => enrollment.installedFiles(machine),
+    nodeParts: (machine) => enrollment.firstBootParts(machine),
+    given: (machine, plan, files) =>
+      renderings.delivered(machine, plan, files, 'order', {
+        actor: `machine:${machine.spec.hostname}`,
+        correlationId: null,
+      }),
+    seenAt: (address) => seenAt(address, addresses, fleet),
+    now: clock.now,
+    log: logger,
+    workFolders: join(config.state, 'pushes'),
+    environment: process.env,
+    limits: PUSH_LIMITS,
+  });
+  stops.add(() => sessions.stop());
+  return { renderings, sessions };
+}
+
+/** What operators ask of nodes. Its checks ask the open servers, so it comes after them. */
+export function nodeWork(
+  { store, fleet, refreshFleet, clock, newId }: Foundation,
+  parts: {
+    readonly runner: LifecycleRunner;
+    readonly boot: BootLookup;
+    readonly servers: BootServers;
+    readonly work: Work;
+    readonly enrollment: EnrollmentService;
+    readonly bmcs: BmcService;
+  },
+): NodeWork {
+  const { runner, boot, servers, work, enrollment, bmcs } = parts;
+  return new NodeWork({
+    ...{ store, fleet, refreshFleet, runner, newId },
+    orders: work.sessions.orders,
+    now: clock.now,
+    find: (name) => boot.library.find(name),
+    images: servers.images,
+    bootContract: servers.bootContract,
+    bootPort: servers.bootPort,
+    fetchable: (url) => fetchable(url, servers.chain.headersFor(url)),
+    bundleProblems: (machine) => enrollment.bundleProblems(machine),
+    bmcProblems: bmcs.problems,
+    inspection: (machine) => work.renderings.inspection(machine),
+    pushProblems: work.sessions.pushProblems,
+  });
+}

@@ -1,0 +1,42 @@
+// Every kind of event that can be stored, in one table. `NewEvent` is derived from it, so a producer can write nothing else.
+// `docs/events.md` is generated from it.
+
+import type { Static } from 'typebox';
+import { BMC_EVENTS } from './bmc-events.ts';
+import { DHCP_EVENTS } from './dhcp-events.ts';
+import type { EventRow } from './event-row.ts';
+import { IDENTITY_EVENTS } from './identity-events.ts';
+import { INVENTORY_EVENTS } from './inventory-events.ts';
+import { MACHINE_EVENTS } from './machine-events.ts';
+import { TRAIL_EVENTS } from './trail-events.ts';
+import { TRANSFER_EVENTS } from './transfer-events.ts';
+import { WORK_EVENTS } from './work-events.ts';
+
+export const EVENT_TABLE = {
+  ...DHCP_EVENTS,
+  ...TRANSFER_EVENTS,
+  ...BMC_EVENTS,
+  ...MACHINE_EVENTS,
+  ...WORK_EVENTS,
+  ...IDENTITY_EVENTS,
+  ...INVENTORY_EVENTS,
+  ...TRAIL_EVENTS,
+};
+
+export type EventKind = keyof typeof EVENT_TABLE;
+export const EVENT_KINDS = Object.keys(EVENT_TABLE) as EventKind[];
+
+export type EventData<Kind extends EventKind> = DeepReadonly<Static<(typeof EVENT_TABLE)[Kind]['data']>>;
+
+/** Events of a boot, which the servers write through the trail. */
+export type BootEventKind = keyof typeof DHCP_EVENTS | keyof typeof TRANSFER_EVENTS;
+
+/** Null for a kind that an earlier or a later version wrote. */
+export const eventRow = (kind: string): EventRow | null =>
+  Object.hasOwn(EVENT_TABLE, kind) ? (EVENT_TABLE[kind as EventKind] as unknown as EventRow) : null;
+
+type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;

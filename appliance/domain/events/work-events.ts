@@ -1,0 +1,97 @@
+// Events of work on a machine: armed intents, sessions of the service OS, and rendered files.
+
+import { Type } from 'typebox';
+import { LIFECYCLE_STATES } from '../lifecycle.ts';
+import { SESSION_MODES } from '../session.ts';
+import { also, flag, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
+
+const work = rowsOf('work');
+const deliveries = rowsOf('deliveries');
+
+const mode = Type.Enum([...SESSION_MODES]);
+const INTENT_NAMES = { deploy: 'Installation', erase: 'Erasure' } as const;
+const STEP_STATES = ['started', 'progress', 'done', 'failed'] as const;
+
+const facts = {
+  product: nullable(text),
+  serial: nullable(text),
+  threads: nullable(number),
+  memory_bytes: nullable(number),
+  disks: number,
+  nics: number,
+};
+
+const contradiction = Type.Object({ field: text, declared: text, found: text });
+
+export const WORK_EVENTS = {
+  'intent.armed': work(
+    'info',
+    {
+      intent: text,
+      kind: Type.Enum(['deploy', 'erase']),
+      profile: nullable(text),
+      macs: texts,
+      uuid: nullable(text),
+      expires_at: number,
+    },
+    (data) => `${INTENT_NAMES[data.kind]} is armed${also(data.profile, (profile) => ` with profile ${profile}`)}`,
+  ),
+  'intent.consumed': work('info', { intent: text }, () => 'Starts the armed work; its intent is consumed'),
+  'intent.revoked': work(
+    'info',
+    { intent: optional(text), state: optional(Type.Enum([...LIFECYCLE_STATES])) },
+    () => 'Armed intent is revoked',
+  ),
+  'session.opened': work(
+    'info',
+    { mode, mac: nullable(text), address: nullable(text), firmware: nullable(text) },
+    (data) => `Service OS is up for ${data.mode}${also(data.address, (address) => `, address ${address}`)}`,
+  ),
+  'session.reopened': work(
+    'info',
+    { mode, mac: nullable(text), address: nullable(text) },
+    () => 'Service OS opened its session again because the first answer was lost',
+  ),
+  'session.refused': work(
+    'warning',
+    { mode, reason: text, address: nullable(text) },
+    (data) => `Session is rejected${also(data.address, (address) => ` for ${address}`)}: ${data.reason}`,
+  ),
+  'session.facts': work(
+    'info',
+    facts,
+    (data) =>
+      `Hardware report: ${data.product ?? 'product name not reported'}, ${data.threads === null ? '' : `${data.threads} threads, `}${data.disks} disks, ${data.nics} network cards`,
+  ),
+  'session.contradicted': work(
+    'warning',
+    { contradictions: Type.Array(contradiction) },
+    (data) =>
+      `Hardware differs from the inventory: ${data.contradictions
+        .map(({ field, found, declared }) => `${field} is ${found} instead of ${declared}`)
+        .join('; ')}`,
+  ),
+  'session.step': work(
+    'info',
+    {
+      mode,
+      step: text,
+      status: Type.Enum([...STEP_STATES]),
+      percent: nullable(number),
+      message: nullable(text),
+      log: optional(text),
+    },
+    (data) =>
+      `Step ${data.step}: ${data.status === 'progress' && data.percent !== null ? `${Math.floor(data.percent)} %` : data.status}${also(data.message, (message) => `, ${message}`)}`,
+  ),
+  'session.ended': work('info', { mode, ok: flag, step: nullable(text), reason: nullable(text) }, (data) =>
+    data.ok
+      ? `Service OS finished ${data.mode}`
+      : `Service OS session for ${data.mode} ended without success${also(data.reason, (reason) => `: ${reason}`)}`,
+  ),
+  'rendering.delivered': deliveries(
+    'info',
+    { by: text, inventory_revision: number, files: number, secret_files: texts },
+    (data) => `Received ${data.files} rendered files of inventory revision ${data.inventory_revision}`,
+  ),
+};

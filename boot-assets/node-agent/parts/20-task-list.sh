@@ -1,0 +1,77 @@
+# The closed list of tasks. Each handler writes its output, and its exit status is the result. Handlers run in a session of
+# their own (see 25-handler-process.sh) and read task_parameters and clock_offset.
+parameter() { printf '%s\n' "$task_parameters" | tr ',' '\n' | sed -n "s/^\"$1\":\"\([a-z0-9_-]*\)\"\$/\1/p"; }
+
+task_ping() { printf 'pong from %s\n' "$(uname -n)"; }
+
+task_collect_facts() {
+  printf 'hostname: %s\nkernel: %s\narchitecture: %s\n' "$(uname -n)" "$(uname -r)" "$(uname -m)"
+  sed -n 's/^PRETTY_NAME=/system: /p' /etc/os-release 2>/dev/null | tr -d '"'
+  sed -n 's/^model name[^:]*: */processor: /p' /proc/cpuinfo | head -n 1
+  printf 'processors: %s\n' "$(grep -c '^processor' /proc/cpuinfo)"
+  sed -n 's/^MemTotal: */memory: /p' /proc/meminfo
+  for name in sys_vendor product_name product_serial product_uuid bios_version; do
+    [ -r "/sys/class/dmi/id/$name" ] && printf '%s: %s\n' "$name" "$(cat "/sys/class/dmi/id/$name")"
+  done
+  for device in /sys/class/net/*; do
+    [ -e "$device/device" ] || continue
+    printf 'card %s: %s %s\n' "${device##*/}" "$(cat "$device/address")" "$(cat "$device/operstate")"
+  done
+  for device in /sys/block/*; do
+    [ -e "$device/device" ] || continue
+    printf 'disk %s: %s sectors\n' "${device##*/}" "$(cat "$device/size")"
+  done
+  return 0
+}
+
+task_run_diagnostics() {
+  printf 'uptime: %s\nload: %s\n' "$(cut -d . -f 1 /proc/uptime)" "$(cut -d ' ' -f 1-3 /proc/loadavg)"
+  sed -n 's/^MemAvailable: */memory available: /p' /proc/meminfo
+  df -P / 2>/dev/null | sed -n '2s/.* \([0-9]*%\) .*/root file system: \1 used/p'
+  printf 'clock: %s s off\n' "$((-clock_offset))"
+  printf 'certificate: %s\n' "$(openssl x509 -in "$cert" -noout -enddate | cut -d = -f 2)"
+  [ "$(parameter level)" = full ] || return 0
+  command -v systemctl >/dev/null 2>&1 && systemctl --failed --no-legend --plain 2>/dev/null | sed 's/^/failed unit: /'
+  command -v journalctl >/dev/null 2>&1 && journalctl -k -b -p err -n 50 --no-pager -q 2>/dev/null | sed 's/^/kernel: /'
+  return 0
+}
+
+# run_programs FOLDER WORD: runs the site's own programs in name order. They know which workload runs here and how it moves.
+# Without programs there is nothing to do. A program that others can write is not run.
+run_programs() {
+  programs_run=0
+  for program in "$1"/*; do
+    if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
+    if [ -n "$(find "$program" -perm -020 -o -perm -002)" ]; then
+      printf '%s can be written by others, and was not run\n' "$program"
+      return 1
+    fi
+    "$program" || {
+      printf '%s failed with status %s\n' "$program" "$?"
+      return 1
+    }
+    programs_run=$((programs_run + 1))
+  done
+  printf '%s: %s programs in %s\n' "$2" "$programs_run" "$1"
+}
+task_drain() { run_programs "${env_file%/*}/drain.d" drained; }
+task_undrain() { run_programs "${env_file%/*}/undrain.d" undrained; }
+
+# The restart itself follows after the result is reported: see do_task.
+task_restart_agent() { printf 'the agent restarts\n'; }
+task_reboot() { printf 'restarting in %s s\n' "$(parameter delay_seconds)"; }
+
+handle() {
+  case $1 in
+    ping) task_ping ;;
+    collect-facts) task_collect_facts ;;
+    run-diagnostics) task_run_diagnostics ;;
+    drain) task_drain ;;
+    undrain) task_undrain ;;
+    restart-agent) task_restart_agent ;;
+    reboot) task_reboot ;;
+  esac
+}
+is_on_list() {
+  case $1 in ping | collect-facts | run-diagnostics | drain | undrain | restart-agent | reboot) ;; *) return 1 ;; esac
+}

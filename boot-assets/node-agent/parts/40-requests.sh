@@ -1,0 +1,54 @@
+# Requests to the node API, and files that are written whole. Sets status, failures.
+now() { date +%s; }
+random_below() { printf '%s' "$(($(od -An -N4 -tu4 /dev/urandom | tr -d ' ') % $1))"; }
+# field NAME: one line of the last answer. decoded NAME: a field of several lines, sent in base64 as NAME.base64.
+field() { sed -n "s/^$1 //p" "$answer" | head -n 1; }
+decoded() { field "$1.base64" | openssl base64 -d -A; }
+# The message of an error answer, without control characters.
+reason() { sed -n 's/.*"message":"\([^"]*\)".*/\1/p' "$answer" | tr -cd '[:print:]' | cut -c 1-300; }
+
+# place FILE MODE: replaces the file with standard input, on disk, complete or not at all.
+place() {
+  { cat >"$1.new" && chmod "$2" "$1.new"; } 2>"$scratch/trouble" || {
+    say "cannot write $1 (is the disk full or read-only?): $(tr -d '\n' <"$scratch/trouble" | cut -c 1-200)"
+    rm -f "$1.new" 2>/dev/null
+    return 1
+  }
+  sync "$1.new" 2>/dev/null
+  [ -s "$1.new" ] && mv -f "$1.new" "$1"
+}
+
+# The pause doubles with each failure, up to five minutes. It is partly random so that nodes do not retry all at once.
+back_off() {
+  failures=$((failures + 1))
+  ceiling=$((failures < 9 ? 1 << failures : 300))
+  [ "$ceiling" -le 300 ] || ceiling=300
+  pause=$((ceiling / 2 + $(random_below $((ceiling / 2 + 1)))))
+  say "next try in $pause s"
+  run sleep "$pause"
+}
+
+# request PATH SECONDS [curl options]: the body is in the file $answer, the HTTP status in $status.
+request() {
+  path=$1
+  seconds=$2
+  shift 2
+  : >"$answer"
+  run curl --silent --show-error --proto '=https' --noproxy '*' --tlsv1.2 --cacert "$ca_bundle" \
+    --connect-timeout 10 --max-time "$seconds" --header 'Accept: text/plain' --output "$answer" \
+    --write-out '%{http_code}' "$@" "$api_url$path" >"$scratch/status" 2>"$scratch/trouble"
+  status=$(cat "$scratch/status")
+  [ -n "$status" ] || status=000
+  [ "$status" != 000 ] || say "no answer from $api_url: $(tr -d '\n' <"$scratch/trouble" | cut -c 1-300)"
+  # A certificate looks expired, or not yet valid, when the clock of this node is wrong.
+  if [ "$status" = 000 ] && grep -q -e 'not yet valid' -e 'has expired' "$scratch/trouble"; then
+    say "is the clock of this node right? It says $(date -u '+%Y-%m-%d %H:%M:%S') UTC"
+  fi
+}
+# The same with the node's certificate.
+as_node() {
+  as_path=$1
+  as_seconds=$2
+  shift 2
+  request "$as_path" "$as_seconds" --cert "$cert" --key "$key" "$@"
+}

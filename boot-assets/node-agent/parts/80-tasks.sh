@@ -1,0 +1,121 @@
+# One task from the wait to its result. Sets task_parameters, handler, next_heartbeat.
+
+# begin ID LEASE: asks whether the task may begin. The question may be repeated with the same lease when an answer is lost.
+begin() {
+  for pause in 1 2 4; do
+    as_node "/node/v1/tasks/$1/begin" 20 --data-urlencode "lease=$2"
+    case $status in
+      200) return 0 ;;
+      4??) break ;;
+    esac
+    run sleep "$pause"
+  done
+  say "task $1 must not begin ($status): $(reason)"
+  refused_as_node
+  return 1
+}
+
+# refuse_task ID REASON LEASE
+refuse_task() {
+  say "task $1 refused: $2"
+  begin "$1" "$3" || return 0
+  printf 'refused by the node: %s\n' "$2" >"$scratch/output-of-task"
+  finish "$1" failed <"$scratch/output-of-task"
+}
+
+# handle_within SECONDS KIND ID: runs the handler, with heartbeats beside it. Its output is in a file afterwards, and nothing
+# that it started is left.
+handle_within() {
+  rm -f "$scratch/late" "$scratch/stop"
+  setsid /bin/sh "$0" handle "$2" "$1" "$task_parameters" "$clock_offset" "$scratch/late" \
+    </dev/null >"$scratch/output-of-task" 2>&1 &
+  handler=-$!
+  heartbeats_during "$3" &
+  child=$!
+  wait "${handler#-}"
+  handled=$?
+  kill -s KILL -- "$handler" 2>/dev/null
+  kill -s TERM "$child" 2>/dev/null
+  wait "$child" 2>/dev/null
+  handler=
+  child=
+  [ "$stopping" = no ] || exit 0
+  # The full heartbeat, which also applies new keys and authorities.
+  next_heartbeat=0
+  if [ -e "$scratch/stop" ]; then
+    printf 'stopped: the appliance cancelled it\n' >>"$scratch/output-of-task"
+  elif [ -e "$scratch/late" ]; then
+    printf 'ended after %s s, with everything that it had started: its time was over\n' "$1" >>"$scratch/output-of-task"
+  else
+    return "$handled"
+  fi
+  return 1
+}
+
+do_task() {
+  id=$(field task_id)
+  lease=$(field lease)
+  limit=$(field limit_seconds)
+  case $limit in '' | *[!0-9]*) limit=60 ;; esac
+  case $id in '' | *[!0-9a-f-]*)
+    say 'a task without a proper id was refused'
+    return 0
+    ;;
+  esac
+  # The key may be newer than the last heartbeat: the next one brings it.
+  if [ -z "$(pubkey_of "$(field key_id)")" ]; then
+    cp "$answer" "$scratch/task" && heartbeat
+    cp "$scratch/task" "$answer"
+  fi
+  if ! is_signed; then
+    refuse_task "$id" 'its signature is not that of a key of this site' "$lease"
+    return 0
+  fi
+  kind=$(part 3)
+  task_parameters=$(part 5)
+  problem=$(problem_of "$id" "$kind")
+  if [ -n "$problem" ]; then
+    refuse_task "$id" "$problem" "$lease"
+    return 0
+  fi
+  begin "$id" "$lease" || return 1
+  say "task $id begins: $kind"
+  if ! printf 'begun\n' | place "$state/tasks/$id" 600; then
+    printf 'not done: the node cannot write in %s\n' "$state" >"$scratch/output-of-task"
+    finish "$id" failed <"$scratch/output-of-task"
+    return 0
+  fi
+  if handle_within "$limit" "$kind" "$id"; then outcome=succeeded; else outcome=failed; fi
+  say "task $id: $outcome"
+  finish "$id" "$outcome" <"$scratch/output-of-task" || return 1
+  case $outcome-$kind in
+    succeeded-restart-agent)
+      say 'restarting the agent, as the task says'
+      exit 0
+      ;;
+    succeeded-reboot)
+      say 'restarting the machine, as the task says'
+      run sleep "$(parameter delay_seconds)"
+      systemctl reboot 2>/dev/null || reboot
+      ;;
+  esac
+}
+
+wait_for_task() {
+  patience=$((next_heartbeat - $(now)))
+  [ "$patience" -gt 0 ] || patience=1
+  [ "$patience" -le 55 ] || patience=55
+  began=$(now)
+  as_node "/node/v1/tasks/wait?timeout=$patience" $((patience + 20))
+  case $status in
+    200) do_task ;;
+    # The appliance ended the wait early: the next heartbeat brings news.
+    204) [ "$(($(now) - began))" -ge "$((patience - 1))" ] || next_heartbeat=0 ;;
+    000) return 1 ;;
+    *)
+      say "waiting for tasks refused ($status): $(reason)"
+      refused_as_node
+      return 1
+      ;;
+  esac
+}

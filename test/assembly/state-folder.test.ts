@@ -1,0 +1,30 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { closeStateFolder } from '../../appliance/assembly/state-folder.ts';
+import { useScratchFolder } from '../store/scratch-folder.ts';
+
+describe('the state folder', () => {
+  const scratch = useScratchFolder();
+  const closed = (mode: number): { mode: number; warnings: object[] } => {
+    const folder = scratch('state');
+    mkdirSync(folder);
+    chmodSync(folder, mode);
+    const warnings: object[] = [];
+    closeStateFolder(folder, { warn: (fields) => warnings.push(fields) });
+    return { mode: statSync(folder).mode & 0o777, warnings };
+  };
+
+  it.each([0o755, 0o750, 0o701])('is closed with a warning when it has mode %o', (mode) => {
+    const was = `0${mode.toString(8)}`;
+    expect(closed(mode)).toEqual({ mode: 0o700, warnings: [{ folder: scratch('state'), mode: was }] });
+  });
+
+  it('stays as it is when nobody else can read it', () => {
+    expect(closed(0o700)).toEqual({ mode: 0o700, warnings: [] });
+  });
+
+  it('is left to the store when it is missing', () => {
+    closeStateFolder(scratch('none'), { warn: () => expect.unreachable() });
+    expect(existsSync(scratch('none'))).toBe(false);
+  });
+});

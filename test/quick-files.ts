@@ -1,0 +1,58 @@
+// Which test files `npm run test:quick` runs: those that any user can run on any machine in a few minutes. The files are found
+// by what they import, so that a new test which needs root or a package leaves the quick run by itself.
+
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Machines that boot, programs of other projects, network namespaces. */
+const FOLDERS = ['test/interop/', 'test/onboarding/', 'test/lab/rack/', 'test/process/'];
+
+/** A test that imports one of these, directly or not, installs packages, needs root, or starts the whole appliance. */
+const NOT_QUICK = [
+  'test/interop/packages.ts',
+  'test/interop/namespaces.ts',
+  'test/net/udp/from-port-zero.ts',
+  'test/process/appliance.ts',
+];
+
+/** What imports do not tell. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  'test/assets/cli.test.ts': 'starts the CLI many times',
+  'test/assets/service-os-size.test.ts': 'builds the service OS from packages',
+  'test/bmc/access/commission.test.ts': 'binds the IPMI port 623: root',
+  'test/bmc/ipmi/handshake-fuzz.test.ts': 'slow: many damaged packets',
+  'test/codecs/dhcp4/mutation.test.ts': 'slow: many damaged packets',
+  'test/net/udp/echo-socket.test.ts': 'opens a raw ICMP socket: root',
+  'test/servers/tftp/request-flood.test.ts': 'slow: floods a server',
+  'test/servers/tftp/tftp-limits.test.ts': 'slow: fills a server',
+  'test/store/crash.test.ts': 'slow: kills a writer fifty times',
+  'test/store/sqlite/sqlite.test.ts': 'writes below folders without permissions: root',
+};
+
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+\.ts)'/g;
+
+/** Our own files that this file imports, as paths from the root. */
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  return [...text.matchAll(IMPORT)].map(([, path]) => normalize(join(dirname(file), path ?? '')));
+}
+
+function reachableFrom(file: string, seen = new Set<string>()): Set<string> {
+  for (const imported of importsOf(file)) {
+    // Only tests and their helpers can need a package; the appliance itself is not followed.
+    if (!imported.startsWith('test/') || seen.has(imported)) continue;
+    seen.add(imported);
+    reachableFrom(imported, seen);
+  }
+  return seen;
+}
+
+export function isQuick(file: string): boolean {
+  if (FOLDERS.some((folder) => file.startsWith(folder)) || Object.hasOwn(LEFT_OUT, file)) return false;
+  const reachable = reachableFrom(file);
+  return !NOT_QUICK.some((needy) => reachable.has(needy));
+}
+
+export const quickFiles = (): string[] => globSync('test/**/*.test.ts', { cwd: ROOT }).filter(isQuick).sort();
