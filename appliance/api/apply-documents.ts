@@ -19,10 +19,10 @@ export async function applyDocuments(
   edge: Edge,
   documents: readonly RawSource[],
   { mode, dryRun, origin }: { mode: ApplyMode; dryRun: boolean; origin: Origin },
-): Promise<ApplyReport> {
+): Promise<ApplyReport & { readonly warnings: readonly string[] }> {
   await edge.refreshFleet();
   const held = edge.fleet.inventory();
-  const { problems, sources } = checkInventory(documents, held, mode);
+  const { problems, warnings, sources } = checkInventory(documents, held, mode);
   if (problems.length > 0) {
     const [only] = problems;
     throw problems.length === 1 && only !== undefined
@@ -37,7 +37,7 @@ export async function applyDocuments(
     { now: () => edge.clock.now(), newId: edge.newId },
   );
   if (!report.dryRun) await edge.refreshFleet();
-  return report;
+  return { ...report, warnings };
 }
 
 /** A plan is made from this declared revision or not at all; writing it is refused by the store when there is another one. */

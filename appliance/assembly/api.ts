@@ -21,7 +21,7 @@ export type ApiParts = Pick<
   | 'services'
   | 'listeners'
   | 'bootPort'
-  | 'hasLoader'
+  | 'resolver'
   | 'bootContract'
   | 'bmc'
 >;

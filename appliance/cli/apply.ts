@@ -46,6 +46,7 @@ export function printChanges(output: Output, answer: Answer<'applyInventory'>): 
     output.write(`${styled(output, style, `${mark} ${kind} ${printable(name)}`)} ${change}\n`);
     for (const detail of details) output.write(`    ${printable(detail)}\n`);
   }
+  for (const warning of answer.warnings ?? []) output.write(`Warning: ${printable(warning)}\n`);
   const counts = new Map<string, number>(answer.unchanged > 0 ? [['unchanged', answer.unchanged]] : []);
   for (const { change } of answer.changes) counts.set(change, (counts.get(change) ?? 0) + 1);
   const parts = Object.keys(MARKS)

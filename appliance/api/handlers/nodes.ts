@@ -104,19 +104,28 @@ export const nodeHandlers: Handlers<
     return { facts: (await deps.store.factsOf(id)).map(factsView) };
   },
 
-  explainNode({ fleet, bootPort, hasLoader, clock }, { params, query }) {
+  explainNode({ fleet, bootPort, resolver, clock }, { params, query }) {
     const arch = query.arch === undefined ? null : understood('arch', parseClientArchCode(query.arch));
     const via = query.via === undefined ? null : understood('via', parseIpv4(query.via));
-    const edge = { fleet, bootPort, hasLoader, now: clock.now() };
-    const { stages, notes, ...rest } = explainNode(edge, params.node, { arch, via, asState: query.as ?? null });
+    const edge = { fleet, bootPort, resolver, now: clock.now() };
+    const supposed = { arch, via, state: query.as ?? null, armed: query.armed ?? null };
+    const { stages, notes, ...rest } = explainNode(edge, params.node, supposed);
     return { ...rest, stages: [...stages], notes: [...notes] };
   },
 
   async diagnoseNode(deps, { params }) {
-    const { id, spec, lifecycle } = await findNodeEverKnown(deps, params.node);
+    const { id, spec, lifecycle, health } = await findNodeEverKnown(deps, params.node);
     const events = await deps.store.events({ machine: id, limit: EVENTS_READ, newest: true });
     const [session = null] = await deps.store.sessionsOf(id, 1);
-    const found = diagnose({ hostname: spec.hostname, lifecycle, session, events, now: deps.clock.now() });
+    const found = diagnose({
+      hostname: spec.hostname,
+      lifecycle,
+      health,
+      interfaces: spec.interfaces,
+      session,
+      events,
+      now: deps.clock.now(),
+    });
     return {
       node: spec.hostname,
       state: lifecycle.state,

@@ -9,6 +9,7 @@ export const applyView = (report: {
   revision: number;
   declaredRevision: number;
   changes: readonly ObjectChange[];
+  warnings: readonly string[];
 }): Static<typeof ApplyAnswer> => ({
   dry_run: report.dryRun,
   revision: report.revision,
@@ -16,5 +17,6 @@ export const applyView = (report: {
   changes: report.changes.flatMap(({ kind, name, source, change, details }) =>
     change === 'unchanged' ? [] : [{ kind, name, source, change, details: [...details] }],
   ),
+  ...(report.warnings.length > 0 && { warnings: [...report.warnings] }),
   unchanged: report.changes.filter(({ change }) => change === 'unchanged').length,
 });

@@ -50,7 +50,7 @@ export function nodeView({
       port: spec.access.port,
       ssh_username: spec.access.sshUsername,
     },
-    onboarding: spec.onboarding,
+    enrollment: spec.enrollment,
     labels: { ...spec.labels },
     source,
     intent: intent && intentView(intent),

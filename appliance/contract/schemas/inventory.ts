@@ -61,6 +61,9 @@ export const ApplyAnswer = Type.Object({
       details: Type.Array(Type.String()),
     }),
   ),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), { description: 'What works and should be changed, such as a key that has a new name' }),
+  ),
   unchanged: Type.Integer({ description: 'How many objects are as they were; they are not listed' }),
   renderings: Type.Optional(
     Type.Array(EditedNode, {

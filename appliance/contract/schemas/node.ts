@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
-import { BMC_DRIVERS } from '../../domain/machine.ts';
+import { BMC_DRIVERS, ENROLLMENT_MODES } from '../../domain/machine.ts';
 import { component, nullable, PageSize, refTo, Time } from './shared.ts';
 
 const Text = nullable(Type.String());
@@ -47,7 +47,7 @@ export const Node = component(
     interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
-    onboarding: nullable(Type.Enum(['manual', 'maas'])),
+    enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as its profile says' })),
     labels: Type.Record(Type.String(), Type.String()),
     source: Type.String({ description: 'The inventory source that declares it, `api`, or `network`' }),
     intent: nullable(Intent),

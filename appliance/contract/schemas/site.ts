@@ -53,6 +53,12 @@ export const ExplainQuery = Type.Object(
     arch: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in DHCP option 93' })),
     via: Type.Optional(Type.String({ description: 'As if it asked through this relay' })),
     as: Type.Optional(Type.Enum([...LIFECYCLE_STATES], { description: 'What if it were in this state?' })),
+    armed: Type.Optional(
+      Type.Boolean({
+        description:
+          'As if its deployment or erasure were armed, or not. Left out: armed, in a state that it is not in',
+      }),
+    ),
   },
   closed,
 );

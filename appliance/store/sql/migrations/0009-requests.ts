@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Migration } from './migration.ts';
 
 export const requestTable: Migration = {
-  number: 8,
+  number: 9,
   name: 'requests',
   async up(db) {
     await sql`create table requests (
