@@ -53,7 +53,7 @@ export const RACK = {
     { name: 'h100', architecture: 'x86_64', gpus: 8, regions: ['region-1', 'region-2'] },
     { name: 'v100', architecture: 'x86_64', gpus: 8, active: false },
   ],
-  profiles: [{ name: 'worker', kind: 'nixos', role: 'worker' }],
+  profiles: [{ name: 'worker', kind: 'nixos', role: 'worker', enrollment: 'first-boot' }],
   nodes: [1, 2, 3].map((n) => ({
     name: `node0${n}`,
     sku: 'gp1',
