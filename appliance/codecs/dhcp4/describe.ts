@@ -1,4 +1,4 @@
-// A message in words: whole, one line a field, for goldens and the trail; or in one bounded line for the log.
+// Formats a message as text: in full, one line per field, for goldens and the trail; or as one bounded line for the log.
 
 import { readArchitectures } from './client-options.ts';
 import { architectureName, describeValue, hex, quoted } from './describe-value.ts';
@@ -52,7 +52,7 @@ const kindOf = (message: DhcpMessage): string =>
   messageType(message)?.toUpperCase() ?? (message.options.has(OPTION.messageType) ? 'UNKNOWN TYPE' : 'BOOTP');
 const xidOf = (message: DhcpMessage): string => message.xid.toString(16).padStart(8, '0');
 
-/** Without a hardware address (InfiniBand, RFC 4390 §2.1) the client identifier says who it is. */
+/** Without a hardware address (InfiniBand, RFC 4390 §2.1) the client identifier identifies the client. */
 function clientOf(message: DhcpMessage): string {
   if (message.hlen > 0) return hex(message.chaddr.subarray(0, message.hlen), ':');
   const identifier = message.options.get(OPTION.clientIdentifier);

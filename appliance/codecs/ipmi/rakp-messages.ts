@@ -1,4 +1,4 @@
-// IPMI v2.0 §13.20 to §13.23: the four messages by which console and BMC prove that they know the same password.
+// IPMI v2.0 §13.20 to §13.23: the four messages with which console and BMC prove that they know the same password.
 //
 //   RAKP 1   | tag | 0 0 0        | SIDc (4) | Rm (16) | role | 0 0 | length | user name |
 //   RAKP 2   | tag | status | 0 0 | SIDm (4) | Rc (16) | GUID (16) | code (20 or 32)      |
@@ -27,7 +27,7 @@ export type Rakp2 = RakpAnswer<{
 
 export type Rakp4 = RakpAnswer<{ readonly integrityValue: Uint8Array }>;
 
-/** Of a refusal only tag and status can be relied on: ipmi_sim sends nothing more. */
+/** A refusal reliably has only tag and status: ipmi_sim sends nothing more. */
 type RakpAnswer<Content> =
   | { readonly accepted: false; readonly tag: number; readonly status: number }
   | ({ readonly accepted: true; readonly tag: number; readonly consoleSessionId: number } & Content);

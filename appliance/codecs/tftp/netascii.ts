@@ -1,5 +1,5 @@
-// Mode netascii (RFC 1350 §1, RFC 764): a line ends in CR LF on the wire, a bare CR is CR NUL. One byte of the file may
-// become two, and the two may fall into two blocks.
+// Mode netascii (RFC 1350 §1, RFC 764): a line ends with CR LF on the wire, a bare CR becomes CR NUL. One byte of the file
+// may become two, and the two may fall into different blocks.
 
 import type { BlockCutter, BlockSource } from './blocks.ts';
 
@@ -9,9 +9,9 @@ const CR = 0x0d;
 
 export function netasciiBlocks(source: BlockSource): BlockCutter {
   let offset = 0;
-  /** The second byte of a pair whose first has been written. */
+  /** The second byte of a pair whose first byte has been written. */
   let owed: number | null = null;
-  /** How much of the current block is written: more than 0 between two calls only when the source kept us waiting. */
+  /** Bytes of the current block already written: above 0 between two calls only if the source was not ready. */
   let written = 0;
 
   return {
