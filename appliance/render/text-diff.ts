@@ -1,4 +1,4 @@
-// Two texts compared by lines, as a unified diff that `patch` takes. The shortest edit script: E. Myers, "An O(ND) Difference
+// Compares two texts by lines; returns a unified diff that `patch` accepts. Shortest edit script: E. Myers, "An O(ND) Difference
 // Algorithm and Its Variations" (1986).
 
 type Edit = { readonly kind: ' ' | '-' | '+'; readonly line: string };
@@ -6,15 +6,15 @@ type Edit = { readonly kind: ' ' | '-' | '+'; readonly line: string };
 export interface TextDiff {
   readonly added: number;
   readonly removed: number;
-  /** With its two headers; empty when the texts are the same. */
+  /** Including the two headers; empty if the texts are equal. */
   readonly text: string;
 }
 
 const CONTEXT = 3;
-/** Beyond so many differing lines the shortest script is not looked for: everything between is replaced. */
+/** With more differing lines the shortest script is not searched: everything in between is replaced. */
 const MOST_EDITS = 1000;
 
-/** `from` and `to` are what the headers call the two; null: there is no such file. */
+/** `from` and `to` are the names in the headers; null: there is no such file. */
 export function textDiff(before: string, after: string, from: string | null, to: string | null): TextDiff {
   const edits = editScript(linesOf(before), linesOf(after));
   const count = (kind: Edit['kind']): number => edits.filter((edit) => edit.kind === kind).length;
@@ -46,7 +46,7 @@ function middle(before: readonly string[], after: readonly string[]): Edit[] {
   return [...before.map((line): Edit => ({ kind: '-', line })), ...after.map((line): Edit => ({ kind: '+', line }))];
 }
 
-/** How far each diagonal reached after every number of edits; null: there are too many. */
+/** The furthest point of each diagonal after every number of edits; null: too many edits. */
 function search(before: readonly string[], after: readonly string[]): Int32Array[] | null {
   const most = Math.min(before.length + after.length, MOST_EDITS);
   const middleAt = most + 1;
@@ -113,14 +113,14 @@ function unified(edits: readonly Edit[], from: string, to: string): string {
   return `--- ${from}\n+++ ${to}\n${hunks.join('')}`;
 }
 
-/** Changes that are closer to each other than twice the context stand in one hunk. */
+/** Changes that are closer than twice the context share a hunk. */
 function endOfHunk(edits: readonly Edit[], first: number): number {
   let last = first;
   for (let at = first; at < edits.length && at - last <= 2 * CONTEXT; at++) if (edits[at]?.kind !== ' ') last = at;
   return Math.min(edits.length, last + CONTEXT + 1);
 }
 
-/** An empty range is named by the line before it. */
+/** An empty range has the number of the line before it. */
 const range = (line: number, count: number): string => {
   if (count === 0) return `${line - 1},0`;
   return count === 1 ? `${line}` : `${line},${count}`;

@@ -27,8 +27,8 @@ export function summarizeDhcp(message: DhcpMessage): string {
   const parts = [kindOf(message), `xid ${xidOf(message)}`, clientOf(message)];
   if (message.giaddr !== '0.0.0.0') parts.push(`via ${message.giaddr}`);
   if (message.ciaddr !== '0.0.0.0') parts.push(`has ${message.ciaddr}`);
-  const asked = message.options.get(OPTION.requestedAddress);
-  const address = asked && readIpv4(asked);
+  const requested = message.options.get(OPTION.requestedAddress);
+  const address = requested && readIpv4(requested);
   if (address?.ok) parts.push(`asks ${address.value}`);
   if (message.yiaddr !== '0.0.0.0') parts.push(`gets ${message.yiaddr}`);
   const server = message.options.get(OPTION.serverIdentifier);

@@ -40,7 +40,10 @@ const MIN_BYTES = 300;
  */
 export function encodeDhcp(message: DhcpMessage, limits: EncodeLimits): EncodedDhcp {
   if (!Number.isInteger(limits.maxBytes) || limits.maxBytes < MIN_BYTES) {
-    throw new DhcpEncodeError('maxBytes', `${limits.maxBytes} is less than the minimum message size of ${MIN_BYTES} bytes`);
+    throw new DhcpEncodeError(
+      'maxBytes',
+      `${limits.maxBytes} is less than the minimum message size of ${MIN_BYTES} bytes`,
+    );
   }
   const { options } = message;
   const room = limits.maxBytes - AT.options - END_BYTES;

@@ -24,13 +24,13 @@ const SERVER_OVERRIDE = 11;
 
 export function readRelayAgent(value: Uint8Array): RelayAgentInformation {
   const { values, damage } = readSubOptions(value, 'codes-only');
-  const wrong: string[] = damage === null ? [] : [damage];
+  const problems: string[] = damage === null ? [] : [damage];
   const address = (code: number): Ipv4 | null => {
     const bytes = values.get(code);
     if (bytes === undefined) return null;
     const read = readIpv4(bytes);
     if (read.ok) return read.value;
-    wrong.push(`sub-option ${code}: ${read.reason}`);
+    problems.push(`sub-option ${code}: ${read.reason}`);
     return null;
   };
   const linkSelection = address(LINK_SELECTION);
@@ -40,6 +40,6 @@ export function readRelayAgent(value: Uint8Array): RelayAgentInformation {
     remoteId: values.get(REMOTE_ID) ?? null,
     linkSelection,
     serverOverride,
-    damage: wrong.length === 0 ? null : wrong.join('; '),
+    damage: problems.length === 0 ? null : problems.join('; '),
   };
 }

@@ -48,9 +48,9 @@ const WORDS: Readonly<Record<number, string>> = {
 };
 
 /** Worth a retry after a short delay: the cause is the state of the BMC, not the request. */
-const PASSING: ReadonlySet<number> = new Set([0xc0, 0xc3, 0xce, 0xcf, 0xd0, 0xd1, 0xd2]);
+const TRANSIENT: ReadonlySet<number> = new Set([0xc0, 0xc3, 0xce, 0xcf, 0xd0, 0xd1, 0xd2]);
 
-export const isPassing = (code: number): boolean => PASSING.has(code);
+export const isPassing = (code: number): boolean => TRANSIENT.has(code);
 
 export const completionWords = (code: number, ofCommand: Readonly<Record<number, string>> = {}): string =>
   `${ofCommand[code] ?? WORDS[code] ?? 'a code that IPMI does not define for this command'} (${hexByte(code)})`;

@@ -42,7 +42,8 @@ export function decodeReply(bytes: Uint8Array): IpmiReply {
   const reader = new ByteReader(bytes);
   reader.expect(REMOTE_CONSOLE, 'requester address');
   const netFn = reader.uint8('network function') >> 2;
-  if ((netFn & REPLY_BIT) === 0) throw new IpmiDecodeError('network function', 1, `${netFn} belongs to a request, not a reply`);
+  if ((netFn & REPLY_BIT) === 0)
+    throw new IpmiDecodeError('network function', 1, `${netFn} belongs to a request, not a reply`);
   reader.uint8('header checksum');
   reader.expect(BMC_ADDRESS, 'responder address');
   const sequence = reader.uint8('request sequence') >> 2;

@@ -101,7 +101,11 @@ export function encryptPayload(k2: Uint8Array, initialVector: Uint8Array, plain:
 
 export function decryptPayload(k2: Uint8Array, encrypted: Uint8Array): Uint8Array {
   if (encrypted.length < 2 * AES_BYTES || encrypted.length % AES_BYTES !== 0) {
-    throw new IpmiDecodeError('encrypted payload', 0, `${encrypted.length} bytes are not a multiple of the AES block size`);
+    throw new IpmiDecodeError(
+      'encrypted payload',
+      0,
+      `${encrypted.length} bytes are not a multiple of the AES block size`,
+    );
   }
   const decipher = createDecipheriv('aes-128-cbc', aesKey(k2), encrypted.subarray(0, AES_BYTES));
   decipher.setAutoPadding(false);

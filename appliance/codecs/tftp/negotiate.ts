@@ -36,11 +36,11 @@ export function negotiate(
   fileSize: number,
   mode: Exclude<TftpMode, 'mail'>,
 ): TransferTerms {
-  const blockSize = askedNumber(options, 'blksize', Math.max(limits.maxBlockSize, RANGES.blksize[0]));
+  const blockSize = requestedNumber(options, 'blksize', Math.max(limits.maxBlockSize, RANGES.blksize[0]));
   const windowLimit = Math.min(limits.maxWindowSize, MAX_UNAMBIGUOUS_WINDOW);
-  const windowSize = windowLimit > 1 ? askedNumber(options, 'windowsize', windowLimit) : null;
+  const windowSize = windowLimit > 1 ? requestedNumber(options, 'windowsize', windowLimit) : null;
   // Echoed or omitted, never changed (RFC 2349 §2).
-  const timeoutSeconds = askedNumber(options, 'timeout', RANGES.timeout[1]);
+  const timeoutSeconds = requestedNumber(options, 'timeout', RANGES.timeout[1]);
   const answers = new Map([
     ['blksize', blockSize],
     ['windowsize', windowSize],
@@ -57,9 +57,9 @@ export function negotiate(
 }
 
 /** null: not requested, or not a number in the option's range. */
-function askedNumber(options: TftpOptions, name: keyof typeof RANGES, limit: number): number | null {
+function requestedNumber(options: TftpOptions, name: keyof typeof RANGES, limit: number): number | null {
   const [least, most] = RANGES[name];
   const value = options.get(name) ?? '';
-  const asked = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
-  return asked >= least && asked <= most ? Math.min(asked, limit) : null;
+  const requested = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
+  return requested >= least && requested <= most ? Math.min(requested, limit) : null;
 }

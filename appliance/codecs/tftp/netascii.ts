@@ -10,7 +10,7 @@ const CR = 0x0d;
 export function netasciiBlocks(source: BlockSource): BlockCutter {
   let offset = 0;
   /** The second byte of a pair whose first byte has been written. */
-  let owed: number | null = null;
+  let pending: number | null = null;
   /** Bytes of the current block already written: above 0 between two calls only if the source was not ready. */
   let written = 0;
 
@@ -22,16 +22,16 @@ export function netasciiBlocks(source: BlockSource): BlockCutter {
     cut(target, at) {
       const room = target.length - at;
       while (written < room) {
-        if (owed !== null) {
-          target[at + written++] = owed;
-          owed = null;
+        if (pending !== null) {
+          target[at + written++] = pending;
+          pending = null;
           continue;
         }
-        const wanted = Math.min(room - written, source.size - offset);
-        if (wanted === 0) break;
-        const bytes = source.read(offset, wanted);
+        const count = Math.min(room - written, source.size - offset);
+        if (count === 0) break;
+        const bytes = source.read(offset, count);
         if (bytes === null) return 'not-ready';
-        if (bytes.length !== wanted) return 'ended-early';
+        if (bytes.length !== count) return 'ended-early';
         const lineEnd = bytes.findIndex((byte) => byte === LF || byte === CR);
         const plain = lineEnd < 0 ? bytes : bytes.subarray(0, lineEnd);
         target.set(plain, at + written);
@@ -39,7 +39,7 @@ export function netasciiBlocks(source: BlockSource): BlockCutter {
         offset += plain.length;
         if (lineEnd < 0) continue;
         target[at + written++] = CR;
-        owed = bytes[lineEnd] === LF ? LF : NUL;
+        pending = bytes[lineEnd] === LF ? LF : NUL;
         offset += 1;
       }
       const length = written;

@@ -50,7 +50,7 @@ function readRequest(der: Uint8Array): CertificationRequest {
     publicKeyInfo,
     commonNames: commonNamesIn(subject),
     alternativeNames: alternativeNamesIn(extensions),
-    asksToBeAuthority: extensions.some(({ type, value }) => type === OID.basicConstraints && saysAuthority(value)),
+    asksToBeAuthority: extensions.some(({ type, value }) => type === OID.basicConstraints && requestsAuthority(value)),
   };
 }
 
@@ -113,7 +113,7 @@ const alternativeNamesIn = (extensions: readonly RequestedExtension[]): GeneralN
       return found;
     });
 
-function saysAuthority(value: Uint8Array): boolean {
+function requestsAuthority(value: Uint8Array): boolean {
   const members = membersOf(readOnly(value, TAG.sequence, 'basicConstraints'), 'basicConstraints');
   if (members.isAtEnd) return false;
   const first = members.any('basicConstraints');

@@ -32,7 +32,8 @@ export function readPemBlock(text: string, label: PemLabel): Parsed<Uint8Array> 
   const blocks = readPemBlocks(text, label);
   if (!blocks.ok) return blocks;
   const [only, ...others] = blocks.value;
-  if (only === undefined || others.length > 0) return unparsable(`has ${blocks.value.length} ${label} blocks; exactly one is required`);
+  if (only === undefined || others.length > 0)
+    return unparsable(`has ${blocks.value.length} ${label} blocks; exactly one is required`);
   return parsed(only);
 }
 

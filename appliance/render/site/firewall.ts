@@ -1,4 +1,4 @@
-// Who may reach what: the appliance, and the nodes of each cluster by role. Everything else is dropped; whoever is inside can
+// Firewall rules: for the appliance, and for the nodes of each cluster by role. Everything else is dropped; inside networks can
 // always log in.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
@@ -10,7 +10,7 @@ import type { PlanIndex } from '../plan-index.ts';
 import type { RenderedFile } from '../rendered-file.ts';
 import type { Templates } from '../templates.ts';
 
-/** Where the appliance listens, beside the ports that DHCP and TFTP have by their nature. */
+/** The ports of the appliance, besides the fixed ports of DHCP and TFTP. */
 export interface AppliancePorts {
   readonly boot: number;
   readonly management: number;
@@ -25,7 +25,7 @@ interface Rule {
 }
 
 const SSH = 22;
-/** RFC 2131 §4.1: a machine that has no address yet. */
+/** RFC 2131 §4.1: a machine without an address. */
 const NO_ADDRESS = '0.0.0.0';
 
 export function renderFirewalls(
@@ -35,7 +35,7 @@ export function renderFirewalls(
   ports: AppliancePorts,
   templates: Templates,
 ): RenderedFile[] {
-  // Rules that let nobody in would lock everybody out.
+  // Rules without an inside network would lock everyone out.
   if (inside.length === 0) return [];
   const networks = [...index.networks.values()].filter((network) => network.site === site.name);
   const near = widest([...inside, ...networks.map(({ prefix }) => prefix)]);
@@ -74,7 +74,7 @@ function pair(path: string, title: string, rules: readonly Rule[], templates: Te
   ];
 }
 
-/** `near`: whoever boots here or works here; they are not all allowed to log in. */
+/** `near`: networks that machines boot or work on; not all of them may log in. */
 function applianceRules(
   site: Site,
   inside: readonly string[],
@@ -94,10 +94,10 @@ function applianceRules(
     sources,
   });
   return [
-    tcp('logging in', [SSH], inside),
+    tcp('SSH', [SSH], inside),
     udp('DHCP and proxyDHCP', [67, 4011], [NO_ADDRESS, ...near]),
-    udp('answers of other DHCP servers', [68], []),
-    udp('TFTP; the transfer that follows is a connection of ours', [69], near),
+    udp('replies of other DHCP servers', [68], []),
+    udp('TFTP requests; the appliance opens the transfer itself', [69], near),
     tcp('boot files and scripts', [boot], near),
     tcp('management', [management], inside),
     ...(site.apiUrl === null ? [] : [tcp('installed nodes', [portOf(site.apiUrl)], near)]),
@@ -122,11 +122,11 @@ function memberRules({ network }: ClusterView, role: NodeRole, inside: readonly 
       : [{ purpose: `${purpose}: ${names}`, udp, ports: chosen.map(({ port }) => port), sources }];
   };
   return [
-    { purpose: 'logging in', udp: false, ports: [SSH], sources: inside.map(prefixText) },
-    { purpose: 'answers of DHCP servers', udp: true, ports: [68], sources: [] },
+    { purpose: 'SSH', udp: false, ports: [SSH], sources: inside.map(prefixText) },
+    { purpose: 'replies of DHCP servers', udp: true, ports: [68], sources: [] },
     ...rule('members only', false, false),
-    ...rule('everybody inside', false, true),
-    ...rule('everybody inside', true, true),
+    ...rule('all inside networks', false, true),
+    ...rule('all inside networks', true, true),
   ];
 }
 
@@ -134,10 +134,10 @@ const ROLES: readonly NodeRole[] = ['control-plane', 'worker', 'all-in-one'];
 const rolesIn = ({ members }: ClusterView): NodeRole[] =>
   ROLES.filter((role) => members.some((member) => member.role === role));
 
-/** Prefixes that lie in no other: nft takes no set in which two overlap. */
+/** Prefixes that are not inside another one: nft rejects sets with overlapping elements. */
 export const widest = (prefixes: readonly Prefix[]): Prefix[] =>
   prefixes.filter((prefix, at) => !prefixes.some((other, place) => place !== at && covers(other, prefix, place < at)));
 
-/** Of two that are the same, the earlier covers the later. */
+/** Of two equal prefixes, the earlier covers the later. */
 const covers = (other: Prefix, prefix: Prefix, isEarlier: boolean): boolean =>
   overlaps(other, prefix) && (other.length < prefix.length || (other.length === prefix.length && isEarlier));

@@ -173,6 +173,8 @@ describe('rejects what cannot be encoded, by field name', () => {
   });
 
   test('a limit below the minimum message size', () => {
-    expect(() => encodeDhcp(plainMessage, { maxBytes: 299 })).toThrow('maxBytes: 299 is less than the minimum message size of 300 bytes');
+    expect(() => encodeDhcp(plainMessage, { maxBytes: 299 })).toThrow(
+      'maxBytes: 299 is less than the minimum message size of 300 bytes',
+    );
   });
 });

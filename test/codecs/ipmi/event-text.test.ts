@@ -11,12 +11,7 @@ const event = (sensorType: number, eventType: number, ...data: readonly number[]
 describe('an entry of the event log', () => {
   it.each([
     ['a failed power supply', event(0x08, 0x6f, 0x01, 0xff, 0xff), 'critical', 'sensor 0x30 (power supply): failed'],
-    [
-      'a deasserted event',
-      event(0x08, 0xef, 0x01, 0xff, 0xff),
-      'ok',
-      'sensor 0x30 (power supply): no longer failed',
-    ],
+    ['a deasserted event', event(0x08, 0xef, 0x01, 0xff, 0xff), 'ok', 'sensor 0x30 (power supply): no longer failed'],
     [
       'memory with its module',
       event(0x0c, 0x6f, 0x20, 0xff, 0x05),

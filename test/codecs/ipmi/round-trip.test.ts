@@ -83,9 +83,9 @@ describe('round trips', () => {
       device: fc.constantFrom(...(Object.keys(BOOT_DEVICE_CODES) as BootSource[])),
     });
     fc.assert(
-      fc.property(flags, (wanted) => {
-        const { data } = setBootFlags(wanted);
-        expect(getBootFlags().decode(Uint8Array.of(1, ...data))).toEqual({ usable: true, value: wanted });
+      fc.property(flags, (flagsSet) => {
+        const { data } = setBootFlags(flagsSet);
+        expect(getBootFlags().decode(Uint8Array.of(1, ...data))).toEqual({ usable: true, value: flagsSet });
       }),
     );
   });

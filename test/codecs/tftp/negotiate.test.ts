@@ -4,14 +4,15 @@ import { negotiate } from '../../../appliance/codecs/tftp/negotiate.ts';
 
 const LIMITS = { maxBlockSize: 1468, maxWindowSize: 16 };
 
-const asked = (options: Record<string, string>, limits = LIMITS, mode: 'octet' | 'netascii' = 'octet') =>
+const negotiated = (options: Record<string, string>, limits = LIMITS, mode: 'octet' | 'netascii' = 'octet') =>
   negotiate(new Map(Object.entries(options)), limits, 173_792, mode);
-const acknowledged = (...parameters: Parameters<typeof asked>) => Object.fromEntries(asked(...parameters).acknowledged);
+const acknowledged = (...parameters: Parameters<typeof negotiated>) =>
+  Object.fromEntries(negotiated(...parameters).acknowledged);
 
 describe('negotiating options', () => {
   it.each([
     ['a block size that fits is granted', { blksize: '1432' }, { blksize: '1432' }],
-    ['a block size above the interface's limit is lowered', { blksize: '8192' }, { blksize: '1468' }],
+    ['a block size above the limit of the interface is lowered', { blksize: '8192' }, { blksize: '1468' }],
     ['the smallest block size of RFC 2348 is granted', { blksize: '8' }, { blksize: '8' }],
     ['a block size below it is ignored', { blksize: '7' }, {}],
     ['a block size above its range is ignored', { blksize: '65465' }, {}],
@@ -31,16 +32,14 @@ describe('negotiating options', () => {
   });
 
   it('acknowledges in the requested order', () => {
-    expect([...asked({ windowsize: '4', multicast: '', tsize: '0', blksize: '512' }).acknowledged.keys()]).toEqual([
-      'windowsize',
-      'tsize',
-      'blksize',
-    ]);
+    expect([...negotiated({ windowsize: '4', multicast: '', tsize: '0', blksize: '512' }).acknowledged.keys()]).toEqual(
+      ['windowsize', 'tsize', 'blksize'],
+    );
   });
 
   it('uses the defaults of RFC 1350 for what was not negotiated', () => {
-    expect(asked({})).toMatchObject({ blockSize: 512, windowSize: 1, timeoutSeconds: null });
-    expect(asked({ blksize: '1024' })).toMatchObject({ blockSize: 1024, windowSize: 1 });
+    expect(negotiated({})).toMatchObject({ blockSize: 512, windowSize: 1, timeoutSeconds: null });
+    expect(negotiated({ blksize: '1024' })).toMatchObject({ blockSize: 1024, windowSize: 1 });
   });
 
   it('announces no size in netascii, where the size on the wire differs', () => {
@@ -63,11 +62,11 @@ describe('negotiating options', () => {
       maxWindowSize: fc.integer({ min: 1, max: 65535 }),
     });
     fc.assert(
-      fc.property(options, limits, (wish, most) => {
-        const terms = asked(wish, most);
+      fc.property(options, limits, (requested, most) => {
+        const terms = negotiated(requested, most);
         for (const [name, answer] of terms.acknowledged) {
-          expect(wish).toHaveProperty(name);
-          if (name !== 'tsize') expect(Number(answer)).toBeLessThanOrEqual(Number(wish[name]));
+          expect(requested).toHaveProperty(name);
+          if (name !== 'tsize') expect(Number(answer)).toBeLessThanOrEqual(Number(requested[name]));
         }
         if (terms.acknowledged.has('blksize')) expect(terms.blockSize).toBeLessThanOrEqual(most.maxBlockSize);
         expect(terms.windowSize).toBeLessThanOrEqual(most.maxWindowSize);

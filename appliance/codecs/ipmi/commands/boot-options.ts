@@ -94,7 +94,11 @@ function getParameter<Value>(
       const offset = reader.offset;
       const returned = reader.uint8('boot parameter');
       if ((returned & ~VALIDITY_BIT) !== parameter) {
-        throw new IpmiDecodeError('boot parameter', offset, `is ${returned & ~VALIDITY_BIT}, requested was ${parameter}`);
+        throw new IpmiDecodeError(
+          'boot parameter',
+          offset,
+          `is ${returned & ~VALIDITY_BIT}, requested was ${parameter}`,
+        );
       }
       return { usable: (returned & VALIDITY_BIT) === 0, value: decode(reader.rest()) };
     },
