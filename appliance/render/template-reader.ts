@@ -180,10 +180,10 @@ class TemplateReader {
   }
 
   #through(body: readonly Statement[], lexer: Lexer, from: States, turn: Turn): States {
-    return body.reduce((states, statement) => this.#behind(statement, lexer, states, turn), from);
+    return body.reduce((states, statement) => this.#after(statement, lexer, states, turn), from);
   }
 
-  #behind(statement: Statement, lexer: Lexer, states: States, turn: Turn): States {
+  #after(statement: Statement, lexer: Lexer, states: States, turn: Turn): States {
     if (statement.type === 'BlockStatement') {
       return this.#behindBlock(statement as hbs.AST.BlockStatement, lexer, states, turn);
     }

@@ -56,5 +56,5 @@ const xidOf = (message: DhcpMessage): string => message.xid.toString(16).padStar
 function clientOf(message: DhcpMessage): string {
   if (message.hlen > 0) return hex(message.chaddr.subarray(0, message.hlen), ':');
   const identifier = message.options.get(OPTION.clientIdentifier);
-  return identifier ? describeValue(OPTION.clientIdentifier, identifier.subarray(0, SHORT)) : 'nobody';
+  return identifier ? describeValue(OPTION.clientIdentifier, identifier.subarray(0, SHORT)) : 'unknown client';
 }

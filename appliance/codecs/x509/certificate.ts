@@ -29,7 +29,7 @@ export interface DistinguishedName {
 export interface CertificateFields {
   /** Big-endian, at most 20 bytes. */
   readonly serial: Uint8Array;
-  /** Names and key are already encoded: they are copied from the request or the issuer. */
+  /** Names and key are already encoded, and are copied unchanged. */
   readonly issuer: Uint8Array;
   readonly subject: Uint8Array;
   readonly publicKeyInfo: Uint8Array;

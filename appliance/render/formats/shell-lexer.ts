@@ -40,7 +40,7 @@ function step(state: LexerState, character: string): Parsed<string> {
     case 'brace':
       if (character === '}') return parsed(outOf(mode));
       if (character === '"') return parsed(into(mode, 'double'));
-      if (character === "'") return unparsable('has a single quote inside ${…}');
+      if (character === "'") return unparsable('has a single quote inside the braces of a parameter expansion');
       return expansion(state, character) ?? parsed(mode);
     case 'remark':
       return character === '\n' ? inCode({ ...state, mode: outOf(mode), line: '' }, character) : parsed(mode);

@@ -104,17 +104,17 @@ function hostVariables(index: PlanIndex, site: Site, machine: Machine): object |
 
 /** Group names are like variable names: letters, digits and underscores. Names that would collide get a number. */
 class GroupNames {
-  readonly #given = new Map<string, string>();
+  readonly #groups = new Map<string, string>();
   readonly #taken = new Set<string>();
 
   of(kind: string, name: string): string {
-    const known = this.#given.get(`${kind} ${name}`);
+    const known = this.#groups.get(`${kind} ${name}`);
     if (known !== undefined) return known;
     const plain = `${kind}_${name.replaceAll(/[^a-z0-9_]/g, '_')}`;
     let group = plain;
     for (let more = 2; this.#taken.has(group); more++) group = `${plain}_${more}`;
     this.#taken.add(group);
-    this.#given.set(`${kind} ${name}`, group);
+    this.#groups.set(`${kind} ${name}`, group);
     return group;
   }
 }

@@ -108,7 +108,7 @@ const portOf = (url: string): number => Number(new URL(url).port) || 443;
 
 function memberRules({ network }: ClusterView, role: NodeRole, inside: readonly Prefix[]): Rule[] {
   const members = [prefixText(network.prefix)];
-  const everybody = widest([...inside, network.prefix]).map(prefixText);
+  const allInside = widest([...inside, network.prefix]).map(prefixText);
   const services = CLUSTER_SERVICES.filter(({ roles }) => roles.includes(role));
   const ports = services.flatMap(({ name, api, ports: all }) =>
     all.map((port) => ({ name, ...port, open: port.purpose === 'api' && api === 'inside' })),
@@ -116,7 +116,7 @@ function memberRules({ network }: ClusterView, role: NodeRole, inside: readonly 
   const rule = (purpose: string, udp: boolean, open: boolean): Rule[] => {
     const chosen = ports.filter((port) => port.udp === udp && port.open === open);
     const names = [...new Set(chosen.map(({ name }) => name))].join(', ');
-    const sources = open ? everybody : members;
+    const sources = open ? allInside : members;
     return chosen.length === 0
       ? []
       : [{ purpose: `${purpose}: ${names}`, udp, ports: chosen.map(({ port }) => port), sources }];

@@ -14,12 +14,12 @@ const units: Rule = (configuration) => {
     const restart = at(unit, 'serviceConfig', 'Restart');
     const isOneshot = at(unit, 'serviceConfig', 'Type') === 'oneshot';
     const waits = textsAt(unit, 'after').includes('network-online.target');
-    const asks = [...textsAt(unit, 'wants'), ...textsAt(unit, 'bindsTo')].includes('network-online.target');
+    const isWanted = [...textsAt(unit, 'wants'), ...textsAt(unit, 'bindsTo')].includes('network-online.target');
     return [
       ...(isOneshot && (restart === 'always' || restart === 'on-success')
         ? [`${name}: a oneshot cannot be restarted ${restart}`]
         : []),
-      ...(waits && !asks ? [`${name}: after network-online.target, but nothing wants it`] : []),
+      ...(waits && !isWanted ? [`${name}: after network-online.target, but nothing wants it`] : []),
     ];
   });
 };
@@ -103,8 +103,8 @@ const linkFiles: Rule = (configuration) => {
 /** tasks/swraid.nix */
 const arrays: Rule = (configuration) => {
   const settings = at(configuration, 'boot', 'swraid');
-  const tells = /MAILADDR|PROGRAM/.test(String(at(settings, 'mdadmConf')));
-  return at(settings, 'enable') === true && !tells ? ['RAID arrays without an alert for a failed disk'] : [];
+  const alerts = /MAILADDR|PROGRAM/.test(String(at(settings, 'mdadmConf')));
+  return at(settings, 'enable') === true && !alerts ? ['RAID arrays without an alert for a failed disk'] : [];
 };
 
 /** misc/version.nix, services/networking/firewall-nftables.nix */

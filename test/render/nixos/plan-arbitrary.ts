@@ -78,7 +78,7 @@ const linkChoice: fc.Arbitrary<LinkChoice> = fc.record({
   isDhcp: fc.boolean(),
 });
 
-/** With a bond, the first interface has no VLANs; each other link has its own network. */
+/** With a bond, the first interface has no network and no address; each other link has its own network. */
 function linksOf(choice: LinkChoice): PlannedLink[] {
   const { last, mtu, bond } = choice;
   const base = (prefix: number) => ({

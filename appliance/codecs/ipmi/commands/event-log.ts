@@ -136,7 +136,7 @@ export const deleteEventLogEntry = (reservation: number, id: number): IpmiComman
 
 const CLEAR_PHASE = { start: 0xaa, ask: 0x00 } as const;
 
-/** True when the log is erased. A large log takes a while; poll with the other phase. */
+/** True when the log is erased. A large log takes a while; poll with phase `ask`. */
 export const clearEventLog = (reservation: number, phase: keyof typeof CLEAR_PHASE): IpmiCommand<boolean> =>
   ipmiCommand({
     name: 'Clear SEL',

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs in Debian's installer before partitioning: finds the selected disks. If one of them is missing, the list is emptied,
-# so that the installer has no disk to partition, whatever is done at its console.
+# Runs in Debian's installer before partitioning: finds the selected disks. If one of them is missing, a nonexistent
+# disk is set, so that the installer has no disk to partition, whatever is done at its console.
 set -eu
 disks=
 
