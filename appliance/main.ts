@@ -37,7 +37,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       listeners: servers.listeners,
       bootContract: servers.bootContract,
       bootPort: boot.bootPort,
-      hasLoader: boot.hasLoader,
+      resolver: boot.resolver,
       bmc: bmcs,
     });
     const node = nodes.address === null ? [] : [{ what: 'node', where: `https://${nodes.address}/node/v1` }];

@@ -35,7 +35,7 @@ const LAYERS: readonly Layer[] = [
   {
     at: 'render',
     imports: ['domain', 'codecs', 'render', 'machines/transitions'],
-    packages: ['handlebars', 'js-yaml'],
+    packages: ['diff', 'handlebars', 'js-yaml'],
   },
   { at: 'machines', imports: ['domain', 'machines', 'boot'] },
   { at: 'machines/runner', imports: ['domain', 'machines', 'store/store'] },
@@ -155,7 +155,7 @@ const LAYERS: readonly Layer[] = [
   { at: 'lab/demo', imports: ['domain', 'lab', 'assets'], packages: ['js-yaml'], node: ['*'] },
   { at: 'assembly', imports: ['*'], packages: ['pino'], node: ['*'] },
   { at: 'main', imports: ['assembly', 'config'], packages: ['pino'] },
-  { at: 'cli', imports: ['*'], packages: ['commander', 'undici', 'pino'], node: ['*'] },
+  { at: 'cli', imports: ['*'], packages: ['commander', 'csv-parse', 'undici', 'pino'], node: ['*'] },
 ];
 
 const sources = readdirSync(APPLIANCE, { recursive: true, encoding: 'utf8' })

@@ -18,10 +18,10 @@ export async function applyDocuments(
   edge: Edge,
   documents: readonly RawSource[],
   how: { mode: ApplyMode; dryRun: boolean; actor: Actor; correlationId: string },
-): Promise<ApplyReport> {
+): Promise<ApplyReport & { readonly warnings: readonly string[] }> {
   await edge.refreshFleet();
   const held = edge.fleet.inventory();
-  const { problems, sources } = checkInventory(documents, held, how.mode);
+  const { problems, warnings, sources } = checkInventory(documents, held, how.mode);
   if (problems.length > 0) {
     const [only] = problems;
     throw problems.length === 1 && only !== undefined
@@ -34,7 +34,7 @@ export async function applyDocuments(
     { now: () => edge.clock.now(), newId: edge.newId },
   );
   if (!report.dryRun) await edge.refreshFleet();
-  return report;
+  return { ...report, warnings };
 }
 
 export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [

@@ -2,6 +2,7 @@
 
 import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
+import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
 import type { Actor } from '../domain/event.ts';
 import type { Listener } from '../domain/listener.ts';
@@ -48,8 +49,8 @@ export interface ManagementDeps extends AppEdge {
   readonly probe: Probe;
   /** The port of the boot listener, as `explain` puts it into URLs. */
   readonly bootPort: number;
-  /** Whether this boot loader is on the appliance. */
-  readonly hasLoader: (file: string) => boolean;
+  /** The boot resolver that the servers ask. */
+  readonly resolver: Pick<BootResolver, 'resolve'>;
   /** Asks the real servers for everything that is advertised. */
   readonly bootContract: () => Promise<BootContract>;
   readonly renderings: Renderings;

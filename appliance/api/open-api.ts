@@ -16,7 +16,7 @@ export async function generateOpenApi(): Promise<object> {
     listeners: untouched('listeners'),
     probe: untouched('probe'),
     bootPort: 8080,
-    hasLoader: untouched('hasLoader'),
+    resolver: untouched('resolver'),
     bootContract: untouched('bootContract'),
     work: untouched('work'),
     enrollment: untouched('enrollment'),

@@ -20,7 +20,7 @@ export type ApiParts = Pick<
   | 'services'
   | 'listeners'
   | 'bootPort'
-  | 'hasLoader'
+  | 'resolver'
   | 'bootContract'
   | 'bmc'
 >;

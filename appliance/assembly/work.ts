@@ -51,7 +51,11 @@ export async function openWork(
   const renderings = new Renderings({
     ...{ fleet, store, templates, serviceFiles },
     modules: readNodeModules(),
-    ports: { boot: bootPort, management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT },
+    ports: {
+      boot: bootPort,
+      management: config.listen.management.port || DEFAULT_MANAGEMENT_PORT,
+      node: config.listen.node?.port ?? null,
+    },
     now: clock.now,
   });
   const sessions = await openSessionService({
@@ -74,6 +78,7 @@ export async function openWork(
     limits: PUSH_LIMITS,
   });
   stops.add(() => sessions.stop());
+  boot.useOrders(sessions.orders);
   return { renderings, sessions };
 }
 
@@ -95,7 +100,7 @@ export function nodeWork(
     orders: work.sessions.orders,
     now: clock.now,
     find: (name) => boot.library.find(name),
-    images: servers.images,
+    images: boot.images,
     bootContract: servers.bootContract,
     bootPort: servers.bootPort,
     fetchable: (url) => fetchable(url, servers.chain.headersFor(url)),

@@ -34,7 +34,7 @@ export const ERRORS = {
   invalid_sku: {
     status: 422,
     exit: 3,
-    hint: 'Name an active SKU of the catalogue: `coldiron nodes add --help` shows how to list them.',
+    hint: 'Name an active SKU of the catalogue that fits the host; the message lists what it has.',
   },
   not_found: { status: 404, exit: 4, hint: 'List what there is: `coldiron nodes list`.' },
   conflict: { status: 409, exit: 5, hint: 'Look at the current state and decide again.' },

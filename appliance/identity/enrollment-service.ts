@@ -152,19 +152,16 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       return handed;
     },
     firstBootParts: async (machine) => {
-      if (machine.spec.onboarding !== 'maas') return [];
       const onBehalf: Origin = { actor: 'appliance', correlationId: null };
       const { bundle, files } = await bundles.handOver({ machine, delivery: 'maas', reissue: true, onBehalf });
       return [{ name: 'node-agent', version: bundle.id, script: files.script.text }];
     },
     installedFiles: async (machine) => {
-      if (machine.spec.onboarding !== 'maas') return [];
       const onBehalf: Origin = { actor: 'appliance', correlationId: null };
       const { bundle } = await bundles.handOver({ machine, delivery: 'maas', reissue: true, onBehalf });
       return installedFiles(bundle, deps.agentText);
     },
     bundleProblems: async (machine) => {
-      if (machine.spec.onboarding !== 'maas') return [];
       const url = apiUrlFor(fleet, machine, place);
       return url.ok ? bundles.check(machine) : [url.reason];
     },

@@ -71,7 +71,6 @@ export class Discovery {
         gpus: null,
         region: null,
         access: null,
-        onboarding: null,
         labels: {},
       };
       await this.#write(spec, network);

@@ -10,8 +10,9 @@ import { type Machine, type MachineSpec, macsOf, parseMachineId } from '../domai
 import { mustParse } from '../domain/parsed.ts';
 import type { InventoryWrites } from '../store/store.ts';
 import { showedUpByItself } from './held-objects.ts';
+import { ownershipProblem, takeover, withKnownHardware } from './ownership.ts';
 import type { PlanRequest } from './plan.ts';
-import { refused, removal, type Step, stepTo } from './plan-record.ts';
+import { refused, removal, type Step, stepTo, withNotes } from './plan-record.ts';
 
 export interface NodePlan {
   readonly steps: readonly Step[];
@@ -107,10 +108,18 @@ function matchMachines(
 function planNode(
   plan: Growing<NodePlan>,
   { machine, predecessor }: { machine: Machine | undefined; predecessor: Machine | undefined },
-  spec: MachineSpec,
+  declared: MachineSpec,
   source: string,
-  { at, newId }: PlanRequest,
+  request: PlanRequest,
 ): void {
+  const { at, newId } = request;
+  const foreign = machine && ownershipProblem(machine.source, source);
+  if (machine && foreign) {
+    plan.remaining.push(machine.spec);
+    plan.steps.push({ ...refused('node', declared.hostname, source, foreign), machine: machine.id });
+    return;
+  }
+  const { spec, kept } = machine ? withKnownHardware(declared, machine, source, request) : { spec: declared, kept: [] };
   plan.remaining.push(spec);
   const held = machine ? { value: machine.spec, source: machine.source } : null;
   const step = stepTo('node', spec.hostname, held, { value: spec, source });
@@ -124,8 +133,10 @@ function planNode(
   }
   const { lifecycle } = machine;
   const accepted = lifecycle.state === 'discovered' ? { before: lifecycle, after: lifeIn('registered', at) } : null;
-  plan.steps.push({ ...step, machine: machine.id, accepted });
-  if (step.change.change === 'unchanged') return;
+  const isUnchanged = step.change.change === 'unchanged';
+  const notes = isUnchanged ? [] : [...kept, takeover(machine.source, source, request) ?? []].flat();
+  plan.steps.push({ ...withNotes(step, notes), machine: machine.id, accepted });
+  if (isUnchanged) return;
   const { id, version } = machine;
   plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: accepted.after }) });
 }

@@ -60,11 +60,8 @@ export function missingFromPreview(plan: NodePlan): string[] {
   const { hostname, profile, storage } = plan;
   const kind = profile.kind;
   return [
-    ...(plan.onboarding === 'maas' && kind !== 'nixos'
+    ...(plan.enrollment === 'first-boot' && kind !== 'nixos'
       ? ['the enrollment bundle: it is issued once, when the node is deployed']
-      : []),
-    ...(kind === 'preseed'
-      ? [`addresses: ${NO_ADDRESS} is a placeholder for the URL that the appliance serves the files at`]
       : []),
     ...(storage?.layout === 'luks' && kind !== 'nixos' && kind !== 'ignition'
       ? [`the passphrase of the disks: ${NO_PASSPHRASE} is a placeholder`]

@@ -15,6 +15,7 @@ import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
+import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
@@ -33,6 +34,7 @@ import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { NodeWork } from '../../appliance/work/node-work.ts';
 import { WorkOrders } from '../../appliance/work/orders/work-orders.ts';
+import { checkStoredEvents } from '../domain/events/checked-event.ts';
 
 export const RACK = {
   sites: [{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' }],
@@ -168,7 +170,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     newId: randomUUID,
     now: clock.now,
     find: () => null,
-    images: { find: async () => unparsable('images/service-os-x86_64/kernel') },
+    images: { find: () => unparsable('images/service-os-x86_64/kernel') },
     bootContract: async () => ({ problems: [], missing: [] }),
     bootPort: () => 8080,
     fetchable: async () => ({ ok: true, value: { bytes: null } }),
@@ -201,13 +203,13 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
       serviceFiles: async ({ spec: { hostname } }) => [
         { path: `secrets/${hostname}-key.pem`, text: 'a private key', mode: 0o600, secret: true },
       ],
-      ports: { boot: 8080, management: 8443 },
+      ports: { boot: 8080, management: 8443, node: 8444 },
       now: clock.now,
     }),
     store,
     fleet,
     refreshFleet: () => follower.refresh(),
-    hasLoader: () => true,
+    resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     runner,
     authenticate: bearerAuthenticator(store, clock),
@@ -239,6 +241,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
       }),
     close: async () => {
       await app.close();
+      await checkStoredEvents(store);
       await store.close();
       await rm(stateDir, { recursive: true, force: true });
     },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import { lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { SessionId } from '../../appliance/domain/session.ts';
@@ -122,7 +123,11 @@ describe('what is known of the work', () => {
       [1, 10],
       [2, 20],
     ] as const) {
-      await api.store.putFacts(await id(), { at: START + at, facts: { memory: { bytes } } }, newEvent('found'));
+      await api.store.putFacts(
+        await id(),
+        { at: START + at, facts: { memory: { bytes } } },
+        newEvent('session.facts', { data: sampleData('session.facts') }),
+      );
     }
     expect((await get('/facts')).facts).toMatchObject([
       { facts: { memory: { bytes: 20 } } },

@@ -295,6 +295,17 @@ describe('a peer', () => {
     await store.revokeIdentity(node.id, clock.at, 'removed', newEvent('identity.revoked'));
     expect(await verdict(clock.at)).toMatchObject({ ok: false, reason: 'removed', machine: node.id });
   });
+
+  it('is no longer known once a certificate that it has used is revoked', async () => {
+    const { machine, token, enroll, store, clock } = rig();
+    const node = await machine(1);
+    const { certificatePem } = await enroll(node, await token(node));
+    const verdict = () => identifyPeer(store, leafOf(certificatePem), clock.at);
+    expect(await verdict()).toMatchObject({ ok: true });
+    const [certificate] = await store.certificatesOf(node.id);
+    await store.revokeCertificate(certificate?.serial ?? '', clock.at, 'stolen', newAudit('certificate.revoked'));
+    expect(await verdict()).toMatchObject({ ok: false, reason: 'revoked', machine: node.id });
+  });
 });
 
 const sorted = <T extends { kind: string }>(tokens: T[]): T[] =>

@@ -6,6 +6,7 @@ import type { NewAuditEntry, NewEvent } from '../../appliance/domain/event.ts';
 import type { Instant } from '../../appliance/domain/instant.ts';
 import type { Machine, MachineId } from '../../appliance/domain/machine.ts';
 import type { Transition } from '../../appliance/store/store.ts';
+import { checkedEvent } from '../domain/events/checked-event.ts';
 
 export class MemoryStore {
   readonly machines = new Map<MachineId, Machine>();
@@ -30,13 +31,13 @@ export class MemoryStore {
       const seq = this.written.length + 1;
       this.written.push({ ...effect, seq, state: 'pending', attempts: 0, notBefore: 0, lastError: null });
     }
-    this.log.push(...transition.events);
+    this.log.push(...transition.events.map(checkedEvent));
     this.audit.push(...transition.audit);
     return moved;
   }
 
   async appendEvents(events: readonly NewEvent[]): Promise<void> {
-    this.log.push(...events);
+    this.log.push(...events.map(checkedEvent));
   }
 
   async dueDeadlines(now: Instant, limit: number): Promise<Machine[]> {
@@ -59,7 +60,7 @@ export class MemoryStore {
 
   async finishEffect(id: EffectId, events: readonly NewEvent[]): Promise<void> {
     this.#change(id, { state: 'done' });
-    this.log.push(...events);
+    this.log.push(...events.map(checkedEvent));
   }
 
   async retryEffect(id: EffectId, notBefore: Instant, error: string): Promise<void> {
@@ -68,7 +69,7 @@ export class MemoryStore {
 
   async failEffect(id: EffectId, error: string, events: readonly NewEvent[]): Promise<void> {
     this.#change(id, { state: 'failed', lastError: error });
-    this.log.push(...events);
+    this.log.push(...events.map(checkedEvent));
   }
 
   async reclaimEffects(): Promise<number> {

@@ -188,6 +188,22 @@ describe('deadlines', () => {
     await runner.stop();
   });
 
+  it('do not fire for a machine that moved on to a state with a later deadline', async () => {
+    const { runner, store, life } = aRig(inState('deploying', { deadline: T0 }));
+    const dueDeadlines = store.dueDeadlines.bind(store);
+    vi.spyOn(store, 'dueDeadlines').mockImplementationOnce(async (now, limit) => {
+      const due = await dueDeadlines(now, limit);
+      await runner.request(NODE01, 'installed', { actor: 'machine:node01', correlationId: null });
+      return due;
+    });
+    await runner.start();
+    await runner.idle();
+    expect(life()).toMatchObject({ state: 'enrolling', failure: null });
+    expect(life()?.deadline).toBeGreaterThan(T0);
+    expect(store.log.map((event) => event.kind)).toEqual(['lifecycle.enrolling']);
+    await runner.stop();
+  });
+
   it('end a rescue where it began, and start the machine from its disk', async () => {
     const { runner, calls, pass, life } = aRig(inState('active'));
     await runner.start();

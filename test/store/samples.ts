@@ -49,7 +49,7 @@ export function specOf(n: number, changes: Partial<MachineSpec> = {}): MachineSp
     gpus: 0,
     region: null,
     access: null,
-    onboarding: null,
+    enrollment: null,
     labels: {},
     ...changes,
   };

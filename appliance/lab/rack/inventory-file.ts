@@ -56,7 +56,7 @@ function nodeOf(machine: RackedMachine, rack: RackDefinition, places: InventoryP
     name,
     sku: skuOf(architectureOf(machine)),
     // What is installed here enrolls by itself: nobody walks to a virtual machine with a bundle.
-    ...(profile === null ? {} : { profile, onboarding: 'maas' as const }),
+    ...(profile === null ? {} : { profile, enrollment: 'first-boot' as const }),
     ...(cluster === null ? {} : { cluster }),
     uuid,
     serial,

@@ -86,8 +86,8 @@ function extrasProblems(plan: NodePlan, extras: FirstBootExtras): string[] {
     ...extras.nodeParts.flatMap((part, index) => partProblems(part, `nodeParts[${index}]`)),
     ...repeated(names).map((name) => `nodeParts: ${shown(name)} is named twice`),
     ...(names.length > MOST_PARTS ? [`nodeParts: at most ${MOST_PARTS} are allowed`] : []),
-    ...(names.length > 0 && plan.onboarding === 'manual'
-      ? ['nodeParts: the node is onboarded by hand, so its boot files must not contain node parts']
+    ...(names.length > 0 && plan.enrollment !== 'first-boot'
+      ? ['nodeParts: the node does not enroll at its first boot, so its boot files must not contain its token']
       : []),
   ];
 }

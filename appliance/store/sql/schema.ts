@@ -49,6 +49,7 @@ export interface Database {
   bmc_quirks: BmcQuirkTable;
   /** The last boots of a machine in milliseconds, as a JSON list. */
   boot_times: { machine: string; took: string };
+  persistent_boot_overrides: { machine: string; method: string; set_at: Instant };
   authorities: AuthorityTable;
   certificates: CertificateTable;
   enrollment_tokens: EnrollmentTokenTable;

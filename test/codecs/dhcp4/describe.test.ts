@@ -95,6 +95,6 @@ describe('the summary', () => {
   test('identifies a client without hardware address by its client identifier', () => {
     const options = new Map([[61, bytes(0, ...ascii('ib0'))]]);
     expect(summarizeDhcp({ ...plainMessage, hlen: 0, options })).toMatch(/^BOOTP xid 48f5781b type 0, 696230 /);
-    expect(summarizeDhcp({ ...plainMessage, hlen: 0 })).toMatch(/^BOOTP xid 48f5781b nobody /);
+    expect(summarizeDhcp({ ...plainMessage, hlen: 0 })).toMatch(/^BOOTP xid 48f5781b unknown client /);
   });
 });

@@ -55,7 +55,7 @@ const server = new DhcpServer({
     ignoreOtherServers: values['ignore-others'],
   },
   fleet,
-  desk: new BootResolver(fleet, clock.now),
+  resolver: new BootResolver(fleet, clock.now),
   store,
   trail: { note: (note: TrailNote) => void notes?.write(`${JSON.stringify(note)}\n`) },
   openUdp: openDeviceSocket,

@@ -38,7 +38,14 @@ const RACK = {
   networks: [{ name: 'here', prefix: '127.0.0.0/8', server: '127.0.0.1', dhcp: 'off' }],
   skus: [{ name: 'gp1', architecture: 'x86_64' }],
   profiles: [
-    { name: 'worker', kind: 'nixos', role: 'worker', install: 'push', storage: { disks: [{ by_id: 'ata-Disk_D-1' }] } },
+    {
+      name: 'worker',
+      kind: 'nixos',
+      role: 'worker',
+      install: 'push',
+      enrollment: 'first-boot',
+      storage: { disks: [{ by_id: 'ata-Disk_D-1' }] },
+    },
   ],
   nodes: [
     {

@@ -24,11 +24,14 @@ const over = (message: RegExp) =>
   expect.objectContaining({ code: 'session_over', message: expect.stringMatching(message) });
 
 describe('a ticket', () => {
-  it('is for nobody after its time', async () => {
+  it('is good for a quarter of an hour, and for nobody after it', async () => {
     const { desk, time } = await inState('commissioning');
-    const text = await rig.ticket('commission');
+    const inTime = await rig.ticket('commission');
+    time.now += 15 * MINUTE - 1;
+    await desk.open(inTime, SELF, CALL);
+    const late = await rig.ticket('commission');
     time.now += 15 * MINUTE;
-    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/expired/));
+    await expect(desk.open(late, SELF, CALL)).rejects.toThrow(conflict(/expired/));
   });
 
   it('is for nobody once its machine has left the state it was made for, also when it has come back', async () => {
@@ -150,12 +153,36 @@ describe('a session', () => {
     expect(await store.events({ kind: 'session.step', limit: 1000 })).toHaveLength(11);
   });
 
-  it('has a secret file for whoever asks first, and others as often as they are asked for', async () => {
+  // The names as the installers ask for them, not the product's own list of secret files.
+  it.each(['user-data', 'secrets.tar', 'disk-key'])('hands out %s once, and audits it', async (name) => {
+    const { desk, store } = await inState('deploying');
+    const key = await rig.session('install');
+    const tries = await Promise.allSettled([desk.file(key, name, CALL), desk.file(key, name, CALL)]);
+    expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await expect(desk.file(key, name, CALL)).rejects.toThrow(conflict(/given out once/));
+    expect(rig.rendered).toEqual([name]);
+    const taken = (await store.auditEntries(0, 100)).filter(({ action }) => action === 'session.file');
+    expect(taken).toMatchObject([{ after: { file: name } }]);
+  });
+
+  it.each<[SessionMode, LifecycleState]>([
+    ['rescue', 'rescue'],
+    ['commission', 'commissioning'],
+    ['erase', 'releasing'],
+    ['inspect', 'discovered'],
+  ])('of mode %s gets no file of an installation', async (mode, state) => {
+    const { desk, store } = await inState(state);
+    const key = await rig.session(mode);
+    for (const name of ['user-data', 'meta-data', 'secrets.tar', 'disk-key', 'flake.tar']) {
+      expect(await desk.file(key, name, CALL)).toBeNull();
+    }
+    expect(rig.rendered).toEqual([]);
+    expect((await store.auditEntries(0, 100)).map(({ action }) => action)).not.toContain('session.file');
+  });
+
+  it('has other files as often as they are asked for', async () => {
     const { desk } = await inState('deploying');
     const key = await rig.session('install');
-    const tries = await Promise.allSettled([desk.file(key, 'user-data', CALL), desk.file(key, 'user-data', CALL)]);
-    expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(rig.rendered).toEqual(['user-data']);
     for (let times = 0; times < 2; times += 1) {
       expect(await desk.file(key, 'meta-data', CALL)).toMatchObject({ text: 'the meta-data' });
     }
