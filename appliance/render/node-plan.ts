@@ -109,7 +109,7 @@ export interface NodePlan {
   /** Empty unless the profile enables RoCE and links are assigned to the node. */
   readonly roce: readonly RoceLink[];
   readonly siteBootstrap: SiteBootstrap | null;
-  /** Null: neither the node nor its profile says. */
+  /** Null: neither the node nor its profile declares it. */
   readonly enrollment: EnrollmentMode | null;
   readonly labels: Readonly<Record<string, string>>;
 }

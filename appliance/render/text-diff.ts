@@ -10,7 +10,7 @@ export interface TextDiff {
 }
 
 const CONTEXT = 3;
-/** The search for the shortest diff takes the square of this. Beyond it the whole text is replaced. */
+/** The search for the shortest diff takes quadratic time. Above this limit the whole text is replaced. */
 const MOST_EDITS = 1000;
 
 /** `from` and `to` are the names in the headers; null: there is no such file. */

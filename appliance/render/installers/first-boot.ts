@@ -11,7 +11,7 @@ export type BootPart = SiteBootstrap;
 export interface FirstBootExtras {
   /** Identifies the deployment. A machine runs its first boot once per id. */
   readonly instanceId: string;
-  /** The parts that make the machine a node, in run order. Empty for nodes that are onboarded by hand. */
+  /** The parts that make the machine a node, in run order. Empty for nodes that are enrolled by hand. */
   readonly nodeParts: readonly BootPart[];
 }
 

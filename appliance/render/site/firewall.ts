@@ -95,7 +95,7 @@ function applianceRules(
     ports,
     sources,
   });
-  // Behind a proxy nodes call another port than the one that the appliance listens on.
+  // Behind a proxy, nodes use another port than the one that the appliance listens on.
   const nodePorts = [...new Set([node, site.apiUrl === null ? null : portOf(site.apiUrl)])].filter(
     (port) => port !== null,
   );

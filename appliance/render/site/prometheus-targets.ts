@@ -1,5 +1,5 @@
 // Targets for Prometheus (file_sd): the address of every node, and the API of every service of a cluster. Nodes have no port:
-// nothing that is installed here exports metrics of a node. A relabel rule adds the port of an exporter, or a probe needs none.
+// we install no exporter of node metrics. A relabel rule can add the port of an exporter; a probe needs none.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
 import type { Machine } from '../../domain/machine.ts';

@@ -12,7 +12,7 @@ import { type AppliancePorts, renderFirewalls, widest } from './firewall.ts';
 import { renderPrometheusTargets } from './prometheus-targets.ts';
 import { siteNames } from './site-names.ts';
 
-/** As the documents have them: whoever renders without an appliance has no site file. */
+/** The documented default ports, for rendering without an appliance and its site file. */
 export const USUAL_PORTS: AppliancePorts = { boot: 8080, management: 8443, node: 8444 };
 
 /** Empty for an undeclared site. */

@@ -91,7 +91,11 @@ describe('a sealed packet', () => {
   });
 
   it.each([
-    ['rejects a packet that is authenticated and not encrypted', { encrypted: false, authenticated: true }, /not encrypted/],
+    [
+      'rejects a packet that is authenticated and not encrypted',
+      { encrypted: false, authenticated: true },
+      /not encrypted/,
+    ],
     [
       'rejects a packet that is encrypted and not authenticated',
       { encrypted: true, authenticated: false },

@@ -1,4 +1,4 @@
-// Plans for each installer and their extras: the shared sample plans with their own site and onboarding.
+// Plans for each installer and their extras: the shared sample plans with their own site and enrollment.
 
 import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../../../appliance/assets/template-files.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
