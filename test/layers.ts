@@ -1,6 +1,9 @@
 // Which folder may import what. docs/ARCHITECTURE.md shows this table, and test/architecture.test.ts applies it.
 // A new folder, import or package needs a row here first.
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
 export interface Layer {
   /** Path prefix below appliance/; the longest that matches decides. */
   readonly at: string;
@@ -227,6 +230,10 @@ export const LAYERS: readonly Layer[] = [
   },
 ];
 
+/** A row may allow a single file of another folder. */
+const pathOf = (name: string): string =>
+  existsSync(join(import.meta.dirname, '../appliance', `${name}.ts`)) ? `${name}.ts` : name;
+
 const BEGIN = '<!-- folders -->';
 const END = '<!-- /folders -->';
 
@@ -234,7 +241,7 @@ const END = '<!-- /folders -->';
 export function withFolderTable(document: string): string {
   const rows = LAYERS.flatMap(({ at, holds, imports, packages = [] }) => {
     if (holds === undefined) return [];
-    const others = imports.filter((name) => name !== at).map((name) => (name === '*' ? 'everything' : name));
+    const others = imports.filter((name) => name !== at).map((name) => (name === '*' ? 'everything' : pathOf(name)));
     return [`| \`${at}\` | ${holds} | ${[...others, ...packages].join(', ')} |`];
   });
   const table = ['| folder | content | may import |', '|---|---|---|', ...rows].join('\n');

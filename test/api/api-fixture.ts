@@ -205,7 +205,7 @@ export async function openApi({
     renderings: new Renderings({
       fleet,
       store,
-      templates: { ...templates, overridden: 0, look: async () => [] },
+      templates: { ...templates, overridden: 0, reload: async () => [] },
       modules: readNodeModules(),
       serviceFiles: async ({ spec: { hostname } }) => [
         { path: `secrets/${hostname}-key.pem`, text: 'a private key', mode: 0o600, secret: true },
