@@ -1,4 +1,4 @@
-// API tokens from the command line: list, create, revoke. The text of a new one is shown once.
+// The verbs of API tokens: list, create, revoke. The secret of a new token is shown once.
 
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -36,7 +36,7 @@ export async function createApiToken(name: string, options: CreateOptions): Prom
     throw new ColdironError('usage', `--expires-in-hours takes a whole number, not ${options.expiresInHours}`);
   }
   const connection = await connect(options);
-  // The file comes first: a token that cannot be written down must not be made.
+  // The file is created first: a token that cannot be saved must not be created.
   const handle = options.output === undefined ? null : await newFile(resolve(options.output));
   try {
     const body = { name, role, ...(hours !== undefined && { expires_in_hours: hours }) };
@@ -49,7 +49,7 @@ export async function createApiToken(name: string, options: CreateOptions): Prom
     await handle.writeFile(`${token}\n`);
     await handle.sync();
     if (options.json) return printJson(output, { ...made, file: options.output });
-    output.write(`${options.output} holds the token ${made.name} (${made.id}) with the role ${made.role}.\n`);
+    output.write(`${options.output} contains the token ${made.name} (${made.id}) with the role ${made.role}.\n`);
   } finally {
     await handle?.close();
   }
@@ -68,7 +68,8 @@ export async function revokeApiToken(reference: string, options: ConnectionOptio
   const { tokens } = await operate(connection, 'listTokens', {});
   const found =
     tokens.find(({ id }) => id === reference) ?? tokens.find(({ name, usable }) => usable && name === reference);
-  if (!found) throw new ColdironError('not_found', `no token has this id, and no usable token this name: ${reference}`);
+  if (!found)
+    throw new ColdironError('not_found', `no token has this id, and no usable token has this name: ${reference}`);
   const revoked = await operate(connection, 'revokeToken', { params: { token: found.id } });
   const output = standardOutput();
   if (options.json) return printJson(output, revoked);

@@ -13,8 +13,8 @@ interface ApplyOptions extends ConnectionOptions {
 }
 
 export async function apply(files: string[], options: ApplyOptions): Promise<void> {
-  if (options.diff && !options.dryRun) throw new ColdironError('usage', '--diff shows what --dry-run finds: give both');
-  // Files that contradict each other are told apart here, with their names; what contradicts the store, by the appliance.
+  if (options.diff && !options.dryRun) throw new ColdironError('usage', '--diff needs --dry-run: give both');
+  // Conflicts between the files are reported here, with the file names; conflicts with the store by the appliance.
   const raw = await readInventoryFiles(files);
   const connection = await connect(options);
   const answer = await operate(connection, 'applyInventory', {

@@ -1,4 +1,4 @@
-// The boot files of this machine's appliance. They lie in its state folder, so the verbs work whether it runs or not.
+// The boot files of the appliance on this machine. They are in its state folder, so the verbs work while it is stopped too.
 
 import { join } from 'node:path';
 import { buildAssets, type Gathered } from '../assets/build.ts';
@@ -24,7 +24,7 @@ interface AssetOptions {
 
 const assetFolder = async (options: AssetOptions): Promise<string> => join(await stateFolder(options), 'assets');
 
-/** Loaders and the service OS, which takes minutes the first time; an image of Debian when it is named. */
+/** Builds loaders and the service OS, which takes minutes the first time, and a Debian image when it is named. */
 export async function buildBootFiles(names: readonly string[], options: AssetOptions): Promise<void> {
   const always = BUILT_IMAGES.filter(({ always }) => always).map(({ name }) => name);
   const images = names.length === 0 ? always : names.flatMap((name) => builtImageNamed(name) ?? []);
@@ -36,7 +36,7 @@ export async function buildBootFiles(names: readonly string[], options: AssetOpt
 export const fetchBootFiles = (names: readonly string[], options: AssetOptions): Promise<void> =>
   gather(names, options, 'url', fetchAssets, []);
 
-/** `kind`: of the files of the manifest; null: none of them. */
+/** `kind`: which files of the manifest; null: none. */
 async function gather(
   names: readonly string[],
   options: AssetOptions,
@@ -47,16 +47,16 @@ async function gather(
   const folder = await assetFolder(options);
   const entries = kind === null ? [] : chosen(names, await manifestOf(folder), kind);
   const output = standardOutput();
-  // Progress is for a person; a program gets one value at the end.
-  const say = (line: string): void => {
+  // Progress lines are for a person; --json prints one value at the end.
+  const log = (line: string): void => {
     if (!options.json) output.write(`${line}\n`);
   };
   if (entries.length + images.length === 0)
-    say('Nothing to do: no boot file is declared with a URL (in extra.yaml of the assets folder).');
-  const files: Gathered = entries.length === 0 ? { placed: [], failed: [] } : await work(folder, entries, say);
-  const built = await placeImages(folder, images, say);
+    log('Nothing to do: extra.yaml in the assets folder declares no boot file with a URL.');
+  const files: Gathered = entries.length === 0 ? { placed: [], failed: [] } : await work(folder, entries, log);
+  const built = await placeImages(folder, images, log);
   const done = { placed: [...files.placed, ...built.placed], failed: [...files.failed, ...built.failed] };
-  // Checksums are computed now, so that the appliance does not spend its start on them.
+  // Computes the checksums now, so that the appliance does not compute them when it starts.
   await AssetLibrary.open(folder);
   if (options.json) printJson(output, { folder, ...done });
   if (done.failed.length > 0) {
@@ -67,10 +67,10 @@ async function gather(
       lines,
     );
   }
-  if (entries.length + images.length > 0) say(`${done.placed.length} boot files are in ${folder}.`);
+  if (entries.length + images.length > 0) log(`${done.placed.length} boot files are in ${folder}.`);
   const debian = built.placed.find(({ name }) => name === CLOUD_IMAGE_NAME);
   if (debian)
-    say(`A profile of kind cloud-image installs it with image: { source: ${debian.name}, sha256: ${debian.sha256} }`);
+    log(`A profile of kind cloud-image installs it with image: { source: ${debian.name}, sha256: ${debian.sha256} }`);
 }
 
 const manifestOf = async (folder: string): Promise<readonly ManifestEntry[]> =>
@@ -94,10 +94,10 @@ export async function verifyBootFiles(options: AssetOptions): Promise<void> {
   const output = standardOutput();
   if (options.json) printJson(output, { folder, ...verified });
   else {
-    output.write(`${verified.sound} boot files are as they should be.\n`);
-    for (const loader of verified.loaders) output.write(`${vouchedFor(loader)}\n`);
+    output.write(`${verified.sound} boot files match their checksums.\n`);
+    for (const loader of verified.loaders) output.write(`${provenance(loader)}\n`);
     for (const { file, what, architectures } of verified.missing) {
-      output.write(styled(output, 'yellow', `${file} is not here: no ${what} for ${architectures.join(', ')}`));
+      output.write(styled(output, 'yellow', `${file} is missing: no ${what} for ${architectures.join(', ')}`));
       output.write('\n');
     }
   }
@@ -106,14 +106,14 @@ export async function verifyBootFiles(options: AssetOptions): Promise<void> {
   }
 }
 
-function vouchedFor({ name, by, from }: Vouched): string {
+function provenance({ name, by, from }: Vouched): string {
   switch (by) {
     case 'listed':
-      return `${name}: as the manifest lists it, from ${from ?? 'a place that nobody noted'}`;
+      return `${name}: matches the manifest; source: ${from ?? 'not recorded'}`;
     case 'unlisted':
-      return `${name}: as it came from ${from}, a version that the manifest does not list`;
+      return `${name}: unchanged since it came from ${from}; the manifest does not list this version`;
     case 'unknown':
-      return `${name}: nobody noted where it came from, and the manifest does not list it`;
+      return `${name}: its source is not recorded, and the manifest does not list it`;
   }
 }
 
@@ -138,7 +138,7 @@ export async function listBootFiles(options: AssetOptions): Promise<void> {
   for (const problem of library.problems()) output.write(`not served: ${problem}\n`);
 }
 
-/** `profile`: whose machines start it; `architecture`: what they must be, where somebody says. */
+/** `profile`: the machines that boot it; `arch`: the processor that its kernel must be built for. */
 export async function importNixosInstaller(
   profile: string,
   from: string,
@@ -146,15 +146,15 @@ export async function importNixosInstaller(
 ): Promise<void> {
   const name = parseObjectName(profile);
   if (!name.ok) throw new ColdironError('usage', `the profile: ${name.reason}`);
-  const wanted = options.arch === undefined ? null : parseCpuArchitecture(options.arch);
-  if (wanted?.ok === false) throw new ColdironError('usage', `--arch: ${wanted.reason}`);
+  const required = options.arch === undefined ? null : parseCpuArchitecture(options.arch);
+  if (required?.ok === false) throw new ColdironError('usage', `--arch: ${required.reason}`);
   const folder = await assetFolder(options);
-  const { placed, architecture, parameters } = await importNetboot(folder, name.value, from, wanted?.value ?? null);
+  const { placed, architecture, parameters } = await importNetboot(folder, name.value, from, required?.value ?? null);
   await AssetLibrary.open(folder);
   const output = standardOutput();
   if (options.json) return printJson(output, { folder, architecture, parameters, placed });
   for (const { name, sha256, unchanged } of placed) {
     output.write(`${name}: ${unchanged ? 'unchanged' : 'imported'}, sha256 ${sha256}\n`);
   }
-  output.write(`Machines with profile ${profile} start this installer (${architecture}).\n`);
+  output.write(`Machines with profile ${profile} boot this installer (${architecture}).\n`);
 }

@@ -21,7 +21,7 @@ export async function verifyAudit(options: ConnectionOptions): Promise<void> {
   const output = standardOutput();
   if (!verdict.intact) {
     if (options.json) printJson(output, verdict);
-    throw new ColdironError('tampered', `the audit log is not whole: entry ${verdict.seq}: ${verdict.reason}`);
+    throw new ColdironError('tampered', `the audit log is not intact: entry ${verdict.seq}: ${verdict.reason}`);
   }
   if (options.json) printJson(output, verdict);
   else output.write(`Intact: ${verdict.entries} entries. Head ${verdict.head}\n`);

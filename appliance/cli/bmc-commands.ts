@@ -1,4 +1,4 @@
-// The verbs that go to a node's BMC, and what they take. Their work is loaded only when one runs.
+// The verbs that use a node's BMC, with their arguments and options. The code of a verb is loaded only when it runs.
 
 import type { Command } from 'commander';
 import { BOOT_WORDS } from './boot-words.ts';
@@ -11,29 +11,31 @@ export function addBmcCommands(program: Command, connected: (command: Command) =
   addPower(selecting(connected(program.command('power'))));
   addBootdev(selecting(connected(program.command('bootdev'))));
   connected(program.command('console'))
-    .summary("a node's serial console in this terminal")
+    .summary("open a node's serial console in this terminal")
     .description(
-      "Opens a node's serial console in this terminal. At the beginning of a line, ~. leaves it and ~? helps.",
+      "Opens a node's serial console in this terminal. At the beginning of a line, ~. closes it and ~? lists the escapes.",
     )
     .argument(...NODE)
-    .option('--steal', 'end the console of whoever has it')
+    .option('--steal', 'disconnect the user who has the console open')
     .action(async (node, options) => (await import('./console.ts')).openConsole(node, options));
   connected(program.command('sensors'))
-    .summary('temperatures, fans, voltages, power supplies')
-    .description('Shows the sensors that the BMC tells of.')
+    .summary('show temperatures, fans, voltages, power supplies')
+    .description('Shows the sensors that the BMC reports.')
     .argument(...NODE)
     .action(async (node, options) => (await import('./sensors.ts')).sensors(node, options));
   connected(program.command('sel'))
-    .summary("the BMC's own event log")
-    .description("Shows the BMC's own event log, the oldest entry first; with --clear it is empty afterwards.")
+    .summary("show the BMC's event log")
+    .description(
+      "Shows the BMC's system event log, oldest entry first. --clear deletes the entries after they are shown.",
+    )
     .argument(...NODE)
-    .option('--clear', 'empty it after it was shown')
+    .option('--clear', 'delete the entries after they are shown')
     .option('--yes', 'do not ask for the name to be typed out')
     .action(async (node, options) => (await import('./sel.ts')).sel(node, options));
   selecting(connected(program.command('identify')))
-    .summary('the light that shows which one it is')
+    .summary('switch the identify LED of nodes')
     .description(
-      'Switches the light on or off that shows which machine of a rack it is. The last word is on (if left out),\noff, or for so many seconds.',
+      'Switches the identify LED of nodes, which shows where a machine is in its rack. The last word is on (the default),\noff, or a number of seconds.',
     )
     .argument('[words...]', 'nodes by host name, MAC address or id, then on, off or seconds')
     .addHelpText('after', '\nExamples:\n  coldiron identify node01 60\n  coldiron identify --rack r7 off')
@@ -45,10 +47,10 @@ function addPower(command: Command): void {
   command
     .summary('switch nodes on and off')
     .description(
-      'Switches nodes on and off through their BMCs. The last word says what to do: on, off, cycle, reset, soft or status.\n' +
-        'off, cycle and reset do not ask the operating system; soft asks it to shut down.',
+      'Switches nodes on and off through their BMCs. The last word is the action: on, off, cycle, reset, soft or status.\n' +
+        'off, cycle and reset act at once, without a shutdown; soft asks the operating system to shut down.',
     )
-    .argument('<words...>', 'nodes by host name, MAC address or id, then what to do')
+    .argument('<words...>', 'nodes by host name, MAC address or id, then the action')
     .addHelpText(
       'after',
       '\nExamples:\n  coldiron power node01 status\n  coldiron power node01 node02 on\n  coldiron power --rack r7 soft',
@@ -58,16 +60,16 @@ function addPower(command: Command): void {
 
 function addBootdev(command: Command): void {
   command
-    .summary('what nodes start from the next time')
+    .summary('set the device that nodes boot from next')
     .description(
-      'Sets in the BMC what nodes start from, and reads it back. Power is not touched. The last word is the device:\n' +
-        `${Object.keys(BOOT_WORDS).join(', ')} (bios: its setup; none: its own order).`,
+      'Sets the boot device in the BMC and reads it back. The power state does not change. The last word is the device:\n' +
+        `${Object.keys(BOOT_WORDS).join(', ')} (bios: the firmware setup; none: no override).`,
     )
     .argument('<words...>', 'nodes by host name, MAC address or id, then the device')
-    .option('--once', 'the next start only (this is the rule)')
-    .option('--persistent', 'every start from now on')
-    .option('--efi', 'as a UEFI start')
-    .option('--legacy', 'as a BIOS start')
+    .option('--once', 'only the next boot (default)')
+    .option('--persistent', 'every boot from now on')
+    .option('--efi', 'boot in UEFI mode')
+    .option('--legacy', 'boot in BIOS mode')
     .addHelpText('after', '\nExamples:\n  coldiron bootdev node01 pxe --once --efi\n  coldiron bootdev --rack r7 pxe')
     .action(async (words, options) => (await import('./bootdev.ts')).bootdev(words, options));
 }
@@ -75,29 +77,31 @@ function addBootdev(command: Command): void {
 function addBmc(program: Command, connected: (command: Command) => Command): void {
   const bmc = program
     .command('bmc')
-    .summary('credentials, search and quirks of BMCs')
-    .description('BMCs themselves: how to log in, where they are, what they obey.');
+    .summary('manage BMC credentials and certificates, scan for BMCs')
+    .description('Manages BMC credentials and certificates, finds BMCs, and lists which boot methods they honour.');
   connected(bmc.command('set-credentials'))
-    .description('Puts the login of a BMC into the vault. It comes before what the inventory says.')
+    .description('Stores the credentials of a BMC in the vault. They take precedence over those in the inventory.')
     .argument(...NODE)
     .requiredOption('--username <name>')
-    .option('--password-file <file>', 'a file that holds the password (otherwise: standard input)')
-    .option('--key-file <file>', 'a file that holds the BMC key (Kg) of IPMI')
-    .option('--no-check', 'keep it without trying it')
+    .option('--password-file <file>', 'a file that contains the password (default: standard input)')
+    .option('--key-file <file>', 'a file that contains the IPMI BMC key (Kg)')
+    .option('--no-check', 'store the credentials without testing them')
     .action(async (node, options) => (await import('./bmc.ts')).setCredentials(node, options));
   connected(bmc.command('rotate'))
-    .description('Gives our user of a BMC a new random password, which only the vault knows.')
+    .description('Sets a new random password for the configured BMC user. Only the vault stores it.')
     .argument(...NODE)
     .action(async (node, options) => (await import('./bmc.ts')).rotate(node, options));
   connected(bmc.command('forget-certificate'))
-    .description('Trusts the next certificate that a BMC shows, after it was replaced on purpose.')
+    .description(
+      'Trusts the next certificate that a BMC presents. Use it after the BMC or its certificate was replaced on purpose.',
+    )
     .argument(...NODE)
     .action(async (node, options) => (await import('./bmc.ts')).forgetCertificate(node, options));
   connected(bmc.command('quirks'))
-    .description('Lists which ways to boot from the network were obeyed and ignored, by kind of BMC.')
+    .description('Lists which network-boot methods BMCs honoured and ignored, by BMC model.')
     .action(async (options) => (await import('./bmc.ts')).listQuirks(options));
   connected(bmc.command('scan'))
-    .description('Looks for BMCs in networks that the site file allows (bmc.scan). Nobody is logged in to.')
+    .description('Looks for BMCs in networks that the site file allows (bmc.scan). It does not log in to them.')
     .argument('<network...>', 'like 10.0.10.0/24')
     .action(async (networks, options) => (await import('./bmc.ts')).scan(networks, options));
 }

@@ -23,7 +23,7 @@ export async function setCredentials(node: string, options: CredentialsOptions):
   });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
-  const found = answer.checked ? 'they let us in' : 'they were not tried';
+  const found = answer.checked ? 'the login works' : 'they were not tested';
   output.write(`The credentials of ${answer.node}'s BMC are in the vault; ${found}.\n`);
 }
 
@@ -31,22 +31,23 @@ export async function rotate(node: string, options: ConnectionOptions): Promise<
   const answer = await operate(await connect(options), 'rotateBmcPassword', { params: { node }, body: {} });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
-  if (answer.mode === 'recorder') return output.write(`${answer.node}: only written down; its site records.\n`);
-  output.write(`${answer.username} of ${answer.node}'s BMC has a new password, which only the vault knows.\n`);
+  if (answer.mode === 'recorder')
+    return output.write(`${answer.node}: recorded only, because the bmc_mode of its site is recorder.\n`);
+  output.write(`The user ${answer.username} of ${answer.node}'s BMC has a new password. Only the vault stores it.\n`);
 }
 
 export async function forgetCertificate(node: string, options: ConnectionOptions): Promise<void> {
   const answer = await operate(await connect(options), 'forgetBmcCertificate', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
-  output.write(`The next certificate that ${answer.node}'s BMC shows is the one to trust.\n`);
+  output.write(`The next certificate that ${answer.node}'s BMC presents will be trusted.\n`);
 }
 
 export async function listQuirks(options: ConnectionOptions): Promise<void> {
   const { quirks } = await operate(await connect(options), 'listBmcQuirks', {});
   const output = standardOutput();
   if (options.json) return printJson(output, quirks);
-  if (quirks.length === 0) return output.write('No machine was made to boot from the network yet.\n');
+  if (quirks.length === 0) return output.write('No network boot was set through a BMC yet.\n');
   const rows = quirks.map((quirk) => [
     quirk.vendor,
     quirk.product,
@@ -55,10 +56,10 @@ export async function listQuirks(options: ConnectionOptions): Promise<void> {
     String(quirk.worked),
     String(quirk.ignored),
   ]);
-  output.write(table(output, ['VENDOR', 'PRODUCT', 'FIRMWARE', 'METHOD', 'OBEYED', 'IGNORED'], rows));
+  output.write(table(output, ['VENDOR', 'PRODUCT', 'FIRMWARE', 'METHOD', 'WORKED', 'IGNORED'], rows));
 }
 
-/** Part by part, so that a large network shows how far it is. */
+/** Scans one /24 at a time, so that a large network shows progress. */
 export async function scan(networks: readonly string[], options: ConnectionOptions): Promise<void> {
   const parts = networks.flatMap(partsOf);
   const connection = await connect(options);
@@ -66,7 +67,7 @@ export async function scan(networks: readonly string[], options: ConnectionOptio
   const found: Answer<'scanForBmcs'>['found'] = [];
   for (const [at, part] of parts.entries()) {
     if (process.stderr.isTTY)
-      process.stderr.write(`\r${at} of ${parts.length} parts, ${found.length} found; ${part} …`);
+      process.stderr.write(`\r${at} of ${parts.length} subnets, ${found.length} found; ${part} …`);
     const answer = await operate(connection, 'scanForBmcs', { body: { networks: [part] } });
     found.push(...answer.found);
   }
@@ -80,18 +81,19 @@ export async function scan(networks: readonly string[], options: ConnectionOptio
     redfish?.version ?? '-',
     [redfish?.vendor, redfish?.product].flatMap((word) => word ?? []).join(' '),
   ]);
-  output.write(table(output, ['ADDRESS', 'NODE', 'IPMI', 'REDFISH', 'SAYS IT IS'], rows));
+  output.write(table(output, ['ADDRESS', 'NODE', 'IPMI', 'REDFISH', 'MODEL'], rows));
 }
 
 const PART_LENGTH = 24;
-/** What the appliance looks through at once; a mistyped length must not keep it busy for days. */
+/** The largest network of one scan; a mistyped prefix length must not keep the appliance busy for days. */
 const SHORTEST = 20;
 
 function partsOf(text: string): string[] {
   const prefix = parsePrefix(text);
   if (!prefix.ok) throw new ColdironError('usage', prefix.reason);
   const { network, length } = prefix.value;
-  if (length < SHORTEST) throw new ColdironError('usage', `${text} is more than a /${SHORTEST}: search it in parts`);
+  if (length < SHORTEST)
+    throw new ColdironError('usage', `${text} is larger than a /${SHORTEST}: scan it as several smaller networks`);
   if (length >= PART_LENGTH) return [text];
   const first = ipv4ToNumber(network);
   const count = 2 ** (PART_LENGTH - length);

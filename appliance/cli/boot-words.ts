@@ -1,6 +1,6 @@
 import type { BootDevice } from '../bmc/bmc.ts';
 
-/** Operators' words for what the drivers call otherwise. */
+/** The device names of the command line, and the names that the BMC drivers use. */
 export const BOOT_WORDS = {
   pxe: 'network',
   http: 'http',

@@ -12,11 +12,11 @@ interface BootOptions extends ConnectionOptions, SelectionOptions {
   readonly legacy?: boolean;
 }
 
-/** The last word is the device, the ones before name nodes. */
+/** The last word is the device, the words before it name nodes. */
 export async function bootdev(words: readonly string[], options: BootOptions): Promise<void> {
   const word = deviceWord(words.at(-1));
-  if (options.once && options.persistent) throw new ColdironError('usage', 'either --once or --persistent, not both');
-  if (options.efi && options.legacy) throw new ColdironError('usage', 'either --efi or --legacy, not both');
+  if (options.once && options.persistent) throw new ColdironError('usage', 'give --once or --persistent, not both');
+  if (options.efi && options.legacy) throw new ColdironError('usage', 'give --efi or --legacy, not both');
   const persistent = options.persistent === true;
   const firmware = options.efi
     ? ({ firmware: 'efi' } as const)
@@ -28,14 +28,14 @@ export async function bootdev(words: readonly string[], options: BootOptions): P
   const nodes = await chosenNodes(connection, words.slice(0, -1), options, undertaking);
   if (nodes === null) return;
   const body = { device: BOOT_WORDS[word], persistent, ...firmware };
-  const when = persistent ? 'from now on' : 'the next time';
+  const when = persistent ? 'at every boot' : 'at the next boot';
   await runOnMany(nodes, options, {
     work: (node) => operate(connection, 'setNodeBootDevice', { params: { node }, body }),
     doing: `bootdev ${word} …`,
     done: ({ mode, differences }) => {
-      const recorded = mode === 'recorder' ? ' (only written down: its site records)' : '';
-      const but = differences.length === 0 ? '' : `; but: ${differences.join('; ')}`;
-      return `starts from ${word} ${when}${recorded}${but}`;
+      const recorded = mode === 'recorder' ? ' (recorded only)' : '';
+      const but = differences.length === 0 ? '' : `; the BMC reports differences: ${differences.join('; ')}`;
+      return `boots from ${word} ${when}${recorded}${but}`;
     },
     json: (answer) => answer,
   });

@@ -15,11 +15,11 @@ export async function showAuthorities(options: ConnectionOptions): Promise<void>
   const keys = answer.task_signing_keys.map(({ id, state }) => `${id} (${state})`).join(', ');
   output.write(`\nTasks are signed with: ${keys}\n`);
   if (answer.stale.length > 0) {
-    output.write(`\nStill under the authority that goes out, at most until ${answer.stale_until}:\n`);
+    output.write(`\nCertificates of the outgoing authority, valid until ${answer.stale_until} at the latest:\n`);
     output.write(holders(answer.stale));
   }
   if (answer.expiring.length > 0) {
-    output.write('\nEnding within 7 days:\n');
+    output.write('\nExpiring within 7 days:\n');
     output.write(holders(answer.expiring));
   }
 
@@ -40,8 +40,8 @@ export async function rotateAuthority(options: ConnectionOptions & { readonly st
   if (options.json) return printJson(output, answer);
   output.write(
     answer.state === 'staged'
-      ? `${answer.fingerprint} is trusted, and signs after the next: coldiron ca rotate\n`
-      : `${answer.fingerprint} signs from now on. Nodes take it over by themselves; then: coldiron ca retire\n`,
+      ? `${answer.fingerprint} is trusted and does not sign yet. To let it sign: coldiron ca rotate\n`
+      : `${answer.fingerprint} signs from now on. When all nodes have renewed their certificates: coldiron ca retire\n`,
   );
 }
 
@@ -55,17 +55,17 @@ export async function retireAuthority(options: RetireOptions): Promise<void> {
   const answer = await operate(connection, 'retireAuthority', { body: options.force ? await forced() : {} });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
-  output.write(`${answer.fingerprint} is trusted no longer.\n`);
+  output.write(`${answer.fingerprint} is no longer trusted.\n`);
 
   async function forced(): Promise<object> {
     const { authorities, stale } = await operate(connection, 'getAuthorities', {});
     const outgoing = authorities.find(({ state }) => state === 'outgoing');
     if (!outgoing) return {};
-    const who = [...new Set(stale.map(({ holder }) => holder))].join(', ') || 'nobody';
+    const who = [...new Set(stale.map(({ holder }) => holder))].join(', ') || 'no node';
     const confirm = await confirmed(outgoing.fingerprint, {
       yes: options.yes,
-      means: `this cuts off ${who}`,
-      asked: `to cut off ${who}`,
+      means: `this invalidates the certificates of ${who}`,
+      purpose: `to invalidate the certificates of ${who}`,
     });
     return { force: true, confirm };
   }
@@ -77,7 +77,7 @@ export async function rotateTaskKey(options: ConnectionOptions): Promise<void> {
   if (options.json) return printJson(output, answer);
   output.write(
     answer.state === 'staged'
-      ? `Key ${answer.id} is made known to the nodes. In a minute: coldiron ca rotate-task-key\n`
-      : `Key ${answer.id} signs from now on; what the one before signed is accepted for a week.\n`,
+      ? `Key ${answer.id} is published to the nodes. To let it sign, in a minute: coldiron ca rotate-task-key\n`
+      : `Key ${answer.id} signs from now on; tasks signed with the previous key are accepted for a week.\n`,
   );
 }

@@ -1,4 +1,4 @@
-// What `check` warns of: the files are sound, and a deployment would still be refused or leave a machine that nobody can use.
+// The warnings of `check`: the files are valid, but a deployment would be refused or leave an unusable machine.
 
 import { accessSync, constants } from 'node:fs';
 import type { BootContract } from '../assets/boot-contract.ts';
@@ -10,7 +10,7 @@ import { indexInventory } from '../render/plan-index.ts';
 import { deployOutlook } from '../work/deploy-outlook.ts';
 import type { FindAsset } from '../work/orders/served-image.ts';
 
-/** `find` null: nobody says where the appliance keeps its files, so that none can be missing. */
+/** `find` null: the state folder is unknown, so missing files are not reported. */
 export function deployWarnings(
   sources: readonly DeclaredSource[],
   inventory: Inventory,
@@ -39,13 +39,13 @@ export function deployWarnings(
   );
 }
 
-/** One line, whatever is missing: one command brings all of it. Only kinds of machines that the inventory has count. */
+/** One line for all missing files: one command builds them. Counts only architectures that the inventory has. */
 export function missingBootFiles({ missing }: BootContract, inventory: Inventory): string[] {
   const declared = new Set<string>([...inventory.skus, ...inventory.machines.map(({ spec }) => spec)].map(cpuOf));
-  const wanted = missing.filter(({ architectures }) => architectures.some((name) => declared.has(cpuNamed(name))));
-  if (wanted.length === 0) return [];
-  const parts = [...new Set(wanted.map(({ what }) => what))];
-  return [`${wanted.length} boot files are missing (${parts.join(', ')}): run coldiron assets build`];
+  const relevant = missing.filter(({ architectures }) => architectures.some((name) => declared.has(cpuNamed(name))));
+  if (relevant.length === 0) return [];
+  const parts = [...new Set(relevant.map(({ what }) => what))];
+  return [`${relevant.length} boot files are missing (${parts.join(', ')}): run coldiron assets build`];
 }
 
 const cpuOf = ({ architecture }: { readonly architecture: string }): string => architecture;

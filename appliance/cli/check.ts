@@ -29,7 +29,7 @@ export async function check(options: CheckOptions): Promise<void> {
   if (file === undefined && options.inventory === undefined) {
     throw new ColdironError(
       'usage',
-      'nothing to check: there is no ./coldiron.yaml; name a file with --config or --inventory',
+      'nothing to check: ./coldiron.yaml does not exist; name a file with --config or --inventory',
     );
   }
   const config = file === undefined ? null : await loadConfig(file);
@@ -39,7 +39,7 @@ export async function check(options: CheckOptions): Promise<void> {
   const inventory = withStableIds(declaredInventory(sources, 0, randomUUID));
   const templates = options.templates ?? config?.templates ?? null;
   const broken = templates === null ? [] : [...(await templateProblems(templates, inventory))];
-  // The appliance tries them on nodes that no file here declares.
+  // The appliance also renders them for nodes that these files do not declare.
   if (config?.templates && options.templates === undefined) broken.push(...(await refusedTemplates(config.state)));
   if (broken.length > 0) throw invalidTemplates([...new Set(broken)]);
   const notRenderable = await unrenderable(inventory);
@@ -51,7 +51,7 @@ export async function check(options: CheckOptions): Promise<void> {
   if (problems.length > 0) {
     throw new ColdironError(
       'broken_boot_chain',
-      'machines would be sent to boot files that they do not get:',
+      'machines would be sent boot file names that the appliance does not serve:',
       problems,
     );
   }
@@ -80,7 +80,7 @@ export async function check(options: CheckOptions): Promise<void> {
     .filter(([, n]) => n > 0)
     .map(([kind, n]) => `${n} ${kind}`);
   const open = warnings.length + notRenderable.length;
-  const verdict = open === 0 ? 'Sound' : `No errors, ${open} ${open === 1 ? 'warning' : 'warnings'}`;
+  const verdict = open === 0 ? 'Valid' : `No errors, ${open} ${open === 1 ? 'warning' : 'warnings'}`;
   output.write(`${verdict}: ${parts.join(', ') || 'nothing declared'}.\n`);
   for (const warning of warnings) output.write(`Warning: ${printable(warning)}\n`);
   for (const { node, reasons } of notRenderable) {
@@ -92,26 +92,28 @@ export async function check(options: CheckOptions): Promise<void> {
   }
 }
 
-/** From the appliance, which fetches everything from itself; when none runs, from the files alone. */
+/** From the running appliance, which fetches every file from itself; when none runs, from the files alone. */
 async function bootContract(state: string, library: AssetLibrary, profiles: readonly Profile[]): Promise<BootContract> {
-  const told = await fromRunning(state, (appliance) => operate(appliance, 'checkBootContract', {}));
-  if (told !== null) return told;
+  const checked = await fromRunning(state, (appliance) => operate(appliance, 'checkBootContract', {}));
+  if (checked !== null) return checked;
   return checkBootContract((name) => library.find(name), profiles);
 }
 
-/** Of the appliance that runs: an interface may be missing, or another DHCP server there. */
+/** From the running appliance: an interface may be missing, or another DHCP server may be present. */
 async function silentListeners(state: string): Promise<readonly (Listener & { readonly problem: string })[]> {
-  const told = await fromRunning(state, (appliance) => operate(appliance, 'listListeners', {}));
-  return (told?.listeners ?? []).flatMap((each) => (each.problem === null ? [] : [{ ...each, problem: each.problem }]));
+  const answer = await fromRunning(state, (appliance) => operate(appliance, 'listListeners', {}));
+  return (answer?.listeners ?? []).flatMap((each) =>
+    each.problem === null ? [] : [{ ...each, problem: each.problem }],
+  );
 }
 
 const refusedTemplates = async (state: string): Promise<readonly string[]> =>
   (await fromRunning(state, (appliance) => operate(appliance, 'getTemplates', {})))?.problems ?? [];
 
-/** Null: none runs. */
-async function fromRunning<T>(state: string, ask: (appliance: Connection) => Promise<T>): Promise<T | null> {
+/** Null: no appliance is running. */
+async function fromRunning<T>(state: string, read: (appliance: Connection) => Promise<T>): Promise<T | null> {
   try {
-    return await ask(await connect({ state }));
+    return await read(await connect({ state }));
   } catch (error) {
     if (error instanceof ColdironError && error.code === 'not_running') return null;
     throw error;

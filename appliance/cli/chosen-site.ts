@@ -1,4 +1,4 @@
-// Which site is meant, where nobody has to say it if there is only one.
+// The site that a verb is about: the named one, or the only one of the inventory.
 
 import { ColdironError } from '../domain/errors.ts';
 import { shown } from '../domain/parsed.ts';
@@ -9,6 +9,6 @@ export function chosenSite(names: readonly string[], asked: string | undefined):
     throw new ColdironError('not_found', `there is no site ${shown(asked)}`);
   if (only === undefined) throw new ColdironError('not_found', 'the inventory has no site');
   if (asked === undefined && more.length > 0)
-    throw new ColdironError('usage', `which site? --at ${names.join(', or --at ')}`);
+    throw new ColdironError('usage', `there are several sites; name one: --at ${names.join(', or --at ')}`);
   return asked ?? only;
 }

@@ -1,4 +1,4 @@
-// The entry point of ./coldiron: run the verb, and turn every failure into one clear message and the table's exit code.
+// The entry point of ./coldiron: runs the verb, prints one message for a failure, and exits with the code of the table.
 
 import { CommanderError } from 'commander';
 import { ColdironError, ERRORS } from '../domain/errors.ts';
@@ -7,7 +7,7 @@ import { jsonText, printableLines } from './terminal.ts';
 
 const program = buildProgram();
 
-// Written in the background, so no caller could catch it.
+// Writes are asynchronous, so no caller can catch their errors.
 process.stdout.on('error', (error) => process.exit(report(error)));
 
 try {
@@ -17,7 +17,7 @@ try {
 }
 
 function report(error: unknown): number {
-  // Commander has printed its own message; help and version are no failures.
+  // Commander has printed its own message; help and version are not failures.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : ERRORS.usage.exit;
   if (error instanceof ColdironError) {
     if (process.argv.includes('--json')) {
@@ -29,7 +29,7 @@ function report(error: unknown): number {
     }
     return ERRORS[error.code].exit;
   }
-  if (isBrokenPipe(error)) return 0; // the reader of our output left, as `| head` does
+  if (isBrokenPipe(error)) return 0; // the reader closed the pipe, as `| head` does
   process.stderr.write(`coldiron: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   return ERRORS.internal.exit;
 }

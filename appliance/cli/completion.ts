@@ -1,4 +1,4 @@
-// Shell completion, made from the same command tree that parses: it cannot go stale.
+// Shell completion, generated from the command tree that parses the arguments, so that it is always up to date.
 
 import type { Command, Option } from 'commander';
 

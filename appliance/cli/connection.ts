@@ -1,4 +1,4 @@
-// How the CLI reaches an appliance: over the socket in its state folder, where reaching the file is the permission, or
+// How the CLI connects to an appliance: over the socket in its state folder, where file permissions give access, or
 // over HTTP with a token.
 
 import { once } from 'node:events';
@@ -20,9 +20,9 @@ export interface ConnectionOptions {
 }
 
 export interface Connection {
-  /** Verbs use `operate`, which knows the path and the type of the answer. */
+  /** Verbs use `operate`, which takes the path and the type of the answer from the operation table. */
   call<T>(method: Method, path: string, sent: Sent): Promise<T>;
-  /** The connection itself, once the appliance has agreed to speak that protocol on it. */
+  /** The connection, after the appliance has switched it to that protocol (RFC 9110 §7.8). */
   upgrade(path: string, query: Query, protocol: string): Promise<Duplex>;
 }
 
@@ -43,7 +43,7 @@ export async function stateFolder(options: Pick<ConnectionOptions, 'config' | 's
   return file === undefined ? resolve(DEFAULT_STATE) : stateNamedBy(file);
 }
 
-/** Of the whole site file this is all that a verb needs; checking the rest takes longer than most verbs do. */
+/** A verb needs only this key of the site file; checking the whole file takes longer than most verbs. */
 async function stateNamedBy(file: string): Promise<string> {
   const document = await readDocument(file);
   const { state = DEFAULT_STATE } = document.ok ? document.value : { state: null };
@@ -55,7 +55,7 @@ async function stateNamedBy(file: string): Promise<string> {
 export async function connect(options: ConnectionOptions): Promise<Connection> {
   const server = options.server ?? serverFromEnvironment(options);
   if (server === undefined) {
-    return speaking({
+    return connectionTo({
       socketPath: join(await stateFolder(options), 'coldiron.sock'),
       origin: 'http://coldiron',
       headers: {},
@@ -67,10 +67,10 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     throw new ColdironError('usage', `${from} takes a URL like https://host:8443, not ${server}`);
   }
   const headers = { authorization: `Bearer ${token(options)}` };
-  return speaking({ socketPath: null, origin: server, headers, ca: readCa(options.caFile) });
+  return connectionTo({ socketPath: null, origin: server, headers, ca: readCa(options.caFile) });
 }
 
-/** A state folder or site file that was named on the command line stands for the appliance on this machine. */
+/** A state folder or site file on the command line selects the appliance on this machine. */
 const serverFromEnvironment = ({ state, config }: ConnectionOptions): string | undefined =>
   state === undefined && config === undefined ? process.env.COLDIRON_SERVER || undefined : undefined;
 
@@ -87,11 +87,11 @@ interface Appliance {
   readonly socketPath: string | null;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM of the authority that its certificate is checked against; null: those of the system. */
+  /** PEM of the CA that verifies its certificate; null: the CAs of the system. */
   readonly ca: string | null;
 }
 
-const speaking = (appliance: Appliance): Connection => ({
+const connectionTo = (appliance: Appliance): Connection => ({
   call: (method, path, sent) => call(appliance, method, path, sent),
   upgrade: (path, query, protocol) => upgrade(appliance, urlOf(appliance, path, query), protocol),
 });
@@ -109,7 +109,7 @@ function token(options: ConnectionOptions): string {
   throw new ColdironError('unauthenticated', '--server needs a token: give --token-file, or set COLDIRON_TOKEN');
 }
 
-/** Long enough for an apply of the largest inventory; a connection that is refused fails at once. */
+/** Long enough to apply the largest inventory; a refused connection fails at once. */
 const ANSWER_TIMEOUT_MS = 120_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -122,21 +122,21 @@ function urlOf({ origin }: Appliance, path: string, query: Query = {}): URL {
 }
 
 async function call<T>(appliance: Appliance, method: Method, path: string, { query, body }: Sent): Promise<T> {
-  const asked = await requestTo(appliance, urlOf(appliance, path, query), { method, agent: false });
-  // Also of one that is answered before it was heard to the end, and then cannot be sent any further.
-  asked.on('error', () => undefined);
-  const late = Object.assign(new Error('it did not answer in time'), { code: 'ETIMEDOUT' });
-  const tooSlow = (): void => void asked.destroy(late);
+  const request = await requestTo(appliance, urlOf(appliance, path, query), { method, agent: false });
+  // An early answer closes the connection while the body is still being sent; that error is ignored.
+  request.on('error', () => undefined);
+  const late = Object.assign(new Error('no answer before the timeout'), { code: 'ETIMEDOUT' });
+  const tooSlow = (): void => void request.destroy(late);
   const connecting = setTimeout(tooSlow, CONNECT_TIMEOUT_MS);
-  asked.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
-  asked.setTimeout(ANSWER_TIMEOUT_MS, tooSlow);
-  if (body === undefined) asked.end();
+  request.once('socket', (socket) => socket.once('connect', () => clearTimeout(connecting)));
+  request.setTimeout(ANSWER_TIMEOUT_MS, tooSlow);
+  if (body === undefined) request.end();
   else {
     const sent = Buffer.from(JSON.stringify(body));
-    asked.setHeader('content-type', 'application/json').setHeader('content-length', sent.length).end(sent);
+    request.setHeader('content-type', 'application/json').setHeader('content-length', sent.length).end(sent);
   }
   try {
-    const [answer] = (await once(asked, 'response')) as [http.IncomingMessage];
+    const [answer] = (await once(request, 'response')) as [http.IncomingMessage];
     const content = await text(answer);
     const status = answer.statusCode ?? 0;
     if (status >= 400) throw refusal(status, content);
@@ -153,7 +153,7 @@ async function requestTo(
   url: URL,
   options: http.RequestOptions & { headers?: Readonly<Record<string, string>> },
 ): Promise<http.ClientRequest> {
-  // Loading TLS takes as long as everything else that a small verb does.
+  // Loading TLS takes as long as the rest of a small verb.
   const { request } = url.protocol === 'https:' ? await import('node:https') : http;
   return request(url, {
     ...(socketPath !== null && { socketPath }),
@@ -167,16 +167,16 @@ const placeOf = ({ socketPath, origin }: Appliance): string => socketPath ?? ori
 
 async function upgrade(appliance: Appliance, url: URL, protocol: string): Promise<Duplex> {
   const { promise, resolve, reject } = Promise.withResolvers<Duplex>();
-  const asked = await requestTo(appliance, url, { headers: { connection: 'Upgrade', upgrade: protocol } });
-  asked.on('upgrade', (_answer, stream, head) => {
+  const request = await requestTo(appliance, url, { headers: { connection: 'Upgrade', upgrade: protocol } });
+  request.on('upgrade', (_answer, stream, head) => {
     if (head.length > 0) stream.unshift(head);
     resolve(stream);
   });
-  asked.on('response', (answer) => {
+  request.on('response', (answer) => {
     text(answer).then((body) => reject(refusal(answer.statusCode ?? 0, body)), reject);
   });
-  asked.on('error', (error) => reject(unreachable(error, placeOf(appliance))));
-  asked.end();
+  request.on('error', (error) => reject(unreachable(error, placeOf(appliance))));
+  request.end();
   return promise;
 }
 
@@ -189,11 +189,11 @@ function refusal(status: number, body: string): ColdironError {
       return new ColdironError(code as ErrorCode, message, lines, hint);
     }
   } catch {
-    // Not our envelope: something else answered on that address.
+    // Not our error envelope: another server answered on that address.
   }
   return new ColdironError(
     'service_unavailable',
-    `the server answered ${status}, and not in Coldiron's form; is the URL right?`,
+    `the server answered ${status} without Coldiron's error format; check the URL`,
   );
 }
 
@@ -201,8 +201,8 @@ function refusal(status: number, body: string): ColdironError {
 const CERTIFICATE_REJECTED =
   /^(?:ERR_TLS_CERT_ALTNAME_INVALID|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|CERT_|UNABLE_TO_|INVALID_(?:CA|PURPOSE)|HOSTNAME_MISMATCH)/;
 
-/** Nothing is known about the appliance itself: not even its machine was reached. */
-const NO_WAY_THERE: ReadonlySet<string> = new Set([
+/** The host of the appliance was not reached. */
+const HOST_UNREACHABLE: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
@@ -220,7 +220,7 @@ function unreachable(error: NodeJS.ErrnoException, where: string): ColdironError
         'unreachable',
         `${where} does not answer with TLS`,
         [],
-        'Name the management port of the appliance; without TLS in the site file its URL begins with http://.',
+        'Name the management port of the appliance; if the site file sets no TLS, its URL begins with http://.',
       );
     case 'ENOENT':
     case 'ECONNREFUSED':
@@ -228,11 +228,11 @@ function unreachable(error: NodeJS.ErrnoException, where: string): ColdironError
     case 'EACCES':
       return new ColdironError(
         'forbidden',
-        `this user may not use ${where}; it belongs to whoever started the appliance`,
+        `this user may not use ${where}; it belongs to the user who started the appliance`,
       );
     default:
       return new ColdironError(
-        NO_WAY_THERE.has(error.code ?? '') ? 'unreachable' : 'not_running',
+        HOST_UNREACHABLE.has(error.code ?? '') ? 'unreachable' : 'not_running',
         `cannot reach the appliance at ${where}: ${error.message}`,
       );
   }

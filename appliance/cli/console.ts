@@ -1,4 +1,4 @@
-// A node's serial console in this terminal. However it ends, the terminal is as it was before.
+// A node's serial console in this terminal. The terminal mode is restored however it ends.
 
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
@@ -20,7 +20,7 @@ export async function openConsole(node: string, options: ConsoleOptions): Promis
   const { stdin } = process;
   const leaveRawMode = stdin.isTTY ? enterRawMode(stdin) : () => undefined;
   try {
-    if (stdin.isTTY) process.stderr.write(`[console of ${node}; ~. leaves it, ~? lists what else]\r\n`);
+    if (stdin.isTTY) process.stderr.write(`[console of ${node}; ~. closes it, ~? lists the escapes]\r\n`);
     await attached(stream, stdin);
   } finally {
     stream.destroy();
@@ -31,24 +31,24 @@ export async function openConsole(node: string, options: ConsoleOptions): Promis
 
 async function attached(stream: Duplex, keyboard: NodeJS.ReadStream): Promise<void> {
   const ended = once(stream, 'close');
-  // A connection that breaks is closed too; what it said last is on the screen.
+  // A broken connection is closed too; its last output is already on the screen.
   stream.on('error', () => stream.destroy());
   stream.on('data', (bytes: Buffer) => void process.stdout.write(bytes));
   stream.on('end', () => stream.destroy());
-  keyboard.on('data', typing(stream, keyboard.isTTY === true));
+  keyboard.on('data', keyHandler(stream, keyboard.isTTY === true));
   await ended;
 }
 
-/** A program that feeds us has no use for escapes, and its data may contain anything. */
-function typing(stream: Duplex, atTerminal: boolean): (keys: Buffer) => void {
+/** Escapes are read only from a terminal: piped input may contain any bytes. */
+function keyHandler(stream: Duplex, atTerminal: boolean): (keys: Buffer) => void {
   if (!atTerminal) return (bytes) => void stream.write(bytes);
   const escapes = new EscapeReader();
   return (keys) => {
-    const { send, wants } = escapes.read(keys);
+    const { send, action } = escapes.read(keys);
     if (send.length > 0) stream.write(send);
-    if (wants === 'help') process.stderr.write(`\r\n${ESCAPE_HELP.join('\r\n')}\r\n`);
-    if (wants === 'leave') {
-      process.stderr.write('\r\n[left the console]\r\n');
+    if (action === 'help') process.stderr.write(`\r\n${ESCAPE_HELP.join('\r\n')}\r\n`);
+    if (action === 'leave') {
+      process.stderr.write('\r\n[closed the console]\r\n');
       stream.end();
       stream.destroy();
     }
@@ -57,7 +57,7 @@ function typing(stream: Duplex, atTerminal: boolean): (keys: Buffer) => void {
 
 const ENDING_SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT'] as const;
 
-/** Returns how to leave it. A signal or a failure leaves it too. */
+/** Returns a function that restores the mode. A signal or a failure restores it too. */
 function enterRawMode(terminal: ReadStream): () => void {
   const leave = (): void => {
     terminal.setRawMode(false);

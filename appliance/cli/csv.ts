@@ -1,15 +1,15 @@
-// Comma-separated values (RFC 4180), also with the `;` that spreadsheets write where the comma is the decimal sign.
+// Comma-separated values (RFC 4180), also with `;`, which spreadsheets write in locales with a decimal comma.
 
 import { type CsvError, parse } from 'csv-parse/sync';
 import { type Parsed, parsed, unparsable } from '../domain/parsed.ts';
 
 export interface CsvRow {
-  /** Where it begins. */
+  /** The line where the row begins. */
   readonly line: number;
   readonly cells: readonly string[];
 }
 
-/** Both line ends in one file: lines that were added by hand to what a spreadsheet wrote. */
+/** Accepts both line ends in one file: lines may be added by hand to a spreadsheet's export. */
 const OPTIONS = { bom: true, relax_column_count: true, record_delimiter: ['\r\n', '\n'] };
 
 export function parseCsv(text: string): Parsed<CsvRow[]> {
@@ -25,7 +25,7 @@ export function parseCsv(text: string): Parsed<CsvRow[]> {
   }
 }
 
-/** Names of columns contain neither of the two. */
+/** Column names contain neither character. */
 function delimiterOf(text: string): ',' | ';' {
   const [head = ''] = text.split('\n', 1);
   return head.split(';').length > head.split(',').length ? ';' : ',';
@@ -40,7 +40,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 function problemOf(error: CsvError, text: string, delimiter: string): string {
   const problem = PROBLEMS[error.code];
   if (problem === undefined) throw error;
-  // Of an open quote the parser knows only that the file ended; the row that it is in is the first one that cannot be read.
+  // For an open quote the parser reports the end of the file; the quote is in the first row that cannot be read.
   const line = error.code === 'CSV_QUOTE_NOT_CLOSED' ? rowAtEnd(text, delimiter) : Number(error.lines);
   const [head = ''] = text.replace(/^\ufeff/, '').split(/\r?\n/, 1);
   const column = line > 1 ? head.split(delimiter)[Number(error.column)] : undefined;
@@ -57,7 +57,7 @@ function rowAtEnd(text: string, delimiter: string): number {
   try {
     parse(text, { ...OPTIONS, delimiter, on_record });
   } catch {
-    // It is the error whose line is being looked for.
+    // This is the error whose line is searched for.
   }
   return line;
 }

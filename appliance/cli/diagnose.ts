@@ -8,7 +8,7 @@ export async function diagnose(node: string, options: ConnectionOptions): Promis
   if (options.json) return printJson(output, answer);
   const { diagnosis, state, waits_for } = answer;
   if (diagnosis === null) {
-    return output.write(`Nothing is wrong with ${answer.node} as far as we know: it is ${state}. ${waits_for}\n`);
+    return output.write(`No problem found for ${answer.node}: its state is ${state}. ${waits_for}\n`);
   }
   output.write(`${styled(output, 'bold', printable(diagnosis.reason))}\n`);
   for (const line of diagnosis.evidence) output.write(`  ${printable(line)}\n`);

@@ -10,23 +10,25 @@ const collect = (value: string, before: string[] = []): string[] => [...before, 
 export function addEnrollmentCommands(program: Command, connected: (command: Command) => Command): void {
   const token = program
     .command('token')
-    .summary('hand over the bootstrap bundle of a node')
-    .description('The bundle that a node enrolls with. It holds a token that works once, for that node, for a day.');
+    .summary('issue the bootstrap bundle of a node')
+    .description(
+      'The bundle that a node enrolls with. It contains a token for that node, which works once and expires after a day.',
+    );
   for (const [verb, means] of [
-    ['issue', 'Hands over the bundle of a node, once.'],
-    ['reissue', 'Takes back the bundle that was handed over before, and hands over another.'],
+    ['issue', 'Issues the bundle of a node, once.'],
+    ['reissue', 'Revokes the bundle that was issued before, and issues a new one.'],
   ] as const) {
     connected(token.command(verb))
       .description(`${means} It is written to a file that only you can read.`)
       .argument('<node>', 'host name, MAC address or id')
-      .option('-o, --output <file>', 'where to (default: ./install-node-agent-<node>.sh)')
+      .option('-o, --output <file>', 'the file to write (default: ./install-node-agent-<node>.sh)')
       .option('--format <format>', 'script, env or json', 'script')
-      .option('--show', 'print it instead, token and all')
+      .option('--show', 'print the bundle with its token instead of writing a file')
       .addHelpText(
         'after',
         `\nExample:\n  coldiron token ${verb} node01 && scp install-node-agent-node01.sh root@node01:`,
       )
-      .action(async (node, options) => (await import('./token.ts')).handOver(node, verb === 'reissue', options));
+      .action(async (node, options) => (await import('./token.ts')).issueBundle(node, verb === 'reissue', options));
   }
 
   const apiToken = program
@@ -37,13 +39,11 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     .description('Lists tokens, without their secrets.')
     .action(async (options) => (await import('./api-token.ts')).listApiTokens(options));
   connected(apiToken.command('create'))
-    .description(
-      'Makes a token and prints its text once; with --output it is written to a file that only you can read.',
-    )
-    .argument('<name>', 'what the audit calls its holder')
+    .description('Creates a token and prints its secret once; --output writes it to a file that only you can read.')
+    .argument('<name>', 'the name of its holder in the audit log')
     .requiredOption('--role <role>', ROLES.join(', '))
-    .option('--expires-in-hours <n>', 'how long it works (default: for ever)')
-    .option('-o, --output <file>', 'where to write it')
+    .option('--expires-in-hours <n>', 'when it expires (default: never)')
+    .option('-o, --output <file>', 'the file to write')
     .action(async (name, options) => (await import('./api-token.ts')).createApiToken(name, options));
   connected(apiToken.command('revoke'))
     .description('Revokes a token, at once and permanently.')
@@ -53,32 +53,38 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
   const ca = program
     .command('ca')
     .summary('the certificate authority of this appliance')
-    .description('The authority that nodes and the node API trust, and how one takes the place of another.');
+    .description('The certificate authority (CA) that nodes and the node API trust, and its rotation.');
   connected(ca.command('show'))
-    .description('Shows the authorities, who still holds a certificate of the one that goes out, and what ends soon.')
+    .description(
+      'Shows the authorities, who still holds a certificate of the outgoing one, and which certificates expire soon.',
+    )
     .action(async (options) => (await import('./ca.ts')).showAuthorities(options));
   connected(ca.command('rotate'))
-    .description('Lets a new authority sign. The one before stays trusted until `ca retire`: nobody is cut off.')
-    .option('--stage-only', 'only let nodes hear of it; the next `ca rotate` lets it sign')
+    .description(
+      'Lets a new authority sign. The previous one stays trusted until `ca retire`, so no node loses access.',
+    )
+    .option('--stage-only', 'only publish it to the nodes; the next `ca rotate` lets it sign')
     .action(async (options) => (await import('./ca.ts')).rotateAuthority(options));
   connected(ca.command('retire'))
-    .description('Trusts the authority before no longer. Refused while a node would be cut off; they are named.')
-    .option('--force', 'cut them off: for a key that somebody else may have')
+    .description(
+      'Stops trusting the previous authority. Refused while a node would lose access; the error names those nodes.',
+    )
+    .option('--force', 'retire it although nodes lose access: for a compromised key')
     .option('--yes', 'with --force: do not ask for the fingerprint to be typed out')
     .action(async (options) => (await import('./ca.ts')).retireAuthority(options));
   connected(ca.command('rotate-task-key'))
-    .description('Stages the next key that tasks are signed with; once more, a minute later, lets it sign.')
+    .description('Stages the next signing key of tasks; run it again a minute later to let the key sign.')
     .action(async (options) => (await import('./ca.ts')).rotateTaskKey(options));
 
   const task = program
     .command('task')
-    .summary('tell an enrolled node to do something')
-    .description('Tasks are signed, and come from a closed list.');
+    .summary('run a task on enrolled nodes')
+    .description('Tasks are signed; their kinds are a fixed list.');
   selecting(connected(task.command('run')))
     .description(`Gives nodes a task. The last word is its kind:\n${TASK_KIND_NAMES.join(', ')}.`)
     .argument('<words...>', 'nodes by host name, MAC address or id, then the kind of task')
     .option('--set <name=value>', 'a parameter (may be repeated)', collect)
-    .option('--wait', 'until it is over, and tell what came of it')
+    .option('--wait', 'wait until the task is done, and show the result')
     .addHelpText('after', '\nExample:\n  coldiron task run node01 run-diagnostics --set level=full --wait')
     .action(async (words, options) => (await import('./task.ts')).runTask(words, options));
   connected(task.command('list'))

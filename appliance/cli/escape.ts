@@ -1,34 +1,34 @@
-// The way out of a console that takes every key: a tilde at the beginning of a line, as in ssh and ipmitool.
+// Escapes of the console, which passes every other key on: a tilde at the beginning of a line, as in ssh and ipmitool.
 
 const [TILDE, DOT, QUESTION, CARRIAGE_RETURN, LINE_FEED] = [0x7e, 0x2e, 0x3f, 0x0d, 0x0a];
 
 export const ESCAPE_HELP = [
-  '~.  leave the console',
+  '~.  close the console',
   '~?  this list',
-  '~~  a tilde',
-  'A tilde counts only at the beginning of a line.',
+  '~~  send a tilde',
+  'Escapes work only at the beginning of a line.',
 ] as const;
 
 export interface Typed {
-  /** What the machine gets. */
+  /** The bytes for the machine. */
   readonly send: Uint8Array;
-  readonly wants: 'nothing' | 'help' | 'leave';
+  readonly action: 'nothing' | 'help' | 'leave';
 }
 
 export class EscapeReader {
   #atLineStart = true;
   #tildeHeld = false;
 
-  /** What is behind the request to leave is not sent. */
+  /** Keys after the close escape are not sent. */
   read(keys: Uint8Array): Typed {
     const send: number[] = [];
-    let wants: Typed['wants'] = 'nothing';
+    let action: Typed['action'] = 'nothing';
     for (const key of keys) {
       if (this.#tildeHeld) {
         this.#tildeHeld = false;
-        if (key === DOT) return { send: Uint8Array.from(send), wants: 'leave' };
+        if (key === DOT) return { send: Uint8Array.from(send), action: 'leave' };
         if (key === QUESTION) {
-          wants = 'help';
+          action = 'help';
           continue;
         }
         send.push(TILDE);
@@ -43,6 +43,6 @@ export class EscapeReader {
       send.push(key);
       this.#atLineStart = key === CARRIAGE_RETURN || key === LINE_FEED;
     }
-    return { send: Uint8Array.from(send), wants };
+    return { send: Uint8Array.from(send), action };
   }
 }

@@ -22,11 +22,11 @@ interface ExplainOptions extends ConnectionOptions {
   readonly armed?: boolean;
 }
 
-/** The port that the runbooks name; a site file that says otherwise is asked through its appliance. */
+/** The port of the runbooks; for a site file with another port, ask its appliance. */
 const BOOT_PORT = 8080;
 
-/** Only an appliance knows what it has. */
-const OFFLINE = 'No appliance was asked: every loader and image is taken to be there, and every order to be possible.';
+/** Only an appliance knows its boot files. */
+const OFFLINE = 'Offline: assumes that every loader and image is present and that every order is possible.';
 
 export async function explain(machine: string, options: ExplainOptions): Promise<void> {
   const explanation = options.inventory
@@ -51,14 +51,14 @@ async function offline(machine: string, options: ExplainOptions, files: string[]
   fleet.replace(declaredInventory(await checkedSources(files), now, randomUUID));
   const resolver = new BootResolver(fleet, () => now);
   return explainNode({ fleet, bootPort: BOOT_PORT, now, resolver, assumed: [OFFLINE] }, machine, {
-    arch: options.arch === undefined ? null : understood('--arch', parseClientArchCode(Number(options.arch))),
-    via: options.via === undefined ? null : understood('--via', parseIpv4(options.via)),
+    arch: options.arch === undefined ? null : parsedOption('--arch', parseClientArchCode(Number(options.arch))),
+    via: options.via === undefined ? null : parsedOption('--via', parseIpv4(options.via)),
     state: options.as ?? null,
     armed: options.armed ?? null,
   });
 }
 
-function understood<T>(option: string, result: Parsed<T>): T {
+function parsedOption<T>(option: string, result: Parsed<T>): T {
   if (result.ok) return result.value;
   throw new ColdironError('usage', `${option}: ${result.reason}`);
 }

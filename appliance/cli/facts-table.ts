@@ -1,4 +1,4 @@
-// What a machine was found to consist of, in a few lines.
+// The hardware facts of a machine, in a few lines.
 
 import { type Output, printable, styled } from './terminal.ts';
 

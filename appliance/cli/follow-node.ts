@@ -1,4 +1,4 @@
-// One look at a node that is being followed: what has happened since the last one, how far it is, and whether that is the end.
+// One poll of a followed node: events since the last poll, progress, and whether the work has ended.
 
 import type { Way } from '../contract/operation.ts';
 import type { Answer } from '../contract/wire.ts';
@@ -13,7 +13,7 @@ type SessionAnswer = Answer<'listNodeSessions'>['sessions'][number];
 export interface Look {
   readonly node: NodeAnswer;
   readonly news: readonly { readonly at: string; readonly words: string }[];
-  /** Null: nothing that has a percentage is under way. */
+  /** Null: no running step reports a percentage. */
   readonly progress: { readonly step: string; readonly percent: number } | null;
   readonly after: number;
   readonly end: Ending | null;
@@ -31,7 +31,7 @@ export async function newestEvent(connection: Connection, node: string): Promise
 const PAGE = '500';
 
 export async function lookAt(connection: Connection, name: string, after: number, way: Way): Promise<Look> {
-  // The state first: whatever led to it is then among the events.
+  // The state is read first, so that the events include what led to it.
   const node = await operate(connection, 'getNode', { params: { node: name } });
   const params = { node: node.id };
   const { sessions } = await operate(connection, 'listNodeSessions', { params, query: { limit: '1' } });
@@ -56,14 +56,14 @@ function progressOf(session: SessionAnswer | undefined): Look['progress'] {
   return { step: session.last.step, percent: session.last.percent };
 }
 
-/** Somebody may have sent it elsewhere meanwhile: that is an end too, and no success. */
+/** Another command may have moved it to another state: that ends the work too, as a failure. */
 export function endOf(node: NodeAnswer, { via, to }: Way): Ending | null {
   if (via.includes(node.state)) return null;
   if (to === null || node.state === to) return { ok: true };
   return {
     ok: false,
     stage: node.failure?.step ?? node.state,
-    reason: node.failure?.reason ?? node.note ?? `it is ${node.state} now`,
+    reason: node.failure?.reason ?? node.note ?? `its state is ${node.state}`,
     nextStep: node.next_step,
   };
 }

@@ -1,5 +1,5 @@
-// Follows nodes until their work is done or has failed: a line for everything that happens, with the time since the start, and on
-// a terminal a bar for what takes long.
+// Follows nodes until their work is done or has failed: a line for each event with the time since the start, and on
+// a terminal a progress bar for long steps.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Way } from '../contract/operation.ts';
@@ -12,12 +12,12 @@ const LOOK_EVERY_MS = 1000;
 
 export interface Following {
   readonly way: Way;
-  /** The newest event of each node before the work was asked for. */
+  /** The newest event of each node before the work was requested. */
   readonly before: ReadonlyMap<string, number>;
   readonly json: boolean;
 }
 
-/** Returns when every one has arrived; otherwise `work_failed` says which did not, where, why, and what to do. */
+/** Returns when all nodes are done; otherwise `work_failed` says which failed, where, why, and what to do. */
 export async function follow(connection: Connection, nodes: readonly string[], following: Following): Promise<void> {
   const output = standardOutput();
   const screen = following.json ? null : new FollowScreen(output, nodes, Date.now());
@@ -77,7 +77,7 @@ export class FollowScreen {
     this.#drawn = false;
   }
 
-  /** One line at the bottom, and only where it can be drawn over. */
+  /** One line at the bottom, only where it can be redrawn. */
   #draw(): void {
     const [first] = this.#bars;
     if (!this.#output.colour || !first) return;
@@ -85,7 +85,7 @@ export class FollowScreen {
     this.#drawn = true;
   }
 
-  /** Empty where there is only one node. */
+  /** Empty when there is only one node. */
   #who(name: string): string {
     return this.#width === 0 ? '' : printable(name).padEnd(this.#width);
   }

@@ -1,4 +1,4 @@
-// `npm run docs`: writes the files that are made from code, so that they cannot drift. A test compares them.
+// `npm run docs`: writes the files that are generated from code. A test compares them with the code.
 
 import { writeFileSync } from 'node:fs';
 import { generateOpenApi } from '../api/open-api.ts';

@@ -6,7 +6,7 @@ import { operate } from './operate.ts';
 
 interface IdentifyOptions extends ConnectionOptions, SelectionOptions {}
 
-/** The last word is `on`, `off` or so many seconds; without it the light is on. */
+/** The last word is `on`, `off` or a number of seconds; the default is `on`. */
 export async function identify(words: readonly string[], options: IdentifyOptions): Promise<void> {
   const last = words.at(-1);
   const isLight = last !== undefined && (isSelecting(options) || words.length > 1) && /^(on|off|-?\d+)$/.test(last);
@@ -19,7 +19,7 @@ export async function identify(words: readonly string[], options: IdentifyOption
   await runOnMany(nodes, options, {
     work: (node) => operate(connection, 'identifyNode', { params: { node }, body: { light } }),
     doing: 'identify …',
-    done: ({ mode }) => `the light is ${meaning}${mode === 'recorder' ? ' (only written down)' : ''}`,
+    done: ({ mode }) => `the LED is ${meaning}${mode === 'recorder' ? ' (recorded only)' : ''}`,
     json: (answer) => answer,
   });
 }
@@ -28,5 +28,5 @@ function lightOf(text: string): 'on' | 'off' | number {
   if (text === 'on' || text === 'off') return text;
   const seconds = Number(text);
   if (seconds >= 1 && seconds <= 255) return seconds;
-  throw new ColdironError('usage', `the light is on, off, or on for 1 to 255 seconds, not ${text}`);
+  throw new ColdironError('usage', `the LED takes on, off, or 1 to 255 seconds, not ${text}`);
 }

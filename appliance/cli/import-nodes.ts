@@ -56,13 +56,13 @@ export function nodesFromCsv(text: string, file: string): { nodes: Record<string
     ...NEEDED.filter((name) => !columns.includes(name)).map((name) => `${file}: line 1: the column ${name} is missing`),
     ...columns
       .filter((name) => !COLUMNS.includes(name))
-      .map((name) => `${file}: line 1: unknown column ${shown(name)}; there are ${COLUMNS.join(', ')}`),
+      .map((name) => `${file}: line 1: unknown column ${shown(name)}; known columns: ${COLUMNS.join(', ')}`),
     ...columns
       .filter((name, at) => columns.indexOf(name) !== at)
-      .map((name) => `${file}: line 1: the column ${shown(name)} is there twice`),
+      .map((name) => `${file}: line 1: the column ${shown(name)} occurs twice`),
     ...body
       .filter((row) => row.cells.length !== columns.length)
-      .map((row) => `${file}: line ${row.line}: ${row.cells.length} cells where the first line has ${columns.length}`),
+      .map((row) => `${file}: line ${row.line}: ${row.cells.length} cells, but the first line has ${columns.length}`),
   ];
   if (problems.length > 0) throw new ColdironError('invalid_inventory', `${file} cannot be imported:`, problems);
   const nodes = body.map((row) => {
@@ -72,7 +72,7 @@ export function nodesFromCsv(text: string, file: string): { nodes: Record<string
   return { nodes, lines: body.map(({ line }) => line) };
 }
 
-/** The appliance names fields of the documents; whoever wrote the table knows its lines and columns. */
+/** The appliance names fields of the documents; this translates them to lines and columns of the CSV file. */
 export function placedInCsv(error: ColdironError, file: string, lines: readonly number[]): ColdironError {
   const placed = (text: string): string =>
     text.replaceAll(

@@ -1,4 +1,4 @@
-// Inventory files on the command line: read, checked, and either sound or a list of everything that is wrong.
+// Inventory files on the command line: reads and checks them; an error lists every problem.
 
 import { ColdironError } from '../domain/errors.ts';
 import { checkInventory, type DeclaredSource } from '../inventory/check.ts';

@@ -1,4 +1,4 @@
-// The node agent as it is shipped: its parts in name order, as one file. A node gets a single script that needs no other.
+// The node agent as it is shipped: its parts in name order, joined to one file, so that a node needs a single script.
 
 import { readdirSync, readFileSync } from 'node:fs';
 

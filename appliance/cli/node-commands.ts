@@ -1,4 +1,4 @@
-// The verbs that move nodes through their life, made from the command table: name, help, options and route come from the row.
+// The verbs that move nodes through their lifecycle, generated from the command table: name, help, options and route.
 
 import type { Command } from 'commander';
 import { type CommandId, NODE_COMMANDS, type NodeCommand } from '../contract/commands.ts';
@@ -14,10 +14,10 @@ export function addNodeCommands(program: Command, connected: (command: Command) 
       .summary(cli.summary)
       .description(`${cli.summary[0]?.toUpperCase()}${cli.summary.slice(1)}.`)
       .argument('[node...]', 'host names, MAC addresses or ids; or select nodes with the options below')
-      .option('--note <text>', 'why, for whoever reads it later')
+      .option('--note <text>', 'the reason, for the record')
       .action(async (nodes, options) => (await import('./run-command.ts')).runCommand(id, nodes, options));
-    if (cli.way !== null) command.option('-w, --wait', 'follow every stage until it is done or has failed');
-    if (id === 'deployNode') command.option('--profile <name>', "another profile than the node's");
+    if (cli.way !== null) command.option('-w, --wait', 'follow every stage until the work is done or has failed');
+    if (id === 'deployNode') command.option('--profile <name>', 'use this profile instead of the declared one');
     if (cli.example !== undefined) command.addHelpText('after', `\nExample:\n  ${cli.example}`);
   }
 }

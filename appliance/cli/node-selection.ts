@@ -1,4 +1,4 @@
-// Which nodes a verb is about: by name, or all that match a selector. The selection is shown before anything is done to it.
+// The nodes of a verb: by name, or all that match a selector. The selection is shown before the verb runs.
 
 import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -25,13 +25,13 @@ export interface SelectionOptions extends FilterOptions {
 }
 
 export interface Undertaking {
-  /** As the refusal and the question name it: "deploy", "power off". */
+  /** As error messages and the prompt name it: "deploy", "power off". */
   readonly verb: string;
-  /** What is lost, in words that follow "this"; null: nothing. */
+  /** The consequence, in words that follow "this"; null: none. */
   readonly destroys: string | null;
-  /** Whatever has no BMC is not meant by a selector. */
+  /** Selectors skip nodes without a BMC. */
   readonly needsBmc?: boolean;
-  /** It only shows something: nothing is asked. */
+  /** Read-only: needs no confirmation. */
   readonly reads?: boolean;
 }
 
@@ -42,7 +42,7 @@ const SELECTORS = '--all, --site, --rack, --label, --cluster, --in or --match';
 export const isSelecting = ({ all, site, rack, label, cluster, in: state, match }: SelectionOptions): boolean =>
   all === true || [site, rack, label, cluster, state, match].some((value) => value !== undefined);
 
-/** Each node once, in the order it was named; by host name where it was not. Null: it was a dry run, and the nodes are shown. */
+/** Each node once, in the order of the arguments; selected nodes by host name. Null: a dry run, which shows the nodes. */
 export async function chosenNodes(
   connection: Connection,
   names: readonly string[],
@@ -60,13 +60,13 @@ export async function chosenNodes(
     showSelection(nodes, options, undertaking);
     return null;
   }
-  await mustBeMeant(nodes, selected, options, undertaking);
+  await confirmSelection(nodes, selected, options, undertaking);
   return nodes.map(({ hostname }) => hostname);
 }
 
 const PAGE = '1000';
 
-/** All pages of those that match. */
+/** Reads all pages of the nodes that match. */
 export async function nodesMatching(
   connection: Connection,
   { site, rack, label, cluster, in: state, match }: FilterOptions,
@@ -106,7 +106,7 @@ function selectorText({ site, rack, label = [], cluster, in: state, match }: Sel
   return given.join(' ') || '--all';
 }
 
-/** By whatever they were called. One that is not there ends it. */
+/** By host name, MAC address or id. Throws when one does not exist. */
 async function namedNodes(connection: Connection, names: readonly string[]): Promise<NodeAnswer[]> {
   const found = await onMany(names, (name) => operate(connection, 'getNode', { params: { node: name } }));
   const failure = failureOf(found);
@@ -139,8 +139,8 @@ const countOf = (nodes: readonly NodeAnswer[]): string => (nodes.length === 1 ? 
 const wouldDo = (nodes: readonly NodeAnswer[], { verb, destroys }: Undertaking): string =>
   `${verb}: ${countOf(nodes)}${destroys === null ? '' : `; this ${destroys} of each`}`;
 
-/** One is typed out by its name, several by how many they are. */
-async function mustBeMeant(
+/** The user types the name of a single node, or the number of several. */
+async function confirmSelection(
   nodes: readonly NodeAnswer[],
   selected: boolean,
   { yes }: SelectionOptions,
@@ -148,15 +148,15 @@ async function mustBeMeant(
 ): Promise<void> {
   const { verb, destroys, reads } = undertaking;
   if (reads) return;
-  // Standard output is for the answers.
+  // Standard output is for the results.
   if (selected) process.stderr.write(`${selectionTable(nodes)}${wouldDo(nodes, undertaking)}\n`);
   const [only] = nodes;
   if (destroys === null && (!selected || !process.stdin.isTTY)) return;
   const one = nodes.length === 1 && only !== undefined;
-  const whom = printable(one ? only.hostname : `${nodes.length} nodes`);
+  const subject = printable(one ? only.hostname : `${nodes.length} nodes`);
   await confirmed(one ? only.hostname : String(nodes.length), {
     yes,
-    means: destroys === null ? `${verb} is about ${whom}` : `this ${destroys} of ${whom}`,
-    asked: `to ${verb} ${nodes.map(({ hostname }) => hostname).join(' ')}`,
+    means: destroys === null ? `${verb} affects ${subject}` : `this ${destroys} of ${subject}`,
+    purpose: `to ${verb} ${nodes.map(({ hostname }) => hostname).join(' ')}`,
   });
 }

@@ -31,27 +31,27 @@ export async function listNodes(options: ConnectionOptions & FilterOptions): Pro
 
 /** An empty fleet and a filter that nothing matches need different advice. */
 function noNodes({ match, in: state, site, rack, label = [], cluster }: FilterOptions): string {
-  const asked = [
+  const conditions = [
     ...(match === undefined ? [] : [`matches ${printable(match)}`]),
-    ...(state === undefined ? [] : [`is ${state}`]),
+    ...(state === undefined ? [] : [`is in state ${state}`]),
     ...(site === undefined ? [] : [`is at site ${printable(site)}`]),
     ...(rack === undefined ? [] : [`is in rack ${printable(rack)}`]),
     ...label.map((each) => `has the label ${printable(each)}`),
     ...(cluster === undefined ? [] : [`is in cluster ${printable(cluster)}`]),
   ];
-  return asked.length === 0
+  return conditions.length === 0
     ? 'No nodes. Declare some: coldiron apply inventory/example.yaml\n'
-    : `No node ${asked.join(' and ')}. List all: coldiron nodes list\n`;
+    : `No node ${conditions.join(' and ')}. List all: coldiron nodes list\n`;
 }
 
-/** A node that is quarantined or retired may have failed before: its state comes first. */
+/** A quarantined or retired node may have failed before: its state takes precedence. */
 const stateText = ({ state, failure }: NodeAnswer): string =>
   state === 'failed' && failure ? `failed(${failure.step})` : state;
 
 export async function showNode(node: string, options: ConnectionOptions): Promise<void> {
   const connection = await connect(options);
   const answer = await operate(connection, 'getNode', { params: { node } });
-  // By its id from here on: a name may stand for another node a moment later.
+  // Uses the id from here on: the name may move to another node.
   const params = { node: answer.id };
   const presence = await operate(connection, 'getNodePresence', { params });
   const { facts } = await operate(connection, 'listNodeFacts', { params });
@@ -78,7 +78,7 @@ interface AddOptions extends ConnectionOptions {
 
 export async function addNode(name: string, options: AddOptions): Promise<void> {
   const { mac, network, sku, profile, address, uuid, bmc, bmcDriver, bmcUsername, bmcPasswordFile } = options;
-  // Members that are undefined are not sent.
+  // Undefined members are not sent.
   const body = {
     name,
     sku,
@@ -117,7 +117,7 @@ function printNode(output: Output, node: NodeAnswer, { last_seen, leases }: Answ
   for (const nic of node.interfaces)
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
   for (const { address, mac, network, held, expires_at } of leases) {
-    line('lease', `${address} for ${mac} on ${network}, ${held ? `until ${expires_at}` : 'not held any more'}`);
+    line('lease', `${address} for ${mac} on ${network}, ${held ? `until ${expires_at}` : 'expired or released'}`);
   }
   line('bmc', node.bmc && `${node.bmc.address} over ${node.bmc.driver}`);
   const labels = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);

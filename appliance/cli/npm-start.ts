@@ -1,5 +1,5 @@
-// `npm start`: the site in ./coldiron.yaml when there is one. Otherwise a virtual rack with an appliance in front of it, and one
-// of its servers taken from cold to active; it stays up until Ctrl-C, and then nothing of it is left.
+// `npm start`: serves ./coldiron.yaml when it exists. Otherwise it starts a virtual rack and an appliance, and takes one server
+// from powered off to active. It runs until Ctrl-C, then removes everything except boot files.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -21,12 +21,12 @@ const NODE = 'node01';
 
 const write = (text: string): void => void process.stdout.write(text);
 
-/** Ctrl-C is how it ends: no failure. */
+/** Ctrl-C ends it normally. */
 class Interrupted extends Error {}
 
 interface Interruption {
   readonly happens: Promise<never>;
-  /** After what cannot be left half done. */
+  /** Called after a step that must not be interrupted. */
   check(): void;
 }
 
@@ -58,13 +58,13 @@ async function demonstrate(): Promise<void> {
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
   } finally {
-    write('\nTaking everything down …\n');
+    write('\nStopping and removing everything …\n');
     for (let undo = stops.pop(); undo; undo = stops.pop()) await undo();
-    write('Nothing of it is left but boot files, in state/assets.\n');
+    write('Removed everything except the boot files in state/assets.\n');
   }
 }
 
-/** Every stage until the node is active; `stops` gets what undoes them, the last first. */
+/** Runs every stage until the node is active; `stops` collects the functions that undo them, called last first. */
 async function upToActive(stops: (() => Promise<void>)[], interrupted: Interruption): Promise<void> {
   const began = performance.now();
   const stage = stages(write, () => performance.now());
@@ -75,7 +75,7 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
     gatherBootFiles(STATE, say),
   );
   interrupted.check();
-  const served = await stage.run('A rack of two servers with BMCs, and an appliance in its network', () =>
+  const served = await stage.run('A virtual rack of two servers with BMCs, and an appliance in its network', () =>
     ServedRack.start({ definition: demoRack(['uefi-pxe', 'bios-ipxe-rom']), state: STATE, image: { imageSha256 } }),
   );
   stops.push(() => served.stop());
@@ -84,7 +84,7 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
   interrupted.check();
   const unlessInterrupted = (doing: Promise<void>): Promise<void> => Promise.race([doing, interrupted.happens]);
   const place = { state: STATE };
-  await stage.run(`${NODE}, which is off: commission it over its BMC`, () =>
+  await stage.run(`${NODE}, powered off: commission it through its BMC`, () =>
     unlessInterrupted(runCommand('commissionNode', [NODE], { ...place, wait: true })),
   );
   await stage.run(`${NODE}: install ${DEMO_PROFILE}, start it from its disk, enroll it`, () =>
@@ -98,10 +98,10 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
       `\nThe API: ${wayOut.url}/api/v1/nodes, with the token in state/admin-token; ${nodes.length} nodes.\n` +
       `  curl -s -H "Authorization: Bearer $(cat state/admin-token)" ${wayOut.url}/api/v1/nodes\n` +
       'In another terminal:\n' +
-      `  ./coldiron trail ${NODE}          what it asked for and got\n` +
-      `  ./coldiron console ${NODE}        its console, over IPMI\n` +
-      '  ./coldiron commission node02 --wait && ./coldiron deploy node02 --wait    the other one, with BIOS\n' +
-      'Ctrl-C takes it all down.\n',
+      `  ./coldiron trail ${NODE}          its events, boot by boot\n` +
+      `  ./coldiron console ${NODE}        its serial console, over IPMI\n` +
+      '  ./coldiron commission node02 --wait && ./coldiron deploy node02 --wait    the second server, with BIOS\n' +
+      'Ctrl-C stops and removes everything.\n',
   );
 }
 

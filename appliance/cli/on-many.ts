@@ -1,4 +1,4 @@
-// The same request for many nodes: so many at once, every outcome told, failures grouped by what caused them.
+// Sends one request for each of many nodes, a limited number at once, and groups the failures by cause.
 
 import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
 import { type Progress, progressOn } from './progress.ts';
@@ -10,23 +10,23 @@ export interface Outcome<T> {
   readonly error: ColdironError | null;
 }
 
-/** What one appliance takes on at once without other callers noticing; its gates limit the BMCs themselves. */
+/** Concurrent requests that do not slow down other callers; the appliance itself limits the load on BMCs. */
 const AT_ONCE = 32;
 
 export async function onMany<T>(
   nodes: readonly string[],
   work: (node: string) => Promise<T>,
-  heard: (outcome: Outcome<T>) => void = () => undefined,
-  begun: (node: string) => void = () => undefined,
+  onOutcome: (outcome: Outcome<T>) => void = () => undefined,
+  onStart: (node: string) => void = () => undefined,
 ): Promise<Outcome<T>[]> {
   const outcomes = new Map<string, Outcome<T>>();
   const queue = nodes.values();
   const worker = async (): Promise<void> => {
     for (const node of queue) {
-      begun(node);
+      onStart(node);
       const outcome = await settled(node, work);
       outcomes.set(node, outcome);
-      heard(outcome);
+      onOutcome(outcome);
     }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, nodes.length) }, worker));
@@ -42,7 +42,7 @@ async function settled<T>(node: string, work: (node: string) => Promise<T>): Pro
   }
 }
 
-/** One node fails as a request for one node does; several fail with the most frequent cause first. Null: none failed. */
+/** The error of a single node as it is; for several nodes the most frequent cause first. Null: none failed. */
 export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError | null {
   const failed = outcomes.flatMap(({ node, error }) => (error ? [{ node, error }] : []));
   const [first] = failed;
@@ -59,9 +59,9 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
   return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details, hint);
 }
 
-/** Every reason with the nodes that it is true of: those with the same reasons share their lines. */
+/** Every reason with its nodes: nodes with the same reasons share their lines. */
 function reasonsOf(failed: readonly { readonly node: string; readonly error: ColdironError }[]): string[] {
-  // Messages begin with the name of their node, which the line has already.
+  // Messages begin with the name of their node, which the line already has.
   const linesOf = ({ node, error }: (typeof failed)[number]): string[] =>
     [error.message, ...error.details]
       .map((line) => (line.startsWith(node) ? line.slice(node.length) : line))
@@ -83,7 +83,7 @@ export interface ManyOptions {
   readonly json?: boolean;
 }
 
-/** Runs, shows and ends as a verb does: with one JSON value, or with a line for each node and the failures at the end. */
+/** Runs the request and prints the result: one JSON value, or a line for each node and the failures at the end. */
 export async function runOnMany<T>(
   nodes: readonly string[],
   options: ManyOptions,

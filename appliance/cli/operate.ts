@@ -1,4 +1,4 @@
-// Calls operations of the table by their id: path, method and the type of the answer come from the row.
+// Calls operations by their id: path, method and the type of the answer come from the operation table.
 
 import { OPERATIONS, type OperationId } from '../contract/operations.ts';
 import type { Answer, Body, Params, Query } from '../contract/wire.ts';
@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 type Given<T, K extends string> = T extends undefined
   ? { readonly [key in K]?: undefined }
   : { readonly [key in K]: T };
-/** Texts and numbers as a URL takes them. */
+/** Query values as strings. */
 type QueryText<T> = { readonly [K in keyof T]?: string | readonly string[] | undefined };
 
 export type Input<Id extends OperationId> = Given<Params<Id>, 'params'> &

@@ -9,28 +9,28 @@ import { operate } from './operate.ts';
 export interface PowerOptions extends ConnectionOptions, SelectionOptions {}
 
 const STATUS = 'status';
-/** What takes a running machine down without asking it. */
+/** Actions that stop a running machine without a shutdown. */
 const HARD: readonly string[] = ['off', 'cycle', 'reset'];
 
-/** The last word says what to do, the ones before name nodes. */
+/** The last word is the action, the words before it name nodes. */
 export async function power(words: readonly string[], options: PowerOptions): Promise<void> {
   const action = actionOf(words.at(-1));
   const connection = await connect(options);
   const names = words.slice(0, -1);
-  // One machine that was named is what its operator means.
+  // A single node that was named needs no confirmation.
   const destroys = HARD.includes(action) && names.length !== 1 ? 'interrupts the operating system' : null;
   const undertaking = { verb: `power ${action}`, destroys, needsBmc: true, reads: action === STATUS };
   const nodes = await chosenNodes(connection, names, options, undertaking);
   if (nodes === null) return;
   await runOnMany(nodes, options, {
-    work: (node) => requested(connection, node, action),
-    doing: action === STATUS ? 'is asked' : `power ${action} …`,
-    done: ({ power: state, mode }) => (mode === 'recorder' ? `${state} (only written down)` : state),
+    work: (node) => sendPower(connection, node, action),
+    doing: action === STATUS ? 'reading …' : `power ${action} …`,
+    done: ({ power: state, mode }) => (mode === 'recorder' ? `${state} (recorded only)` : state),
     json: ({ mode, power: state }) => ({ mode, power: state }),
   });
 }
 
-function requested(
+function sendPower(
   connection: Connection,
   node: string,
   action: PowerAction | typeof STATUS,
@@ -42,6 +42,6 @@ function requested(
 function actionOf(word: string | undefined): PowerAction | typeof STATUS {
   const known = [...POWER_ACTIONS, STATUS] as const;
   const action = known.find((each) => each === word);
-  if (action === undefined) throw new ColdironError('usage', `the last word says what to do: ${known.join(', ')}`);
+  if (action === undefined) throw new ColdironError('usage', `the last word is the action: ${known.join(', ')}`);
   return action;
 }

@@ -1,23 +1,23 @@
-// How far each of many is: a table that changes in place on a terminal, a line for each that is done anywhere else.
+// Progress of many nodes: a table that is redrawn in place on a terminal; otherwise one line for each node that is done.
 
 import { type Output, printable, type Style, styled } from './terminal.ts';
 
 export interface Progress {
-  /** `over`: nothing more comes of this one. */
+  /** `over`: this node is done. */
   show(name: string, words: string, style: Style, over: boolean): void;
 }
 
 export interface Screen extends Output {
-  /** What a terminal shows; null: no terminal. */
+  /** The size of the terminal; null: not a terminal. */
   readonly size: { readonly rows: number; readonly columns: number } | null;
 }
 
-/** The longest of the words beside a name: `unknown (only written down)`. */
+/** The longest text beside a name: `unknown (recorded only)`. */
 const ROOM_FOR_WORDS = 28;
 
 export function progressOn(screen: Screen, names: readonly string[]): Progress {
   if (screen.size === null) return plainLines(screen, names);
-  // A table that does not fit, or whose lines are broken, cannot be drawn over: then the lines come as they are done.
+  // A table that does not fit, or whose lines wrap, cannot be redrawn: then each node gets a line when it is done.
   const { rows, columns } = screen.size;
   const fits = names.length < rows - 1 && widest(names) + ROOM_FOR_WORDS < columns;
   return fits ? liveTable(screen, names) : plainLines(screen, names);
@@ -38,7 +38,7 @@ const ERASE_LINE = '\u001b[2K';
 
 function liveTable(screen: Output, names: readonly string[]): Progress {
   const line = lineWriter(screen, names);
-  const lines = new Map(names.map((name) => [name, line(name, 'waits', 'grey')]));
+  const lines = new Map(names.map((name) => [name, line(name, 'waiting', 'grey')]));
   const draw = (): void => screen.write([...lines.values()].map((text) => `${ERASE_LINE}${text}\n`).join(''));
   draw();
   return {

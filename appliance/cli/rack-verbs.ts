@@ -1,5 +1,5 @@
-// A virtual rack on this machine: up, down, its state, and faults on demand. It is kept by a process of its own, which
-// stays when the verb is done.
+// A virtual rack on this machine: up, down, status, and injected faults. A keeper process of its own runs it and
+// continues after the verb returns.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -65,7 +65,7 @@ async function needPackages({ install, json }: UpOptions): Promise<void> {
   const missing = await missingPackages();
   if (missing.length === 0) return;
   if (!install) {
-    throw new ColdironError('service_unavailable', 'the rack needs Debian packages that are missing here', [
+    throw new ColdironError('service_unavailable', 'the rack needs Debian packages that are not installed', [
       `apt-get install ${missing.join(' ')}`,
       'or: coldiron rack up --install',
     ]);
@@ -77,7 +77,7 @@ type KeeperMessage =
   | { readonly up: true }
   | { readonly up: false; readonly code: ErrorCode; readonly message: string; readonly details: readonly string[] };
 
-/** Returns when the rack is up. What the keeper has to say later goes to a file. */
+/** Returns when the rack is up. The keeper logs to a file. */
 async function startKeeper(folder: RackFolder, definition: RackDefinition): Promise<void> {
   await folder.make();
   await using log = await open(folder.file('keeper.log'), 'a', 0o600);
@@ -88,28 +88,30 @@ async function startKeeper(folder: RackFolder, definition: RackDefinition): Prom
     stdio: ['ignore', log.fd, log.fd, 'ipc'],
   });
   keeper.send(definition);
-  const [told] = (await Promise.race([once(keeper, 'message'), once(keeper, 'exit').then(() => [null])])) as [
+  const [reply] = (await Promise.race([once(keeper, 'message'), once(keeper, 'exit').then(() => [null])])) as [
     KeeperMessage | null,
   ];
   if (keeper.connected) keeper.disconnect();
   keeper.unref();
-  if (told?.up) return;
-  if (told === null) throw new ColdironError('internal', `the rack's keeper ended: see ${folder.file('keeper.log')}`);
-  throw new ColdironError(told.code in ERRORS ? told.code : 'internal', told.message, told.details);
+  if (reply?.up) return;
+  if (reply === null)
+    throw new ColdironError('internal', `the keeper process of the rack exited: see ${folder.file('keeper.log')}`);
+  throw new ColdironError(reply.code in ERRORS ? reply.code : 'internal', reply.message, reply.details);
 }
 
 export async function keep(options: PlaceOptions): Promise<void> {
-  if (!process.connected) throw new ColdironError('usage', 'a rack is brought up with coldiron rack up');
-  const tell = (message: KeeperMessage): void => void process.send?.(message);
+  if (!process.connected)
+    throw new ColdironError('usage', 'this verb is internal; start a rack with: coldiron rack up');
+  const report = (message: KeeperMessage): void => void process.send?.(message);
   const [definition] = (await once(process, 'message')) as [RackDefinition];
   try {
     const rack = await Rack.start({ definition, folder: await rackFolder(options), kind: 'keeper' });
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => void rack.stop());
-    tell({ up: true });
+    report({ up: true });
     await rack.ended;
   } catch (error) {
     if (!(error instanceof ColdironError)) throw error;
-    tell({ up: false, code: error.code, message: error.message, details: error.details });
+    report({ up: false, code: error.code, message: error.message, details: error.details });
   }
   if (process.connected) process.disconnect?.();
 }
@@ -158,7 +160,7 @@ async function orderAndShow(order: RackOrder, options: PlaceOptions): Promise<vo
   else if (status) printStatus(status);
 }
 
-/** Null: none is up. */
+/** Null: no rack is up. */
 async function currentStatus(folder: RackFolder): Promise<RackStatus | null> {
   const claim = await folder.claim();
   if (claim === null || !(await isAlive(claim.owner))) return null;

@@ -1,4 +1,4 @@
-// A password that is never an argument: from a file, from standard input, or typed without being shown.
+// Reads a password from a file, from standard input, or from the keyboard without echo. It is never an argument.
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
@@ -10,8 +10,8 @@ const READABLE_BY_ALL = 0o004;
 
 export async function readSecret(file: string | undefined, prompt: string): Promise<string> {
   const secret = withoutLineEnd(await found(file, prompt));
-  if (secret === '') throw new ColdironError('usage', `${prompt}: it is empty`);
-  if (/[\r\n]/.test(secret)) throw new ColdironError('usage', `${prompt}: it has several lines`);
+  if (secret === '') throw new ColdironError('usage', `${prompt}: the value is empty`);
+  if (/[\r\n]/.test(secret)) throw new ColdironError('usage', `${prompt}: the value has several lines`);
   return secret;
 }
 
@@ -20,9 +20,9 @@ export function readSecretFile(file: string, what: string): string {
     const handle = openSync(file, 'r');
     try {
       const found = fstatSync(handle);
-      // What a shell hands over as a file (`<(pass show bmc)`) is a pipe, and nobody else's.
+      // A shell's process substitution (`<(pass show bmc)`) is a pipe that only this user can read.
       if (found.isFile() && (found.mode & READABLE_BY_ALL) !== 0) {
-        throw new ColdironError('usage', `everybody can read the file of ${what}: chmod 0600 ${file}`);
+        throw new ColdironError('usage', `every user can read the file of ${what}: run chmod 0600 ${file}`);
       }
       return withoutLineEnd(readFileSync(handle, 'utf8'));
     } finally {
@@ -41,7 +41,7 @@ async function found(file: string | undefined, prompt: string): Promise<string> 
 
 const withoutLineEnd = (value: string): string => value.replace(/\r?\n$/, '');
 
-/** readline repeats what is typed to its output, and this one is not the screen. */
+/** readline echoes to its output, which is not the screen here. */
 async function typedUnseen(prompt: string): Promise<string> {
   process.stderr.write(`${prompt}: `);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

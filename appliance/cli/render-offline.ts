@@ -1,4 +1,4 @@
-// Renderings from inventory files alone: the same bytes each time, no secrets, and nothing is remembered.
+// Renders from inventory files alone: the same bytes each time, no secrets, nothing is stored.
 
 import { createHash, randomUUID } from 'node:crypto';
 import { knownAs } from '../api/find-node.ts';
@@ -39,7 +39,10 @@ export async function renderedNode(
   const machine = knownAs({ fleet }, reference);
   if (!machine) throw new ColdironError('not_found', `no node is called ${shown(reference)}`);
   const rendering = renderingView(await renderings.preview(machine), true);
-  return { ...rendering, missing: [...rendering.missing, 'its own id: one made from its name stands in its place'] };
+  return {
+    ...rendering,
+    missing: [...rendering.missing, 'the id of the node: an id derived from its name is used instead'],
+  };
 }
 
 export async function renderedSite(files: readonly string[], options: OfflineOptions): Promise<RenderedSite> {
@@ -61,7 +64,7 @@ export async function renderedSite(files: readonly string[], options: OfflineOpt
   return answer;
 }
 
-/** Nodes with a profile that cannot be rendered with our own templates, each with every reason. */
+/** Nodes with a profile that the built-in templates cannot render, each with every reason. */
 export async function unrenderable(inventory: Inventory): Promise<readonly SkippedNode[]> {
   const left: SkippedNode[] = [];
   const withProfile = inventory.machines.filter(({ spec }) => spec.profile !== null);
@@ -90,7 +93,7 @@ function renderingsOf(inventory: Inventory, overrides: TemplateSources) {
   const templates = compileTemplates(readTemplateFiles(BUILT_IN_TEMPLATES), overrides);
   const renderings = new Renderings({
     fleet,
-    store: NOTHING_REMEMBERED,
+    store: STORES_NOTHING,
     templates: { ...templates, overridden: overrides.size, reload: async () => [] },
     modules: readNodeModules(),
     serviceFiles: null,
@@ -100,15 +103,15 @@ function renderingsOf(inventory: Inventory, overrides: TemplateSources) {
   return { renderings, fleet };
 }
 
-const forgets = async (): Promise<void> => {};
-const NOTHING_REMEMBERED = {
+const noop = async (): Promise<void> => {};
+const STORES_NOTHING = {
   factsOf: async () => [],
   renderingOf: async () => null,
-  putRendering: forgets,
-  appendAudit: forgets,
+  putRendering: noop,
+  appendAudit: noop,
 };
 
-/** Those that the options name, tried on every node. */
+/** The templates that the options name, after rendering them for every node. */
 async function soundOverrides({ config, templates }: OfflineOptions, inventory: Inventory): Promise<TemplateSources> {
   const folder = templates ?? (config === undefined ? null : (await loadConfig(config)).templates);
   if (folder === null) return new Map();
@@ -117,7 +120,7 @@ async function soundOverrides({ config, templates }: OfflineOptions, inventory: 
   return readOverrides(folder).sources;
 }
 
-/** Everything that is wrong with the templates in a folder, for these nodes. */
+/** Every problem of the templates in a folder, for these nodes. */
 export async function templateProblems(folder: string, inventory: Inventory): Promise<readonly string[]> {
   const { sources, problems } = readOverrides(folder);
   if (problems.length > 0) return problems;
@@ -132,7 +135,7 @@ export const invalidTemplates = (problems: readonly string[]): ColdironError =>
     problems,
   );
 
-/** RFC 9562 §5.8: an id of our own making, from the name, so that two runs make the same bytes. */
+/** RFC 9562 §5.8: a custom id derived from the name, so that two runs produce the same bytes. */
 export function withStableIds(inventory: Inventory): Inventory {
   const machines = inventory.machines.map((machine) => {
     const hex = createHash('sha256').update(`node ${machine.spec.hostname}`).digest('hex');

@@ -1,4 +1,4 @@
-// `coldiron render`: what a node or a whole site is given, as a folder, on the screen, or against what was given last.
+// `coldiron render`: the files of a node or a site, written to a folder, printed, or compared with the last delivery.
 
 import { join } from 'node:path';
 import type { RenderedNode, RenderedSite } from '../contract/schemas/rendering.ts';
@@ -28,13 +28,13 @@ export interface RenderOptions extends ConnectionOptions, Omit<SelectionOptions,
 
 export async function render(first: string, second: string | undefined, options: RenderOptions): Promise<void> {
   if (options.site) {
-    if (second !== undefined || options.diff) throw usage('render --site takes a folder and nothing else');
+    if (second !== undefined || options.diff) throw usage('render --site takes one folder and no --diff');
     return renderSiteInto(first, options);
   }
   const { site: _whole, at, ...rest } = options;
   const selection = { ...rest, ...(at !== undefined && { site: at }) };
   if (isSelecting(selection)) {
-    if (second !== undefined || options.diff) throw usage('render with a selector takes a folder and nothing else');
+    if (second !== undefined || options.diff) throw usage('render with a selector takes one folder and no --diff');
     return renderSelection(first, selection, options);
   }
   if (options.diff) {
@@ -47,9 +47,9 @@ export async function render(first: string, second: string | undefined, options:
 
 const usage = (message: string): ColdironError => new ColdironError('usage', message);
 
-/** Each node gets a folder of its own, named after it. */
+/** Each node gets its own folder, named after it. */
 async function renderSelection(folder: string, selection: SelectionOptions, options: RenderOptions): Promise<void> {
-  if (options.inventory) throw usage('selectors ask an appliance; offline, render one node or a whole site');
+  if (options.inventory) throw usage('selectors need an appliance; offline, render one node or a whole site');
   const undertaking = { verb: 'render', destroys: null };
   const nodes = await chosenNodes(await connect(options), [], selection, undertaking);
   for (const node of nodes ?? []) await renderNodeInto(node, join(folder, node), options);
@@ -85,13 +85,13 @@ async function renderSiteInto(folder: string, options: RenderOptions): Promise<v
   else {
     const missing = leftOut.map(({ node, reasons }) => `${node}: ${reasons.join('; ')}`);
     printWritten(output, folder, record, [
-      'keys: they are made for one node at a time, with coldiron render NODE DIR',
+      'keys: they are created for one node at a time, with coldiron render NODE DIR',
       ...missing,
     ]);
   }
 }
 
-/** Without a folder nothing is made for anybody: no secrets. */
+/** Without a folder no secrets are created. */
 async function showNode(reference: string, options: RenderOptions): Promise<void> {
   const rendering = await nodeRendering(reference, { ...options, secrets: false });
   const output = standardOutput();
@@ -107,12 +107,13 @@ async function showNode(reference: string, options: RenderOptions): Promise<void
 const lines = (text: string): string[] => text.replace(/\n$/, '').concat('\n').split('\n');
 
 async function showDifference(reference: string, options: RenderOptions): Promise<void> {
-  if (options.inventory) throw usage('--diff compares with what an appliance remembers; it does not work offline');
+  if (options.inventory)
+    throw usage('--diff compares with the last delivery, which an appliance stores; it does not work offline');
   const difference = await operate(await connect(options), 'compareRendering', { params: { node: reference } });
   const output = standardOutput();
   if (options.json) return printJson(output, difference);
   const { node, since, files } = difference;
-  if (since === null) output.write(`${node} was never given anything; this is what it would get:\n`);
+  if (since === null) output.write(`${node} has not received any files yet; it would receive:\n`);
   else if (files.length === 0) output.write(`Nothing has changed for ${node} since ${since.at}.\n`);
   printChangedFiles(output, files, true);
 }
@@ -124,7 +125,7 @@ async function nodeRendering(reference: string, options: RenderOptions): Promise
   return withSecrets(connection, { node: reference });
 }
 
-/** Whoever may not have them gets the rest, and is told. */
+/** A caller without permission for secrets gets the other files; `missing` says what is left out. */
 async function withSecrets(connection: Connection, params: { node: string }): Promise<RenderedNode> {
   try {
     return await operate(connection, 'createRendering', { params });
@@ -159,5 +160,5 @@ function printWritten(output: Output, folder: string, record: FolderRecord, miss
 }
 
 function printMissing(output: Output, missing: readonly string[]): void {
-  for (const what of missing) output.write(`${styled(output, 'yellow', 'Not in it:')} ${printable(what)}\n`);
+  for (const what of missing) output.write(`${styled(output, 'yellow', 'Left out:')} ${printable(what)}\n`);
 }

@@ -1,4 +1,4 @@
-// Changes of rendered files for a person: which, how many lines, and the lines themselves in colour.
+// Prints changes of rendered files: the files, the number of lines, and the lines in colour.
 
 import type { Answer } from '../contract/wire.ts';
 import { type Output, printable, type Style, styled } from './terminal.ts';
@@ -13,15 +13,15 @@ export function printChangedFiles(output: Output, files: readonly ChangedFile[],
   }
 }
 
-/** What nodes would be given otherwise than now. */
+/** The nodes whose rendered files would change. */
 export function printChangedNodes(output: Output, nodes: readonly ChangedNode[], withDiff: boolean): void {
   for (const { node, files, reasons } of nodes) {
     output.write(`${styled(output, 'yellow', `~ rendering of ${printable(node)}`)}\n`);
-    for (const reason of reasons) output.write(`    cannot be rendered any more: ${printable(reason)}\n`);
+    for (const reason of reasons) output.write(`    can no longer be rendered: ${printable(reason)}\n`);
     printChangedFiles(output, files, withDiff);
   }
   if (nodes.length > 0)
-    output.write(`${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'} would be given something else.\n`);
+    output.write(`${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'} would receive changed files.\n`);
 }
 
 const counts = (added: number, removed: number): string => (added + removed === 0 ? '' : ` (+${added} -${removed})`);

@@ -1,4 +1,4 @@
-// Runs one command of the table on the nodes that were named or selected.
+// Runs one command of the table on the named or selected nodes.
 
 import { type CommandId, NODE_COMMANDS, type NodeCommand } from '../contract/commands.ts';
 import type { Answer } from '../contract/wire.ts';
@@ -21,7 +21,7 @@ export async function runCommand(id: CommandId, names: readonly string[], option
   const undertaking = { verb: cli.verb, destroys: write.destroys };
   const nodes = await chosenNodes(connection, names, options, undertaking);
   if (nodes === null) return;
-  if (options.wait) return sentAndFollowed(connection, id, nodes, options);
+  if (options.wait) return sendAndFollow(connection, id, nodes, options);
   await runOnMany(nodes, options, {
     work: (node) => send(connection, id, node, options),
     doing: `${cli.verb} …`,
@@ -30,8 +30,8 @@ export async function runCommand(id: CommandId, names: readonly string[], option
   });
 }
 
-/** Those that were refused end the verb as a failure, after the others have arrived. */
-async function sentAndFollowed(
+/** Refused nodes make the verb fail, after the other nodes are done. */
+async function sendAndFollow(
   connection: Connection,
   id: CommandId,
   nodes: readonly string[],
@@ -55,7 +55,7 @@ const send = (
 ): Promise<Answer<CommandId>> =>
   operate(connection, id, {
     params: { node },
-    // Members that are undefined are not sent.
+    // Undefined members are not sent.
     body: {
       note,
       ...(NODE_COMMANDS[id].write.destroys !== null && { confirm: node }),

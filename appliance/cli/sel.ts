@@ -8,7 +8,7 @@ interface SelOptions extends ConnectionOptions {
   readonly yes?: boolean;
 }
 
-/** With --clear, what was in the log is shown before it is gone. */
+/** With --clear, the entries are shown before they are deleted. */
 export async function sel(node: string, options: SelOptions): Promise<void> {
   const connection = await connect(options);
   const params = { node };
@@ -22,8 +22,8 @@ export async function sel(node: string, options: SelOptions): Promise<void> {
     }
   }
   if (options.clear) {
-    const means = `this empties the event log of ${hostname} for good`;
-    await confirmed(hostname, { yes: options.yes, means, asked: 'to empty its event log' });
+    const means = `this permanently deletes the event log of ${hostname}`;
+    await confirmed(hostname, { yes: options.yes, means, purpose: 'to delete its event log' });
     await operate(connection, 'clearNodeEventLog', { params });
     if (!options.json) output.write(`The event log of ${hostname} is cleared.\n`);
   }

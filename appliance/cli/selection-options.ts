@@ -1,17 +1,17 @@
-// The options with which every verb that takes nodes selects them.
+// The options that select nodes, for every verb that takes nodes.
 
 import { type Command, Option } from 'commander';
 import { LIFECYCLE_STATES } from '../domain/lifecycle.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
-/** `siteOption`: what the site is selected with where --site means something else. */
+/** `siteOption`: the option that selects a site, for verbs where --site has another meaning. */
 export const selecting = (command: Command, siteOption = '--site'): Command =>
   filtering(command.option('--all', 'every node'), siteOption)
     .option('-n, --dry-run', 'only show which nodes are selected')
     .option('-y, --yes', 'do not ask for confirmation');
 
-/** The filters alone, for a verb that only lists. */
+/** Only the filters, for a verb that lists. */
 export const filtering = (command: Command, siteOption = '--site'): Command => {
   if (siteOption === '--site') command.option('--site <name>', 'nodes of this site');
   return command

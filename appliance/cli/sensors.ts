@@ -6,7 +6,7 @@ export async function sensors(node: string, options: ConnectionOptions): Promise
   const answer = await operate(await connect(options), 'getNodeSensors', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, answer.sensors);
-  if (answer.sensors.length === 0) return output.write(`${node} has no sensors that its BMC tells of.\n`);
+  if (answer.sensors.length === 0) return output.write(`The BMC of ${node} reports no sensors.\n`);
   const rows = answer.sensors.map(({ name, kind, value, unit, health, states }) => [
     name,
     kind,
@@ -17,5 +17,5 @@ export async function sensors(node: string, options: ConnectionOptions): Promise
   output.write(table(output, ['SENSOR', 'KIND', 'READING', 'HEALTH', 'STATES'], rows));
   const bad = answer.sensors.filter(({ health }) => health === 'warning' || health === 'critical');
   const style: Style = bad.some(({ health }) => health === 'critical') ? 'red' : 'yellow';
-  if (bad.length > 0) output.write(`${styled(output, style, `${bad.length} not as they should be`)}\n`);
+  if (bad.length > 0) output.write(`${styled(output, style, `${bad.length} sensors report warning or critical`)}\n`);
 }

@@ -11,7 +11,7 @@ interface ServeOptions {
   readonly state?: string;
 }
 
-/** Long enough for requests under way and the effect that runs; then the process ends all the same. */
+/** Time for requests in progress and the running effect; then the process exits. */
 const STOP_WITHIN_MS = 4500;
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -19,11 +19,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   if (!existsSync(file)) {
     throw new ColdironError(
       'invalid_config',
-      `there is no site file ${file}; to see Coldiron with a virtual rack, type: npm start`,
+      `the site file ${file} does not exist; to try Coldiron with a virtual rack: npm start`,
     );
   }
   const config = await loadConfig(file, options.state === undefined ? {} : { state: options.state });
-  // Whatever is created from here on is for this user alone.
+  // Files created from here on are readable by this user only.
   process.umask(0o077);
   const logger = pino(
     { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
@@ -46,7 +46,7 @@ async function untilSignalled(stop: () => Promise<void>, logger: Logger): Promis
   });
   logger.info({ signal }, 'stopping');
   const overdue = setTimeout(() => {
-    logger.error({ ms: STOP_WITHIN_MS }, 'stopping took too long; what was under way is taken up at the next start');
+    logger.error({ ms: STOP_WITHIN_MS }, 'stopping took too long; unfinished work resumes at the next start');
     process.exit(1);
   }, STOP_WITHIN_MS);
   await stop();
@@ -63,5 +63,5 @@ function notifySystemd(logger: Logger): void {
   const notifier = spawn('systemd-notify', ['--ready', `--pid=${process.pid}`, '--status=serving'], {
     stdio: 'ignore',
   });
-  notifier.on('error', (error) => logger.warn({ err: error }, 'systemd could not be told that we are ready'));
+  notifier.on('error', (error) => logger.warn({ err: error }, 'cannot notify systemd that the appliance is ready'));
 }

@@ -6,7 +6,7 @@ export async function listSessions(node: string, options: ConnectionOptions): Pr
   const { sessions } = await operate(await connect(options), 'listNodeSessions', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, sessions);
-  if (sessions.length === 0) return output.write(`No service OS has been started on ${node} yet.\n`);
+  if (sessions.length === 0) return output.write(`The service OS has not been started on ${node} yet.\n`);
   const rows = sessions.map(({ mode, ticket_made_at, opened_at, last, ended }) => [
     mode,
     ticket_made_at,

@@ -14,7 +14,7 @@ interface RunOptions extends ConnectionOptions, SelectionOptions {
   readonly wait?: boolean;
 }
 
-/** The last word is the kind of task, the ones before name nodes. */
+/** The last word is the kind of task, the words before it name nodes. */
 export async function runTask(words: readonly string[], options: RunOptions): Promise<void> {
   const kind = kindOf(words.at(-1));
   const body = { kind, parameters: parameters(options.set ?? []) };
@@ -22,22 +22,22 @@ export async function runTask(words: readonly string[], options: RunOptions): Pr
   const undertaking = { verb: `task ${kind}`, destroys: null };
   const nodes = await chosenNodes(connection, words.slice(0, -1), options, undertaking);
   if (nodes === null) return;
-  const given = async (node: string): Promise<Task> => {
+  const create = async (node: string): Promise<Task> => {
     const task = await operate(connection, 'createTask', { params: { node }, body });
-    return options.wait ? over(connection, node, task) : task;
+    return options.wait ? waitUntilOver(connection, node, task) : task;
   };
   const [only] = nodes;
-  if (nodes.length === 1 && only !== undefined) return showTask(await given(only), options);
+  if (nodes.length === 1 && only !== undefined) return showTask(await create(only), options);
   if (!options.wait) {
     return runOnMany(nodes, options, {
-      work: given,
+      work: create,
       doing: `task ${kind} …`,
       done: ({ id, state }) => `${state} (${id})`,
       json: (task) => task,
     });
   }
   await runOnMany(nodes, options, {
-    work: async (node) => mustHaveSucceeded(await given(node)),
+    work: async (node) => mustHaveSucceeded(await create(node)),
     doing: `task ${kind} …`,
     done: ({ state, output }) => (output ? `${state}: ${output.split('\n', 1)[0]}` : state),
     json: (task) => task,
@@ -46,7 +46,7 @@ export async function runTask(words: readonly string[], options: RunOptions): Pr
 
 function mustHaveSucceeded(task: Task): Task {
   if (task.state === 'succeeded') return task;
-  throw new ColdironError('conflict', `the task is ${task.state}`, task.output ? task.output.split('\n') : []);
+  throw new ColdironError('conflict', `the task ended as ${task.state}`, task.output ? task.output.split('\n') : []);
 }
 
 function showTask(task: Task, options: RunOptions): void {
@@ -56,7 +56,8 @@ function showTask(task: Task, options: RunOptions): void {
     output.write(`${task.kind} ${task.id}: ${task.state}\n`);
     if (task.output) output.write(`${task.output.split('\n').map(printable).join('\n').trimEnd()}\n`);
   }
-  if (options.wait && task.state !== 'succeeded') throw new ColdironError('conflict', `the task is ${task.state}`);
+  if (options.wait && task.state !== 'succeeded')
+    throw new ColdironError('conflict', `the task ended as ${task.state}`);
 }
 
 function kindOf(word: string | undefined): TaskKind {
@@ -69,7 +70,7 @@ function kindOf(word: string | undefined): TaskKind {
 
 const WAIT_SECONDS = 30;
 
-async function over(connection: Connection, node: string, { id }: Task): Promise<Task> {
+async function waitUntilOver(connection: Connection, node: string, { id }: Task): Promise<Task> {
   for (;;) {
     const query = { wait: String(WAIT_SECONDS) };
     const task = await operate(connection, 'getTask', { params: { node, task: id }, query });
@@ -91,7 +92,7 @@ export async function listTasks(node: string, options: ConnectionOptions): Promi
   const { tasks } = await operate(await connect(options), 'listTasks', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, tasks);
-  if (tasks.length === 0) return output.write('No task was given to this node.\n');
+  if (tasks.length === 0) return output.write('This node has no tasks.\n');
   const rows = tasks.map((task) => [
     task.created_at,
     task.kind,
@@ -99,5 +100,5 @@ export async function listTasks(node: string, options: ConnectionOptions): Promi
     task.actor,
     task.output?.split('\n', 1)[0] ?? '',
   ]);
-  output.write(table(output, ['WHEN', 'WHAT', 'STATE', 'ASKED BY', 'OUTPUT'], rows));
+  output.write(table(output, ['WHEN', 'WHAT', 'STATE', 'REQUESTED BY', 'OUTPUT'], rows));
 }

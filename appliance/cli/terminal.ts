@@ -1,4 +1,4 @@
-// What a person sees: tables that fit, colour only on a terminal, and the same facts as JSON when asked.
+// Output for a person: tables, colour only on a terminal; and JSON for --json.
 
 import { plainLine } from '../domain/plain-line.ts';
 
@@ -19,7 +19,7 @@ export type Style = keyof typeof STYLES;
 export const styled = (output: Output, style: Style, text: string): string =>
   output.colour ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
 
-/** JSON escapes the control characters of ASCII by itself; terminals obey those above it as well. */
+/** JSON.stringify escapes ASCII control characters; terminals also obey the C1 controls, which this escapes. */
 export const jsonText = (value: unknown, indent = 0): string =>
   JSON.stringify(value, null, indent).replace(
     /[\u007f-\u009f]/g,
@@ -40,8 +40,8 @@ export function table(output: Output, head: readonly string[], rows: readonly (r
   return `${[styled(output, 'bold', line(head)), ...clean.map(line)].join('\n')}\n`;
 }
 
-/** One line, whatever a machine has put into it. */
+/** One line without control characters, safe for text from a machine. */
 export const printable = plainLine;
 
-/** For a text that may have several lines. */
+/** For text of several lines. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');

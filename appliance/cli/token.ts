@@ -12,42 +12,46 @@ interface TokenOptions extends ConnectionOptions {
   readonly show?: boolean;
 }
 
-type Handed = Answer<'issueEnrollmentBundle'>;
+type IssuedBundle = Answer<'issueEnrollmentBundle'>;
 
 const FORMATS = {
   script: {
     file: (node: string) => `install-node-agent-${node}.sh`,
     mode: 0o700,
-    text: (h: Handed) => h.install_script,
+    text: (issued: IssuedBundle) => issued.install_script,
   },
-  env: { file: (node: string) => `node-agent-${node}.env`, mode: 0o600, text: (h: Handed) => h.environment },
+  env: {
+    file: (node: string) => `node-agent-${node}.env`,
+    mode: 0o600,
+    text: (issued: IssuedBundle) => issued.environment,
+  },
   json: {
     file: (node: string) => `bootstrap-bundle-${node}.json`,
     mode: 0o600,
-    text: (h: Handed) => `${JSON.stringify(h.bootstrap_bundle, null, 2)}\n`,
+    text: (issued: IssuedBundle) => `${JSON.stringify(issued.bootstrap_bundle, null, 2)}\n`,
   },
 } as const;
 
-/** The token is in a file that only its owner can read, or, when that was asked for, on the screen. */
-export async function handOver(node: string, reissue: boolean, options: TokenOptions): Promise<void> {
+/** Writes the token to a file that only its owner can read, or prints it with --show. */
+export async function issueBundle(node: string, reissue: boolean, options: TokenOptions): Promise<void> {
   const format = Object.entries(FORMATS).find(([name]) => name === options.format)?.[1];
   if (!format) throw new ColdironError('usage', `--format is one of ${Object.keys(FORMATS).join(', ')}`);
   const output = standardOutput();
   const connection = await connect(options);
-  // The file comes first: a bundle that cannot be written down must not be handed over.
+  // The file is created first: a bundle that cannot be saved must not be issued.
   const file = options.show ? null : resolve(options.output ?? format.file(node.replace(/[^\w.-]/g, '-')));
   const draft = `${file}.new`;
   const handle = file === null ? null : await createPrivately(draft, format.mode);
   try {
-    const handed = await operate(connection, 'issueEnrollmentBundle', { params: { node }, body: { reissue } });
-    if (handle === null || file === null) return output.write(format.text(handed));
-    await handle.writeFile(format.text(handed));
+    const issued = await operate(connection, 'issueEnrollmentBundle', { params: { node }, body: { reissue } });
+    if (handle === null || file === null) return output.write(format.text(issued));
+    await handle.writeFile(format.text(issued));
     await handle.sync();
     await rename(draft, file);
-    const { node: hostname, node_id, bundle_id, expires_at, replaced } = handed;
+    const { node: hostname, node_id, bundle_id, expires_at, replaced } = issued;
     if (options.json) return printJson(output, { node: hostname, node_id, bundle_id, expires_at, replaced, file });
-    output.write(`${file} holds the bundle of ${hostname}: good once, for that node, until ${expires_at}.\n`);
-    if (replaced !== null) output.write('The bundle of before is worth nothing any more.\n');
+    output.write(`${file} contains the bundle of ${hostname}. It works once, for that node, until ${expires_at}.\n`);
+    if (replaced !== null) output.write('The previous bundle is revoked.\n');
   } catch (error) {
     if (file !== null) await rm(draft, { force: true });
     throw error;

@@ -9,7 +9,7 @@ export async function trail(node: string, options: ConnectionOptions & { readonl
   const { events } = await operate(await connect(options), 'listEvents', { query });
   const output = standardOutput();
   if (options.json) return printJson(output, events);
-  if (events.length === 0) return output.write(`Nothing has been heard of ${node} yet.\n`);
+  if (events.length === 0) return output.write(`There are no events of ${node} yet.\n`);
   for (const line of tellStory(
     events.map((event) => ({ ...event, data: event.data as Json, attempt: event.correlation_id })),
   )) {

@@ -17,7 +17,7 @@ describe('coldiron assets', () => {
     expect(problems).toEqual(['ipxe.efi: must be an EFI program for x86_64, is an EFI program for arm64']);
     expect(coldiron('assets', 'verify', '--state', state)).toMatchObject({
       status: 5,
-      stdout: expect.stringContaining('undionly.kpxe is not here: no loader for 0 (x86 BIOS)'),
+      stdout: expect.stringContaining('undionly.kpxe is missing: no loader for 0 (x86 BIOS)'),
       stderr: expect.stringContaining('must be an EFI program for x86_64'),
     });
   });
@@ -26,7 +26,7 @@ describe('coldiron assets', () => {
     const state = temporaryFolder();
     put(state, 'assets/loader/snponly.efi', peFile(PE_MACHINE.x86_64));
     expect(coldiron('assets', 'verify', '--state', state).stdout).toContain(
-      'snponly.efi: nobody noted where it came from, and the manifest does not list it',
+      'snponly.efi: its source is not recorded, and the manifest does not list it',
     );
   });
 

@@ -101,8 +101,8 @@ describe('importing nodes', () => {
       expect((error as ColdironError).details).toEqual([
         'rack.csv: line 1: the column network is missing',
         'rack.csv: line 1: the column sku is missing',
-        expect.stringContaining('rack.csv: line 1: unknown column rack; there are name, mac'),
-        'rack.csv: line 2: 2 cells where the first line has 3',
+        expect.stringContaining('rack.csv: line 1: unknown column rack; known columns: name, mac'),
+        'rack.csv: line 2: 2 cells, but the first line has 3',
       ]);
     }
   });

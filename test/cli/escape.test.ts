@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EscapeReader } from '../../appliance/cli/escape.ts';
 
-/** Typed in these pieces; what was sent until leaving, and what was wanted. */
-function type(...pieces: string[]): { sent: string; wants: string[] } {
+/** Types the pieces; returns the bytes sent before the console closed, and the actions. */
+function type(...pieces: string[]): { sent: string; actions: string[] } {
   const reader = new EscapeReader();
   let sent = '';
-  const wants: string[] = [];
+  const actions: string[] = [];
   for (const piece of pieces) {
     const typed = reader.read(Buffer.from(piece, 'latin1'));
     sent += Buffer.from(typed.send).toString('latin1');
-    if (typed.wants !== 'nothing') wants.push(typed.wants);
-    if (typed.wants === 'leave') break;
+    if (typed.action !== 'nothing') actions.push(typed.action);
+    if (typed.action === 'leave') break;
   }
-  return { sent, wants };
+  return { sent, actions };
 }
 
 describe('the escape of the console', () => {
@@ -27,8 +27,8 @@ describe('the escape of the console', () => {
     ['sends a tilde that meant something else', ['~a'], '~a', []],
     ['takes a new line behind a tilde for one', ['~\r~.'], '~\r', ['leave']],
     ['knows line feeds too', ['x\n~.'], 'x\n', ['leave']],
-  ])('%s', (_what, pieces, sent, wants) => {
-    expect(type(...pieces)).toEqual({ sent, wants });
+  ])('%s', (_what, pieces, sent, actions) => {
+    expect(type(...pieces)).toEqual({ sent, actions });
   });
 
   it('does not depend on how the keys are cut into pieces', () => {
@@ -41,7 +41,7 @@ describe('the escape of the console', () => {
         const whole = type(...letters);
         const cut = type(...pieces);
         expect(cut.sent).toBe(whole.sent);
-        expect(cut.wants.includes('leave')).toBe(whole.wants.includes('leave'));
+        expect(cut.actions.includes('leave')).toBe(whole.actions.includes('leave'));
       }),
     );
   });

@@ -59,7 +59,7 @@ describe('a console', () => {
     terminal.type('hello\r');
     await terminal.shows('HELLO');
     terminal.type('~?');
-    await terminal.shows('~.  leave the console');
+    await terminal.shows('~.  close the console');
     terminal.type('~.');
     await terminal.shows('speed');
     expect(await terminal.ended()).toBe(0);

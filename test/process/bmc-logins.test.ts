@@ -32,7 +32,7 @@ describe('credentials', () => {
     expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
 
     const right = await setCredentials(ADMIN.password);
-    expect(right.stdout).toBe("The credentials of node01's BMC are in the vault; they let us in.\n");
+    expect(right.stdout).toBe("The credentials of node01's BMC are in the vault; the login works.\n");
     expect(await status()).toMatchObject({ power: 'off' });
     await site.serving?.end('SIGTERM');
     await site.serve();
@@ -41,7 +41,7 @@ describe('credentials', () => {
 
   it('are refused when there are none', async () => {
     const run = await site.run(['bmc', 'set-credentials', 'node01', '--username', 'admin']);
-    expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('it is empty')]);
+    expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('the value is empty')]);
   });
 });
 
@@ -56,7 +56,7 @@ describe('a BMC with a key of its own (Kg)', () => {
     const open = await setCredentials(ADMIN.password, '--key-file', key);
     expect([open.status, open.stderr]).toEqual([
       2,
-      expect.stringContaining(`everybody can read the file of the BMC key`),
+      expect.stringContaining(`every user can read the file of the BMC key`),
     ]);
     chmodSync(key, 0o600);
     expect((await setCredentials(ADMIN.password, '--key-file', key)).status).toBe(0);

@@ -79,7 +79,7 @@ describe('power', () => {
   });
 
   it.each([
-    [['node01', 'explode'], 'the last word says what to do: on, off, cycle, reset, soft, status'],
+    [['node01', 'explode'], 'the last word is the action: on, off, cycle, reset, soft, status'],
     [['on'], 'name a node, or select some'],
     [['node01', '--all', 'on'], 'not both'],
   ])('power %j is wrong usage', async (words, message) => {
@@ -141,7 +141,7 @@ describe('what the BMC tells', () => {
   });
 
   it('is where it stands', async () => {
-    expect((await site.run(['identify', 'node01', '20'])).stdout).toBe('node01  the light is on for 20 s\n');
+    expect((await site.run(['identify', 'node01', '20'])).stdout).toBe('node01  the LED is on for 20 s\n');
     expect(first.machine.identify).toEqual([20]);
     expect((await site.run(['identify', 'node01', 'loudly'])).status).toBe(4);
   });

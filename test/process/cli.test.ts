@@ -45,7 +45,7 @@ describe('without an appliance', () => {
     const armed = coldiron(asked);
     expect(armed.stdout).toMatch(/outcome +installer of/);
     expect(armed.stdout.replaceAll(/\s+/g, ' ')).toMatch(/note As if a deployment of profile \S+ were armed for it/);
-    expect(armed.stdout.replaceAll(/\s+/g, ' ')).toContain('note No appliance was asked');
+    expect(armed.stdout.replaceAll(/\s+/g, ' ')).toContain('note Offline: assumes');
     expect(JSON.parse(coldiron([...asked, '--not-armed', '--json']).stdout).outcome).toEqual({ kind: 'local-disk' });
   });
 
@@ -72,7 +72,7 @@ describe('without an appliance', () => {
     ],
     [['explain', 'node01', '--as', 'happy', '-i', 'inventory/example.yaml'], 2, 'Allowed choices are discovered'],
     [['frobnicate'], 2, "unknown command 'frobnicate'"],
-    [['serve', '--config', 'nowhere.yaml'], 3, 'there is no site file nowhere.yaml'],
+    [['serve', '--config', 'nowhere.yaml'], 3, 'the site file nowhere.yaml does not exist'],
     [['nodes', 'list', '--server', 'http://127.0.0.1:9'], 6, 'needs a token'],
   ] as const)('%j exits with %i', (args, status, words) => {
     const run = coldiron(args);

@@ -34,7 +34,7 @@ describe('without an appliance', () => {
   it('a node is written, and what is missing is said', () => {
     const done = render('node01', 'node01');
     expect(done, done.stderr).toMatchObject({ status: 0, stderr: '' });
-    expect(done.stdout).toMatch(/^Wrote \d+ files to node01 \(inventory revision 0\)\.\nNot in it: the key/);
+    expect(done.stdout).toMatch(/^Wrote \d+ files to node01 \(inventory revision 0\)\.\nLeft out: the key/);
     expect(modeOf(at('node01/extra-files/etc/nixos/secrets'))).toBe('700');
     expect(modeOf(at('node01/extra-files/etc/nixos/secrets/cluster-config.json'))).toBe('600');
   });
@@ -80,7 +80,7 @@ describe('without an appliance', () => {
   it.each([
     [['nobody', 'x'], 4, 'no node is called nobody'],
     [['node01', '--diff'], 2, 'it does not work offline'],
-    [['--site', 'x', 'y'], 2, 'takes a folder and nothing else'],
+    [['--site', 'x', 'y'], 2, 'takes one folder and no --diff'],
     [['--site', 'x', '--at', 'mars'], 4, 'there is no site mars'],
     [['node01', 'lab.yaml/x'], 5, 'a part of its path is a file'],
   ] as const)('render %j exits with %i', (args, status, words) => {
@@ -175,7 +175,7 @@ describe('with an appliance', () => {
   it('leaves out keys when asked, and makes none', () => {
     const issued = (): number => site.run('audit', 'list', '--limit', '500').stdout.split('certificate.issued').length;
     const before = issued();
-    expect(site.run('render', 'node02', 'node02', '--no-secrets').stdout).toContain('Not in it: the key');
+    expect(site.run('render', 'node02', 'node02', '--no-secrets').stdout).toContain('Left out: the key');
     expect(issued()).toBe(before);
   });
 
@@ -184,12 +184,12 @@ describe('with an appliance', () => {
     site.write('lab.yaml', EXAMPLE.replace('timezone: Europe/Berlin', 'timezone: Europe/Rome'));
     const dry = site.run('apply', 'lab.yaml', '--dry-run').stdout;
     expect(dry).toContain('~ rendering of node01\n    nodes/node01.example.com/configuration.nix changed (+1 -1)\n');
-    expect(dry).toContain('5 nodes would be given something else.');
+    expect(dry).toContain('5 nodes would receive changed files.');
     const text = site.run('apply', 'lab.yaml', '--dry-run', '--diff').stdout;
     expect(text).toContain('-  time.timeZone = "Europe/Berlin";\n+  time.timeZone = "Europe/Rome";\n');
     expect(site.run('apply', 'lab.yaml').status).toBe(0);
     expect(site.run('render', 'node01', '--diff').stdout).toContain('+  time.timeZone = "Europe/Rome";\n');
-    expect(site.run('render', 'node05', '--diff').stdout).toContain('node05 was never given anything');
+    expect(site.run('render', 'node05', '--diff').stdout).toContain('node05 has not received any files yet');
   });
 
   it('the site is the same as without one, apart from what only an appliance knows', () => {

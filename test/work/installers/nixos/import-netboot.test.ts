@@ -107,7 +107,7 @@ describe('importing a network installer', () => {
     const good = coldiron('worker', built());
     expect(good).toMatchObject({ status: 0, stderr: '' });
     expect(good.stdout).toMatch(/^nixos\/worker\/bzImage: imported, sha256 [0-9a-f]{64}\n/);
-    expect(good.stdout).toContain('Machines with profile worker start this installer (x86_64).');
+    expect(good.stdout).toContain('Machines with profile worker boot this installer (x86_64).');
     expect(JSON.parse(coldiron('worker', built(), '--json').stdout)).toMatchObject({
       parameters: [INIT, 'nohibernate', 'loglevel=4'],
     });
