@@ -1,34 +1,34 @@
-// How long to wait for a machine to show up on the network after it was started: as long as it usually takes, and some more, and
-// not so long that no time is left for another way.
+// How long to wait for a machine to show up on the network after power-on: longer than it usually takes, but short enough to
+// leave time for another boot method.
 
 import { type Instant, MINUTE } from '../domain/instant.ts';
 
-export interface Patience {
-  /** The usual time is multiplied by this: memory checks and firmware updates make a start longer. */
+export interface BootWait {
+  /** Multiplies the usual time: memory checks and firmware updates make a boot longer. */
   readonly factor: number;
   readonly least: number;
   readonly most: number;
-  /** Nothing is known about the machine yet: servers take two to eight minutes. */
+  /** For a machine without earlier boots: servers take two to eight minutes. */
   readonly unknown: number;
 }
 
-export const PATIENCE: Patience = { factor: 2, least: 2 * MINUTE, most: 15 * MINUTE, unknown: 8 * MINUTE };
+export const BOOT_WAIT: BootWait = { factor: 2, least: 2 * MINUTE, most: 15 * MINUTE, unknown: 8 * MINUTE };
 
-/** `earlier`: how long starts of this machine took, in milliseconds. One odd start does not move the middle. */
-export function waitFor(earlier: readonly number[], { factor, least, most, unknown }: Patience = PATIENCE): number {
+/** `earlier`: the durations of earlier boots of this machine, in milliseconds. The median ignores a single outlier. */
+export function usualWait(earlier: readonly number[], { factor, least, most, unknown }: BootWait = BOOT_WAIT): number {
   const sorted = [...earlier].sort((a, b) => a - b);
   const usual = sorted[Math.floor(sorted.length / 2)];
   return usual === undefined ? unknown : Math.min(most, Math.max(least, usual * factor));
 }
 
-/** What a wait can do without: five minutes of eight for a machine that nobody knows, a quarter more than usual for the others. */
-const BARE_WAIT = 5 / 8;
+/** The least part of a wait: five of eight minutes for an unknown machine, a quarter more than usual for the others. */
+const LEAST_PART = 5 / 8;
 
 /**
- * The wait of this try: what is left until the deadline is shared with the tries after it and with the work that begins once the
- * machine was seen. Null: a further try would be cut short before the machine can have come up.
+ * The wait of this attempt: the time until the deadline is shared with the later attempts and with the work that starts once the
+ * machine shows up. Null: too little time is left for the machine to boot.
  */
-export function shareOf(
+export function waitShare(
   wait: number,
   left: {
     readonly deadline: Instant | null;
@@ -39,7 +39,7 @@ export function shareOf(
 ): number | null {
   if (left.deadline === null) return wait;
   const time = Math.max(0, left.deadline - left.now);
-  const bare = wait * BARE_WAIT;
-  if (time < bare && !left.first) return null;
-  return Math.min(time, wait, Math.max(bare, time / (left.triesLeft + 1)));
+  const least = wait * LEAST_PART;
+  if (time < least && !left.first) return null;
+  return Math.min(time, wait, Math.max(least, time / (left.triesLeft + 1)));
 }

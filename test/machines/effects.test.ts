@@ -232,8 +232,8 @@ describe('effects through the BMC', () => {
 describe('booting from the network, where the machine has to be seen', () => {
   const commissioned = aMachine({ bmc: BMC, lifecycle: aLife('commissioning') });
   const reports = [
-    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
-    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it was seen after 40 s' },
+    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted the setting and the firmware ignored it' },
+    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it showed up after 40 s' },
   ] as const;
 
   it('tells every attempt while the next one is made', async () => {
@@ -257,7 +257,11 @@ describe('booting from the network, where the machine has to be seen', () => {
         kind: 'bmc.boot-ignored',
         actor: 'appliance',
         correlationId: 'corr-1',
-        data: { effect: 'boot-from-network', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
+        data: {
+          effect: 'boot-from-network',
+          method: 'ipmi-efi-once',
+          words: 'the BMC accepted the setting and the firmware ignored it',
+        },
       },
       { kind: 'bmc.boot-obeyed', data: { method: 'ipmi-legacy-once' } },
     ]);

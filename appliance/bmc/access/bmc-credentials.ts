@@ -9,7 +9,7 @@ import type { Secret } from '../../domain/secret.ts';
 import type { Vault } from '../../identity/vault/vault.ts';
 import type { BmcStore } from '../../store/bmc-store.ts';
 import type { BmcClock } from '../clock.ts';
-import { type PasswordKeeper, type RotationOutcome, rotatePassword } from '../rotate.ts';
+import { type PasswordStore, type RotationOutcome, rotatePassword } from '../rotate.ts';
 import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
 import { type BmcLogin, sealed } from './logins.ts';
@@ -89,13 +89,13 @@ export class BmcCredentials {
         const open = (password: Secret) => openAs({ ...current, password });
         const keeper = this.#keeper(machine, by, current);
         const tools = { clock, random: (bytes: number) => Uint8Array.from(randomBytes(bytes)) };
-        mustBeRotated(machine, await rotatePassword({ current: current.password, open, keeper }, tools));
+        mustBeRotated(machine, await rotatePassword({ current: current.password, open, store: keeper }, tools));
         return { username: current.username };
       });
     });
   }
 
-  #keeper(machine: Machine, by: Origin, current: BmcLogin): PasswordKeeper {
+  #keeper(machine: Machine, by: Origin, current: BmcLogin): PasswordStore {
     const { store, vault, now } = this.#settings;
     const { address } = declared(machine);
     const { username } = current;

@@ -6,9 +6,9 @@ import type { BmcMode } from '../../domain/network.ts';
 import type { Vault } from '../../identity/vault/vault.ts';
 import type { Store } from '../../store/store.ts';
 import type { Trail } from '../../trail/trail.ts';
+import type { BootWait } from '../boot-wait.ts';
 import type { BmcClock } from '../clock.ts';
 import { BmcGates } from '../gates.ts';
-import type { Patience } from '../patience.ts';
 import { BmcCredentials } from './bmc-credentials.ts';
 import { BmcOpener, type OpenDriver } from './bmc-opener.ts';
 import { bmcProblems } from './bmc-problems.ts';
@@ -36,7 +36,7 @@ export interface BmcServiceSettings {
   /** The drivers of this build, unless told otherwise. */
   readonly openDriver?: OpenDriver;
   /** How long machines are waited for, unless told otherwise. */
-  readonly patience?: Patience;
+  readonly bootWait?: BootWait;
   readonly log: {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
@@ -80,7 +80,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     clock,
     current,
     stopping: stopping.signal,
-    ...(settings.patience && { patience: settings.patience }),
+    ...(settings.bootWait && { bootWait: settings.bootWait }),
   });
   const lasting = new PersistentBootOverrides({ desk, store, now, current });
   const { over } = await lasting.takeBack();

@@ -6,8 +6,8 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
 import { BmcError } from '../bmc-error.ts';
+import type { BootWait } from '../boot-wait.ts';
 import type { BmcClock } from '../clock.ts';
-import type { Patience } from '../patience.ts';
 import type { QuirkLedger } from '../quirk-ledger.ts';
 import { type BootingBmc, type BootReport, type NamedBmc, verified } from '../verified.ts';
 import { type BmcOpener, protocolsOf } from './bmc-opener.ts';
@@ -25,7 +25,7 @@ export interface NetworkBootSettings {
   readonly current: (machine: MachineId) => Machine | null;
   /** Aborted when the appliance stops. */
   readonly stopping: AbortSignal;
-  readonly patience?: Patience;
+  readonly bootWait?: BootWait;
 }
 
 export type NetworkBootOutcome =
@@ -90,9 +90,9 @@ export class NetworkBoot {
     report: (report: BootReport) => Promise<void>,
     signal: AbortSignal,
   ) {
-    const { watch, store, ledger, clock, patience } = this.#settings;
+    const { watch, store, ledger, clock, bootWait } = this.#settings;
     const wish = { device: 'network', firmware: await this.#firmwareOf(machine) } as const;
-    const tools = { clock, ledger, report, ...(patience && { patience }) };
+    const tools = { clock, ledger, report, ...(bootWait && { bootWait }) };
     const outcome = await verified(bmcs, tools).bootFrom(wish, {
       seen: (since, given) => watch.untilSeen(machine.id, since, given),
       earlier: await store.bootTimes(machine.id),

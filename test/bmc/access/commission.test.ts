@@ -24,7 +24,7 @@ import { ADMIN, SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
 /** IPMI has one port; the process id keeps tests that run side by side apart. */
 const ADDRESS = mustParse(parseIpv4(`127.${64 + ((process.pid >> 8) & 63)}.${process.pid & 255}.9`));
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const PATIENCE = { factor: 2, least: 2 * SECOND, most: MINUTE, unknown: 2 * SECOND };
+const BOOT_WAIT = { factor: 2, least: 2 * SECOND, most: MINUTE, unknown: 2 * SECOND };
 const [ON, EFI_BIT] = [1, 0x20];
 
 async function laboratory() {
@@ -48,7 +48,7 @@ async function laboratory() {
     current: () => now,
     scanned: [],
     nodeAtBmc: () => null,
-    patience: PATIENCE,
+    bootWait: BOOT_WAIT,
     log: QUIET,
   });
   onTestFinished(() => service.stop());
@@ -123,8 +123,8 @@ describe('commissioning', () => {
     const story = tellStory(
       events.map((event) => ({ ...event, at: new Date(event.at).toISOString(), attempt: event.correlationId })),
     ).join('\n');
-    expect(story).toContain('the BMC accepted, the firmware ignored: not seen within 2 s');
-    expect(story).toContain('the machine boots from network: it was seen after');
+    expect(story).toContain('the firmware ignored it: the machine did not show up within 2 s');
+    expect(story).toContain('the machine boots from network: it showed up after');
     expect((await machineIn(store, machine.id)).lifecycle.state).toBe('commissioning');
     expect(await store.bmcQuirks()).toMatchObject([
       { vendor: expect.any(String), method: 'ipmi-efi-once', worked: 0, ignored: 1 },
@@ -141,7 +141,7 @@ describe('commissioning', () => {
     expect(lifecycle.state).toBe('failed');
     expect(lifecycle.failure).toMatchObject({
       step: 'commission',
-      reason: expect.stringMatching(/^boot-from-network: .*Tried: .*the firmware ignored.*Look at its console/),
+      reason: expect.stringMatching(/^boot-from-network: .*Tried: .*the firmware ignored.*Check its console/),
     });
   });
 

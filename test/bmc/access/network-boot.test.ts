@@ -55,7 +55,9 @@ describe('booting from the network', () => {
     hardware.obeys = ({ firmware }) => firmware === 'legacy';
     expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'ipmi-legacy-once' });
     expect(reports.map(({ kind, method }) => `${kind} ${method}`)).toContain('ignored ipmi-efi-once');
-    expect(reports.find(({ kind }) => kind === 'ignored')?.words).toContain('the BMC accepted, the firmware ignored');
+    expect(reports.find(({ kind }) => kind === 'ignored')?.words).toContain(
+      'the BMC accepted the setting and the firmware ignored it',
+    );
     expect(await store.bmcQuirks()).toMatchObject([
       { method: 'ipmi-efi-once', worked: 0, ignored: 1 },
       { method: 'ipmi-legacy-once', worked: 1, ignored: 0 },
