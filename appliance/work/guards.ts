@@ -25,7 +25,7 @@ export interface GuardDeps {
   readonly fleet: Pick<Fleet, 'network' | 'profile'>;
   readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
   readonly find: FindAsset;
-  readonly images: { find(wanted: WantedImage): Promise<Parsed<BootImage>> };
+  readonly images: { find(wanted: WantedImage): Parsed<BootImage> };
   readonly bootContract: () => Promise<BootContract>;
   readonly bootPort: () => number;
   readonly fetchable: Fetchable;
@@ -156,8 +156,8 @@ async function servedProblems(
   if (plan === null) return problems;
 
   const wanted = imageFor({ kind: 'installer' }, plan.architecture, plan.profile);
-  const started = wanted && (await deps.images.find(wanted));
-  if (!started?.ok) problems.push(`it would start ${started?.reason ?? 'nothing'}, which is not on this appliance`);
+  const started = deps.images.find(wanted);
+  if (!started.ok) problems.push(`it would start ${started.reason}, which is not on this appliance`);
   else {
     for (const name of [started.value.kernel, started.value.initrd]) {
       await expect(name, bootUrl(server, imagePath(name)), deps.find(name)?.size ?? null);

@@ -142,7 +142,7 @@ check_stream() {
   found=$(stream_word sha256)
   if [ "$wanted" != "$found" ]; then
     spoil_target
-    finish_failed write-image "the image is not the one that was ordered: its sha256 is $found, not $wanted"
+    finish_failed check-image-sum "the image is not the one that was ordered: its sha256 is $found, not $wanted"
   fi
   if [ "$(stream_word unpack)" != 0 ]; then
     spoil_target

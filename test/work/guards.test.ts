@@ -81,7 +81,7 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
       orders,
       find,
       images: {
-        find: async ({ kernel, initrd }) =>
+        find: ({ kernel, initrd }) =>
           find(kernel) && find(initrd) ? parsed({ kernel, initrd, parameters: [] }) : unparsable(kernel),
       },
       bootContract: async () => ({ problems: [], missing: [] }),
