@@ -80,7 +80,7 @@ describe('effects through the BMC', () => {
   });
 
   it.each([
-    ['disabled', /leaves BMCs alone/],
+    ['disabled', /BMC access is disabled/],
     [null, /belongs to no site/],
   ] as const)('are skipped in mode %s, with a word to the operator', async (mode, reason) => {
     const { events } = await aWorkshop({ mode }).perform('boot-from-network', withBmc());
@@ -189,10 +189,10 @@ describe('booting from the network, where the machine has to be seen', () => {
   });
 
   it('is over without a failure when the machine has moved on meanwhile', async () => {
-    const outcome = { kind: 'moved-on', reason: 'the machine is failed by now' } as const;
+    const outcome = { kind: 'moved-on', reason: 'the machine is now failed' } as const;
     const { perform } = aWorkshop({ mode: 'real', real: { bootFromNetwork: async () => outcome } });
     const { events } = await perform('boot-from-network', commissioned);
-    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is failed by now' } }]);
+    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is now failed' } }]);
   });
 
   it('is not done twice: a machine that was seen since the state began is left alone', async () => {

@@ -1,4 +1,4 @@
-// The drivers by name, each behind its BMC's gate and with what was learned of that BMC before.
+// The drivers by name, each behind the gate of its BMC and with the memory about that BMC.
 
 import type { Machine } from '../../domain/machine.ts';
 import type { Bmc } from '../bmc.ts';
@@ -23,10 +23,10 @@ export const driverOpener =
 type Driver = (machine: Machine, at: DriverAddress, login: BmcLogin, memory: BmcMemory) => Bmc;
 
 const DRIVERS: Readonly<Record<DriverName, Driver>> = {
-  // What a boot choice means that does not say: UEFI, as servers have booted for ten years.
+  // A boot choice without a mode means UEFI, as servers have booted for ten years.
   ipmi: (_machine, { address }, { username, password, key }, memory) =>
     ipmiBmc({ address, userName: username, password, bmcKey: key }, { efi: true }, { ...IPMI_DEPS, memory }),
-  // Several machines may be behind one BMC; then this one is told by what is printed on it.
+  // Several machines may share one BMC; then the UUID or serial number selects this one.
   redfish: ({ spec: { uuid, serial } }, { address }, { username, password }, memory) =>
     redfishBmc({ address, userName: username, password }, { system: uuid ?? serial }, redfishDeps(memory)),
 };
