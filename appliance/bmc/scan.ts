@@ -23,7 +23,7 @@ export interface FoundBmc {
 }
 
 export interface ScanProgress {
-  readonly asked: number;
+  readonly probed: number;
   readonly of: number;
   /** The result of the last probed address; null: no BMC. */
   readonly found: FoundBmc | null;
@@ -111,7 +111,7 @@ async function sweep(
 ): Promise<FoundBmc[]> {
   const found: FoundBmc[] = [];
   let next = 0;
-  let asked = 0;
+  let probed = 0;
   let mayBegin = clock.now();
   const worker = async (): Promise<void> => {
     for (;;) {
@@ -121,8 +121,8 @@ async function sweep(
       await orAborted(pause(clock, mayBegin - clock.now()), signal);
       const bmc = await orAborted(probe(address), signal);
       if (bmc) found.push(bmc);
-      asked += 1;
-      progress?.({ asked, of: addresses.length, found: bmc });
+      probed += 1;
+      progress?.({ probed, of: addresses.length, found: bmc });
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, addresses.length) }, worker));

@@ -56,7 +56,7 @@ describe('a BMC scan', () => {
       { address: '127.77.0.6', ipmi: { ipmi2: false }, redfish: null },
       { address: '127.77.0.7', ipmi: null, redfish: { vendor: 'Hpe', product: 'ProLiant', version: '1.6.0' } },
     ]);
-    expect(progress.map(({ asked }) => asked)).toEqual(Array.from({ length: 14 }, (_, index) => index + 1));
+    expect(progress.map(({ probed }) => probed)).toEqual(Array.from({ length: 14 }, (_, index) => index + 1));
     expect(progress.every(({ of }) => of === 14)).toBe(true);
     expect(progress.filter(({ found }) => found)).toHaveLength(3);
     expect([...both.received, ...old.received]).toEqual([]);

@@ -3,7 +3,7 @@
 
 export interface Quirks {
   /** `always`: send the mode with every override, or the BMC changes it. `never`: the mode is read-only. */
-  readonly startMode: 'when-asked' | 'always' | 'never';
+  readonly startMode: 'when-requested' | 'always' | 'never';
   /** False: an override lasts for one boot, and must be set before each. */
   readonly persistentOverride: boolean;
   /** Names of the CD drive, in order of preference. */
@@ -17,7 +17,7 @@ export interface Quirks {
 export type MediaForm = 'full' | 'inserted' | 'image' | 'transfer' | 'stream' | 'named-none';
 
 const STANDARD: Quirks = {
-  startMode: 'when-asked',
+  startMode: 'when-requested',
   persistentOverride: true,
   cdTargets: ['Cd', 'UsbCd'],
   etag: 'send',

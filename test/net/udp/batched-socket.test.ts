@@ -116,11 +116,11 @@ describe.each([
     const got: string[] = [];
     const socket = await burstSocket((content) => got.push(text(content)), calls);
     const one = await peer();
-    const nobody = endpointOf({ address: mustParse(parseIpv4('127.0.0.1')), port: 0 });
+    const portZero = endpointOf({ address: mustParse(parseIpv4('127.0.0.1')), port: 0 });
     // Two datagrams of one length to one peer would be joined, and rejected as one.
-    for (const content of ['one', 'two']) socket.send(bytes(content), nobody);
+    for (const content of ['one', 'two']) socket.send(bytes(content), portZero);
     socket.send(bytes('after'), one.endpoint);
-    for (const content of ['one', 'two']) socket.send(bytes(content), nobody);
+    for (const content of ['one', 'two']) socket.send(bytes(content), portZero);
     expect(await one.got(1)).toEqual(['after']);
     expect(got).toEqual([]);
   });
