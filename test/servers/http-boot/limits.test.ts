@@ -208,7 +208,7 @@ describe('the boot server under pressure', () => {
   it('says in words why it cannot listen', async () => {
     rig = await BootServerRig.start();
     const second = new BootServerRig({ port: rig.port });
-    await expect(second.server.start()).rejects.toThrow('something else listens there already');
+    await expect(second.server.start()).rejects.toThrow('another program listens there already');
     await second.stop();
   });
 });

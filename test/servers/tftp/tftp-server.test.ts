@@ -177,7 +177,7 @@ describe('starting and stopping', () => {
     const { port } = await startServer();
     await expect(startServer({ port })).rejects.toMatchObject({
       code: 'service_unavailable',
-      message: `cannot listen on 127.0.0.1:${port}/udp: something else listens there already`,
+      message: `cannot listen on 127.0.0.1:${port}/udp: another program listens there already`,
     });
   });
 
