@@ -1,5 +1,5 @@
-// One request below /boot/ and its answer. Header names are written as given: GRUB looks for `Content-Length: ` in exactly
-// this case.
+// One request below /boot/ and its response. Header names keep their case: GRUB looks for `Content-Length: ` in exactly this
+// case.
 
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ColdironError, ERRORS } from '../../domain/errors.ts';
@@ -10,7 +10,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Whom it came from; null when it is not an IPv4 address. */
+  /** The client address; null if it is not IPv4. */
   readonly address: Ipv4 | null;
   readonly correlationId: string;
 }
@@ -22,7 +22,7 @@ export function exchangeOf(request: IncomingMessage, response: ServerResponse, c
     request,
     response,
     path: mark === -1 ? url : url.slice(0, mark),
-    // iPXE writes a space as %20 and leaves a plus as it is, in serial numbers and in its own version.
+    // iPXE encodes a space as %20 and leaves a plus unchanged, in serial numbers and in its own version.
     query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1).replaceAll('+', '%2B')),
     address: ipv4Of(request.socket.remoteAddress),
     correlationId,
@@ -46,12 +46,12 @@ export function sendText({ request, response }: Exchange, text: string): void {
 }
 
 export interface ErrorDetails {
-  /** Where the table's status is not exact enough: 405, 412, 416. */
+  /** Overrides the status of the error table: 405, 412, 416. */
   readonly status?: number;
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** The envelope of every surface; iPXE shows no JSON to anybody, so it gets the same in one line. */
+/** The common error envelope; iPXE does not display JSON, so it gets the same as one line of text. */
 export function sendError(exchange: Exchange, error: ColdironError, { status, headers }: ErrorDetails = {}): void {
   const { request, response, correlationId } = exchange;
   if (response.headersSent) {

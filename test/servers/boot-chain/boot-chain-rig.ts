@@ -93,7 +93,7 @@ export class BootChainRig {
       listening: () => ({ http: this.httpAt, tftp: this.tftpAt }),
       own: this.#own,
       log: this.#log as never,
-      patienceMs: 4000,
+      timeoutMs: 4000,
     });
     this.http = new HttpBootServer(
       {

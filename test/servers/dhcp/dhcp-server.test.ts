@@ -11,7 +11,7 @@ const take = (client = mac(1), xid = 7) =>
   packet('request', client, { requested: POOL.from, server: SERVER.address, xid });
 
 describe('an exchange', () => {
-  it('goes from DISCOVER to ACK, and each step is told', async () => {
+  it('goes from DISCOVER to ACK, and records each step', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
@@ -31,7 +31,7 @@ describe('an exchange', () => {
     await rig.server.stop();
   });
 
-  it('gives a machine of the inventory its own address and name', async () => {
+  it('assigns a machine of the inventory its own address and name', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(packet('discover', MAC));
@@ -40,7 +40,7 @@ describe('an exchange', () => {
     expect(rig.unknown).toEqual([]);
   });
 
-  it("goes on in the relay's name where it overrides the server identifier (RFC 5107)", async () => {
+  it('uses the server identifier override of the relay (RFC 5107)', async () => {
     const rig = new Rig();
     await rig.server.start();
     const relay = ip('10.0.100.1');
@@ -65,7 +65,7 @@ describe('an exchange', () => {
     expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
   });
 
-  it('is refused with a NAK where the address is wrong', async () => {
+  it('ends with a NAK where the address is wrong', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(packet('request', mac(1), { requested: ip('192.168.1.9') }));
@@ -73,7 +73,7 @@ describe('an exchange', () => {
     expect(rig.store.commits).toEqual([]);
   });
 
-  it('does not take place with an unknown machine that the network ignores', async () => {
+  it('does not start for an unknown machine on a network that ignores unknown machines', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     await rig.server.start();
     for (let n = 0; n < 3; n++) rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
@@ -83,7 +83,7 @@ describe('an exchange', () => {
     expect(silences.map(({ level }) => level)).toEqual(['info', 'debug', 'debug']);
   });
 
-  it('lends a removed machine an address of the pool, on which its refusal waits, and not what was its own', async () => {
+  it('assigns a removed machine a pool address, for its refusal text, and not its former address', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     rig.fleet.update([{ ...NODE, lifecycle: { ...NODE.lifecycle, state: 'removed' } }], rig.fleet.at);
     await rig.server.start();
@@ -91,7 +91,7 @@ describe('an exchange', () => {
     expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
     const { machine, decision } = new BootResolver(rig.fleet, () => NOW).resolve(factsOf(7), NETWORK);
     expect(machine).toBeNull();
-    // Its story goes on.
+    // Its history continues.
     expect(rig.notes.map(({ kind, machine: about }) => [kind, about])).toEqual([
       ['dhcp.discover', NODE.id],
       ['dhcp.offer', NODE.id],
@@ -102,7 +102,7 @@ describe('an exchange', () => {
     });
   });
 
-  it('reports another chassis than the declared one', async () => {
+  it('reports a chassis other than the declared one', async () => {
     const rig = new Rig({ machines: [machineIn('ready', { spec: { uuid: OTHER_UUID } })] });
     await rig.server.start();
     const uuid = Uint8Array.from([
@@ -112,7 +112,7 @@ describe('an exchange', () => {
     expect(rig.findings).toEqual(['node01 chassis-mismatch']);
   });
 
-  it('is not begun by packets that make no sense', async () => {
+  it('does not start for malformed packets', async () => {
     const rig = new Rig();
     await rig.server.start();
     const from = { address: ip('10.0.100.9'), port: 68 };
@@ -123,7 +123,7 @@ describe('an exchange', () => {
     rig.hears({ ...packet('discover', mac(1)), htype: 32, hlen: 0 });
     rig.hears({ ...packet('discover', mac(1)), options: new Map() });
     expect(rig.udp.said).toEqual([]);
-    expect(rig.story.filter((told) => told.startsWith('dhcp.silent'))).toEqual([
+    expect(rig.story.filter((note) => note.startsWith('dhcp.silent'))).toEqual([
       'dhcp.silent malformed',
       'dhcp.silent malformed',
       'dhcp.silent malformed',
@@ -137,7 +137,7 @@ describe('an exchange', () => {
 });
 
 describe('a lease', () => {
-  it('is on disk before its ACK leaves, and many share a commit', async () => {
+  it('is on disk before its ACK is sent, and many share a commit', async () => {
     const rig = new Rig();
     await rig.server.start();
     let open = (): void => {};
@@ -155,7 +155,7 @@ describe('a lease', () => {
     expect(rig.udp.said.every((said) => said.startsWith('ack'))).toBe(true);
   });
 
-  it('is never acknowledged when the store fails, and is once it works again', async () => {
+  it('is not acknowledged while the store fails, and is when it works again', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.store.failure = new ColdironError('store_unavailable', 'the disk is full');
@@ -177,7 +177,7 @@ describe('a lease', () => {
     expect(again.udp.said).toEqual(['ack 10.0.100.100 to 255.255.255.255:68 by eth1:67']);
   });
 
-  it('is acknowledged again without a second write when the request comes again', async () => {
+  it('is acknowledged again without a second write when the request is repeated', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(take());
@@ -190,7 +190,7 @@ describe('a lease', () => {
     expect(rig.story).toContain('dhcp.silent answer-under-way');
   });
 
-  it('survives a restart: nobody else is given its address', async () => {
+  it('survives a restart: no other client gets its address', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(take());
@@ -202,7 +202,7 @@ describe('a lease', () => {
     expect(after.udp.said.map((said) => said.split(' ')[1])).toEqual(['10.0.100.101', '10.0.100.100']);
   });
 
-  it('that is being written is acknowledged before the server stops', async () => {
+  it('that is being committed is acknowledged before the server stops', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(take());
@@ -213,7 +213,7 @@ describe('a lease', () => {
     expect(rig.udp.said).toHaveLength(1);
   });
 
-  it('that is given back or found taken is written down without an answer', async () => {
+  it('that is released or declined is written without a reply', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.hears(take());
@@ -238,7 +238,7 @@ describe('interfaces', () => {
   });
   const first = { ...NETWORK, unknown: 'inspect' as const };
 
-  it('answer each on its own, with its own addresses', async () => {
+  it('answer independently, with their own addresses', async () => {
     const rig = new Rig({ networks: [first, second] });
     await rig.server.start();
     rig.hears(packet('discover', mac(1)), { at: 'eth1:67' });
@@ -261,7 +261,7 @@ describe('interfaces', () => {
     await rig.server.stop();
   });
 
-  it('that cannot be opened are named, leave nothing open, and are tried again', async () => {
+  it('that cannot be opened are reported, leave nothing open, and are retried', async () => {
     const rig = new Rig({ networks: [first, second] });
     rig.udp.refuse(
       'eth1:4011',
@@ -292,7 +292,7 @@ describe('a machine in a loop', () => {
     await rig.clock.advance(pause, async () => {});
   };
 
-  it('is noticed when it is sent to the same loader three times and never fetches its script', async () => {
+  it('is reported when it gets the same loader three times and never fetches its script', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const xid of [1, 2, 3]) await boot(rig, xid);
@@ -301,7 +301,7 @@ describe('a machine in a loop', () => {
     ]);
   });
 
-  it('is handed the script once when that goes on, and its loader again when the script was no help', async () => {
+  it('is offered the script once when the loop continues, and its loader again when that did not help', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const xid of [1, 2, 3, 4, 5, 6, 6, 7]) await boot(rig, xid, 20_000);
@@ -311,14 +311,14 @@ describe('a machine in a loop', () => {
     expect(files).toEqual([loader, loader, loader, loader, loader, script, script, loader]);
   });
 
-  it('is none when it boots as often, but not within minutes', async () => {
+  it('is not reported when it boots as often, but not within minutes', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const xid of [1, 2, 3, 4, 5, 6]) await boot(rig, xid, 2 * MINUTE);
     expect(rig.udp.replies.map(({ message }) => message.file)).toEqual(Array.from({ length: 6 }, () => 'ipxe.efi'));
   });
 
-  it('is none when it fetched the script in between', async () => {
+  it('is not reported when it fetched the script in between', async () => {
     const rig = new Rig();
     await rig.server.start();
     await boot(rig, 1);

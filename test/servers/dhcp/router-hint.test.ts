@@ -1,5 +1,5 @@
-// An old iPXE that has its answer waits for an IPv6 router: whoever sends the hint is told on which interface, and of nobody
-// else.
+// An old iPXE waits for an IPv6 router after its DHCP reply: the sender of the router hint gets the interface of iPXE clients
+// only.
 
 import { describe, expect, it } from 'vitest';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
@@ -24,8 +24,8 @@ async function serving(network: Partial<SiteNetwork> = {}): Promise<Rig> {
   return rig;
 }
 
-describe('the interface is named', () => {
-  it('when an iPXE on it was offered an address, and when it was given it', async () => {
+describe('the interface is reported', () => {
+  it('when an iPXE on it gets an OFFER, and when it gets an ACK', async () => {
     const rig = await serving();
     rig.hears(packet('discover', mac(1), { options: IPXE }), { at: 'eth2:67' });
     expect(rig.udp.said).toEqual(['offer 10.0.101.100 to 255.255.255.255:68 by eth2:67']);
@@ -35,7 +35,7 @@ describe('the interface is named', () => {
     expect(rig.hinted).toEqual(['eth2', 'eth1']);
   });
 
-  it('when an iPXE was told what to boot beside another server, also on the boot server’s port', async () => {
+  it('when an iPXE gets a proxyDHCP reply, also on the boot server’s port', async () => {
     const rig = await serving({ dhcp: 'proxy' });
     rig.hears(packet('discover', mac(1), { options: IPXE }));
     expect(rig.hinted).toEqual(['eth1']);
@@ -45,8 +45,8 @@ describe('the interface is named', () => {
   });
 });
 
-describe('nothing is named', () => {
-  it('for firmware and operating systems, whatever they are answered', async () => {
+describe('no interface is reported', () => {
+  it('for firmware and operating systems, whatever the reply', async () => {
     const rig = await serving();
     rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
     rig.hears(packet('discover', mac(2)));
@@ -56,14 +56,14 @@ describe('nothing is named', () => {
     expect(rig.hinted).toEqual([]);
   });
 
-  it('for an iPXE that is refused its address', async () => {
+  it('for an iPXE that gets a NAK', async () => {
     const rig = await serving();
     rig.hears(packet('request', mac(1), { requested: ip('192.168.1.9'), options: IPXE }));
     expect(rig.udp.said).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
     expect(rig.hinted).toEqual([]);
   });
 
-  it('for an iPXE that is not answered, or not yet', async () => {
+  it('for an iPXE that gets no reply, or not yet', async () => {
     const rig = await serving({ unknown: 'ignore' });
     rig.hears(packet('discover', mac(1), { options: IPXE }));
     expect(rig.hinted).toEqual([]);

@@ -1,5 +1,5 @@
-// A client's end of a wire in a network namespace, in the test's own hands: packets leave as they are, and each is sent again
-// until it is answered.
+// The client end of a link in a network namespace, controlled by the test: packets are sent unchanged, and each is
+// retransmitted until it is answered.
 
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
@@ -30,7 +30,7 @@ interface Waiting {
 }
 
 export class Wire {
-  /** Every reply, also those that nobody waited for. */
+  /** Every reply, also unexpected ones. */
   readonly heard: Answer[] = [];
   readonly #waiting = new Map<string, Waiting>();
   #socket: UdpSocket | null = null;
@@ -54,15 +54,15 @@ export class Wire {
     return wire;
   }
 
-  /** Once, and without waiting for an answer. */
+  /** Sends once, without waiting for a reply. */
   tell(bytes: Uint8Array, to: UdpPeer = EVERYBODY): void {
     this.#socket?.send(bytes, to);
   }
 
   async ask(bytes: Uint8Array, to: UdpPeer = EVERYBODY): Promise<Answer> {
-    const asked = readRaw(bytes);
+    const request = readRaw(bytes);
     const answered = new Promise<Answer>((answer) =>
-      this.#waiting.set(keyOf(asked), { types: ANSWERS[typeOf(asked)] ?? [], answer }),
+      this.#waiting.set(keyOf(request), { types: ANSWERS[typeOf(request)] ?? [], answer }),
     );
     const again = setInterval(() => this.tell(bytes, to), PATIENCE_MS).unref();
     this.tell(bytes, to);

@@ -81,7 +81,7 @@ describe('the boot server under pressure', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '3']);
     expect(await refused.json()).toMatchObject({
       code: 'service_unavailable',
-      message: 'this address has 3 requests under way already; ask again',
+      message: 'this address already has 3 requests under way; retry',
     });
     expect(rig.warnings).toEqual([{ address: '127.0.0.1', refused: 1 }]);
 

@@ -1,4 +1,4 @@
-// A transfer to poke by hand: what its actions say, in words short enough to compare.
+// A transfer driven by hand: its actions as short strings to compare.
 
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FileBytes } from '../../../appliance/servers/http-boot/file-bytes.ts';
-import { SliceRoom } from '../../../appliance/servers/http-boot/slice-room.ts';
+import { SliceBudget } from '../../../appliance/servers/http-boot/slice-budget.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 
 const KIBIBYTE = 1024;
@@ -10,18 +10,18 @@ const CROWD = 4096;
 
 describe('the memory of files that come from the disk', () => {
   it('is large for a few, small for many, and never more than a fixed amount', () => {
-    const room = new SliceRoom();
+    const room = new SliceBudget();
     const sizes = Array.from({ length: CROWD }, () => room.borrow(1e9).size);
     expect(sizes.slice(0, 32).every((size) => size === 256 * KIBIBYTE)).toBe(true);
     expect(sizes.at(-1)).toBe(16 * KIBIBYTE);
-    expect(room.lentBytes).toBeLessThan(192 * MEBIBYTE);
+    expect(room.bytesInUse).toBeLessThan(192 * MEBIBYTE);
   });
 
   it('comes back, once', () => {
-    const room = new SliceRoom();
+    const room = new SliceBudget();
     const loans = Array.from({ length: 1000 }, () => room.borrow(1e9));
     for (const loan of [...loans, ...loans]) loan.giveBack();
-    expect(room.lentBytes).toBe(0);
+    expect(room.bytesInUse).toBe(0);
     expect(room.borrow(1e9).size).toBe(256 * KIBIBYTE);
     expect(room.borrow(10).size).toBe(10);
   });
@@ -35,7 +35,7 @@ describe('the memory of files that come from the disk', () => {
     const borrowed = await Promise.all(Array.from({ length: 400 }, () => files.borrow(asset)));
     const readers = borrowed.map((each) => each.slices(0, size));
     for (const reader of readers) await reader.next();
-    expect(files.lentBytes).toBeLessThan(80 * MEBIBYTE);
+    expect(files.bufferBytes).toBeLessThan(80 * MEBIBYTE);
 
     for (const reader of readers.slice(1, -1)) await reader.return(undefined);
     const last = readers.at(-1);
@@ -44,7 +44,7 @@ describe('the memory of files that come from the disk', () => {
     expect(taken).toBe(size);
     await readers[0]?.return(undefined);
     for (const each of borrowed) each.release();
-    expect(files.lentBytes).toBe(0);
+    expect(files.bufferBytes).toBe(0);
     await files.close();
   });
 });
