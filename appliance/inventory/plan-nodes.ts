@@ -1,7 +1,6 @@
 // Which declared node is which machine. A machine keeps its id and its life through every edit that leaves either its
 // name or one of its MAC addresses alone.
 
-import type { EffectId, NewEffect } from '../domain/effect.ts';
 import { instantText } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { isInUse, lifeIn } from '../domain/lifecycle.ts';
@@ -145,7 +144,7 @@ function planRemoval(
   plan: Growing<NodePlan>,
   machine: Machine,
   successor: MachineSpec | undefined,
-  { at, correlationId, newId }: PlanRequest,
+  { at }: PlanRequest,
 ): void {
   const { id, version, spec, source, lifecycle } = machine;
   const { hostname } = spec;
@@ -158,9 +157,7 @@ function planRemoval(
   const reasons = successor ? [`its MAC address is now declared for ${successor.hostname}`] : [];
   plan.steps.push({ ...removal('node', hostname, { value: spec, source }, reasons), machine: id });
   const note = reasons[0] ?? `no longer declared by ${source}`;
-  // Whoever kept a key of the machine must not be able to use it any more.
-  const effect: NewEffect = { id: newId() as EffectId, machine: id, kind: 'revoke-identity', correlationId };
-  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note }, effects: [effect] });
+  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note } });
 }
 
 /** Declaring it anew is somebody's will, and is done; what that brings back, and what not, is said. */
