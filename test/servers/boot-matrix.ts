@@ -157,7 +157,7 @@ export class MatrixAppliance {
     const has: Availability = {
       available: (file) => library.find(file) !== null,
       startability: {
-        image: (wanted) => images.find(wanted),
+        image: (image) => images.find(image),
         orderProblem: () => (this.#orders ? null : 'its order cannot be made'),
       },
     };
@@ -246,7 +246,7 @@ export class MatrixAppliance {
     const rig = new Rig({ networks: [this.#network], machines, resolver: this.resolver });
     await rig.server.start();
     try {
-      rig.hears(packet('discover', MAC, { options: client.dhcp }));
+      rig.receives(packet('discover', MAC, { options: client.dhcp }));
       return rig.udp.replies[0]?.message.file ?? null;
     } finally {
       await rig.server.stop();

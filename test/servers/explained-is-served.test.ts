@@ -15,8 +15,8 @@ const starts = ({ outcome: { kind } }: Explanation): boolean => kind === 'servic
 
 function explained({ client }: Cell): Explanation {
   const { fleet, resolver, bootPort } = appliance;
-  const wishes = { arch: architecture(client.arch), via: null, state: null, armed: null };
-  return explainNode({ fleet, resolver, bootPort, now: NOW }, MAC, wishes);
+  const query = { arch: architecture(client.arch), via: null, state: null, armed: null };
+  return explainNode({ fleet, resolver, bootPort, now: NOW }, MAC, query);
 }
 
 /** The final text that the machine gets, in the same form for all clients. */
@@ -43,8 +43,8 @@ async function differences(cell: Cell): Promise<string[]> {
   appliance.enter(cell);
   const explanation = explained(cell);
   const found: string[] = [];
-  const compare = (what: string, said: unknown, served: unknown): void => {
-    if (said !== served) found.push(`${cellText(cell)}: ${what}: explain says ${said}, the servers ${served}`);
+  const compare = (what: string, claimed: unknown, served: unknown): void => {
+    if (claimed !== served) found.push(`${cellText(cell)}: ${what}: explain says ${claimed}, the servers ${served}`);
   };
 
   compare('boot file', expectedFile(cell, explanation), await appliance.offered(cell));

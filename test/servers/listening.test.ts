@@ -21,9 +21,7 @@ it('logs a change that cannot be applied, and applies the next one', async () =>
 
   listening.onChange();
   await setTimeout(0);
-  expect(done.splice(0)).toEqual([
-    'the DHCP and TFTP listeners could not be reconciled with the inventory; retrying',
-  ]);
+  expect(done.splice(0)).toEqual(['the DHCP and TFTP listeners could not be reconciled with the inventory; retrying']);
   failure = null;
   listening.onChange();
   await setTimeout(0);

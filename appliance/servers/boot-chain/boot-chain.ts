@@ -41,7 +41,7 @@ export class BootChain {
     this.#deps = deps;
   }
 
-  /** Fetches everything anew. Callers that arrive while a check runs share the next one. */
+  /** Fetches everything again. Callers that arrive while a check runs share the next one. */
   check(): Promise<BootContract> {
     this.#next ??= this.#last.then(() => {
       this.#next = null;
@@ -76,7 +76,9 @@ export class BootChain {
   /** Headers for a request to this URL: the key is only sent to our own servers. */
   headersFor(url: string): Readonly<Record<string, string>> {
     const { hostname, port } = new URL(url);
-    const isOurs = this.#endpoints().http.some((endpoint) => endpoint.address === hostname && String(endpoint.port) === (port || '80'));
+    const isOurs = this.#endpoints().http.some(
+      (endpoint) => endpoint.address === hostname && String(endpoint.port) === (port || '80'),
+    );
     return isOurs ? this.#deps.own.headers : {};
   }
 

@@ -15,9 +15,9 @@ import { type DhcpMessageType, messageType } from '../../codecs/dhcp4/options.ts
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { UdpPeer } from '../../net/udp/udp-socket.ts';
-import { Responder, type DhcpPort, type OnOtherServer, type RequestContext } from './responder.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
 import { ExchangeRecord } from './exchange-record.ts';
+import { type DhcpPort, type OnOtherServer, type RequestContext, Responder } from './responder.ts';
 
 const TAKEN_FOR_IPXE = 'fetched its loader repeatedly: treated as an iPXE that does not identify itself';
 

@@ -8,14 +8,14 @@ import { MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import type { UdpPeer, UdpSocket } from '../../net/udp/udp-socket.ts';
-import type { DhcpPort, Probes } from './responder.ts';
+import { ArpProbe } from './arp-probe.ts';
 import { ConflictProbe, type ProbeMethod } from './conflict-probe.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
 import { EchoProbe } from './echo-probe.ts';
 import { IngressNetworks } from './ingress-networks.ts';
-import { ArpProbe } from './arp-probe.ts';
 import { OtherServers } from './other-servers.ts';
 import { Recent } from './recent.ts';
+import type { DhcpPort, Probes } from './responder.ts';
 
 type Receive = (bytes: Uint8Array, from: UdpPeer, port: DhcpPort) => void;
 
@@ -105,7 +105,8 @@ export class InterfaceListener {
       this.#closers.push(() => probe.close());
       return probe;
     };
-    const onFailure = (error: Error): void => this.#logFailure(error, 'dhcp: addresses behind relays cannot be probed and are offered without a probe');
+    const onFailure = (error: Error): void =>
+      this.#logFailure(error, 'dhcp: addresses behind relays cannot be probed and are offered without a probe');
     const echoes = new EchoProbe({ device: this.device, openEcho, randomBytes, onFailure });
     if (!this.isAuthority) return { onWire: null, behindRelay: open(echoes) };
     const socket = await this.#openSocket(0, () => {});

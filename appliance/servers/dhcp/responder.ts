@@ -23,7 +23,7 @@ import { ByteSlab } from '../../net/udp/byte-slab.ts';
 import type { UdpPeer } from '../../net/udp/udp-socket.ts';
 import type { ConflictProbe } from './conflict-probe.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
-import type { ReceivedRequest, ExchangeRecord, RecordedReply } from './exchange-record.ts';
+import type { ExchangeRecord, ReceivedRequest, RecordedReply } from './exchange-record.ts';
 import type { IngressNetworks } from './ingress-networks.ts';
 import { LeaseWriter } from './lease-writer.ts';
 import { LoopGuard } from './loop-guard.ts';
@@ -78,10 +78,7 @@ export class Responder {
     this.#record = record;
     this.#callbacks = callbacks;
     this.#writer = new LeaseWriter(deps.store, (error, leases) =>
-      deps.logger.error(
-        { err: error, leases },
-        'dhcp: leases could not be written to disk; their clients get no ACK',
-      ),
+      deps.logger.error({ err: error, leases }, 'dhcp: leases could not be written to disk; their clients get no ACK'),
     );
   }
 
@@ -138,7 +135,11 @@ export class Responder {
     leases.hold(address, mac, this.#deps.clock.now() + OFFER_HELD_MS);
     const { onWire, behindRelay } = port.probes;
     const probe = request.relay === null ? onWire : behindRelay;
-    if (NOT_HELD_BEFORE.includes(because) && probe?.hasCapacity && !leases.isTrusted(address, mac, this.#deps.clock.now()))
+    if (
+      NOT_HELD_BEFORE.includes(because) &&
+      probe?.hasCapacity &&
+      !leases.isTrusted(address, mac, this.#deps.clock.now())
+    )
       this.#probe(address, probe, context);
     else this.#reply({ kind: 'offer', address, seconds }, 'offer', context, because);
   }
@@ -191,7 +192,12 @@ export class Responder {
     });
     if (lease.state === 'declined') {
       leases.noteDecline(mac, lease.grantedAt, lease.expiresAt);
-      this.#record.note('dhcp.conflict', context, { address }, 'dhcp: a client declined its address: another host uses it');
+      this.#record.note(
+        'dhcp.conflict',
+        context,
+        { address },
+        'dhcp: a client declined its address: another host uses it',
+      );
     }
     this.#record.reply(context, 'silent', { because, words: LEASE_BECAUSE[because], address });
   }

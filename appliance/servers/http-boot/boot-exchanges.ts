@@ -238,7 +238,8 @@ export class BootExchanges {
   /** The server address of the network; on an undeclared network, the address that this request was sent to. */
   #server({ request }: Exchange, { network }: ResolvedBoot): BootServer {
     const address = network?.server ?? ipv4Of(request.socket.localAddress);
-    if (address === null) throw new ColdironError('not_found', 'booting over IPv6 is not supported; use the IPv4 address of the appliance');
+    if (address === null)
+      throw new ColdironError('not_found', 'booting over IPv6 is not supported; use the IPv4 address of the appliance');
     return { address, bootPort: this.#deps.port };
   }
 }

@@ -43,7 +43,9 @@ export function bootRoute(path: string): BootRoute {
   switch (folder) {
     case 'loader':
       // The library keeps loaders next to these two folders; over HTTP they are not below loader/.
-      return /^(?:nixos|images)\//.test(below) ? unknown(`${shown(path)} is not a loader`) : { kind: 'asset', name: below };
+      return /^(?:nixos|images)\//.test(below)
+        ? unknown(`${shown(path)} is not a loader`)
+        : { kind: 'asset', name: below };
     case 'nixos':
       return { kind: 'asset', name };
     default:

@@ -73,4 +73,4 @@ export function sendError(exchange: Exchange, error: ColdironError, { status, he
 export const asColdironError = (error: unknown): ColdironError =>
   error instanceof ColdironError
     ? error
-    : new ColdironError('internal', 'something went wrong on our side; the log has the correlation id');
+    : new ColdironError('internal', 'internal error; the log has details under this correlation id');

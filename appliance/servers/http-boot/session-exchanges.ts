@@ -65,7 +65,10 @@ export class SessionExchanges {
           },
         };
       case 'order':
-        return { method: 'GET', run: async (exchange) => sendJson(exchange, 200, await sessions.order(keyOf(exchange))) };
+        return {
+          method: 'GET',
+          run: async (exchange) => sendJson(exchange, 200, await sessions.order(keyOf(exchange))),
+        };
       case 'facts':
         return {
           method: 'PUT',

@@ -1,4 +1,5 @@
-// Answers in the form that the caller reads: JSON, or for a shell one line a field, with what has several lines in base64.
+// Sends a response in the format that the caller accepts: JSON, or plain text for a shell: one line per field, multi-line
+// values in base64.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 

@@ -77,7 +77,8 @@ export class TftpResolver {
     // Behind a router, or with another server's lease, an address identifies no machine. Such a machine was directed here by its
     // MAC, which its script or configuration request states next; until then it may fetch what is the same for all.
     const isUnidentified = mac === null && resolved.network !== null;
-    if (outcome.kind === 'silent' && !isUnidentified) return { ...request, reply: { do: 'ignore', why: because.words } };
+    if (outcome.kind === 'silent' && !isUnidentified)
+      return { ...request, reply: { do: 'ignore', why: because.words } };
 
     if (name.startsWith('boot/')) return this.#image(name, address, facts, resolved);
     // For any architecture: a machine declared with the wrong one needs its loader to display why it is refused.

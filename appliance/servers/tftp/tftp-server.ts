@@ -21,7 +21,7 @@ import { noteAnswer, noteBegun, noteRefused, noteTransfer } from './tftp-notes.t
 import type { TftpAnswer, TftpContent, TftpResolver } from './tftp-resolver.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import { TransferBook, TransferLimit } from './transfer-book.ts';
-import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
+import { monotonicClock, rejectUnknownTid, type TransferClock } from './transfer-port.ts';
 import { canUseThreads, TransferThreads } from './transfer-threads.ts';
 import type { RunningTransfer, Transfers } from './transfers.ts';
 
@@ -178,7 +178,7 @@ export class TftpServer {
         this.#deps.log.info({ client: named(from), file: shown(packet.fileName) }, 'tftp: write refused');
       }
       if (packet.op === 'ack' || packet.op === 'data') {
-        if (!transfers.hasJustEnded(from)) rejectStranger(bytes, from, socket);
+        if (!transfers.hasJustEnded(from)) rejectUnknownTid(bytes, from, socket);
       }
     } catch (error) {
       if (!(error instanceof TftpDecodeError)) throw error;
@@ -219,7 +219,11 @@ export class TftpServer {
     }
   }
 
-  async #begin(answer: TftpAnswer, source: TftpContent, { request, bytes, from, endpoint }: PendingRequest): Promise<void> {
+  async #begin(
+    answer: TftpAnswer,
+    source: TftpContent,
+    { request, bytes, from, endpoint }: PendingRequest,
+  ): Promise<void> {
     const content = 'text' in source ? { bytes: source.text } : await this.#files.contentOf(source.asset);
     if (this.#stopped) return;
     const mode = request.mode === 'netascii' ? 'netascii' : 'octet';

@@ -101,7 +101,7 @@ export class TftpSession {
           this.#end(action.outcome);
           break;
         // Does not occur: packets of other senders are filtered out before.
-        case 'reject-stranger':
+        case 'reject-unknown-tid':
           break;
       }
     }

@@ -53,7 +53,7 @@ export type TransferAction =
   /** To the peer, from a source that is whole in memory. */
   | { readonly do: 'send-block'; readonly block: BlockOfFile }
   /** To a sender that is not part of this transfer; the transfer continues. */
-  | { readonly do: 'reject-stranger'; readonly to: TftpPeer; readonly bytes: Uint8Array }
+  | { readonly do: 'reject-unknown-tid'; readonly to: TftpPeer; readonly bytes: Uint8Array }
   /** Call onTimeout() after this long; replaces the previous timer. */
   | { readonly do: 'set-timer'; readonly afterMs: number }
   /** The last action: drop the transfer and its timer. */
@@ -114,7 +114,7 @@ export class TftpTransfer {
     if (from === peer && isAck(bytes)) return this.#onAck(((bytes[2] as number) << 8) | (bytes[3] as number));
     const packet = decodedOrNull(bytes);
     if (packet === null) return NOTHING;
-    if (from.port !== peer.port || from.address !== peer.address) return rejectStranger(packet, from);
+    if (from.port !== peer.port || from.address !== peer.address) return rejectUnknownTid(packet, from);
     switch (packet.op) {
       case 'ack':
         return this.#onAck(packet.block);
@@ -233,7 +233,8 @@ export class TftpTransfer {
   #timeoutReason(): string {
     if (this.#awaitsAckZero) return `no reply to the OACK, sent ${TRIES_UNANSWERED} times`;
     const onlyLastIsOpen = this.#window.complete && this.#acknowledged === this.#window.newest - 1;
-    if (onlyLastIsOpen) return `the whole file was sent, but the last block (${this.#window.newest}) was never acknowledged`;
+    if (onlyLastIsOpen)
+      return `the whole file was sent, but the last block (${this.#window.newest}) was never acknowledged`;
     if (this.#acknowledged === 0) return 'the first block was never acknowledged';
     return `no packet after the ACK of block ${this.#acknowledged}`;
   }
@@ -272,11 +273,11 @@ function decodedOrNull(bytes: Uint8Array): TftpPacket | null {
 }
 
 /** RFC 1350 §4. An ERROR is never answered: two servers would loop forever. */
-function rejectStranger(packet: TftpPacket, to: TftpPeer): readonly TransferAction[] {
+function rejectUnknownTid(packet: TftpPacket, to: TftpPeer): readonly TransferAction[] {
   if (packet.op === 'error') return NOTHING;
   const message = 'unknown transfer ID';
   return [
-    { do: 'reject-stranger', to, bytes: encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message }) },
+    { do: 'reject-unknown-tid', to, bytes: encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message }) },
   ];
 }
 

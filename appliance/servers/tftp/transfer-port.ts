@@ -51,7 +51,7 @@ export class TransferPort {
   onPacket(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
     const session = this.#sessions.get(from);
     if (session) session.onPacket(bytes);
-    else if (!this.hasJustEnded(from)) rejectStranger(bytes, from, socket);
+    else if (!this.hasJustEnded(from)) rejectUnknownTid(bytes, from, socket);
   }
 
   hasJustEnded(client: Endpoint): boolean {
@@ -119,7 +119,7 @@ export class TransferPort {
 }
 
 /** RFC 1350 §4. An ERROR is never answered: two servers would loop forever. */
-export function rejectStranger(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
+export function rejectUnknownTid(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
   if (!isTftp(bytes) || bytes[1] === OPCODES.error) return;
   socket.send(encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message: 'unknown transfer ID' }), from);
 }

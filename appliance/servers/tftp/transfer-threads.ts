@@ -50,7 +50,8 @@ export class TransferThreads implements Transfers {
       if (this.#stopped) throw new Error('the server is stopping');
       return thread.begin(order, onEnd);
     }
-    if (leastLoaded.size >= TRANSFERS_PER_THREAD && this.#threads.size < MAX_THREADS) this.#start().catch(this.#deps.onFailure);
+    if (leastLoaded.size >= TRANSFERS_PER_THREAD && this.#threads.size < MAX_THREADS)
+      this.#start().catch(this.#deps.onFailure);
     return leastLoaded.begin(order, onEnd);
   }
 
@@ -201,7 +202,8 @@ class TransferThread {
 
   /** Ends the transfers that a failed thread leaves behind. */
   #endAll(): void {
-    for (const id of [...this.#transfers.keys()]) this.#end(id, failedOutcome('the thread of this transfer has failed'));
+    for (const id of [...this.#transfers.keys()])
+      this.#end(id, failedOutcome('the thread of this transfer has failed'));
   }
 
   /** The current time by the thread's clock. */

@@ -8,7 +8,7 @@ async function attemptsBegun(discovers: readonly { readonly xid: number; readonl
   await rig.server.start();
   for (const { xid, after } of discovers) {
     await rig.clock.advance(after, async () => undefined);
-    rig.hears(packet('discover', mac(1), { options: FIRMWARE, xid }));
+    rig.receives(packet('discover', mac(1), { options: FIRMWARE, xid }));
   }
   return rig.notes.filter(({ kind }) => kind === 'dhcp.discover').map(({ beginsAttempt }) => beginsAttempt);
 }

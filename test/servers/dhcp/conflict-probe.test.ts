@@ -10,21 +10,21 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const HEADER = 'IP address       HW type     Flags       HW address            Mask     Device\n';
 const line = (address: string, flags: string, hardware: string, device = 'eth1'): string =>
   `${address.padEnd(16)} 0x1         ${flags}         ${hardware}     *        ${device}\n`;
-const STRANGER = '02:00:00:00:00:99';
+const OTHER_HOST = '02:00:00:00:00:99';
 
 async function probing(): Promise<Rig> {
   const rig = new Rig({ settings: { conflictProbe: true } });
   await rig.server.start();
   return rig;
 }
-const offers = (rig: Rig): string[] => rig.udp.said.map((said) => said.split(' ').slice(0, 2).join(' '));
+const offers = (rig: Rig): string[] => rig.udp.sentInWords.map((line) => line.split(' ').slice(0, 2).join(' '));
 const probed = (rig: Rig): string[] =>
   rig.udp.sent.filter(({ bytes }) => bytes.length === 0).map(({ to }) => to.address);
 
 describe('an address of the pool', () => {
   it('is probed before it is first offered', async () => {
     const rig = await probing();
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     await turn();
     expect(offers(rig)).toEqual([]);
     expect(probed(rig)).toEqual(['10.0.100.100']);
@@ -34,10 +34,10 @@ describe('an address of the pool', () => {
 
   it('is probed once, not for every repeated DISCOVER', async () => {
     const rig = await probing();
-    rig.hears(packet('discover', mac(1)));
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     await rig.clock.advance(SECOND, turn);
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     expect(probed(rig)).toEqual(['10.0.100.100']);
     expect(offers(rig)).toEqual(['offer 10.0.100.100', 'offer 10.0.100.100']);
     expect(rig.story).toContain('dhcp.silent probe-under-way');
@@ -48,9 +48,9 @@ describe('an address of the pool', () => {
     const [from, to] = [ip('10.0.100.100'), ip('10.0.100.100')];
     rig.declare([{ ...NETWORK, unknown: 'inspect', pools: [{ from, to }] }]);
     const boots = async (client: Mac) => {
-      rig.hears(packet('discover', client));
+      rig.receives(packet('discover', client));
       await rig.clock.advance(SECOND, turn);
-      rig.hears(packet('request', client, { requested: from, server: SERVER.address }));
+      rig.receives(packet('request', client, { requested: from, server: SERVER.address }));
       await rig.clock.advance(SECOND, turn);
     };
     await boots(mac(1));
@@ -65,21 +65,21 @@ describe('an address of the pool', () => {
 
   it('that another host uses is skipped, and the next one is offered', async () => {
     const rig = await probing();
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     await turn();
-    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', OTHER_HOST);
     await rig.clock.advance(SECOND, turn);
     expect(offers(rig)).toEqual(['offer 10.0.100.101']);
     expect(rig.story).toContain('dhcp.conflict');
-    rig.hears(packet('discover', mac(2), { requested: ip('10.0.100.100') }));
+    rig.receives(packet('discover', mac(2), { requested: ip('10.0.100.100') }));
     await rig.clock.advance(SECOND, turn);
     expect(offers(rig).at(-1)).toBe('offer 10.0.100.102');
   });
 
   it('is free when the kernel has only a stale neighbour entry for it', async () => {
     const rig = await probing();
-    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
-    rig.hears(packet('discover', mac(1)));
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', OTHER_HOST);
+    rig.receives(packet('discover', mac(1)));
     await rig.clock.advance(8 * SECOND, turn);
     expect(offers(rig)).toEqual([]);
     rig.neighbours = HEADER + line('10.0.100.100', '0x0', '00:00:00:00:00:00');
@@ -90,8 +90,8 @@ describe('an address of the pool', () => {
 
   it('is skipped when a host with an old neighbour entry still uses it', async () => {
     const rig = await probing();
-    rig.neighbours = HEADER + line('10.0.100.100', '0x2', STRANGER);
-    rig.hears(packet('discover', mac(1)));
+    rig.neighbours = HEADER + line('10.0.100.100', '0x2', OTHER_HOST);
+    rig.receives(packet('discover', mac(1)));
     await rig.clock.advance(10 * SECOND, turn);
     expect(offers(rig)).toEqual(['offer 10.0.100.101']);
     expect(rig.story).toContain('dhcp.conflict');
@@ -100,14 +100,14 @@ describe('an address of the pool', () => {
   it('is no conflict when the client itself answers on it', async () => {
     const rig = await probing();
     rig.neighbours = HEADER + line('10.0.100.100', '0x2', mac(1));
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     await rig.clock.advance(SECOND, turn);
     expect(offers(rig)).toEqual(['offer 10.0.100.100']);
   });
 
   it('is probed in parallel with others', async () => {
     const rig = await probing();
-    for (const n of [1, 2, 3, 4]) rig.hears(packet('discover', mac(n)));
+    for (const n of [1, 2, 3, 4]) rig.receives(packet('discover', mac(n)));
     await turn();
     expect(probed(rig)).toHaveLength(4);
     await rig.clock.advance(0.6 * SECOND, turn);
@@ -117,7 +117,7 @@ describe('an address of the pool', () => {
 
   it('is offered without a probe where the inventory reserves it', async () => {
     const rig = await probing();
-    rig.hears(packet('discover', MAC));
+    rig.receives(packet('discover', MAC));
     expect(probed(rig)).toEqual([]);
     expect(offers(rig)).toEqual(['offer 10.0.100.50']);
   });
@@ -129,7 +129,7 @@ describe('an address of a pool behind a relay', () => {
 
   it('is probed with two echo requests before it is first offered, and not by ARP', async () => {
     const rig = await probing();
-    rig.hears(asks(1));
+    rig.receives(asks(1));
     await turn();
     expect(offers(rig)).toEqual([]);
     expect(rig.echo.requests).toEqual(['eth1 10.0.100.100']);
@@ -145,11 +145,11 @@ describe('an address of a pool behind a relay', () => {
     const rig = await probing();
     rig.echo.alive.add(ip('10.0.100.100'));
     rig.echo.losses = losses;
-    rig.hears(asks(1));
+    rig.receives(asks(1));
     await rig.clock.advance(2 * SECOND, turn);
     expect(offers(rig)).toEqual(['offer 10.0.100.101']);
     expect(rig.story).toContain('dhcp.conflict');
-    rig.hears(asks(2, '10.0.100.100'));
+    rig.receives(asks(2, '10.0.100.100'));
     await rig.clock.advance(2 * SECOND, turn);
     expect(offers(rig).at(-1)).toBe('offer 10.0.100.102');
     expect(rig.echo.sockets).toBe(0);
@@ -158,7 +158,7 @@ describe('an address of a pool behind a relay', () => {
   it('is probed in parallel with others, and ignores their replies', async () => {
     const rig = await probing();
     rig.echo.alive.add(ip('10.0.100.101'));
-    for (const n of [1, 2, 3]) rig.hears(asks(n));
+    for (const n of [1, 2, 3]) rig.receives(asks(n));
     await turn();
     expect([rig.echo.requests.length, rig.echo.sockets]).toEqual([3, 1]);
     await rig.clock.advance(2 * SECOND, turn);
@@ -168,7 +168,7 @@ describe('an address of a pool behind a relay', () => {
   it('is offered at once without a probe, with a warning, where raw sockets are not permitted', async () => {
     const rig = await probing();
     rig.echo.refusal = new Error('socket: EPERM');
-    for (const n of [1, 2]) rig.hears(asks(n));
+    for (const n of [1, 2]) rig.receives(asks(n));
     await turn();
     expect(offers(rig)).toEqual(['offer 10.0.100.100', 'offer 10.0.100.101']);
     expect(rig.clock.pendingTimers).toBe(0);
@@ -179,7 +179,7 @@ describe('an address of a pool behind a relay', () => {
 
   it('is not probed again after the server has stopped', async () => {
     const rig = await probing();
-    rig.hears(asks(1));
+    rig.receives(asks(1));
     await turn();
     await rig.server.stop();
     expect([rig.echo.sockets, rig.clock.pendingTimers]).toEqual([0, 0]);
@@ -190,10 +190,10 @@ describe('the neighbour table', () => {
   it('lists the neighbours that answered on an interface', () => {
     const table =
       HEADER +
-      line('10.0.100.7', '0x2', STRANGER) +
+      line('10.0.100.7', '0x2', OTHER_HOST) +
       line('10.0.100.8', '0x0', '00:00:00:00:00:00') +
-      line('10.0.100.9', '0x2', STRANGER, 'eth2');
-    expect([...neighboursOn('eth1', table)]).toEqual([['10.0.100.7', STRANGER]]);
+      line('10.0.100.9', '0x2', OTHER_HOST, 'eth2');
+    expect([...neighboursOn('eth1', table)]).toEqual([['10.0.100.7', OTHER_HOST]]);
     expect([...neighboursOn('eth1', '')]).toEqual([]);
   });
 });

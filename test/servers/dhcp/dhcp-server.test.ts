@@ -14,10 +14,10 @@ describe('an exchange', () => {
   it('goes from DISCOVER to ACK, and records each step', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
-    rig.hears(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
+    rig.receives(packet('discover', mac(1), { options: FIRMWARE }));
+    rig.receives(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
     await rig.udp.until(2);
-    expect(rig.udp.said).toEqual([
+    expect(rig.udp.sentInWords).toEqual([
       'offer 10.0.100.100 to 255.255.255.255:68 by eth1:67',
       'ack 10.0.100.100 to 255.255.255.255:68 by eth1:67',
     ]);
@@ -34,8 +34,8 @@ describe('an exchange', () => {
   it('assigns a machine of the inventory its own address and name', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('discover', MAC));
-    expect(rig.udp.said).toEqual([`offer ${RESERVED} to 255.255.255.255:68 by eth1:67`]);
+    rig.receives(packet('discover', MAC));
+    expect(rig.udp.sentInWords).toEqual([`offer ${RESERVED} to 255.255.255.255:68 by eth1:67`]);
     expect(Buffer.from(rig.udp.replies[0]?.message.options.get(OPTION.hostName) ?? []).toString()).toBe('node01');
     expect(rig.unknown).toEqual([]);
   });
@@ -47,9 +47,9 @@ describe('an exchange', () => {
     const override = ip('10.0.100.2');
     const from = { address: relay, port: 67 };
     const options = [[OPTION.relayAgentInformation, Uint8Array.of(11, 4, 10, 0, 100, 2)]] as const;
-    rig.hears(packet('discover', mac(1), { giaddr: relay, options }), { from });
+    rig.receives(packet('discover', mac(1), { giaddr: relay, options }), { from });
     const taken = { requested: POOL.from, server: override, giaddr: relay, options };
-    rig.hears(packet('request', mac(1), taken), { from });
+    rig.receives(packet('request', mac(1), taken), { from });
     await rig.udp.until(2);
     const named = rig.udp.replies.map(({ message }) => message.options.get(OPTION.serverIdentifier));
     expect(named).toEqual([Uint8Array.of(10, 0, 100, 2), Uint8Array.of(10, 0, 100, 2)]);
@@ -61,23 +61,23 @@ describe('an exchange', () => {
     const elsewhere = { name: 'eth0', mac: MAC, network: name('storage'), address: POOL.from, mtu: null };
     const rig = new Rig({ machines: [machineIn('ready', { spec: { interfaces: [elsewhere] } })] });
     await rig.server.start();
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
   });
 
   it('ends with a NAK where the address is wrong', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('request', mac(1), { requested: ip('192.168.1.9') }));
-    expect(rig.udp.said).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
+    rig.receives(packet('request', mac(1), { requested: ip('192.168.1.9') }));
+    expect(rig.udp.sentInWords).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
     expect(rig.store.commits).toEqual([]);
   });
 
   it('does not start for an unknown machine on a network that ignores unknown machines', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     await rig.server.start();
-    for (let n = 0; n < 3; n++) rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
-    expect(rig.udp.said).toEqual([]);
+    for (let n = 0; n < 3; n++) rig.receives(packet('discover', mac(1), { options: FIRMWARE }));
+    expect(rig.udp.sentInWords).toEqual([]);
     expect(rig.story.at(-1)).toBe('dhcp.silent unaccepted-ignored');
     const silences = rig.lines.filter(({ message }) => message.startsWith('dhcp silent'));
     expect(silences.map(({ level }) => level)).toEqual(['info', 'debug', 'debug']);
@@ -87,8 +87,8 @@ describe('an exchange', () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     rig.fleet.update([{ ...NODE, lifecycle: { ...NODE.lifecycle, state: 'removed' } }], rig.fleet.at);
     await rig.server.start();
-    rig.hears(packet('discover', MAC, { options: FIRMWARE }));
-    expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
+    rig.receives(packet('discover', MAC, { options: FIRMWARE }));
+    expect(rig.udp.sentInWords).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
     const { machine, decision } = new BootResolver(rig.fleet, () => NOW).resolve(factsOf(7), NETWORK);
     expect(machine).toBeNull();
     // Its history continues.
@@ -108,7 +108,7 @@ describe('an exchange', () => {
     const uuid = Uint8Array.from([
       0, 0x1e, 0xab, 0x11, 0x7a, 0, 0, 0x80, 0x40, 0x80, 0, 0x52, 0x54, 0, 0x12, 0x34, 0x56,
     ]);
-    rig.hears(packet('discover', MAC, { options: [...FIRMWARE, [OPTION.chassisUuid, uuid]] }));
+    rig.receives(packet('discover', MAC, { options: [...FIRMWARE, [OPTION.chassisUuid, uuid]] }));
     expect(rig.findings).toEqual(['node01 chassis-mismatch']);
   });
 
@@ -118,11 +118,11 @@ describe('an exchange', () => {
     const from = { address: ip('10.0.100.9'), port: 68 };
     rig.udp.deliver('eth1:67', new Uint8Array(3), from);
     rig.udp.deliver('eth1:67', new Uint8Array(400), from);
-    rig.hears(packet('request', mac(1)));
-    rig.hears(packet('request', mac(1), { options: [[OPTION.serverIdentifier, Uint8Array.of(1, 2)]] }));
-    rig.hears({ ...packet('discover', mac(1)), htype: 32, hlen: 0 });
-    rig.hears({ ...packet('discover', mac(1)), options: new Map() });
-    expect(rig.udp.said).toEqual([]);
+    rig.receives(packet('request', mac(1)));
+    rig.receives(packet('request', mac(1), { options: [[OPTION.serverIdentifier, Uint8Array.of(1, 2)]] }));
+    rig.receives({ ...packet('discover', mac(1)), htype: 32, hlen: 0 });
+    rig.receives({ ...packet('discover', mac(1)), options: new Map() });
+    expect(rig.udp.sentInWords).toEqual([]);
     expect(rig.story.filter((note) => note.startsWith('dhcp.silent'))).toEqual([
       'dhcp.silent malformed',
       'dhcp.silent malformed',
@@ -131,8 +131,8 @@ describe('an exchange', () => {
       'dhcp.silent not-ethernet',
       'dhcp.silent malformed',
     ]);
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said).toHaveLength(1);
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords).toHaveLength(1);
   });
 });
 
@@ -145,23 +145,23 @@ describe('a lease', () => {
       open = resolve;
     });
     for (const n of [0, 1, 2, 3]) {
-      rig.hears(packet('request', mac(n + 1), { requested: ip(`10.0.100.${100 + n}`), server: SERVER.address }));
+      rig.receives(packet('request', mac(n + 1), { requested: ip(`10.0.100.${100 + n}`), server: SERVER.address }));
     }
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(rig.udp.said).toEqual([]);
+    expect(rig.udp.sentInWords).toEqual([]);
     open();
     await rig.udp.until(4);
     expect(rig.store.commits.map((commit) => commit.length)).toEqual([4]);
-    expect(rig.udp.said.every((said) => said.startsWith('ack'))).toBe(true);
+    expect(rig.udp.sentInWords.every((said) => said.startsWith('ack'))).toBe(true);
   });
 
   it('is not acknowledged while the store fails, and is when it works again', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.store.failure = new ColdironError('store_unavailable', 'the disk is full');
-    rig.hears(take());
+    rig.receives(take());
     await rig.server.stop();
-    expect(rig.udp.said).toEqual([]);
+    expect(rig.udp.sentInWords).toEqual([]);
     expect(rig.story.at(-1)).toBe('dhcp.silent not-written');
     expect(rig.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
 
@@ -169,22 +169,22 @@ describe('a lease', () => {
     const again = new Rig();
     await again.server.start();
     again.store.failure = new Error('for a moment');
-    again.hears(take());
+    again.receives(take());
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     again.store.failure = null;
-    again.hears(take());
+    again.receives(take());
     await again.udp.until(1);
-    expect(again.udp.said).toEqual(['ack 10.0.100.100 to 255.255.255.255:68 by eth1:67']);
+    expect(again.udp.sentInWords).toEqual(['ack 10.0.100.100 to 255.255.255.255:68 by eth1:67']);
   });
 
   it('is acknowledged again without a second write when the request is repeated', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
-    rig.hears(take());
+    rig.receives(take());
+    rig.receives(take());
     await rig.udp.until(1);
-    rig.hears(take());
-    expect(rig.udp.said).toHaveLength(2);
+    rig.receives(take());
+    expect(rig.udp.sentInWords).toHaveLength(2);
     expect(rig.udp.sent[1]?.bytes).toEqual(rig.udp.sent[0]?.bytes);
     expect(rig.store.commits).toHaveLength(1);
     expect(rig.story).toContain('dhcp.silent answer-under-way');
@@ -193,34 +193,34 @@ describe('a lease', () => {
   it('survives a restart: no other client gets its address', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
+    rig.receives(take());
     await rig.udp.until(1);
     const after = new Rig({ stored: [...rig.store.commits.flat()] });
     await after.server.start();
-    after.hears(packet('discover', mac(2)));
-    after.hears(packet('discover', mac(1)));
-    expect(after.udp.said.map((said) => said.split(' ')[1])).toEqual(['10.0.100.101', '10.0.100.100']);
+    after.receives(packet('discover', mac(2)));
+    after.receives(packet('discover', mac(1)));
+    expect(after.udp.sentInWords.map((line) => line.split(' ')[1])).toEqual(['10.0.100.101', '10.0.100.100']);
   });
 
   it('that is being committed is acknowledged before the server stops', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
+    rig.receives(take());
     await rig.server.stop();
-    expect(rig.udp.said).toHaveLength(1);
+    expect(rig.udp.sentInWords).toHaveLength(1);
     expect(rig.udp.opened).toEqual([]);
-    rig.hears(packet('discover', mac(2)));
-    expect(rig.udp.said).toHaveLength(1);
+    rig.receives(packet('discover', mac(2)));
+    expect(rig.udp.sentInWords).toHaveLength(1);
   });
 
   it('that is released or declined is written without a reply', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
+    rig.receives(take());
     await rig.udp.until(1);
-    rig.hears(packet('decline', mac(1), { requested: POOL.from, server: SERVER.address }));
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.0\.100\.101/);
+    rig.receives(packet('decline', mac(1), { requested: POOL.from, server: SERVER.address }));
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer 10\.0\.100\.101/);
     await rig.server.stop();
     expect(rig.store.commits.flat().map(({ state }) => state)).toEqual(['bound', 'declined']);
     expect(rig.story).toContain('dhcp.conflict');
@@ -241,13 +241,13 @@ describe('interfaces', () => {
   it('answer independently, with their own addresses', async () => {
     const rig = new Rig({ networks: [first, second] });
     await rig.server.start();
-    rig.hears(packet('discover', mac(1)), { at: 'eth1:67' });
-    rig.hears(packet('discover', mac(1)), { at: 'eth2:67' });
-    expect(rig.udp.said).toEqual([
+    rig.receives(packet('discover', mac(1)), { at: 'eth1:67' });
+    rig.receives(packet('discover', mac(1)), { at: 'eth2:67' });
+    expect(rig.udp.sentInWords).toEqual([
       'offer 10.0.100.100 to 255.255.255.255:68 by eth1:67',
       'offer 10.0.101.100 to 255.255.255.255:68 by eth2:67',
     ]);
-    rig.hears(packet('discover', mac(2), { giaddr: ip('10.0.101.1') }), { at: 'eth1:67' });
+    rig.receives(packet('discover', mac(2), { giaddr: ip('10.0.101.1') }), { at: 'eth1:67' });
     expect(rig.story.at(-1)).toBe('dhcp.silent other-interface');
   });
 
@@ -287,7 +287,7 @@ describe('interfaces', () => {
 describe('a machine in a loop', () => {
   const boot = async (rig: Rig, xid: number, pause: number = MINUTE): Promise<void> => {
     const asks = { requested: POOL.from, server: SERVER.address, xid, options: FIRMWARE };
-    rig.hears(packet('request', mac(1), asks));
+    rig.receives(packet('request', mac(1), asks));
     await rig.udp.until(rig.udp.sent.length + 1);
     await rig.clock.advance(pause, async () => {});
   };

@@ -32,10 +32,10 @@ it('offers a thousand clients the thousand addresses of a pool, the next client 
   const late = mac(CLIENTS.length + 1);
   const asksFor = (requested: Ipv4) => ({ requested, server: SERVER.address, options: FIRMWARE });
 
-  for (const client of CLIENTS) rig.hears(packet('discover', client, { options: FIRMWARE }));
-  rig.hears(packet('discover', late, { options: FIRMWARE }));
+  for (const client of CLIENTS) rig.receives(packet('discover', client, { options: FIRMWARE }));
+  rig.receives(packet('discover', late, { options: FIRMWARE }));
   await rig.clock.advance(SECOND, turn);
-  rig.hears(packet('discover', late, { options: FIRMWARE }));
+  rig.receives(packet('discover', late, { options: FIRMWARE }));
   await rig.clock.advance(SECOND, turn);
   const offers = new Map(assigned(rig, 'offer'));
   expect([...offers.keys()].sort()).toEqual(CLIENTS);
@@ -43,12 +43,12 @@ it('offers a thousand clients the thousand addresses of a pool, the next client 
   expect(rig.story.at(-1)).toBe('dhcp.silent pool-exhausted');
 
   const stolen = offers.get(mac(500)) ?? FROM;
-  rig.hears(packet('request', late, asksFor(stolen)));
-  expect(rig.udp.said.at(-1)).toMatch(/^nak/);
+  rig.receives(packet('request', late, asksFor(stolen)));
+  expect(rig.udp.sentInWords.at(-1)).toMatch(/^nak/);
 
   // Not in the order in which they were offered.
   const sent = rig.udp.sent.length;
-  for (const [client, address] of [...offers].reverse()) rig.hears(packet('request', client, asksFor(address)));
+  for (const [client, address] of [...offers].reverse()) rig.receives(packet('request', client, asksFor(address)));
   await rig.udp.until(sent + CLIENTS.length);
   const acknowledged = assigned(rig, 'ack');
   expect(acknowledged).toHaveLength(CLIENTS.length);

@@ -66,7 +66,7 @@ export class MemoryUdp {
   }
 
   /** The sent DHCP messages, in words: `offer 10.0.0.1 to 255.255.255.255:68 by eth1:67`. */
-  get said(): string[] {
+  get sentInWords(): string[] {
     return this.replies.map(
       ({ message, sent: { to, interface: device, port } }) =>
         `${messageType(message)} ${message.yiaddr} to ${to.address}:${to.port} by ${device}:${port}`,

@@ -124,14 +124,14 @@ it('answers a valid request after twenty thousand mutated ones, none of which it
   const { replies } = rig.udp;
   expect(replies.filter(({ sent: { bytes } }) => bytes.length < 300 || bytes.length > 1472)).toEqual([]);
   // Otherwise the mutants were rejected too early, or were hardly mutated.
-  const said = (type: string): number => replies.filter(({ message }) => messageType(message) === type).length;
+  const countOf = (type: string): number => replies.filter(({ message }) => messageType(message) === type).length;
   expect(noRequests).toBeGreaterThan(MUTANTS / 20);
   expect(rig.notes.filter(saysMalformed).length).toBeGreaterThan(MUTANTS / 20);
-  expect(said('offer')).toBeGreaterThan(MUTANTS / 10);
-  expect(said('ack')).toBeGreaterThan(MUTANTS / 10);
-  expect(said('nak')).toBeGreaterThan(MUTANTS / 100);
+  expect(countOf('offer')).toBeGreaterThan(MUTANTS / 10);
+  expect(countOf('ack')).toBeGreaterThan(MUTANTS / 10);
+  expect(countOf('nak')).toBeGreaterThan(MUTANTS / 100);
 
-  rig.hears(packet('discover', mac(1)));
-  expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.77\.\d+\.\d+ to 255\.255\.255\.255:68 by eth1:67$/);
+  rig.receives(packet('discover', mac(1)));
+  expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer 10\.77\.\d+\.\d+ to 255\.255\.255\.255:68 by eth1:67$/);
   await rig.server.stop();
 });

@@ -28,7 +28,7 @@ describe('before it answers as the authoritative server, the server', () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     await rig.clock.advance(SECOND, turn);
     expect(
       rig.udp.replies.map(({ message, sent }) => `${messageType(message)} from ${sent.port} to ${sent.to.port}`),
@@ -39,8 +39,8 @@ describe('before it answers as the authoritative server, the server', () => {
     await rig.clock.advance(SECOND, turn);
     await started;
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said.at(-1)).toMatch(/^offer/);
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer/);
     expect(rig.clock.pendingTimers).toBe(0);
   });
 
@@ -53,7 +53,9 @@ describe('before it answers as the authoritative server, the server', () => {
     await started;
     expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
     expect(rig.udp.opened).toEqual([]);
-    expect(rogues(rig)).toEqual([{ server: ROGUE, interface: 'eth1', network: 'provisioning', how: 'it answered a DISCOVER' }]);
+    expect(rogues(rig)).toEqual([
+      { server: ROGUE, interface: 'eth1', network: 'provisioning', how: 'it answered a DISCOVER' },
+    ]);
     expect(rig.clock.pendingTimers).toBe(0);
   });
 
@@ -104,9 +106,7 @@ describe('before it answers as the authoritative server, the server', () => {
     await turn();
     await rig.clock.advance(2 * SECOND, turn);
     await started;
-    expect(rig.server.states()[0]?.refusedBecause).toMatch(
-      /cannot check on eth1 .*: ENETDOWN .*is the interface up/,
-    );
+    expect(rig.server.states()[0]?.refusedBecause).toMatch(/cannot check on eth1 .*: ENETDOWN .*is the interface up/);
     expect(rig.udp.opened).toEqual([]);
     rig.udp.down = null;
     const again = rig.server.reconcile();
@@ -175,37 +175,37 @@ describe('while it answers requests, the server', () => {
   it('detects a client that accepts the offer of another server, and releases its own offer', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('discover', mac(1)));
-    rig.hears(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE }));
+    rig.receives(packet('discover', mac(1)));
+    rig.receives(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE }));
     expect(rogues(rig)).toMatchObject([{ server: ROGUE, how: 'a client accepted its offer' }]);
-    rig.hears(packet('discover', mac(2), { requested: POOL.from }));
-    expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.0\.100\.100 /);
+    rig.receives(packet('discover', mac(2), { requested: POOL.from }));
+    expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer 10\.0\.100\.100 /);
   });
 
   it('detects another server behind a relay too, and names the network', async () => {
     const far = { ...NETWORK, name: name('far'), prefix: mustParse(parsePrefix('10.9.0.0/24')), pools: [] };
     const rig = new Rig({ networks: [far] });
     await rig.server.start();
-    rig.hears(packet('request', mac(1), { requested: ip('10.9.0.7'), server: ROGUE, giaddr: ip('10.9.0.1') }));
+    rig.receives(packet('request', mac(1), { requested: ip('10.9.0.7'), server: ROGUE, giaddr: ip('10.9.0.1') }));
     expect(rogues(rig)).toMatchObject([{ server: ROGUE, network: 'far', how: 'a client accepted its offer' }]);
   });
 
   it('detects another server from requests that it does not answer', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     await rig.server.start();
-    rig.hears(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE, options: FIRMWARE }));
+    rig.receives(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE, options: FIRMWARE }));
     expect(rogues(rig)).toMatchObject([{ server: ROGUE }]);
-    expect(rig.udp.said).toEqual([]);
+    expect(rig.udp.sentInWords).toEqual([]);
   });
 
   it('ignores packets that are not from a server, and networks where others assign the addresses', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const server of ['0.0.0.0', '255.255.255.255', '224.0.0.1']) {
-      rig.hears(packet('request', mac(1), { requested: POOL.from, server: ip(server) }));
+      rig.receives(packet('request', mac(1), { requested: POOL.from, server: ip(server) }));
     }
     rig.declare([{ ...NETWORK, dhcp: 'proxy' }]);
-    rig.hears(packet('request', mac(1), { requested: POOL.from, server: ROGUE }));
+    rig.receives(packet('request', mac(1), { requested: POOL.from, server: ROGUE }));
     expect(rogues(rig)).toEqual([]);
   });
 });

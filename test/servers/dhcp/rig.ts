@@ -116,12 +116,12 @@ export class Rig {
   }
 
   /** Delivers a packet of a client. */
-  hears(packet: DhcpMessage, { at = 'eth1:67', from = NOWHERE }: { at?: string; from?: UdpPeer } = {}): void {
+  receives(packet: DhcpMessage, { at = 'eth1:67', from = NOWHERE }: { at?: string; from?: UdpPeer } = {}): void {
     this.udp.deliver(at, encodeDhcp(packet, { maxBytes: 1472 }).bytes, from);
   }
 }
 
-interface Asks {
+interface PacketFields {
   readonly requested?: Ipv4;
   readonly server?: Ipv4;
   readonly ciaddr?: Ipv4;
@@ -131,22 +131,22 @@ interface Asks {
 }
 
 /** The request of an operating system. */
-export function packet(type: DhcpMessageType, mac: Mac, asks: Asks = {}): DhcpMessage {
+export function packet(type: DhcpMessageType, mac: Mac, fields: PacketFields = {}): DhcpMessage {
   const chaddr = new Uint8Array(16);
   chaddr.set(Buffer.from(mac.replaceAll(':', ''), 'hex'));
   const options = new Map<number, Uint8Array>([[OPTION.messageType, writeMessageType(type)]]);
-  if (asks.requested) options.set(OPTION.requestedAddress, writeIpv4(asks.requested));
-  if (asks.server) options.set(OPTION.serverIdentifier, writeIpv4(asks.server));
-  for (const [code, value] of asks.options ?? []) options.set(code, value);
+  if (fields.requested) options.set(OPTION.requestedAddress, writeIpv4(fields.requested));
+  if (fields.server) options.set(OPTION.serverIdentifier, writeIpv4(fields.server));
+  for (const [code, value] of fields.options ?? []) options.set(code, value);
   const unset = ip('0.0.0.0');
   return {
     ...plainMessage,
     op: 'request',
-    xid: asks.xid ?? 7,
-    ciaddr: asks.ciaddr ?? unset,
+    xid: fields.xid ?? 7,
+    ciaddr: fields.ciaddr ?? unset,
     yiaddr: unset,
     siaddr: unset,
-    giaddr: asks.giaddr ?? unset,
+    giaddr: fields.giaddr ?? unset,
     file: '',
     chaddr,
     options,

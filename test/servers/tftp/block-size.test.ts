@@ -22,11 +22,11 @@ async function grantedBlockSize(requested: number, settings: object, mtu: number
 
 describe.each(PLACES)('the block size, transfers %s', (_where, place) => {
   it.each<[string, requested: number, most: number, mtu: number | null, granted: number]>([
-    ['is what was requested when it fits', 1024, 1468, 1500, 1024],
-    ['is at most what the site file says', 8192, 4096, 9000, 4096],
+    ['is as requested when it fits', 1024, 1468, 1500, 1024],
+    ['is at most the limit of the site file', 8192, 4096, 9000, 4096],
     ['is at most what leaves the interface in one piece', 8192, 8192, 1500, 1468],
-    ['is less where the interface takes less, as through a tunnel', 1468, 1468, 1400, 1368],
-    ['is what the site file says where the interface is not known', 8192, 4096, null, 4096],
+    ['is smaller where the MTU is smaller, as in a tunnel', 1468, 1468, 1400, 1368],
+    ['is the limit of the site file where the MTU is unknown', 8192, 4096, null, 4096],
   ])('%s', async (_how, requested, most, mtu, granted) => {
     expect(await grantedBlockSize(requested, { ...place, maxBlockSize: most }, mtu)).toBe(granted);
   });

@@ -23,7 +23,7 @@ const PLACES = [
 function forwardedToThreads() {
   const post = vi.spyOn(Worker.prototype, 'postMessage');
   onTestFinished(() => post.mockRestore());
-  return (): Uint8Array[] => post.mock.calls.flatMap(([message]) => (message.do === 'tell' ? [message.bytes] : []));
+  return (): Uint8Array[] => post.mock.calls.flatMap(([message]) => (message.do === 'forward' ? [message.bytes] : []));
 }
 
 describe.each(PLACES)('a client that floods the request port, transfers %s', (_where, place) => {

@@ -109,8 +109,8 @@ describe('the appliance that checks itself', () => {
       network: { unknown: 'ignore' },
       resolver: { isSelf, scriptFor },
     });
-    const answer = await resolver.answer(name, LOOPBACK);
-    expect([inWords(answer), answer.own, answer.mac, answer.resolved]).toEqual([answer, true, null, null]);
+    const actual = await resolver.answer(name, LOOPBACK);
+    expect([inWords(actual), actual.own, actual.mac, actual.resolved]).toEqual([answer, true, null, null]);
   });
 
   it('gets no text of a machine that way, which might consume an intent', async () => {
@@ -120,7 +120,7 @@ describe('the appliance that checks itself', () => {
       network: { unknown: 'ignore' },
       resolver: { isSelf, scriptFor },
     });
-    const answer = await resolver.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
-    expect([inWords(answer), answer.own, requested]).toEqual(['nothing', undefined, []]);
+    const actual = await resolver.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
+    expect([inWords(actual), actual.own, requested]).toEqual(['nothing', undefined, []]);
   });
 });

@@ -84,12 +84,12 @@ describe.each([
 describe('the port of a transfer', () => {
   it('is not the request port, and accepts packets only from the client', async () => {
     const { port } = await startServer();
-    const [client, stranger] = [await sloppyClient(), await sloppyClient()];
+    const [client, other] = [await sloppyClient(), await sloppyClient()];
     client.send(read('snponly.efi'), port);
     const { from } = await client.next();
     expect(from).not.toBe(port);
-    stranger.send(ack(1), from);
-    expect((await stranger.next()).packet).toMatchObject({ op: 'error', code: 5 });
+    other.send(ack(1), from);
+    expect((await other.next()).packet).toMatchObject({ op: 'error', code: 5 });
     client.send(ack(1), from);
     expect((await client.next()).packet).toMatchObject({ op: 'data', block: 2 });
   });

@@ -143,7 +143,10 @@ describe('the same request again', () => {
     const transfer = open({}, 'hello');
     transfer.start();
     const end = transfer.onPacket(request({}, 'other'), PEER);
-    expect(outcomeOf(end)).toMatchObject({ result: 'aborted', reason: 'the client restarted the transfer from the same port' });
+    expect(outcomeOf(end)).toMatchObject({
+      result: 'aborted',
+      reason: 'the client restarted the transfer from the same port',
+    });
   });
 });
 

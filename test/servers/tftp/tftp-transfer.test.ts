@@ -126,13 +126,13 @@ describe('packets that are not part of the transfer', () => {
   it('from another TID get ERROR 5, and the transfer continues', () => {
     const transfer = open({}, 'hello');
     transfer.start();
-    for (const stranger of [
+    for (const other of [
       { ...PEER, port: 2071 },
       { ...PEER, address: '192.0.2.8' },
     ]) {
-      const actions = transfer.onPacket(ack(1), stranger);
-      expect(inWords(actions)).toEqual(['stranger ERROR 5 unknown transfer ID']);
-      expect(actions[0]).toMatchObject({ to: stranger });
+      const actions = transfer.onPacket(ack(1), other);
+      expect(inWords(actions)).toEqual(['unknown-tid ERROR 5 unknown transfer ID']);
+      expect(actions[0]).toMatchObject({ to: other });
     }
     expect(inWords(transfer.onPacket(ack(1), PEER))).toEqual(['finish completed']);
   });
@@ -140,9 +140,9 @@ describe('packets that are not part of the transfer', () => {
   it('get no reply when they are an ERROR of another TID or not TFTP', () => {
     const transfer = open({}, 'hello');
     transfer.start();
-    const stranger = { ...PEER, port: 2071 };
-    expect(transfer.onPacket(encodeTftp({ op: 'error', code: 5, message: '' }), stranger)).toEqual([]);
-    expect(transfer.onPacket(Uint8Array.of(1, 2, 3), stranger)).toEqual([]);
+    const other = { ...PEER, port: 2071 };
+    expect(transfer.onPacket(encodeTftp({ op: 'error', code: 5, message: '' }), other)).toEqual([]);
+    expect(transfer.onPacket(Uint8Array.of(1, 2, 3), other)).toEqual([]);
     expect(transfer.onPacket(Uint8Array.of(1, 2, 3), PEER)).toEqual([]);
     expect(transfer.onPacket(new Uint8Array(), PEER)).toEqual([]);
   });
