@@ -8,7 +8,7 @@ import { type BootContract, checkBootContract } from '../../assets/boot-contract
 import type { AssetLibrary } from '../../assets/library.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import { checkFetch, Unreachable } from './check-fetch.ts';
-import { advertisedEndpoints, endpointsAt, type Place } from './endpoints.ts';
+import { advertisedEndpoints, endpointsAt, type ListenAddress } from './endpoints.ts';
 import { type BootEndpoint, type BootEndpoints, type ExpectedFetch, expectedFetches } from './expected-fetches.ts';
 import type { OwnRequests } from './own-requests.ts';
 
@@ -16,7 +16,7 @@ interface BootChainDeps {
   readonly library: Pick<AssetLibrary, 'find' | 'list'>;
   readonly fleet: Pick<Fleet, 'networks' | 'networkOf' | 'profiles'>;
   /** The current listen addresses; null: HTTP is off. */
-  readonly listening: () => { readonly http: Place | null; readonly tftp: readonly Place[] };
+  readonly listening: () => { readonly http: ListenAddress | null; readonly tftp: readonly ListenAddress[] };
   readonly own: OwnRequests;
   readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>;
   /** How long to wait for a server. */

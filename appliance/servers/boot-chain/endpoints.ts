@@ -4,7 +4,7 @@ import { parseIpv4 } from '../../domain/ipv4.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import type { BootEndpoint } from './expected-fetches.ts';
 
-export interface Place {
+export interface ListenAddress {
   readonly address: string;
   readonly port: number;
 }
@@ -16,7 +16,7 @@ interface EndpointContext {
 }
 
 /** For a server on all addresses: the server addresses of the networks that belong to this machine. */
-export function endpointsAt({ address, port }: Place, context: EndpointContext): readonly BootEndpoint[] {
+export function endpointsAt({ address, port }: ListenAddress, context: EndpointContext): readonly BootEndpoint[] {
   const named = address === '0.0.0.0' ? namedAddresses(context) : [address];
   return (named.length === 0 ? ['127.0.0.1'] : named).map((at) => ({
     address: at,
@@ -26,7 +26,7 @@ export function endpointsAt({ address, port }: Place, context: EndpointContext):
 }
 
 /** The same, plus other addresses that the networks advertise: a server that listens elsewhere is not reachable there. */
-export function advertisedEndpoints(place: Place, context: EndpointContext): readonly BootEndpoint[] {
+export function advertisedEndpoints(place: ListenAddress, context: EndpointContext): readonly BootEndpoint[] {
   const endpoints = endpointsAt(place, context);
   const elsewhere = namedAddresses(context).filter((named) => endpoints.every(({ address }) => address !== named));
   return [...endpoints, ...elsewhere.flatMap((address) => endpointsAt({ ...place, address }, context))];

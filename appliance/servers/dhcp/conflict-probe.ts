@@ -3,7 +3,7 @@
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { Clock } from './dhcp-deps.ts';
+import type { DhcpClock } from './dhcp-deps.ts';
 
 /** A neighbour on the same link answers within milliseconds; measured: 40 through two virtual switches. */
 const WAIT_MS = 500;
@@ -41,14 +41,14 @@ interface Pending {
 }
 
 export class ConflictProbe {
-  readonly #clock: Clock;
+  readonly #clock: DhcpClock;
   readonly #method: ProbeMethod;
   readonly #pending = new Map<Ipv4, Pending>();
   #reading: Promise<AddressHolders> | null = null;
   #timer: { readonly cancel: () => void } | null = null;
   #closed = false;
 
-  constructor(clock: Clock, method: ProbeMethod) {
+  constructor(clock: DhcpClock, method: ProbeMethod) {
     this.#clock = clock;
     this.#method = method;
   }

@@ -13,7 +13,7 @@ import type { OpenUdp } from '../../net/udp/udp-socket.ts';
 import type { Store } from '../../store/store.ts';
 import type { Trail } from '../../trail/trail.ts';
 
-export interface Clock {
+export interface DhcpClock {
   now(): Instant;
   setTimer(delay: number, run: () => void): { readonly cancel: () => void };
 }
@@ -38,7 +38,7 @@ export interface DhcpSettings {
 export const DEFAULT_LEASE_TIMES: LeaseTimes = { bootSeconds: 600, osSeconds: 3600 };
 
 export interface DhcpDeps {
-  readonly clock: Clock;
+  readonly clock: DhcpClock;
   readonly logger: Log;
   readonly settings: DhcpSettings;
   readonly fleet: Fleet;

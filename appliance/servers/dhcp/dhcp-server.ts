@@ -6,7 +6,7 @@ import type { Ipv4 } from '../../domain/ipv4.ts';
 import { isHeld } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
-import { Exchange } from './exchange.ts';
+import { DhcpExchange } from './exchange.ts';
 import { InterfaceListener } from './interface-listener.ts';
 
 export interface InterfaceState {
@@ -21,7 +21,7 @@ export class DhcpServer {
   readonly #deps: DhcpDeps;
   readonly #listeners = new Map<string, InterfaceListener>();
   readonly #failures = new Map<string, string>();
-  #exchange: Exchange | null = null;
+  #exchange: DhcpExchange | null = null;
   #book: LeaseBook | null = null;
   #reconciling: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -34,7 +34,7 @@ export class DhcpServer {
   async start(): Promise<void> {
     const book = new LeaseBook(await this.#deps.store.leases());
     this.#book = book;
-    this.#exchange = new Exchange(this.#deps, book, (server, { port, network }) =>
+    this.#exchange = new DhcpExchange(this.#deps, book, (server, { port, network }) =>
       this.#listeners.get(port.networks.interface)?.sawOtherServer(server, 'a client accepted its offer', network),
     );
     await this.reconcile();

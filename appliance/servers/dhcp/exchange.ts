@@ -21,7 +21,7 @@ import { type DhcpPort, type OnOtherServer, type RequestContext, Responder } fro
 
 const TAKEN_FOR_IPXE = 'fetched its loader repeatedly: treated as an iPXE that does not identify itself';
 
-export class Exchange {
+export class DhcpExchange {
   readonly #deps: DhcpDeps;
   readonly #book: LeaseBook;
   readonly #record: ExchangeRecord;

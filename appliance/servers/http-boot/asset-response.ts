@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { Asset } from '../../assets/asset.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { entityTag, selectBytes } from './asset-selection.ts';
-import { type Exchange, sendError } from './exchange.ts';
+import { type BootExchange, sendBootError } from './exchange.ts';
 import type { BorrowedFile, FileBytes } from './file-bytes.ts';
 import { ownDescriptor, sendFromMemory } from './send-file.ts';
 
@@ -18,7 +18,7 @@ export interface Sent {
 }
 
 /** null: the response has no file content (HEAD, not modified, refused). */
-export async function sendAsset(exchange: Exchange, asset: Asset, files: FileBytes): Promise<Sent | null> {
+export async function sendAsset(exchange: BootExchange, asset: Asset, files: FileBytes): Promise<Sent | null> {
   const { request, response } = exchange;
   const etag = entityTag(asset.sha256);
   const shared = { 'Accept-Ranges': 'bytes', ETag: etag };
@@ -54,14 +54,19 @@ export async function sendAsset(exchange: Exchange, asset: Asset, files: FileByt
   }
 }
 
-function sendNothing(exchange: Exchange, asset: Asset, status: 304 | 412 | 416, shared: Record<string, string>): void {
+function sendNothing(
+  exchange: BootExchange,
+  asset: Asset,
+  status: 304 | 412 | 416,
+  shared: Record<string, string>,
+): void {
   if (status === 304) {
     exchange.response.writeHead(304, shared).end();
     return;
   }
   const why = status === 412 ? 'is not the version that If-Match names' : 'has no such range';
   const headers = status === 412 ? shared : { ...shared, 'Content-Range': `bytes */${asset.size}` };
-  sendError(exchange, new ColdironError('invalid_request', `${asset.name} ${why}`), { status, headers });
+  sendBootError(exchange, new ColdironError('invalid_request', `${asset.name} ${why}`), { status, headers });
 }
 
 function sendRange(response: ServerResponse, file: BorrowedFile, start: number, end: number): Promise<number> {

@@ -21,7 +21,7 @@ import type { Sessions } from '../../work/sessions/sessions.ts';
 import { sendAsset } from './asset-response.ts';
 import { readBootReport } from './boot-report.ts';
 import { bootRoute, type SessionRoute } from './boot-route.ts';
-import { type Exchange, ipv4Of, sendError, sendText } from './exchange.ts';
+import { type BootExchange, ipv4Of, sendBootError, sendText } from './exchange.ts';
 import type { FileBytes } from './file-bytes.ts';
 import type { ScriptIssuer } from './script-issuer.ts';
 import { SessionExchanges } from './session-exchanges.ts';
@@ -68,13 +68,13 @@ export class BootExchanges {
   }
 
   /** Returns fields for the log line. */
-  async answer(exchange: Exchange): Promise<object> {
+  async answer(exchange: BootExchange): Promise<object> {
     const { method } = exchange.request;
     const route = bootRoute(exchange.path);
     const allowed = route.kind === 'report' ? ['GET', 'POST'] : ['GET', 'HEAD'];
     if (route.kind !== 'session' && !allowed.includes(method ?? '')) {
       const error = new ColdironError('invalid_request', `the method must be ${allowed.join(' or ')}`);
-      sendError(exchange, error, { status: 405, headers: { Allow: allowed.join(', '), Connection: 'close' } });
+      sendBootError(exchange, error, { status: 405, headers: { Allow: allowed.join(', '), Connection: 'close' } });
       return {};
     }
     switch (route.kind) {
@@ -95,13 +95,13 @@ export class BootExchanges {
     }
   }
 
-  #entry(exchange: Exchange): object {
+  #entry(exchange: BootExchange): object {
     sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#resolve(exchange))));
     this.#noteText(exchange, 'http.entry');
     return {};
   }
 
-  async #machineScript(exchange: Exchange, mac: Mac): Promise<object> {
+  async #machineScript(exchange: BootExchange, mac: Mac): Promise<object> {
     const { query } = exchange;
     const forReal = exchange.request.method === 'GET';
     const facts = this.#facts(exchange, mac);
@@ -117,7 +117,7 @@ export class BootExchanges {
     const { id, words } = decision.because;
     if (decision.outcome.kind === 'hold' && query.has('waiting')) {
       const error = new ColdironError('service_unavailable', `waiting for approval: ${words}`);
-      sendError(exchange, error, { headers: { 'Retry-After': String(APPROVAL_RETRY_SECONDS) } });
+      sendBootError(exchange, error, { headers: { 'Retry-After': String(APPROVAL_RETRY_SECONDS) } });
       return { mac, outcome: 'hold', because: id };
     }
     if (text === null) return this.#refuse(exchange, new ColdironError('not_found', `no script: ${words}`), mac);
@@ -134,7 +134,7 @@ export class BootExchanges {
     return { mac, outcome, because: id };
   }
 
-  #menu(exchange: Exchange): object {
+  #menu(exchange: BootExchange): object {
     const resolved = this.#resolve(exchange);
     const { about: machine } = resolved;
     const { mac } = this.#facts(exchange);
@@ -147,7 +147,7 @@ export class BootExchanges {
     return { mac };
   }
 
-  #report(exchange: Exchange): object {
+  #report(exchange: BootExchange): object {
     const { mac, kind, data } = readBootReport(exchange.query);
     if (this.#reports.allows(this.#now())) {
       const about = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
@@ -159,13 +159,13 @@ export class BootExchanges {
     return { mac, report: data };
   }
 
-  async #session(exchange: Exchange, route: SessionRoute): Promise<object> {
+  async #session(exchange: BootExchange, route: SessionRoute): Promise<object> {
     if (this.#sessions) return await this.#sessions.answer(exchange, route);
-    sendError(exchange, new ColdironError('not_found', 'sessions are not enabled on this server'));
+    sendBootError(exchange, new ColdironError('not_found', 'sessions are not enabled on this server'));
     return {};
   }
 
-  async #asset(exchange: Exchange, name: string): Promise<object> {
+  async #asset(exchange: BootExchange, name: string): Promise<object> {
     const asset = this.#deps.library.find(name);
     if (asset === null) return this.#refuse(exchange, new ColdironError('not_found', `no boot file ${shown(name)}`));
     const sent = await sendAsset(exchange, asset, this.#deps.files);
@@ -183,13 +183,13 @@ export class BootExchanges {
   }
 
   /** EDK2 sends HEAD before GET: recorded as a probe, not as the fetch itself. */
-  #noteText(exchange: Exchange, kind: 'http.entry' | 'http.menu' | 'http.probe', who?: Subject): void {
+  #noteText(exchange: BootExchange, kind: 'http.entry' | 'http.menu' | 'http.probe', who?: Subject): void {
     const recordedAs = exchange.request.method === 'HEAD' ? 'http.probe' : kind;
     this.#note(exchange, recordedAs, { path: shown(exchange.path) }, who);
   }
 
-  #refuse(exchange: Exchange, error: ColdironError, mac: Mac | null = null): object {
-    sendError(exchange, error);
+  #refuse(exchange: BootExchange, error: ColdironError, mac: Mac | null = null): object {
+    sendBootError(exchange, error);
     if (this.#refusals.allows(this.#now())) {
       const subject = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
       this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, subject);
@@ -199,7 +199,7 @@ export class BootExchanges {
 
   /** `who`: from the request if it states a MAC; otherwise from the address. */
   #note<Kind extends BootEventKind>(
-    exchange: Exchange,
+    exchange: BootExchange,
     kind: Kind,
     data: Omit<EventData<Kind>, 'mac'>,
     who: Subject = this.#whoAsks(exchange),
@@ -208,7 +208,7 @@ export class BootExchanges {
     this.#deps.trail.note(trailNote(who, kind, data));
   }
 
-  #whoAsks({ address }: Exchange): Subject {
+  #whoAsks({ address }: BootExchange): Subject {
     return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
   }
 
@@ -216,11 +216,11 @@ export class BootExchanges {
     return this.#deps.monotonicNow?.() ?? performance.now();
   }
 
-  #resolve(exchange: Exchange): ResolvedBoot {
+  #resolve(exchange: BootExchange): ResolvedBoot {
     return this.#deps.resolver.resolve(this.#facts(exchange));
   }
 
-  #facts({ query, path, address, request }: Exchange, mac?: Mac) {
+  #facts({ query, path, address, request }: BootExchange, mac?: Mac) {
     const field = (name: string): string | undefined => query.get(name) ?? undefined;
     return factsFromHttp({
       path,
@@ -236,7 +236,7 @@ export class BootExchanges {
   }
 
   /** The server address of the network; on an undeclared network, the address that this request was sent to. */
-  #server({ request }: Exchange, { network }: ResolvedBoot): BootServer {
+  #server({ request }: BootExchange, { network }: ResolvedBoot): BootServer {
     const address = network?.server ?? ipv4Of(request.socket.localAddress);
     if (address === null)
       throw new ColdironError('not_found', 'booting over IPv6 is not supported; use the IPv4 address of the appliance');

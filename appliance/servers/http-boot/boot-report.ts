@@ -5,7 +5,7 @@ import type { EventData } from '../../domain/events/event-table.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
 import { shown } from '../../domain/parsed.ts';
 
-export interface BootReport {
+export interface MachineReport {
   readonly mac: Mac | null;
   /** Only a failure has an error number. */
   readonly kind: 'boot.failed' | 'boot.reported';
@@ -14,7 +14,7 @@ export interface BootReport {
 
 const FIELDS = ['stage', 'errno', 'platform', 'version', 'message'] as const;
 
-export function readBootReport(query: URLSearchParams): BootReport {
+export function readBootReport(query: URLSearchParams): MachineReport {
   const mac = parseMac(query.get('mac') ?? '');
   const data: { [Field in (typeof FIELDS)[number]]?: string } = {};
   for (const field of FIELDS) {

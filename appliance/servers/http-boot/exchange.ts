@@ -5,7 +5,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { ColdironError, ERRORS } from '../../domain/errors.ts';
 import { type Ipv4, parseIpv4 } from '../../domain/ipv4.ts';
 
-export interface Exchange {
+export interface BootExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly path: string;
@@ -15,7 +15,7 @@ export interface Exchange {
   readonly correlationId: string;
 }
 
-export function exchangeOf(request: IncomingMessage, response: ServerResponse, correlationId: string): Exchange {
+export function exchangeOf(request: IncomingMessage, response: ServerResponse, correlationId: string): BootExchange {
   const url = request.url ?? '';
   const mark = url.indexOf('?');
   return {
@@ -35,7 +35,7 @@ export function ipv4Of(address: string | undefined): Ipv4 | null {
   return parsed.ok ? parsed.value : null;
 }
 
-export function sendText({ request, response }: Exchange, text: string): void {
+export function sendText({ request, response }: BootExchange, text: string): void {
   const body = Buffer.from(text);
   response.writeHead(200, {
     'Content-Type': 'text/plain; charset=utf-8',
@@ -52,7 +52,11 @@ export interface ErrorDetails {
 }
 
 /** The common error envelope; iPXE does not display JSON, so it gets the same as one line of text. */
-export function sendError(exchange: Exchange, error: ColdironError, { status, headers }: ErrorDetails = {}): void {
+export function sendBootError(
+  exchange: BootExchange,
+  error: ColdironError,
+  { status, headers }: ErrorDetails = {},
+): void {
   const { request, response, correlationId } = exchange;
   if (response.headersSent) {
     response.destroy();

@@ -10,7 +10,7 @@ import { cannotListen } from '../../net/listen.ts';
 import { PerAddressLimit } from '../../net/per-address-limit.ts';
 import { BootExchanges, type BootExchangesDeps } from './boot-exchanges.ts';
 import { isBootPath, isSessionPath } from './boot-route.ts';
-import { asColdironError, type Exchange, exchangeOf, sendError } from './exchange.ts';
+import { asColdironError, type BootExchange, exchangeOf, sendBootError } from './exchange.ts';
 import { FileBytes } from './file-bytes.ts';
 
 export interface HttpBootSettings {
@@ -171,13 +171,13 @@ export class HttpBootServer {
     return /^(?:::ffff:)?127\.|^::1$/.test(address) ? mostPerLoopback : mostPerAddress;
   }
 
-  #fail(exchange: Exchange, started: number, error: unknown): void {
+  #fail(exchange: BootExchange, started: number, error: unknown): void {
     // No Retry-After: iPXE would retry forever without output, whereas its script can report the failure and continue.
-    sendError(exchange, asColdironError(error));
+    sendBootError(exchange, asColdironError(error));
     this.#log(exchange, started, { err: error });
   }
 
-  #log(exchange: Exchange, started: number, fields: object): void {
+  #log(exchange: BootExchange, started: number, fields: object): void {
     const { request, response, path, address, correlationId } = exchange;
     const line = {
       method: request.method,
@@ -206,8 +206,8 @@ export class HttpBootServer {
 }
 
 /** iPXE retries by itself after the time in Retry-After. */
-const sendUnavailable = (exchange: Exchange, why: string): void =>
-  sendError(exchange, new ColdironError('service_unavailable', why), { headers: { 'Retry-After': RETRY_SECONDS } });
+const sendUnavailable = (exchange: BootExchange, why: string): void =>
+  sendBootError(exchange, new ColdironError('service_unavailable', why), { headers: { 'Retry-After': RETRY_SECONDS } });
 
 const MALFORMED: Readonly<Record<string, readonly [status: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `the headers are longer than ${HEADER_BYTES} bytes`],

@@ -7,7 +7,7 @@ import { parseSessionSecret, type SessionSecret } from '../../domain/session.ts'
 import { RateLimit } from '../../net/rate-limit.ts';
 import type { SessionCall, Sessions } from '../../work/sessions/sessions.ts';
 import type { SessionRoute } from './boot-route.ts';
-import { type Exchange, sendError } from './exchange.ts';
+import { type BootExchange, sendBootError } from './exchange.ts';
 
 const KIBIBYTE = 1024;
 /** Facts of a machine with hundreds of disks fit; the sender cuts a log to its last part. */
@@ -19,7 +19,7 @@ const MOST_ADDRESSES = 10_000;
 
 interface SessionVerb {
   readonly method: 'GET' | 'POST' | 'PUT';
-  readonly run: (exchange: Exchange, call: SessionCall) => Promise<void>;
+  readonly run: (exchange: BootExchange, call: SessionCall) => Promise<void>;
 }
 
 export class SessionExchanges {
@@ -31,16 +31,16 @@ export class SessionExchanges {
   }
 
   /** Returns fields for the log line: never a ticket, never a key. */
-  async answer(exchange: Exchange, route: SessionRoute): Promise<object> {
+  async answer(exchange: BootExchange, route: SessionRoute): Promise<object> {
     const verb = this.#verbOf(route);
     if (exchange.request.method !== verb.method) {
       const error = new ColdironError('invalid_request', `the method must be ${verb.method}`);
-      sendError(exchange, error, { status: 405, headers: { Allow: verb.method, Connection: 'close' } });
+      sendBootError(exchange, error, { status: 405, headers: { Allow: verb.method, Connection: 'close' } });
       return { session: route.what };
     }
     if (!this.#allows(exchange.address ?? 'elsewhere')) {
       const error = new ColdironError('rate_limited', 'too many requests from one address');
-      sendError(exchange, error, { headers: { 'Retry-After': 1, Connection: 'close' } });
+      sendBootError(exchange, error, { headers: { 'Retry-After': 1, Connection: 'close' } });
       return { session: route.what };
     }
     try {
@@ -48,7 +48,7 @@ export class SessionExchanges {
       return { session: route.what };
     } catch (error) {
       if (!(error instanceof ColdironError) || error.code === 'store_unavailable') throw error;
-      sendError(exchange, error, { headers: refusalHeaders(error) });
+      sendBootError(exchange, error, { headers: refusalHeaders(error) });
       return { session: route.what, why: error.message };
     }
   }
@@ -116,7 +116,7 @@ export class SessionExchanges {
   }
 }
 
-function keyOf({ request }: Exchange): SessionSecret {
+function keyOf({ request }: BootExchange): SessionSecret {
   const key = parseSessionSecret(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
   if (!key.ok) throw new ColdironError('unauthenticated', 'send the session key as Authorization: Bearer …');
   return key.value;
@@ -128,7 +128,7 @@ const refusalHeaders = ({ code }: ColdironError) => ({
   Connection: 'close',
 });
 
-async function readJson({ request }: Exchange, most: number): Promise<unknown> {
+async function readJson({ request }: BootExchange, most: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -143,15 +143,15 @@ async function readJson({ request }: Exchange, most: number): Promise<unknown> {
   }
 }
 
-const sendJson = (exchange: Exchange, status: number, value: Json): void =>
+const sendJson = (exchange: BootExchange, status: number, value: Json): void =>
   send(exchange, status, 'application/json; charset=utf-8', Buffer.from(JSON.stringify(value)));
 
-function send({ response }: Exchange, status: number, type: string, body: Buffer): void {
+function send({ response }: BootExchange, status: number, type: string, body: Buffer): void {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length, 'Cache-Control': 'no-store' });
   response.end(body);
 }
 
-function sendNothing({ response }: Exchange): void {
+function sendNothing({ response }: BootExchange): void {
   response.writeHead(204);
   response.end();
 }

@@ -14,7 +14,7 @@ import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
 import { sendFields } from './answer.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
 import { createPeers } from './peer.ts';
-import { taskRoutes } from './task-routes.ts';
+import { nodeTaskRoutes } from './task-routes.ts';
 
 const KIBIBYTE = 1024;
 const Line = (most: number) => Type.String({ maxLength: most, pattern: '^[^\\r\\n]*$' });
@@ -141,7 +141,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     },
   );
 
-  taskRoutes(app, deps, peers);
+  nodeTaskRoutes(app, deps, peers);
   await app.ready();
   return app;
 }

@@ -14,7 +14,7 @@ const TaskReference = Type.Object({ task: Type.String({ pattern: '^[0-9a-f-]{36}
 const closed = { additionalProperties: false } as const;
 const LONGEST_WAIT_SECONDS = 60;
 
-export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
+export function nodeTaskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
   const { tasks, drains } = enrollment;
 
   app.get(

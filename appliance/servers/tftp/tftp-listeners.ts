@@ -9,7 +9,7 @@ import { TftpServer, type TftpServerDeps } from './tftp-server.ts';
 import { TFTP_DEFAULTS, type TftpSettings } from './tftp-settings.ts';
 import { TransferLimit } from './transfer-book.ts';
 
-interface Place {
+interface ListenAddress {
   readonly address: string;
   readonly port: number;
 }
@@ -17,7 +17,7 @@ interface Place {
 interface TftpListenersDeps {
   readonly fleet: Pick<Fleet, 'networks'>;
   /** `networks`: on every network with DHCP. null: TFTP is off. */
-  readonly listen: Place | 'networks' | null;
+  readonly listen: ListenAddress | 'networks' | null;
   /** From the site file; defaults apply to the rest. `port`: for listeners of networks. */
   readonly settings: Partial<Omit<TftpSettings, 'addresses'>>;
   readonly resolver: Pick<TftpResolver, 'answer'>;
@@ -30,7 +30,7 @@ export class TftpListeners {
   readonly #deps: TftpListenersDeps;
   readonly #settings: Omit<TftpSettings, 'addresses'>;
   readonly #limit: TransferLimit;
-  readonly #servers = new Map<string, { readonly server: TftpServer; readonly place: Place }>();
+  readonly #servers = new Map<string, { readonly server: TftpServer; readonly place: ListenAddress }>();
   readonly #failed = new Map<string, string>();
   #reconciling: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -63,7 +63,7 @@ export class TftpListeners {
   }
 
   /** The addresses it listens on now. */
-  places(): Place[] {
+  places(): ListenAddress[] {
     return [...this.#servers.values()].map(({ place }) => place);
   }
 
@@ -102,14 +102,14 @@ export class TftpListeners {
     }
   }
 
-  #desired(): Map<string, Place> {
+  #desired(): Map<string, ListenAddress> {
     const { listen, fleet } = this.#deps;
     const places = listen === 'networks' ? served(fleet, this.#settings.port) : listen === null ? [] : [listen];
     return new Map(places.map((place) => [`${place.address}:${place.port}`, place]));
   }
 }
 
-function served(fleet: Pick<Fleet, 'networks'>, port: number): Place[] {
+function served(fleet: Pick<Fleet, 'networks'>, port: number): ListenAddress[] {
   return [...fleet.networks()].flatMap(({ dhcp, interface: device, server }) =>
     dhcp === 'off' || device === null || server === null ? [] : [{ address: server, port }],
   );

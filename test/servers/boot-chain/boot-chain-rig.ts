@@ -14,7 +14,7 @@ import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { BootChain } from '../../../appliance/servers/boot-chain/boot-chain.ts';
-import type { Place } from '../../../appliance/servers/boot-chain/endpoints.ts';
+import type { ListenAddress } from '../../../appliance/servers/boot-chain/endpoints.ts';
 import { OwnRequests } from '../../../appliance/servers/boot-chain/own-requests.ts';
 import { HttpBootServer } from '../../../appliance/servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
@@ -73,8 +73,8 @@ export class BootChainRig {
   readonly #own = new OwnRequests('key of this test');
   readonly #machines: readonly Machine[];
   readonly #network: SiteNetwork;
-  readonly tftpAt: Place[] = [];
-  httpAt: Place | null = null;
+  readonly tftpAt: ListenAddress[] = [];
+  httpAt: ListenAddress | null = null;
   /** Names that the TFTP server refuses to every client. */
   refusedNames = /^$/;
 

@@ -107,7 +107,7 @@ describe('the boot chain', () => {
     const rig = await BootChainRig.start();
     rig.tftpAt.push({ address: '127.0.0.9', port: 9 });
     expect((await rig.chain.check()).problems).toEqual([
-      expect.stringMatching(/^grub\/grub\.cfg over TFTP from 127\.0\.0\.9: no answer/),
+      expect.stringMatching(/^grub\/grub\.cfg over TFTP from 127\.0\.0\.9: no reply/),
     ]);
   });
 
