@@ -2,9 +2,10 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import { knownAs } from '../api/find-node.ts';
-import { fileView, type RenderedNode, type RenderedSite, renderingView } from '../api/schemas/rendering.ts';
+import { fileView, renderingView } from '../api/views/rendering.ts';
 import { BUILT_IN_TEMPLATES, readNodeModules, readTemplateFiles } from '../assets/template-files.ts';
 import { loadConfig } from '../config.ts';
+import type { RenderedNode, RenderedSite } from '../contract/schemas/rendering.ts';
 import { readOverrides } from '../deliveries/read-overrides.ts';
 import { Renderings } from '../deliveries/renderings.ts';
 import { tryTemplates } from '../deliveries/try-templates.ts';
