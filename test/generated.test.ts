@@ -4,11 +4,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
+import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 
 describe('docs/lifecycle.md', () => {
   it('is what the transitions table says (npm run docs writes it anew)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/lifecycle.md'), 'utf8')).toBe(lifecycleDocument());
+  });
+});
+
+describe('docs/events.md', () => {
+  it('is what the event table says (npm run docs writes it anew)', () => {
+    expect(readFileSync(join(import.meta.dirname, '../docs/events.md'), 'utf8')).toBe(eventDocument());
   });
 });
 

@@ -9,7 +9,7 @@ import { type ApplyMode, checkInventory } from '../inventory/check.ts';
 import { type RawSource, TAKEN } from '../inventory/read-files.ts';
 import type { ManagementDeps } from './deps.ts';
 
-type Edge = Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'newId' | 'refreshFleet'>;
+type Edge = Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'newId'>;
 
 /** The source of everything that no file declares. */
 export const API_SOURCE = 'api';
@@ -18,10 +18,9 @@ export async function applyDocuments(
   edge: Edge,
   documents: readonly RawSource[],
   how: { mode: ApplyMode; dryRun: boolean; actor: Actor; correlationId: string },
-): Promise<ApplyReport> {
-  await edge.refreshFleet();
+): Promise<ApplyReport & { readonly warnings: readonly string[] }> {
   const held = edge.fleet.inventory();
-  const { problems, sources } = checkInventory(documents, held, how.mode);
+  const { problems, warnings, sources } = checkInventory(documents, held, how.mode);
   if (problems.length > 0) {
     const [only] = problems;
     throw problems.length === 1 && only !== undefined
@@ -33,8 +32,7 @@ export async function applyDocuments(
     { ...how, sources, held },
     { now: () => edge.clock.now(), newId: edge.newId },
   );
-  if (!report.dryRun) await edge.refreshFleet();
-  return report;
+  return { ...report, warnings };
 }
 
 export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [

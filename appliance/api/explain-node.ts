@@ -1,11 +1,12 @@
 // Asks the boot decision about a node, or about a machine that nobody knows: which card it boots from, on which network.
 
+import type { BootResolver } from '../boot/boot-resolver.ts';
 import { type Explanation, explainBoot } from '../boot/explain.ts';
+import { armedKind, type Supposed, supposeMachine } from '../boot/supposition.ts';
 import type { ClientArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Ipv4 } from '../domain/ipv4.ts';
-import type { LifecycleState } from '../domain/lifecycle.ts';
 import { type Mac, parseMac } from '../domain/mac.ts';
 import { type Machine, parseMachineId } from '../domain/machine.ts';
 import type { SiteNetwork } from '../domain/network.ts';
@@ -13,38 +14,56 @@ import { shown } from '../domain/parsed.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import { everKnownAs } from './find-node.ts';
 
-interface Supposition {
+interface ExplainWishes extends Supposed {
   readonly arch: ClientArchitecture | null;
   readonly via: Ipv4 | null;
-  readonly asState: LifecycleState | null;
 }
 
 export interface ExplainEdge {
   readonly fleet: Fleet;
   readonly bootPort: number;
   readonly now: Instant;
-  /** Left out where no appliance is asked: then every loader is thought to be there. */
-  readonly hasLoader?: (file: string) => boolean;
+  /** The one that the servers ask. */
+  readonly resolver: Pick<BootResolver, 'resolve'>;
+  /** What the resolver takes for granted, for the reader. */
+  readonly assumed?: readonly string[];
 }
 
-export function explainNode(edge: ExplainEdge, reference: string, supposed: Supposition): Explanation {
-  const { fleet, bootPort, now, hasLoader } = edge;
+export function explainNode(edge: ExplainEdge, reference: string, wishes: ExplainWishes): Explanation {
+  const { fleet, bootPort, now, resolver } = edge;
+  const { arch, via, state, armed } = wishes;
   const id = parseMachineId(reference);
-  const machine = (id.ok ? fleet.machineById(id.value) : null) ?? everKnownAs({ fleet }, reference);
-  const mac = macFor(fleet, machine, reference);
-  const network = supposed.via === null ? networkFor(fleet, machine, mac) : (fleet.networkOf(supposed.via) ?? null);
-  const intended = machine?.intent?.profile ?? null;
+  const actual = (id.ok ? fleet.machineById(id.value) : null) ?? everKnownAs({ fleet }, reference);
+  const mac = macFor(fleet, actual, reference);
+  const network = via === null ? networkFor(fleet, actual, mac) : (fleet.networkOf(via) ?? null);
+  requireArmable(actual, wishes);
+  const suppose = (machine: Machine) => supposeMachine(machine, { state, armed }, mac, now);
+  const supposed = actual && suppose(actual);
+  const unknown = actual === null && state !== null;
   return explainBoot({
-    machine,
     mac,
-    network,
+    machine: supposed?.machine ?? null,
+    resolve: (facts) => resolver.resolve(facts, network, (machine) => suppose(machine).machine),
     site: (network && fleet.site(network.site)) ?? null,
-    profile: (intended && fleet.profile(intended)) ?? null,
     server: network?.server ? { address: network.server, bootPort } : null,
-    ...supposed,
-    now,
-    available: hasLoader,
+    arch,
+    via,
+    supposed: state !== null && actual !== null && state !== actual.lifecycle.state,
+    assumed: [
+      ...(supposed?.notes ?? []),
+      ...(unknown ? [`Nobody knows this machine, so it cannot be explained as ${state}.`] : []),
+      ...(edge.assumed ?? []),
+    ],
   });
+}
+
+function requireArmable(actual: Machine | null, { state, armed }: Supposed): void {
+  const supposed = state ?? actual?.lifecycle.state ?? null;
+  if (armed === null || (actual !== null && supposed !== null && armedKind(supposed) !== null)) return;
+  throw new ColdironError(
+    'invalid_request',
+    'armed: only a node in state deploying or releasing is armed or not; name one of them as its state',
+  );
 }
 
 /** The card that was named, or else the one on a network that machines boot from. */

@@ -7,8 +7,7 @@ export async function generateOpenApi(): Promise<object> {
   const app = await buildManagementApi({
     store: untouched('store'),
     fleet: untouched('fleet'),
-    runner: untouched('runner'),
-    refreshFleet: untouched('refreshFleet'),
+    commands: untouched('commands'),
     authenticate: untouched('authenticate'),
     clock: untouched('clock'),
     newId: untouched('newId'),
@@ -16,7 +15,7 @@ export async function generateOpenApi(): Promise<object> {
     listeners: untouched('listeners'),
     probe: untouched('probe'),
     bootPort: 8080,
-    hasLoader: untouched('hasLoader'),
+    resolver: untouched('resolver'),
     bootContract: untouched('bootContract'),
     work: untouched('work'),
     enrollment: untouched('enrollment'),

@@ -96,9 +96,13 @@ function specFor(
 ): MachineSpec {
   const { region, gpus } = registration;
   const sku = inventory.skus.find(({ name }) => name === registration.sku);
-  if (!sku) throw new ColdironError('invalid_sku', `sku: the catalogue has no ${shown(registration.sku)}`);
+  if (!sku)
+    throw new ColdironError(
+      'invalid_sku',
+      `sku: the catalogue has no ${shown(registration.sku)}; ${activeSkus(inventory)}`,
+    );
   const mismatches = [
-    ...(sku.active ? [] : [`sku: ${sku.name} is not active`]),
+    ...(sku.active ? [] : [`sku: ${sku.name} is not active; ${activeSkus(inventory)}`]),
     ...(sku.gpus === gpus ? [] : [`gpus_total: ${sku.name} has ${sku.gpus}, not ${gpus}`]),
     ...(sku.regions.length === 0 || sku.regions.includes(region)
       ? []
@@ -131,9 +135,15 @@ function specFor(
     gpus,
     region,
     access: { host, port: registration.port, sshUsername: registration.sshUsername, sshPublicKey: key.line },
-    onboarding: registration.onboarding,
+    // Of those who ask for MAAS none comes here.
+    enrollment: 'manual',
     labels: {},
   };
+}
+
+function activeSkus({ skus }: Inventory): string {
+  const names = skus.filter(({ active }) => active).map(({ name }) => name);
+  return names.length === 0 ? 'it has no active SKU: declare one in the inventory' : `active are ${names.join(', ')}`;
 }
 
 /** The site is not asked for: the region tells it where it tells one only. */
@@ -156,7 +166,7 @@ async function write(
     sku: spec.sku,
     gpus: spec.gpus,
     region: spec.region,
-    onboarding: spec.onboarding,
+    enrollment: spec.enrollment,
     host: spec.access?.host ?? null,
     port: spec.access?.port ?? null,
     ssh_username: spec.access?.sshUsername ?? null,

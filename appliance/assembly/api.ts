@@ -16,18 +16,18 @@ export type ApiParts = Pick<
   | 'enrollment'
   | 'work'
   | 'renderings'
-  | 'runner'
+  | 'commands'
   | 'services'
   | 'listeners'
   | 'bootPort'
-  | 'hasLoader'
+  | 'resolver'
   | 'bootContract'
   | 'bmc'
 >;
 
 export async function openApi(foundation: Foundation, parts: ApiParts): Promise<Place[]> {
-  const { config, store, fleet, refreshFleet, clock, newId, logger, stops, socket } = foundation;
-  const shared = { ...parts, store, fleet, refreshFleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
+  const shared = { ...parts, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

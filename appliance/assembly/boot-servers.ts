@@ -4,14 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { buildBootApp } from '../api/boot-app.ts';
 import type { Services } from '../api/deps.ts';
 import type { BootContract } from '../assets/boot-contract.ts';
-import type { BmcService } from '../bmc/access/bmc-service.ts';
+import { LibraryWatch } from '../assets/library-watch.ts';
 import { MINUTE } from '../domain/instant.ts';
-import type { Mac } from '../domain/mac.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
 import { BootChain } from '../servers/boot-chain/boot-chain.ts';
 import { OwnRequests } from '../servers/boot-chain/own-requests.ts';
-import { AvailableImages } from '../servers/http-boot/available-images.ts';
 import { HttpBootServer } from '../servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../servers/http-boot/read-templates.ts';
 import { ScriptIssuer } from '../servers/http-boot/script-issuer.ts';
@@ -30,7 +28,6 @@ export interface Place {
 }
 
 export interface BootServers {
-  readonly images: AvailableImages;
   readonly chain: BootChain;
   readonly bootContract: () => Promise<BootContract>;
   readonly services: () => Services;
@@ -46,11 +43,10 @@ const LOOK_AT_ASSETS_EVERY = MINUTE;
 export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
-  { trail }: Pick<BmcService, 'trail'>,
   { sessions }: Pick<SessionService, 'sessions'>,
 ): BootServers {
-  const { config, store, fleet, follower, refreshFleet, clock, newId, logger, stops } = foundation;
-  const { library, resolver, dhcp, addresses, bootPort, onFinding } = boot;
+  const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
+  const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
   const open: { http: { readonly address: string; readonly port: number } | null; tftp: TftpListeners | null } = {
     http: null,
     tftp: null,
@@ -62,36 +58,25 @@ export function bootServers(
     log: logger,
   });
   const templates = readBootTemplates();
-  const images = new AvailableImages(library);
-  const scripts = {
-    ...{ sessions, templates, library, onFinding },
-    desk: resolver,
-    consume: intentConsumer(store, refreshFleet, clock.now),
-    onScriptFetched: (mac: Mac) => dhcp.scriptFetched(mac),
-  };
+  const scripts = new ScriptIssuer({
+    ...{ resolver, sessions, templates, onFinding, onUnknown },
+    consume: intentConsumer(store, clock.now),
+    onScriptFetched: (mac) => dhcp.scriptFetched(mac),
+    onStoreFailure: (error, machine) =>
+      logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine waits'),
+  });
   const tftp = new TftpListeners({
     ...{ fleet, trail },
     listen: config.listen.tftp,
     settings: config.tftp,
     whoIs: (address) => addresses.whoIs(address),
     log: logger,
-    desk: new TftpResolver({
-      ...{ library },
-      desk: resolver,
+    resolver: new TftpResolver({
+      ...{ library, resolver },
       macOf: (address) => addresses.macOf(address),
       isSelf: chain.isSelf,
       now: clock.now,
-      scriptFor: new BootTexts({
-        desk: resolver,
-        templates,
-        scripts: new ScriptIssuer({
-          ...scripts,
-          images,
-          onStoreFailure: (error, machine) =>
-            logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine waits'),
-        }),
-        bootPort,
-      }).textFor,
+      scriptFor: new BootTexts({ resolver, templates, scripts, bootPort }).textFor,
     }),
   });
   open.tftp = tftp;
@@ -113,7 +98,8 @@ export function bootServers(
     stops.add(() => bootApp.close());
     const server = new HttpBootServer(
       {
-        ...scripts,
+        ...{ resolver, scripts, templates, library },
+        sessions: sessions.desk,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
         trail,
@@ -142,11 +128,14 @@ export function bootServers(
       await library.reload();
       await chain.followUp();
     };
+    const watch = await LibraryWatch.start({ folder: boot.assetFolder, onChange: lookAtAssets, log: logger });
+    stops.add(() => watch.stop());
+    // For what cannot be watched.
     stops.add(repeat(LOOK_AT_ASSETS_EVERY, lookAtAssets, logger));
     return [...http, ...listening.places()];
   };
   return {
-    ...{ images, chain, services, start },
+    ...{ chain, services, start },
     bootContract: () => chain.check(),
     listeners: listening.states,
     bootPort: () => open.http?.port ?? bootPort,

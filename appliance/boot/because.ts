@@ -92,10 +92,6 @@ const REASONS = {
     hint: 'iPXE sends the UUID with the script; if it cannot, set the UUID in the firmware of {node}.',
   },
 
-  'intent-lost': {
-    words: 'what was armed for {machine} was used up, revoked or expired while it asked, so it boots from its own disk',
-    hint: 'Read who used it: coldiron trail {machine}',
-  },
   'image-missing': {
     words: '{machine} is to start {image}, which is not on this appliance; what was armed is kept',
     hint: 'Put it there, then look: coldiron assets list',

@@ -25,10 +25,10 @@ export interface BootImage {
 
 /** NixOS brings an installer of its own per profile; everything else is installed by the service OS. */
 export function imageFor(
-  outcome: Pick<Outcome, 'kind'>,
+  outcome: { readonly kind: 'service-os' | 'installer' },
   architecture: CpuArchitecture,
   profile: Pick<Profile, 'name' | 'kind'> | null,
-): WantedImage | null {
+): WantedImage {
   if (outcome.kind === 'installer' && profile?.kind === 'nixos') {
     const folder = `nixos/${profile.name}`;
     return {
@@ -38,7 +38,6 @@ export function imageFor(
       architecture,
     };
   }
-  if (outcome.kind !== 'installer' && outcome.kind !== 'service-os') return null;
   const folder = `images/service-os-${architecture}`;
   return { kernel: `${folder}/kernel`, initrd: `${folder}/initrd`, netbootScript: null, architecture };
 }

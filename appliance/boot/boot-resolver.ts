@@ -1,50 +1,80 @@
-// The one place where the servers ask: who is this, on which network, and what does the decision say? They render the answer.
+// The one place where the servers and `explain` ask: which machine is this, on which network, and what does the decision say?
+// It owns what this appliance has (loaders, images, orders), so that everybody decides from the same inputs.
 
 import type { Profile } from '../domain/catalogue.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { IntentId } from '../domain/intent.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { ClientFacts } from './client-facts.ts';
 import { type BootDecision, decideBoot } from './decide-boot.ts';
 import type { LoaderWishes } from './loaders.ts';
+import type { Startability } from './startability.ts';
 
-export interface Judged {
+export interface ResolvedBoot {
   /** Null for a removed one too: nothing is reserved or armed for it any more. */
   readonly machine: Machine | null;
-  /** Whom the answer and the story are about: the same, or the one that had this card or chassis until it was removed. */
+  /** The machine that the answer and the trail are about: the same, or the one that had this card or chassis until it was removed. */
   readonly about: Machine | null;
   readonly network: SiteNetwork | null;
   readonly profile: Profile | null;
   readonly decision: BootDecision;
 }
 
+/** What this appliance has. Left out: everything, as in a question about a rack elsewhere. */
+export interface Availability {
+  readonly available?: LoaderWishes['available'];
+  readonly startability?: Startability | undefined;
+}
+
+/** The machine as it would be: in another state, or with another intent. */
+export type Supposition = (machine: Machine) => Machine;
+
+const AS_IT_IS: Supposition = (machine) => machine;
+
 export class BootResolver {
   readonly #fleet: Fleet;
   readonly #now: () => Instant;
-  readonly #available: LoaderWishes['available'];
+  readonly #has: Availability;
 
-  /** `available`: which loaders this appliance has; left out, all of them. */
-  constructor(fleet: Fleet, now: () => Instant, available?: LoaderWishes['available']) {
+  constructor(fleet: Fleet, now: () => Instant, has: Availability = {}) {
     this.#fleet = fleet;
     this.#now = now;
-    this.#available = available;
+    this.#has = has;
   }
 
   /** `network`: where the request came in, when the transport knows; otherwise the client's address tells. */
-  judge(facts: ClientFacts, network: SiteNetwork | null = null): Judged {
+  resolve(facts: ClientFacts, network: SiteNetwork | null = null, suppose: Supposition = AS_IT_IS): ResolvedBoot {
     const fleet = this.#fleet;
-    const machine = facts.mac === null ? null : fleet.machineByMac(facts.mac);
-    const about = machine ?? (facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid));
-    const place = network ?? (facts.address && fleet.networkOf(facts.address)) ?? this.#declaredNetwork(about, facts);
-    const intended = machine?.intent?.profile ?? null;
+    const known = facts.mac === null ? null : fleet.machineByMac(facts.mac);
+    const removed = known !== null || facts.mac === null ? null : fleet.removedMachine(facts.mac, facts.uuid);
+    const machine = known === null ? null : suppose(known);
+    const about = machine ?? (removed && suppose(removed));
+    const place = network ?? this.#networkOf(about, facts);
+    const intended = about?.intent?.profile ?? null;
     const profile = intended === null ? null : fleet.profile(intended);
-    const question = { facts, network: place, profile, now: this.#now(), available: this.#available };
+    const { available, startability } = this.#has;
+    const question = { facts, network: place, profile, now: this.#now(), available, startability };
     return { machine, about, network: place, profile, decision: decideBoot({ ...question, machine: about }) };
   }
 
-  /** Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. */
-  #declaredNetwork(machine: Machine | null, { mac }: ClientFacts): SiteNetwork | null {
+  /** After the store refused to consume this intent: the same decision, with the intent as used up if the fleet does not show it yet. */
+  resolveWithout(intent: IntentId, facts: ClientFacts, network: SiteNetwork | null): ResolvedBoot {
+    const consumedAt = this.#now();
+    return this.resolve(facts, network, (machine) => {
+      if (machine.intent?.id !== intent || machine.intent.consumedAt !== null) return machine;
+      return { ...machine, intent: { ...machine.intent, consumedAt } };
+    });
+  }
+
+  /**
+   * Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. A
+   * relay's address names its network or none: RFC 2131 §4.3.1.
+   */
+  #networkOf(machine: Machine | null, { mac, address, relay }: ClientFacts): SiteNetwork | null {
+    const place = address && this.#fleet.networkOf(address);
+    if (place || relay !== null) return place ?? null;
     const card = machine?.spec.interfaces.find((candidate) => candidate.mac === mac);
     return card ? this.#fleet.network(card.network) : null;
   }

@@ -30,9 +30,13 @@ export function chooseNetwork(request: LeaseRequest, ingress: Ingress): NetworkC
 /** An answer leaves by the interface that the question came in on: a network of another one is none of its business. */
 function servedHere(network: SiteNetwork | null, ingress: Ingress): NetworkChoice {
   if (network === null) return { network: null, because: 'no-network' };
-  if (network.interface !== ingress.interface) return { network: null, because: 'other-interface' };
+  if (!isServedOn(network, ingress.interface)) return { network: null, because: 'other-interface' };
   return { network, because: null };
 }
+
+/** A network behind a relay may leave its interface out: it is served wherever its relay sends requests to. */
+const isServedOn = (network: SiteNetwork, device: string): boolean =>
+  network.interface === null ? network.dhcp !== 'off' && !isDirect(network) : network.interface === device;
 
 /** Behind a relay the appliance's own address lies outside of the network. */
 export const isDirect = (network: SiteNetwork): boolean =>

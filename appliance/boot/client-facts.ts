@@ -235,30 +235,35 @@ function firmwareOfPlatform(platform: string): ClientFacts['firmware'] {
   return platform === '' ? null : 'other';
 }
 
+/** Who asks: its firmware, the iPXE we sent it, or the signed GRUB, whose file names carry MAC and UUID and nothing else. */
+export type QuestionStage = 'firmware' | 'ipxe' | 'grub';
+
 /** What a machine would tell, for a question about it. */
 export interface Question {
   readonly mac: Mac;
   readonly architecture: ClientArchitecture;
   readonly uuid: ChassisUuid | null;
   readonly relay: Ipv4 | null;
-  /** Whether its firmware asks, or the iPXE we sent it. */
-  readonly stage: 'firmware' | 'ipxe';
+  readonly stage: QuestionStage;
 }
 
 export function factsFromQuestion(question: Question): ClientFacts {
-  const { architecture, stage } = question;
+  const { architecture, stage, mac, uuid, relay } = question;
+  if (stage === 'grub') {
+    return { ...NOTHING_TOLD, via: 'question', program: 'loader', mac, uuid, relay, oddities: [] };
+  }
   const firmware = architecture.transport === 'http' ? 'firmware-http' : 'firmware-pxe';
-  const raspberryPiRom = stage === 'firmware' && isRaspberryPiRom(question.mac, architecture);
+  const raspberryPiRom = stage === 'firmware' && isRaspberryPiRom(mac, architecture);
   return {
     ...NOTHING_TOLD,
     via: 'question',
     program: stage === 'ipxe' ? 'ipxe' : firmware,
-    mac: question.mac,
-    uuid: question.uuid,
+    mac,
+    uuid,
     ...machineKind(architecture, raspberryPiRom),
     ipxe: stage === 'ipxe' ? ownBuild(architecture) : null,
     raspberryPiRom,
-    relay: question.relay,
+    relay,
     oddities: [],
   };
 }

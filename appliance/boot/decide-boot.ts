@@ -12,10 +12,12 @@ import type { SiteNetwork } from '../domain/network.ts';
 import { shown } from '../domain/parsed.ts';
 import { STATES } from '../domain/states.ts';
 import { type Because, because, becauseOfState, hasOwnReason, type StateDetails } from './because.ts';
+import type { BootImage } from './boot-images.ts';
 import type { ClientFacts } from './client-facts.ts';
 import { honourIntent } from './honour-intent.ts';
 import type { LoaderWishes } from './loaders.ts';
 import { type NextStage, nextStage } from './next-stage.ts';
+import { EVERYTHING_STARTS, findStart, type Startability, startsOurCode } from './startability.ts';
 
 export type Outcome =
   /** No answer at all. */
@@ -39,6 +41,8 @@ export interface BootDecision {
   /** Where this boot leads. */
   readonly outcome: Outcome;
   readonly because: Because;
+  /** What the outcome starts; null: it starts nothing of ours. */
+  readonly image: BootImage | null;
   /** What the client that asks is handed now, on the way there. */
   readonly nextStage: NextStage;
   readonly findings: readonly Finding[];
@@ -53,22 +57,31 @@ export interface BootQuestion {
   readonly now: Instant;
   /** Which loaders the appliance that answers has; left out, all of them. */
   readonly available?: LoaderWishes['available'];
+  /** Which images and orders it has; left out, all of them. */
+  readonly startability?: Startability | undefined;
 }
 
 interface Verdict {
   readonly outcome: Outcome;
   readonly because: Because;
+  readonly image?: BootImage;
 }
 
 export function decideBoot(question: BootQuestion): BootDecision {
   const { facts, machine, network } = question;
   const findings = machine === null ? [] : findingsAbout(machine, facts);
-  const verdict = network === null ? silent(because('network-unknown')) : judge(question, network, findings);
+  const verdict = network === null ? silent(because('network-unknown')) : onNetwork(question, network, findings);
   const handed: NextStage =
     network === null || verdict.outcome.kind === 'silent'
       ? { kind: 'nothing', because: verdict.because }
       : nextStage(facts, machine, network, question.available);
-  return { ...verdict, nextStage: handed, findings };
+  return {
+    outcome: verdict.outcome,
+    because: verdict.because,
+    image: verdict.image ?? null,
+    nextStage: handed,
+    findings,
+  };
 }
 
 function findingsAbout(machine: Machine, facts: ClientFacts): Finding[] {
@@ -83,9 +96,19 @@ function findingsAbout(machine: Machine, facts: ClientFacts): Finding[] {
   return findings;
 }
 
-function judge(question: BootQuestion, network: SiteNetwork, findings: readonly Finding[]): Verdict {
+function onNetwork(question: BootQuestion, network: SiteNetwork, findings: readonly Finding[]): Verdict {
+  const { server } = network;
+  if (server === null) return silent(because('network-without-server', { network: network.name }));
+  const wanted = byMachine(question, network, findings);
+  const { outcome } = wanted;
+  if (!startsOurCode(outcome)) return wanted;
+  const { facts, machine, profile, startability = EVERYTHING_STARTS } = question;
+  const start = findStart({ outcome, facts, machine, profile, server }, startability);
+  return start.ok ? { ...wanted, image: start.image } : refusal(start.because);
+}
+
+function byMachine(question: BootQuestion, network: SiteNetwork, findings: readonly Finding[]): Verdict {
   const { facts, machine } = question;
-  if (network.server === null) return silent(because('network-without-server', { network: network.name }));
   if (machine === null) return unaccepted(network, facts.mac ?? 'MAC');
   const node = machine.spec.hostname;
 
@@ -97,9 +120,8 @@ function judge(question: BootQuestion, network: SiteNetwork, findings: readonly 
   }
 
   const wanted = byState(question, machine, network);
-  const runsOurCode = wanted.outcome.kind === 'service-os' || wanted.outcome.kind === 'installer';
   const otherCpu = findings.find((finding) => finding.kind === 'architecture-mismatch');
-  if (runsOurCode && otherCpu) {
+  if (otherCpu && startsOurCode(wanted.outcome)) {
     return refusal(because('architecture-mismatch', { node, expected: otherCpu.expected, seen: otherCpu.seen }));
   }
   return wanted;

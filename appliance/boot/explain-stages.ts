@@ -27,14 +27,14 @@ interface Telling {
   readonly architecture: ClientArchitecture;
   readonly profile: Profile | null;
   readonly server: BootServer | null;
-  /** What its firmware is told. */
-  readonly decision: BootDecision;
-  /** What the iPXE that we sent it is told. */
+  /** The decision at each stage that asks: its firmware and the iPXE we sent it by DHCP, then its script or configuration. */
+  readonly atFirmware: BootDecision;
   readonly atIpxe: BootDecision;
+  readonly atScript: BootDecision;
 }
 
 export function explainStages(telling: Telling): ExplainedStage[] {
-  const { nextStage } = telling.decision;
+  const { nextStage } = telling.atFirmware;
   if (nextStage.kind === 'nothing') {
     return [firmware(telling), ...LATER_STAGES.map((stage) => notReached(stage, nextStage.because))];
   }
@@ -55,7 +55,7 @@ const url = (telling: Telling, path: string): string =>
   telling.server === null ? path : bootUrl(telling.server, path);
 
 function firmware(telling: Telling): ExplainedStage {
-  const { nextStage } = telling.decision;
+  const { nextStage } = telling.atFirmware;
   const { code, name, transport } = telling.architecture;
   const vendorClass = transport === 'http' ? 'HTTPClient' : 'PXEClient';
   const stage = 'firmware';
@@ -68,7 +68,7 @@ function firmware(telling: Telling): ExplainedStage {
 }
 
 function loader(telling: Telling): ExplainedStage {
-  const { nextStage } = telling.decision;
+  const { nextStage } = telling.atFirmware;
   if (nextStage.kind !== 'loader') return notReached('loader', nextStage.because);
   const { file, because } = nextStage;
   const said = { stage: 'loader', reached: true, answer: `${file}, from the manifest`, file, because } as const;
@@ -76,13 +76,13 @@ function loader(telling: Telling): ExplainedStage {
   return { ...said, asks: `HTTP GET ${loaderPath(file)}`, url: url(telling, loaderPath(file)) };
 }
 
-const startsGrub = ({ decision: { nextStage } }: Telling): boolean =>
+const startsGrub = ({ atFirmware: { nextStage } }: Telling): boolean =>
   nextStage.kind === 'loader' && nextStage.starts === 'grub';
 
 function ipxe(telling: Telling): ExplainedStage {
   const { nextStage } = telling.atIpxe;
   if (startsGrub(telling) || nextStage.kind !== 'script') {
-    return notReached('ipxe', telling.decision.nextStage.because);
+    return notReached('ipxe', telling.atFirmware.nextStage.because);
   }
   return {
     stage: 'ipxe',
@@ -95,7 +95,7 @@ function ipxe(telling: Telling): ExplainedStage {
 }
 
 function script(telling: Telling): ExplainedStage {
-  const { outcome, because } = telling.decision;
+  const { outcome, because } = telling.atScript;
   const path = machineScriptPath(telling.mac);
   const said = { stage: 'script', reached: true, answer: scriptAnswer(outcome), because } as const;
   if (startsGrub(telling)) return { ...said, asks: 'GRUB reads its configuration' };
@@ -120,7 +120,7 @@ function scriptAnswer(outcome: Outcome): string {
 }
 
 function afterScript(telling: Telling): ExplainedStage[] {
-  const { outcome, because } = telling.decision;
+  const { outcome, because } = telling.atScript;
   if (outcome.kind === 'service-os' || outcome.kind === 'installer') {
     const after = outcome.kind === 'installer' ? firstBoot(because) : notReached('first-boot', because);
     return [kernel(telling, outcome), session(outcome, because), after];
@@ -137,8 +137,8 @@ function afterScript(telling: Telling): ExplainedStage[] {
 type RunsOurCode = Extract<Outcome, { kind: 'service-os' | 'installer' }>;
 
 function kernel(telling: Telling, outcome: RunsOurCode): ExplainedStage {
-  const { machine, architecture, profile, decision } = telling;
-  const said = { stage: 'kernel', reached: true, because: decision.because } as const;
+  const { machine, architecture, profile, atScript } = telling;
+  const said = { stage: 'kernel', reached: true, because: atScript.because } as const;
   const cpu = machine?.spec.architecture ?? architecture.cpu ?? 'its architecture';
   if (outcome.kind === 'service-os') {
     return { ...said, asks: 'kernel and initrd', answer: `those of the service OS for ${cpu}` };

@@ -1,44 +1,42 @@
-// What would this machine get, and why: the decision asked for each stage of the boot, told stage by stage.
+// What would this machine get, and why: the resolver of the servers, asked for each stage of the boot with the facts that the
+// machine sends there.
 
 import { CLIENT_ARCHITECTURES, type ClientArchitecture, type CpuArchitecture } from '../domain/architecture.ts';
-import type { Profile } from '../domain/catalogue.ts';
-import type { Instant } from '../domain/instant.ts';
 import type { Ipv4 } from '../domain/ipv4.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Machine } from '../domain/machine.ts';
-import type { Site, SiteNetwork } from '../domain/network.ts';
+import type { Site } from '../domain/network.ts';
 import type { Because } from './because.ts';
 import type { BootServer } from './boot-paths.ts';
-import { factsFromQuestion } from './client-facts.ts';
-import { type BootDecision, decideBoot, type Outcome } from './decide-boot.ts';
+import type { ResolvedBoot } from './boot-resolver.ts';
+import { type ClientFacts, factsFromQuestion, type QuestionStage } from './client-facts.ts';
+import type { Outcome } from './decide-boot.ts';
 import { type ExplainedStage, explainStages } from './explain-stages.ts';
-import type { LoaderWishes } from './loaders.ts';
 
 export interface ExplainQuestion {
-  readonly machine: Machine | null;
   readonly mac: Mac;
-  readonly network: SiteNetwork | null;
+  /** The machine as it is supposed to be; null: nobody knows it. */
+  readonly machine: Machine | null;
+  /** What the servers would answer to these facts, about that machine. */
+  readonly resolve: (facts: ClientFacts) => ResolvedBoot;
   readonly site: Site | null;
-  /** The profile that the machine's intent names, if the catalogue has it. */
-  readonly profile: Profile | null;
-  /** null: the network names no address of ours; URLs are then told without their server. */
+  /** null: the network names no address of ours; URLs are then written without their server. */
   readonly server: BootServer | null;
   /** null: what UEFI firmware of the declared instruction set says. */
   readonly arch: ClientArchitecture | null;
   readonly via?: Ipv4 | null;
-  /** "What if it were in this state": nothing else about the machine changes, least of all its intent. */
-  readonly asState?: LifecycleState | null;
-  readonly now: Instant;
-  /** Which loaders the appliance has; left out: all of them. */
-  readonly available?: LoaderWishes['available'];
+  /** Whether the machine is in another state than it really is. */
+  readonly supposed: boolean;
+  /** What was assumed, for the reader. */
+  readonly assumed: readonly string[];
 }
 
 export interface Explanation {
   readonly subject: {
     readonly mac: Mac;
     readonly hostname: string | null;
-    /** The state it was judged in; null for a machine nobody knows. */
+    /** The state it was explained in; null for a machine nobody knows. */
     readonly state: LifecycleState | null;
     readonly supposed: boolean;
     readonly network: string | null;
@@ -53,38 +51,44 @@ export interface Explanation {
 }
 
 export function explainBoot(question: ExplainQuestion): Explanation {
-  const { mac, network, site, profile, server, now, available } = question;
-  const machine = inState(question.machine, question.asState ?? null, now);
+  const { mac, machine, site, server, supposed, resolve } = question;
   const architecture = question.arch ?? usualArchitecture(machine?.spec.architecture ?? 'x86_64');
   const via = question.via ?? null;
-  const decide = (stage: 'firmware' | 'ipxe'): BootDecision => {
-    // The question is about the machine that was declared, so it comes with that machine's UUID.
-    const facts = factsFromQuestion({ mac, architecture, uuid: machine?.spec.uuid ?? null, relay: via, stage });
-    return decideBoot({ facts, machine, network, profile, now, available });
-  };
-  const decision = decide('firmware');
+  // The question is about the machine that was declared, so it comes with that machine's UUID.
+  const asked = { mac, architecture, uuid: machine?.spec.uuid ?? null, relay: via };
+  const at = (stage: QuestionStage): ResolvedBoot => resolve(factsFromQuestion({ ...asked, stage }));
+  const firmware = at('firmware');
+  const ipxe = at('ipxe');
+  const { nextStage } = firmware.decision;
+  // The outcome is what the script says, which is asked for by iPXE or by GRUB: each sends facts of its own.
+  const script = nextStage.kind !== 'loader' ? firmware : nextStage.starts === 'grub' ? at('grub') : ipxe;
+  const { about, network, profile, decision } = script;
   return {
     subject: {
       mac,
-      hostname: machine?.spec.hostname ?? null,
-      state: machine?.lifecycle.state ?? null,
-      supposed: machine !== question.machine,
+      hostname: about?.spec.hostname ?? null,
+      state: about?.lifecycle.state ?? null,
+      supposed,
       network: network?.name ?? null,
       site: site?.name ?? null,
       architecture: `${architecture.code} (${architecture.name})`,
       via,
     },
-    stages: explainStages({ mac, machine, architecture, profile, server, decision, atIpxe: decide('ipxe') }),
+    stages: explainStages({
+      mac,
+      machine: about,
+      architecture,
+      profile,
+      server,
+      atFirmware: firmware.decision,
+      atIpxe: ipxe.decision,
+      atScript: decision,
+    }),
     outcome: decision.outcome,
     because: decision.because,
-    notes: notes(question, decision),
+    notes: [...question.assumed, ...notes(firmware)],
   };
 }
-
-const inState = (machine: Machine | null, state: LifecycleState | null, since: Instant): Machine | null =>
-  machine === null || state === null || state === machine.lifecycle.state
-    ? machine
-    : { ...machine, lifecycle: { ...machine.lifecycle, state, since, failure: null, note: null } };
 
 function usualArchitecture(cpu: CpuArchitecture): ClientArchitecture {
   for (const known of CLIENT_ARCHITECTURES.values()) {
@@ -93,21 +97,15 @@ function usualArchitecture(cpu: CpuArchitecture): ClientArchitecture {
   throw new Error(`the architecture table has no UEFI client for ${cpu}`);
 }
 
-function notes({ machine, network, asState }: ExplainQuestion, { nextStage, outcome }: BootDecision): string[] {
-  const told: string[] = [];
-  if (asState && machine === null) told.push(`Nobody knows this machine, so it cannot be judged as ${asState}.`);
-  if (asState && machine !== null && asState !== machine.lifecycle.state) {
-    told.push(
-      `Judged as if it were ${asState}; it is ${machine.lifecycle.state}. No intent is assumed beyond what is armed.`,
-    );
-  }
+function notes({ network, decision: { nextStage, outcome } }: ResolvedBoot): string[] {
+  const found: string[] = [];
   if (nextStage.kind === 'nothing' && outcome.kind !== 'silent') {
-    told.push(`It does not get as far as its outcome: ${nextStage.because.words}.`);
+    found.push(`It does not get as far as its outcome: ${nextStage.because.words}.`);
   }
   if (network?.dhcp === 'off' && nextStage.kind !== 'nothing') {
-    told.push(`DHCP is off on ${network.name}: whoever serves DHCP there has to hand out the boot file.`);
+    found.push(`DHCP is off on ${network.name}: whoever serves DHCP there has to hand out the boot file.`);
   }
-  return told;
+  return found;
 }
 
 const outcomeText = (outcome: Outcome): string => {

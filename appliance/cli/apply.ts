@@ -15,6 +15,7 @@ export interface ApplyAnswer {
   readonly revision: number;
   readonly changes: readonly ObjectChange[];
   readonly unchanged: number;
+  readonly warnings?: readonly string[];
   readonly renderings?: readonly ChangedNode[];
 }
 
@@ -50,6 +51,7 @@ export function printChanges(output: Output, answer: ApplyAnswer): void {
     output.write(`${styled(output, style, `${mark} ${kind} ${printable(name)}`)} ${change}\n`);
     for (const detail of details) output.write(`    ${printable(detail)}\n`);
   }
+  for (const warning of answer.warnings ?? []) output.write(`Warning: ${printable(warning)}\n`);
   const counts = new Map<string, number>(answer.unchanged > 0 ? [['unchanged', answer.unchanged]] : []);
   for (const { change } of answer.changes) counts.set(change, (counts.get(change) ?? 0) + 1);
   const parts = Object.keys(MARKS)

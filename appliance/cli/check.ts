@@ -9,8 +9,9 @@ import { ColdironError } from '../domain/errors.ts';
 import type { DeclaredInventory } from '../domain/inventory.ts';
 import type { Listener } from '../domain/listener.ts';
 import { declaredInventory } from '../inventory/declared-inventory.ts';
+import { deployWarnings, missingBootFiles } from './check-warnings.ts';
 import { connect } from './connection.ts';
-import { checkedSources } from './inventory-files.ts';
+import { sourcesWithWarnings } from './inventory-files.ts';
 import { invalidTemplates, templateProblems, unrenderable, withStableIds } from './render-offline.ts';
 import { printable, printJson, standardOutput } from './terminal.ts';
 
@@ -32,7 +33,7 @@ export async function check(options: CheckOptions): Promise<void> {
   }
   const config = file === undefined ? null : await loadConfig(file);
   const files = [...(config?.inventoryFiles ?? []), ...(options.inventory ?? [])];
-  const sources = await checkedSources(files, config?.inline ? [config.inline] : []);
+  const { sources, warnings: outdated } = await sourcesWithWarnings(files, config?.inline ? [config.inline] : []);
 
   const inventory = withStableIds(declaredInventory(sources, 0, randomUUID));
   const templates = options.templates ?? config?.templates ?? null;
@@ -42,9 +43,10 @@ export async function check(options: CheckOptions): Promise<void> {
   if (broken.length > 0) throw invalidTemplates([...new Set(broken)]);
   const notRenderable = await unrenderable(inventory);
 
-  const contract = config === null ? null : await bootContract(config.state, inventory.profiles);
+  const library = config === null ? null : await AssetLibrary.open(join(config.state, 'assets'));
+  const contract = config && library ? await bootContract(config.state, library, inventory.profiles) : null;
   const notAnswering = config === null ? [] : await silentListeners(config.state);
-  const { problems = [], missing = [] } = contract ?? {};
+  const { problems = [] } = contract ?? {};
   if (problems.length > 0) {
     throw new ColdironError(
       'broken_boot_chain',
@@ -53,6 +55,11 @@ export async function check(options: CheckOptions): Promise<void> {
     );
   }
 
+  const warnings = [
+    ...outdated,
+    ...deployWarnings(sources, inventory, library && ((name) => library.find(name))),
+    ...(contract ? missingBootFiles(contract, inventory) : []),
+  ];
   const counts = count(sources.map((source) => source.declared));
   const output = standardOutput();
   if (options.json) {
@@ -61,6 +68,7 @@ export async function check(options: CheckOptions): Promise<void> {
       ok: true,
       files: checked,
       declared: counts,
+      warnings,
       not_renderable: notRenderable,
       ...(contract && { boot_chain: contract }),
       not_answering: notAnswering,
@@ -70,7 +78,10 @@ export async function check(options: CheckOptions): Promise<void> {
   const parts = Object.entries(counts)
     .filter(([, n]) => n > 0)
     .map(([kind, n]) => `${n} ${kind}`);
-  output.write(`Sound: ${parts.join(', ') || 'nothing declared'}.\n`);
+  const open = warnings.length + notRenderable.length;
+  const verdict = open === 0 ? 'Sound' : `No errors, ${open} ${open === 1 ? 'warning' : 'warnings'}`;
+  output.write(`${verdict}: ${parts.join(', ') || 'nothing declared'}.\n`);
+  for (const warning of warnings) output.write(`Warning: ${printable(warning)}\n`);
   for (const { node, reasons } of notRenderable) {
     output.write(`Not installable yet: ${node}: ${reasons.map(printable).join('; ')}\n`);
   }
@@ -78,16 +89,12 @@ export async function check(options: CheckOptions): Promise<void> {
     const of = networks.length === 0 ? '' : ` (${networks.map(printable).join(', ')})`;
     output.write(`Not answering: ${service.toUpperCase()} on ${printable(where)}${of}: ${printable(problem)}\n`);
   }
-  for (const { file: absent, what, architectures } of missing) {
-    output.write(`Not here: ${absent}; no ${what} for ${architectures.join(', ')}.\n`);
-  }
 }
 
 /** From the appliance, which fetches everything from itself; when none runs, from the files alone. */
-async function bootContract(state: string, profiles: readonly Profile[]): Promise<BootContract> {
+async function bootContract(state: string, library: AssetLibrary, profiles: readonly Profile[]): Promise<BootContract> {
   const told = await fromRunning<BootContract>(state, '/api/v1/boot-contract');
   if (told !== null) return told;
-  const library = await AssetLibrary.open(join(state, 'assets'));
   return checkBootContract((name) => library.find(name), profiles);
 }
 

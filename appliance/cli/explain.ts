@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { explainNode } from '../api/explain-node.ts';
+import { BootResolver } from '../boot/boot-resolver.ts';
 import { type Explanation, renderExplanation } from '../boot/explain.ts';
 import { parseClientArchCode } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -17,10 +18,14 @@ interface ExplainOptions extends ConnectionOptions {
   readonly arch?: string;
   readonly via?: string;
   readonly as?: LifecycleState;
+  readonly armed?: boolean;
 }
 
 /** The port that the runbooks name; a site file that says otherwise is asked through its appliance. */
 const BOOT_PORT = 8080;
+
+/** Only an appliance knows what it has. */
+const OFFLINE = 'No appliance was asked: every loader and image is taken to be there, and every order to be possible.';
 
 export async function explain(machine: string, options: ExplainOptions): Promise<void> {
   const explanation = options.inventory
@@ -31,19 +36,26 @@ export async function explain(machine: string, options: ExplainOptions): Promise
   else output.write(renderExplanation(explanation));
 }
 
-async function online(machine: string, { arch, via, as, ...connection }: ExplainOptions): Promise<Explanation> {
+async function online(machine: string, { arch, via, as, armed, ...connection }: ExplainOptions): Promise<Explanation> {
   const path = `/api/v1/nodes/${encodeURIComponent(machine)}/explain`;
-  return (await connect(connection)).get<Explanation>(path, { arch, via, as });
+  return (await connect(connection)).get<Explanation>(path, {
+    arch,
+    via,
+    as,
+    armed: armed === undefined ? undefined : String(armed),
+  });
 }
 
 async function offline(machine: string, options: ExplainOptions, files: string[]): Promise<Explanation> {
   const now = Date.now();
   const fleet = new Fleet();
   fleet.replace(declaredInventory(await checkedSources(files), now, randomUUID));
-  return explainNode({ fleet, bootPort: BOOT_PORT, now }, machine, {
+  const resolver = new BootResolver(fleet, () => now);
+  return explainNode({ fleet, bootPort: BOOT_PORT, now, resolver, assumed: [OFFLINE] }, machine, {
     arch: options.arch === undefined ? null : understood('--arch', parseClientArchCode(Number(options.arch))),
     via: options.via === undefined ? null : understood('--via', parseIpv4(options.via)),
-    asState: options.as ?? null,
+    state: options.as ?? null,
+    armed: options.armed ?? null,
   });
 }
 

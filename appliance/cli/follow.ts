@@ -80,15 +80,19 @@ export class FollowScreen {
   #draw(): void {
     const [first] = this.#bars;
     if (!this.#output.colour || !first) return;
-    this.#output.write(`${first[0].padEnd(this.#width)}${first[1]}`);
+    this.#output.write(`${this.#who(first[0])}${first[1]}`);
     this.#drawn = true;
+  }
+
+  /** Empty where there is only one node. */
+  #who(name: string): string {
+    return this.#width === 0 ? '' : printable(name).padEnd(this.#width);
   }
 
   #line(name: string, at: number, words: string): void {
     const seconds = Math.max(0, Math.round((at - this.#began) / 1000));
     const clock = `${String(Math.floor(seconds / 60)).padStart(3)}:${String(seconds % 60).padStart(2, '0')}`;
-    const who = this.#width === 0 ? '' : printable(name).padEnd(this.#width);
-    this.#output.write(`${styled(this.#output, 'grey', clock)}  ${who}${words}\n`);
+    this.#output.write(`${styled(this.#output, 'grey', clock)}  ${this.#who(name)}${words}\n`);
   }
 }
 

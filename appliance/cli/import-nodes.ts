@@ -26,12 +26,13 @@ export async function importNodes(
   file: string,
   options: ConnectionOptions & { readonly dryRun?: boolean },
 ): Promise<void> {
-  const nodes = nodesFromCsv(readText(file), file);
+  const { nodes, lines } = nodesFromCsv(readText(file), file);
   const connection = await connect(options);
-  const answer = await connection.post<ApplyAnswer>('/api/v1/nodes/import', {
-    nodes,
-    dry_run: options.dryRun === true,
-  });
+  const answer = await connection
+    .post<ApplyAnswer>('/api/v1/nodes/import', { nodes, dry_run: options.dryRun === true })
+    .catch((error: unknown) => {
+      throw error instanceof ColdironError ? placedInCsv(error, file, lines) : error;
+    });
   const output = standardOutput();
   if (options.json) printJson(output, answer);
   else printChanges(output, answer);
@@ -45,8 +46,8 @@ function readText(file: string): string {
   }
 }
 
-/** One node document per row, in the form of the inventory files. */
-export function nodesFromCsv(text: string, file: string): unknown[] {
+/** One node document per row, in the form of the inventory files, and the line that each comes from. */
+export function nodesFromCsv(text: string, file: string): { nodes: unknown[]; lines: number[] } {
   const rows = parseCsv(text);
   if (!rows.ok) throw new ColdironError('invalid_inventory', `${file}: ${rows.reason}`);
   const [head, ...body] = rows.value;
@@ -64,11 +65,30 @@ export function nodesFromCsv(text: string, file: string): unknown[] {
       .map((row) => `${file}: line ${row.line}: ${row.cells.length} cells where the first line has ${columns.length}`),
   ];
   if (problems.length > 0) throw new ColdironError('invalid_inventory', `${file} cannot be imported:`, problems);
-  return body.map((row) => {
+  const nodes = body.map((row) => {
     const cell = (column: Column): string | undefined => row.cells[columns.indexOf(column)]?.trim() || undefined;
     return nodeDocument(cell);
   });
+  return { nodes, lines: body.map(({ line }) => line) };
 }
+
+/** The appliance names fields of the documents; whoever wrote the table knows its lines and columns. */
+export function placedInCsv(error: ColdironError, file: string, lines: readonly number[]): ColdironError {
+  const placed = (text: string): string =>
+    text.replaceAll(
+      /request: nodes\[(\d+)\](?:\.([a-z0-9_.[\]]*[a-z0-9_\]]))?/g,
+      (whole, index: string, field?: string) => {
+        const line = lines[Number(index)];
+        if (line === undefined) return whole;
+        const column = field === undefined ? undefined : columnOf(field);
+        return `${file}: line ${line}${column === undefined ? '' : `, column ${column}`}`;
+      },
+    );
+  return new ColdironError(error.code, placed(error.message), error.details.map(placed));
+}
+
+const columnOf = (field: string): string =>
+  field === 'interfaces[0].name' ? 'interface' : field.replace(/^interfaces\[0\]\./, '').replace(/^bmc\./, 'bmc_');
 
 function nodeDocument(cell: (column: Column) => string | undefined): unknown {
   const bmc = cell('bmc_address');

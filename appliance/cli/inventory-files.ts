@@ -8,9 +8,16 @@ export async function checkedSources(
   files: readonly string[],
   more: readonly RawSource[] = [],
 ): Promise<DeclaredSource[]> {
-  const { problems, sources } = checkInventory([...more, ...(await readInventoryFiles([...files]))]);
+  return (await sourcesWithWarnings(files, more)).sources;
+}
+
+export async function sourcesWithWarnings(
+  files: readonly string[],
+  more: readonly RawSource[],
+): Promise<{ sources: DeclaredSource[]; warnings: string[] }> {
+  const { problems, warnings, sources } = checkInventory([...more, ...(await readInventoryFiles([...files]))]);
   if (problems.length > 0) throw invalidInventory(problems);
-  return sources;
+  return { sources, warnings };
 }
 
 export const invalidInventory = (problems: readonly string[]): ColdironError =>

@@ -149,7 +149,13 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
       'client architecture as in DHCP option 93: 0 BIOS, 7 UEFI x86-64, 11 UEFI arm64, 16 UEFI HTTP boot …',
     )
     .option('--via <relay>', 'as if the request came through this DHCP relay')
-    .addOption(new Option('--as <state>', 'what if it were in this state?').choices(LIFECYCLE_STATES))
+    .addOption(
+      new Option('--as <state>', 'what if it were in this state, and armed if that state needs it?').choices(
+        LIFECYCLE_STATES,
+      ),
+    )
+    .option('--armed', 'as if its deployment (state deploying) or erasure (releasing) were armed')
+    .addOption(new Option('--not-armed', 'as if nothing were armed').implies({ armed: false }))
     .addHelpText(
       'after',
       '\nExample:\n  coldiron explain 52:54:00:12:34:56 --arch 7 --inventory inventory/example.yaml',

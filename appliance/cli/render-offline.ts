@@ -16,6 +16,7 @@ import { declaredInventory } from '../inventory/declared-inventory.ts';
 import { Fleet } from '../inventory/fleet.ts';
 import { previewExtras } from '../render/node-files.ts';
 import { indexInventory } from '../render/plan-index.ts';
+import { USUAL_PORTS } from '../render/site/render-site.ts';
 import type { LeftOut } from '../render/site-folder.ts';
 import type { TemplateSources } from '../render/templates.ts';
 import { compileTemplates } from '../render/templates.ts';
@@ -92,7 +93,7 @@ function renderingsOf(inventory: Inventory, overrides: TemplateSources) {
     templates: { ...templates, overridden: overrides.size, look: async () => [] },
     modules: readNodeModules(),
     serviceFiles: null,
-    ports: { boot: 8080, management: 8443 },
+    ports: USUAL_PORTS,
     now: () => 0,
   });
   return { renderings, fleet };

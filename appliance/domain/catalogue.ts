@@ -3,6 +3,7 @@
 
 import type { CpuArchitecture } from './architecture.ts';
 import type { Ipv4 } from './ipv4.ts';
+import type { EnrollmentMode } from './machine.ts';
 import type { DomainName, Hostname, ObjectName } from './names.ts';
 import type { Account, DiskImage, RoceLink, Storage } from './system.ts';
 
@@ -49,6 +50,8 @@ export interface Profile {
   readonly secrets: 'files' | 'sops';
   /** Whether its nodes use the high-speed links they were assigned. */
   readonly roce: boolean;
+  /** How its nodes enroll, unless they say so themselves. Null: nothing is installed that could. */
+  readonly enrollment: EnrollmentMode | null;
   /** Beside those of the site; one of the same name takes the place of the site's. */
   readonly accounts: readonly Account[];
 }
@@ -66,6 +69,7 @@ export const PROFILE_DEFAULTS = {
   install: 'pull',
   secrets: 'files',
   roce: false,
+  enrollment: null,
   accounts: [],
 } as const satisfies Partial<Profile>;
 

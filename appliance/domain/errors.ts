@@ -34,7 +34,7 @@ export const ERRORS = {
   invalid_sku: {
     status: 422,
     exit: 3,
-    hint: 'Name an active SKU of the catalogue: `coldiron nodes add --help` shows how to list them.',
+    hint: 'Name an active SKU of the catalogue that fits the host; the message lists what it has.',
   },
   not_found: { status: 404, exit: 4, hint: 'List what there is: `coldiron nodes list`.' },
   conflict: { status: 409, exit: 5, hint: 'Look at the current state and decide again.' },
@@ -82,6 +82,11 @@ export const ERRORS = {
     status: 503,
     exit: 7,
     hint: 'The named part is missing or cannot be reached: start it or make it reachable, then try again.',
+  },
+  outcome_unknown: {
+    status: 503,
+    exit: 7,
+    hint: 'The change may or may not have been written: send the same request again with the same Idempotency-Key, or look at the node.',
   },
   store_unavailable: { status: 503, exit: 7, hint: 'Check the disk and the database; nothing was acknowledged.' },
   vault_unavailable: {

@@ -16,6 +16,10 @@ export interface Origin {
   readonly correlationId: string | null;
   /** Why, in the words of the person who asked. */
   readonly note?: string | undefined;
+  /** Names the request: repeated with the same id, a command is carried out once. Left out: it is not repeated. */
+  readonly commandId?: string | undefined;
+  /** The version of the machine that the asker saw; another one is refused with `version_conflict`. */
+  readonly expectedVersion?: number | undefined;
 }
 
 /** What every event has, whatever its kind. */

@@ -16,8 +16,10 @@ export interface Lifecycle {
   readonly since: Instant;
   /** When the table's deadline event is due; null for states that may last. */
   readonly deadline: Instant | null;
-  /** Where `retired` and `rescue` return to. */
+  /** Where `retired`, `rescue` and a cancelled release return to. */
   readonly resume: LifecycleState | null;
+  /** Where the state in `resume` returns to: a retired machine that is quarantined keeps what it was retired from. */
+  readonly thenResume?: LifecycleState;
   readonly failure: { readonly step: FailedStep; readonly reason: string } | null;
   /** Why it is quarantined, retired or refused: words for a person. */
   readonly note: string | null;

@@ -69,6 +69,10 @@ export interface HostAccess {
   readonly sshPublicKey: string;
 }
 
+/** `first-boot`: what is installed brings its one-time token along. `manual`: somebody installs a bundle on it. */
+export const ENROLLMENT_MODES = ['first-boot', 'manual'] as const;
+export type EnrollmentMode = (typeof ENROLLMENT_MODES)[number];
+
 export interface MachineSpec {
   readonly hostname: Hostname;
   readonly site: ObjectName | null;
@@ -88,7 +92,8 @@ export interface MachineSpec {
   readonly gpus: number | null;
   readonly region: string | null;
   readonly access: HostAccess | null;
-  readonly onboarding: 'manual' | 'maas' | null;
+  /** Null: as its profile says. */
+  readonly enrollment: EnrollmentMode | null;
   /** Null: the profile's. */
   readonly storage: Storage | null;
   /** Beside those of the site and the profile; one of the same name takes the place of theirs. */
@@ -99,6 +104,7 @@ export interface MachineSpec {
 
 /** A node of which nobody said more. */
 export const NODE_DEFAULTS = {
+  enrollment: null,
   plainPxe: false,
   bonds: [],
   vlans: [],

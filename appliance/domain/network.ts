@@ -56,7 +56,7 @@ export interface SiteNetwork {
   readonly pools: readonly Ipv4Range[];
   /** The appliance's own address on this network, as machines reach it; null: nothing boots from here. */
   readonly server: Ipv4 | null;
-  /** The interface DHCP listens on; null: DHCP stays off. */
+  /** The interface DHCP listens on; null: DHCP is off, or comes by a relay to whichever interface others name. */
   readonly interface: string | null;
   readonly dhcp: DhcpMode;
   readonly unknown: UnknownPolicy;

@@ -2,7 +2,7 @@
 // said anything.
 
 import { PROFILE_DEFAULTS, type Profile } from './catalogue.ts';
-import { type MachineSpec, NODE_DEFAULTS } from './machine.ts';
+import { type EnrollmentMode, type MachineSpec, NODE_DEFAULTS } from './machine.ts';
 import { NETWORK_DEFAULTS, SITE_DEFAULTS, type Site, type SiteNetwork } from './network.ts';
 
 type Stored<T, Defaults> = Omit<T, keyof Defaults> & Partial<T>;
@@ -20,13 +20,21 @@ export const completeProfile = (profile: Stored<Profile, typeof PROFILE_DEFAULTS
 });
 
 /** Ten thousand are read at every start: one that is complete is handed back as it is. */
-export const completeSpec = (spec: Stored<MachineSpec, typeof NODE_DEFAULTS>): MachineSpec =>
-  isComplete(spec)
-    ? spec
-    : {
-        ...NODE_DEFAULTS,
-        ...spec,
-        interfaces: spec.interfaces.map((nic) => ({ ...nic, mtu: nic.mtu ?? null })),
-      };
+export function completeSpec(stored: StoredSpec): MachineSpec {
+  if (isComplete(stored)) return stored;
+  const { onboarding, ...spec } = stored;
+  return {
+    ...NODE_DEFAULTS,
+    ...(onboarding && { enrollment: enrollmentFromOnboarding(onboarding) }),
+    ...spec,
+    interfaces: spec.interfaces.map((nic) => ({ ...nic, mtu: nic.mtu ?? null })),
+  };
+}
 
-const isComplete = (spec: Stored<MachineSpec, typeof NODE_DEFAULTS>): spec is MachineSpec => spec.bonds !== undefined;
+/** `onboarding` is what `enrollment` was called. */
+type StoredSpec = Stored<MachineSpec, typeof NODE_DEFAULTS> & { readonly onboarding?: 'manual' | 'maas' | null };
+
+const isComplete = (spec: StoredSpec): spec is MachineSpec => spec.bonds !== undefined && spec.enrollment !== undefined;
+
+export const enrollmentFromOnboarding = (onboarding: 'manual' | 'maas'): EnrollmentMode =>
+  onboarding === 'maas' ? 'first-boot' : 'manual';

@@ -40,7 +40,7 @@ export function checkInventory(
   raw: readonly RawSource[],
   held?: Inventory,
   mode: ApplyMode = 'reconcile',
-): { problems: string[]; sources: DeclaredSource[] } {
+): { problems: string[]; warnings: string[]; sources: DeclaredSource[] } {
   const findings = new Findings();
   const reading = new Reading(raw, findings);
   const others = new HeldObjects(held, mode === 'reconcile' ? raw.map(({ name }) => name) : []);
@@ -70,7 +70,8 @@ export function checkInventory(
     },
     findings,
   );
-  if (findings.problems.length > 0) return { problems: findings.problems, sources: [] };
+  const { problems, warnings } = findings;
+  if (problems.length > 0) return { problems, warnings, sources: [] };
 
   const values = (entries: readonly Entry<unknown>[] | undefined) => entries?.map(({ draft }) => draft) ?? [];
   const sources = raw.map(({ name, file }, at): DeclaredSource => {
@@ -86,7 +87,7 @@ export function checkInventory(
     } as unknown as DeclaredInventory;
     return { name, file, declared };
   });
-  return { problems: [], sources };
+  return { problems, warnings, sources };
 }
 
 class Reading {

@@ -21,6 +21,7 @@ export function checkNetworks(drafts: Drafts, references: References, findings: 
   }
   checkOverlaps(drafts.networks, findings, ({ site }) => site);
   checkServedTogether(drafts.networks, findings);
+  if (!drafts.incomplete.has('networks')) checkRelayed(drafts.networks, findings);
 }
 
 /** Why no machine can have this address on this network; null when one can. */
@@ -69,9 +70,26 @@ function checkPools({ at, draft }: Entry<NetworkDraft>, findings: Findings): voi
 
 function checkDhcp({ at, draft }: Entry<NetworkDraft>, findings: Findings): void {
   if (!draft.dhcp || draft.dhcp === 'off') return;
-  if (draft.interface === null) findings.report(at, 'interface', `is missing: dhcp: ${draft.dhcp} listens on one`);
+  if (draft.interface === null && !isRelayed(draft)) {
+    findings.report(at, 'interface', `is missing: dhcp: ${draft.dhcp} listens on one`);
+  }
   if (draft.server === null) {
     findings.report(at, 'server', `is missing: dhcp: ${draft.dhcp} tells machines where to boot from`);
+  }
+}
+
+/** Its machines reach the appliance at an address on another network: a relay passes their requests on. */
+const isRelayed = ({ prefix, server }: NetworkDraft): boolean =>
+  server === undefined || (server !== null && prefix !== undefined && !contains(prefix, server));
+
+/** A relay sends to an interface that some network has to name. */
+function checkRelayed(networks: readonly Entry<NetworkDraft>[], findings: Findings): void {
+  const served = networks.filter(({ draft }) => draft.dhcp !== undefined && draft.dhcp !== 'off');
+  if (served.some(({ draft }) => draft.interface !== null)) return;
+  for (const { at, draft } of served) {
+    if (!isRelayed(draft) || draft.server === undefined) continue;
+    const message = `is missing: no network with dhcp names one; name the interface that relayed requests for ${draft.server} come in on`;
+    findings.report(at, 'interface', message);
   }
 }
 

@@ -4,8 +4,9 @@ import type { CpuArchitecture } from '../domain/architecture.ts';
 import { PROFILE_DEFAULTS } from '../domain/catalogue.ts';
 import { parseChassisUuid } from '../domain/chassis.ts';
 import { parseIpv4, parsePrefix } from '../domain/ipv4.ts';
-import type { HostAccess } from '../domain/machine.ts';
+import type { EnrollmentMode, HostAccess } from '../domain/machine.ts';
 import { type ObjectName, parseDomainName, parseHostname, parseObjectName } from '../domain/names.ts';
+import { enrollmentFromOnboarding } from '../domain/stored-inventory.ts';
 import { declareLinks, declareRoce } from './declare-links.ts';
 import {
   declareAccounts,
@@ -97,6 +98,7 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   install: profile.value('install', PROFILE_DEFAULTS.install),
   secrets: profile.value('secrets', PROFILE_DEFAULTS.secrets),
   roce: profile.value('roce', PROFILE_DEFAULTS.roce),
+  enrollment: profile.value('enrollment', PROFILE_DEFAULTS.enrollment),
   accounts: declareAccounts(profile),
 });
 
@@ -141,12 +143,22 @@ export function declareNode(node: Fields<NodeSection>, around: Surroundings): No
       sshUsername: access.value('ssh_username', undefined),
       sshPublicKey: access.value('ssh_public_key', undefined),
     })) as HostAccess | null | undefined,
-    onboarding: node.value('onboarding', null),
+    enrollment: enrollmentOf(node),
     storage: declareStorage(node),
     accounts: declareAccounts(node),
     packages: node.values('packages', []),
     labels: node.value('labels', {}) as Readonly<Record<string, string>> | undefined,
   };
+}
+
+function enrollmentOf(node: Fields<NodeSection>): EnrollmentMode | null | undefined {
+  if (!node.has('onboarding')) return node.value('enrollment', null);
+  const onboarding = node.value('onboarding', undefined);
+  if (onboarding === undefined) return undefined;
+  const meant = enrollmentFromOnboarding(onboarding);
+  if (node.has('enrollment')) node.report('onboarding', 'enrollment says it already: remove this key, its old name');
+  else node.warn('onboarding', `this key is now called enrollment: write enrollment: ${meant}`);
+  return meant;
 }
 
 /** Who leaves its site out belongs to the only one there is. */

@@ -18,9 +18,8 @@ const PER_MINUTE = 60;
 const MOST = 2000;
 
 interface DiscoveryDeps {
-  readonly store: Pick<Store, 'writeInventory'>;
+  readonly store: Pick<Store, 'writeInventory' | 'changesSince'>;
   readonly fleet: Fleet;
-  readonly refreshFleet: () => Promise<void>;
   readonly now: () => Instant;
   readonly newId: () => string;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -71,11 +70,9 @@ export class Discovery {
         gpus: null,
         region: null,
         access: null,
-        onboarding: null,
         labels: {},
       };
       await this.#write(spec, network);
-      await this.#parts.refreshFleet();
     } catch (error) {
       log.error({ err: error, mac }, 'a machine that showed up could not be listed');
     } finally {
@@ -84,7 +81,8 @@ export class Discovery {
   }
 
   async #write(spec: MachineSpec, network: SiteNetwork): Promise<void> {
-    const { store, fleet, now, newId, refreshFleet } = this.#parts;
+    const { store, fleet, now, newId } = this.#parts;
+    let { declaredRevision } = fleet.at;
     for (let attempt = 1; ; attempt++) {
       const id = mustParse(parseMachineId(newId()));
       const at = now();
@@ -99,7 +97,7 @@ export class Discovery {
       };
       try {
         await store.writeInventory({
-          declaredRevision: fleet.inventory().declaredRevision,
+          declaredRevision,
           putCatalogue: [],
           dropCatalogue: [],
           createMachines: [{ id, spec, source: 'network', lifecycle: lifeIn('discovered', at) }],
@@ -112,7 +110,7 @@ export class Discovery {
       } catch (error) {
         const outrun = error instanceof ColdironError && error.code === 'version_conflict';
         if (!outrun || attempt === 5) throw error;
-        await refreshFleet();
+        ({ declaredRevision } = await store.changesSince(fleet.at.revision));
       }
     }
   }

@@ -97,6 +97,8 @@ export const placeText = (at: Place, field = ''): string => `${at.file}: ${at.pa
 /** Every problem, in the order of discovery. */
 export class Findings {
   readonly problems: string[] = [];
+  /** What works, and should be changed all the same. */
+  readonly warnings: string[] = [];
 
   /**
    * `other` is the object that the field does not agree with. When both are held already, applying something else is
@@ -105,5 +107,9 @@ export class Findings {
   report(at: Place, field: string, message: string, other?: Place): void {
     if (at.held && (other === undefined || other.held)) return;
     this.problems.push(`${placeText(at, field)}: ${message}`);
+  }
+
+  warn(at: Place, field: string, message: string): void {
+    if (!at.held) this.warnings.push(`${placeText(at, field)}: ${message}`);
   }
 }

@@ -30,6 +30,10 @@ export class Fields<T extends object> {
     this.#findings.report(this.#at, this.#prefix + field, message);
   }
 
+  warn(field: string, message: string): void {
+    this.#findings.warn(this.#at, this.#prefix + field, message);
+  }
+
   /** A value that the schema alone settles. */
   value<Key extends keyof T, Default>(key: Key, otherwise: Default): NonNullable<T[Key]> | Default | undefined {
     return this.has(key) ? (this.#raw(key) as NonNullable<T[Key]> | undefined) : otherwise;

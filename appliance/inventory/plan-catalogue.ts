@@ -5,8 +5,9 @@ import type { Catalogue, CatalogueKind, Inventory } from '../domain/inventory.ts
 import { linksOf, type MachineSpec } from '../domain/machine.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import type { CatalogueValue, InventoryWrites } from '../store/store.ts';
+import { takeover } from './ownership.ts';
 import type { PlanRequest } from './plan.ts';
-import { refused, removal, type Step, stepTo } from './plan-record.ts';
+import { refused, removal, type Step, stepTo, withNotes } from './plan-record.ts';
 
 export interface CataloguePlan {
   readonly steps: readonly Step[];
@@ -40,7 +41,8 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
         remaining.push([kind, value]);
         const owner = old && { value: old, source: held.sources.get(`${kind}/${name}`) ?? '' };
         const step = stepTo(kind, name, owner ?? null, { value, source });
-        steps.push(step);
+        const note = owner ? takeover(owner.source, source, request) : null;
+        steps.push(note === null ? step : withNotes(step, [note]));
         if (step.change.change !== 'unchanged') put.push({ kind, name, source, value });
       }
     }

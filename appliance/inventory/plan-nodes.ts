@@ -1,7 +1,6 @@
 // Which declared node is which machine. A machine keeps its id and its life through every edit that leaves either its
 // name or one of its MAC addresses alone.
 
-import type { EffectId, NewEffect } from '../domain/effect.ts';
 import { instantText } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { isInUse, lifeIn } from '../domain/lifecycle.ts';
@@ -10,8 +9,9 @@ import { type Machine, type MachineSpec, macsOf, parseMachineId } from '../domai
 import { mustParse } from '../domain/parsed.ts';
 import type { InventoryWrites } from '../store/store.ts';
 import { showedUpByItself } from './held-objects.ts';
+import { ownershipProblem, takeover, withKnownHardware } from './ownership.ts';
 import type { PlanRequest } from './plan.ts';
-import { refused, removal, type Step, stepTo } from './plan-record.ts';
+import { refused, removal, type Step, stepTo, withNotes } from './plan-record.ts';
 
 export interface NodePlan {
   readonly steps: readonly Step[];
@@ -107,10 +107,18 @@ function matchMachines(
 function planNode(
   plan: Growing<NodePlan>,
   { machine, predecessor }: { machine: Machine | undefined; predecessor: Machine | undefined },
-  spec: MachineSpec,
+  declared: MachineSpec,
   source: string,
-  { at, newId }: PlanRequest,
+  request: PlanRequest,
 ): void {
+  const { at, newId } = request;
+  const foreign = machine && ownershipProblem(machine.source, source);
+  if (machine && foreign) {
+    plan.remaining.push(machine.spec);
+    plan.steps.push({ ...refused('node', declared.hostname, source, foreign), machine: machine.id });
+    return;
+  }
+  const { spec, kept } = machine ? withKnownHardware(declared, machine, source, request) : { spec: declared, kept: [] };
   plan.remaining.push(spec);
   const held = machine ? { value: machine.spec, source: machine.source } : null;
   const step = stepTo('node', spec.hostname, held, { value: spec, source });
@@ -124,8 +132,10 @@ function planNode(
   }
   const { lifecycle } = machine;
   const accepted = lifecycle.state === 'discovered' ? { before: lifecycle, after: lifeIn('registered', at) } : null;
-  plan.steps.push({ ...step, machine: machine.id, accepted });
-  if (step.change.change === 'unchanged') return;
+  const isUnchanged = step.change.change === 'unchanged';
+  const notes = isUnchanged ? [] : [...kept, takeover(machine.source, source, request) ?? []].flat();
+  plan.steps.push({ ...withNotes(step, notes), machine: machine.id, accepted });
+  if (isUnchanged) return;
   const { id, version } = machine;
   plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: accepted.after }) });
 }
@@ -134,7 +144,7 @@ function planRemoval(
   plan: Growing<NodePlan>,
   machine: Machine,
   successor: MachineSpec | undefined,
-  { at, correlationId, newId }: PlanRequest,
+  { at }: PlanRequest,
 ): void {
   const { id, version, spec, source, lifecycle } = machine;
   const { hostname } = spec;
@@ -147,9 +157,7 @@ function planRemoval(
   const reasons = successor ? [`its MAC address is now declared for ${successor.hostname}`] : [];
   plan.steps.push({ ...removal('node', hostname, { value: spec, source }, reasons), machine: id });
   const note = reasons[0] ?? `no longer declared by ${source}`;
-  // Whoever kept a key of the machine must not be able to use it any more.
-  const effect: NewEffect = { id: newId() as EffectId, machine: id, kind: 'revoke-identity', correlationId };
-  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note }, effects: [effect] });
+  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note } });
 }
 
 /** Declaring it anew is somebody's will, and is done; what that brings back, and what not, is said. */

@@ -42,6 +42,10 @@ export function stepTo(kind: ObjectKind, name: string, held: Owned | null, decla
   return { change: { kind, name, source, change: 'changed', details }, machine: null, before, after };
 }
 
+/** With lines that no difference between two values says. */
+export const withNotes = (step: Step, notes: readonly string[]): Step =>
+  notes.length === 0 ? step : { ...step, change: { ...step.change, details: [...step.change.details, ...notes] } };
+
 export function removal(kind: ObjectKind, name: string, held: Owned, details: readonly string[] = []): Step {
   const change: ObjectChange = { kind, name, source: held.source, change: 'removed', details };
   return { change, machine: null, before: ownedJson(held), after: null };

@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../domain/architecture.ts';
 import { PROFILE_KINDS } from '../domain/catalogue.ts';
-import { BMC_DRIVERS } from '../domain/machine.ts';
+import { BMC_DRIVERS, ENROLLMENT_MODES } from '../domain/machine.ts';
 import { BMC_MODES, DHCP_MODES, NETWORK_PURPOSES, UNKNOWN_POLICIES } from '../domain/network.ts';
 import {
   Accounts,
@@ -103,6 +103,7 @@ const ProfileSection = Type.Object(
     install: Type.Optional(Type.Enum(['pull', 'push'])),
     secrets: Type.Optional(Type.Enum(['files', 'sops'])),
     roce: Type.Optional(Type.Boolean()),
+    enrollment: Type.Optional(Type.Enum([...ENROLLMENT_MODES])),
     accounts: Type.Optional(Accounts),
   },
   closed,
@@ -160,6 +161,8 @@ const NodeSection = Type.Object(
     vlans: Type.Optional(Type.Array(VlanSection)),
     bmc: Type.Optional(BmcSection),
     access: Type.Optional(AccessSection),
+    enrollment: Type.Optional(Type.Enum([...ENROLLMENT_MODES])),
+    // What `enrollment` was called.
     onboarding: Type.Optional(Type.Enum(['manual', 'maas'])),
     storage: Type.Optional(StorageSection),
     accounts: Type.Optional(Accounts),

@@ -60,7 +60,7 @@ export function missingFromPreview(plan: NodePlan): string[] {
   const { hostname, profile, storage } = plan;
   const kind = profile.kind;
   return [
-    ...(plan.onboarding === 'maas' && kind !== 'nixos'
+    ...(plan.enrollment === 'first-boot' && kind !== 'nixos'
       ? ['the enrollment bundle: it is made and handed over once, when the node is deployed']
       : []),
     ...(kind === 'preseed' ? [`addresses: ${NO_ADDRESS} stands where the appliance will serve the files`] : []),

@@ -5,7 +5,7 @@ import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { ProfileKind } from '../domain/catalogue.ts';
 import type { Ipv4, Prefix } from '../domain/ipv4.ts';
 import type { Mac } from '../domain/mac.ts';
-import type { MachineId } from '../domain/machine.ts';
+import type { EnrollmentMode, MachineId } from '../domain/machine.ts';
 import type { DomainName, Hostname, ObjectName } from '../domain/names.ts';
 import type { Account, BondMode, DiskImage, RoceLink, Route, SiteBootstrap, Storage } from '../domain/system.ts';
 
@@ -109,6 +109,7 @@ export interface NodePlan {
   /** Empty unless the profile enables it and the node was given some. */
   readonly roce: readonly RoceLink[];
   readonly siteBootstrap: SiteBootstrap | null;
-  readonly onboarding: 'manual' | 'maas';
+  /** Null: neither the node nor its profile says. */
+  readonly enrollment: EnrollmentMode | null;
   readonly labels: Readonly<Record<string, string>>;
 }

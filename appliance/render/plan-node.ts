@@ -63,7 +63,7 @@ export function planNode(index: PlanIndex, machine: Machine): PlannedNode {
       cluster,
       roce: profile.roce ? (index.roceOf(spec)?.links ?? []) : [],
       siteBootstrap: site.bootstrap,
-      onboarding: spec.onboarding ?? 'manual',
+      enrollment: spec.enrollment ?? profile.enrollment,
       labels: spec.labels,
     },
   };

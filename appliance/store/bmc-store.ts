@@ -50,6 +50,14 @@ export interface BootOutcome extends BmcKind {
   readonly at: Instant;
 }
 
+/** A boot override that lasts for every start, set by the appliance and not undone yet. One for each machine. */
+export interface PersistentBootOverride {
+  readonly machine: MachineId;
+  /** The name of a `BootMethod`. */
+  readonly method: string;
+  readonly setAt: Instant;
+}
+
 /** How many boots of a machine are remembered: enough for a median that one odd boot does not move. */
 export const REMEMBERED_BOOTS = 9;
 
@@ -82,4 +90,11 @@ export interface BmcStore {
   /** Milliseconds from power to the first DHCP packet, the newest last, at most `REMEMBERED_BOOTS`. */
   bootTimes(machine: MachineId): Promise<number[]>;
   addBootTime(machine: MachineId, took: number): Promise<void>;
+
+  /** The oldest first. */
+  persistentBootOverrides(): Promise<PersistentBootOverride[]>;
+  /** In place of an earlier one of the machine. */
+  setPersistentBootOverride(override: PersistentBootOverride): Promise<void>;
+  /** Nothing happens where there is none. */
+  deletePersistentBootOverride(machine: MachineId): Promise<void>;
 }

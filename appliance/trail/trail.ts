@@ -29,3 +29,9 @@ export const trailNote = <Kind extends BootEventKind>(
 export interface Trail {
   note(note: TrailNote): void;
 }
+
+/** Hears every note, also those that are not written down because there are too many. */
+export interface ObservableTrail {
+  /** The observer must be quick and must not fail. Returns the way to end it. */
+  observe(observer: (note: TrailNote) => void): () => void;
+}

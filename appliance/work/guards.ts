@@ -25,11 +25,11 @@ export interface GuardDeps {
   readonly fleet: Pick<Fleet, 'network' | 'profile'>;
   readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
   readonly find: FindAsset;
-  readonly images: { find(wanted: WantedImage): Promise<Parsed<BootImage>> };
+  readonly images: { find(wanted: WantedImage): Parsed<BootImage> };
   readonly bootContract: () => Promise<BootContract>;
   readonly bootPort: () => number;
   readonly fetchable: Fetchable;
-  /** What is wrong with the bundle that would make it a node: authority, token, endpoint. Empty: nothing. */
+  /** What is wrong with the bundle of a node that enrolls at its first boot: authority, token, endpoint. Empty: nothing. */
   readonly bundleProblems: (machine: Machine) => Promise<readonly string[]>;
   /** Why its BMC could not switch it on. Empty: it could, or somebody else has to. */
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
@@ -56,12 +56,27 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
     ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
     ...(await deps.bootContract()).problems.map((problem) => `boot files: ${problem}`),
-    ...(await deps.bundleProblems(machine)).map((problem) => `bootstrap bundle: ${problem}`),
+    ...(plan.ok ? await enrollmentProblems(deps, machine, plan.value) : []),
     ...(await deps.bmcProblems(machine)),
     ...(plan.ok ? await diskProblemsOf(deps, machine, plan.value, server) : []),
     ...(deps.fleet.profile(profile)?.install === 'push' ? await deps.pushProblems() : []),
   ];
 }
+
+/** A system that cannot enroll never becomes a node, and its deployment fails at the deadline. */
+async function enrollmentProblems(
+  { bundleProblems }: GuardDeps,
+  machine: Machine,
+  { enrollment, profile }: NodePlan,
+): Promise<string[]> {
+  if (enrollment === null) return [noEnrollment(profile.name)];
+  if (enrollment === 'manual') return [];
+  return (await bundleProblems(machine)).map((problem) => `bootstrap bundle: ${problem}`);
+}
+
+export const noEnrollment = (profile: string): string =>
+  `neither it nor its profile ${profile} says how it enrolls: write enrollment: first-boot, or enrollment: manual if somebody ` +
+  'installs its bundle by hand (coldiron token issue)';
 
 /** The appliance as this machine reaches it when it boots. */
 function bootServer({ fleet, bootPort }: Pick<GuardDeps, 'fleet' | 'bootPort'>, { spec }: Machine): Parsed<BootServer> {
@@ -141,8 +156,8 @@ async function servedProblems(
   if (plan === null) return problems;
 
   const wanted = imageFor({ kind: 'installer' }, plan.architecture, plan.profile);
-  const started = wanted && (await deps.images.find(wanted));
-  if (!started?.ok) problems.push(`it would start ${started?.reason ?? 'nothing'}, which is not on this appliance`);
+  const started = deps.images.find(wanted);
+  if (!started.ok) problems.push(`it would start ${started.reason}, which is not on this appliance`);
   else {
     for (const name of [started.value.kernel, started.value.initrd]) {
       await expect(name, bootUrl(server, imagePath(name)), deps.find(name)?.size ?? null);

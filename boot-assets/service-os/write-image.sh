@@ -142,7 +142,7 @@ check_stream() {
   found=$(stream_result sha256)
   if [ "$wanted" != "$found" ]; then
     clear_disk_start
-    finish_failed write-image "the image does not match the order: its sha256 is $found, not $wanted"
+    finish_failed check-image-sum "the image does not match the order: its sha256 is $found, not $wanted"
   fi
   if [ "$(stream_result unpack)" != 0 ]; then
     clear_disk_start

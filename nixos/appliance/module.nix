@@ -45,6 +45,22 @@ in
       default = 8080;
       description = "The port of the boot server, as in the settings.";
     };
+    nodePort = lib.mkOption {
+      type = lib.types.nullOr lib.types.port;
+      default =
+        let
+          listen = builtins.match ".*:([0-9]+)" (cfg.settings.listen.node or "off");
+        in
+        if listen == null then null else builtins.fromJSON (builtins.head listen);
+      defaultText = lib.literalMD "the port of `settings.listen.node`";
+      description = "The port of the node API, which installed nodes enroll at; null: it is off.";
+    };
+    nodeInterfaces = lib.mkOption {
+      type = lib.types.listOf lib.types.str;
+      default = cfg.provisioningInterfaces;
+      defaultText = lib.literalExpression "config.services.coldiron.provisioningInterfaces";
+      description = "Where installed nodes reach the node API.";
+    };
     pushTools = lib.mkOption {
       type = lib.types.listOf lib.types.package;
       default = [ ];
@@ -56,14 +72,21 @@ in
   config = lib.mkIf cfg.enable {
     environment.systemPackages = [ cfg.package ];
 
-    networking.firewall.interfaces = lib.genAttrs cfg.provisioningInterfaces (_: {
-      allowedTCPPorts = [ cfg.bootPort ];
-      allowedUDPPorts = [
-        67
-        69
-        4011
-      ];
-    });
+    networking.firewall.interfaces = lib.mkMerge [
+      (lib.genAttrs cfg.provisioningInterfaces (_: {
+        allowedTCPPorts = [ cfg.bootPort ];
+        allowedUDPPorts = [
+          67
+          69
+          4011
+        ];
+      }))
+      (lib.mkIf (cfg.nodePort != null) (
+        lib.genAttrs cfg.nodeInterfaces (_: {
+          allowedTCPPorts = [ cfg.nodePort ];
+        })
+      ))
+    ];
 
     users.groups.coldiron = { };
     users.users.coldiron = {

@@ -67,9 +67,9 @@ describe('the first admin token', () => {
     expect((await readdir(state)).filter((name) => name.includes('admin-token'))).toEqual(['admin-token']);
   });
 
-  it('does not take over a file that others can read', async () => {
+  it.each(['644', '640', '604', '610', '602'])('rejects a file that others can use: mode %s', async (mode) => {
     await writeFile(join(state, 'admin-token'), `ci_0123456789ab_${'A'.repeat(43)}\n`);
-    await chmod(join(state, 'admin-token'), 0o644);
+    await chmod(join(state, 'admin-token'), Number.parseInt(mode, 8));
     await expect(ensureAdminToken(store, state, clock)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(/read by others/),

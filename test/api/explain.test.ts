@@ -51,8 +51,15 @@ describe('explain', () => {
     });
   });
 
-  it('invents no intent: a node supposed to be deploying still gets its own disk', async () => {
-    expect((await explain('node01', '?as=deploying')).outcome).toEqual({ kind: 'local-disk' });
+  it('shows what an armed node gets, or one that is not armed', async () => {
+    expect(await explain('node01', '?as=deploying')).toMatchObject({
+      outcome: { kind: 'installer', profile: 'worker', intent: 'assumed' },
+      notes: expect.arrayContaining([
+        'As if it were deploying; it is registered.',
+        expect.stringMatching(/^As if a deployment of profile worker were armed/),
+      ]),
+    });
+    expect((await explain('node01', '?as=deploying&armed=false')).outcome).toEqual({ kind: 'local-disk' });
   });
 
   it('tells what a machine gets that nobody knows', async () => {
@@ -67,6 +74,7 @@ describe('explain', () => {
     ['node01', '?arch=99', { code: 'invalid_request', message: expect.stringMatching(/^arch: .*IANA/) }],
     ['node01', '?arch=x', { code: 'invalid_request', message: expect.stringMatching(/^arch: must be/) }],
     ['node01', '?via=300.1.1.1', { code: 'invalid_request', message: expect.stringMatching(/^via: not an IPv4/) }],
+    ['node01', '?armed=true', { code: 'invalid_request', message: expect.stringMatching(/^armed: only a node/) }],
     ['node01', '?as=happy', { code: 'invalid_request', message: expect.stringMatching(/^as: must be one of/) }],
   ])('about %s%s is refused with the reason', async (node, query, answer) => {
     expect(await explain(node, query)).toMatchObject(answer);

@@ -116,7 +116,7 @@ describe('one node', () => {
       ],
       bmc: null,
       access: null,
-      onboarding: null,
+      enrollment: null,
       labels: {},
       source: 'rack',
       intent: null,
@@ -151,7 +151,7 @@ describe('adding a node', () => {
       actor: 'token:test-operator',
       target: 'node:node09',
     });
-    expect(await get(`/api/v1/events?node=${id}`)).toMatchObject({ events: [{ kind: 'node.registered', node: id }] });
+    expect(await get(`/api/v1/events?node=${id}`)).toMatchObject({ events: [{ kind: 'node.created', node: id }] });
   });
 
   it('refuses a name that is there already, and changes nothing', async () => {

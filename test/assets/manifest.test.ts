@@ -37,6 +37,18 @@ files:
     expect(entries.at(-1)).toMatchObject({ name: 'images/debian/linux', source: { sha256: SUM } });
   });
 
+  it.each([
+    ['two files', ['linux', 'linux'], ['images/debian/linux: is declared twice']],
+    ['three files', ['linux', 'initrd', 'linux', 'linux'], Array(2).fill('images/debian/linux: is declared twice')],
+  ])('rejects %s of the same name in one document', async (_, names, expected) => {
+    const files = names.map((name) => `  - { name: images/debian/${name}, url: "http://10.0.0.1/", sha256: ${SUM} }\n`);
+    const file = put(temporaryFolder(), 'extra.yaml', `files:\n${files.join('')}`);
+    await expect(readManifests(file)).rejects.toMatchObject({
+      code: 'invalid_config',
+      details: expected.map((problem) => `${file}: ${problem}`),
+    });
+  });
+
   it("lists every problem of a site's manifest, with its place", async () => {
     const file = put(
       temporaryFolder(),

@@ -21,7 +21,7 @@ export async function benchDecide(): Promise<void> {
   if (problems.length > 0) throw new Error(problems.join('\n'));
   const fleet = new Fleet();
   fleet.replace(declaredInventory(sources, Date.now(), randomUUID));
-  const desk = new BootResolver(fleet, Date.now);
+  const resolver = new BootResolver(fleet, Date.now);
   const [network] = [...fleet.networks()].filter((each) => each.server !== null);
   if (!network) throw new Error('the rack has no network to boot from');
 
@@ -41,7 +41,7 @@ export async function benchDecide(): Promise<void> {
 
   const whole = perSecond(ROUNDS, (round) => {
     packet.set(macs[round % NODES] ?? [], 28); // chaddr
-    desk.judge(factsFromDhcp(decodeDhcp(packet)), network);
+    resolver.resolve(factsFromDhcp(decodeDhcp(packet)), network);
   });
   const known = Array.from({ length: NODES }, (_, at) => ({
     ...facts,
@@ -49,7 +49,7 @@ export async function benchDecide(): Promise<void> {
     uuid: null,
   }));
   const decision = perSecond(ROUNDS, (round) => {
-    desk.judge(known[round % NODES] ?? facts, network);
+    resolver.resolve(known[round % NODES] ?? facts, network);
   });
   process.stdout.write(
     `${'packet → facts → machine → decision'.padEnd(46)}${Math.round(whole).toLocaleString('en')} /s\n`,

@@ -202,12 +202,17 @@ describe('a verified boot', () => {
   });
 
   it('tells a machine that went off again from firmware that ignores', async () => {
-    const { bootFrom, machine, ledger } = rig({ obeys: () => false });
+    const ignored: string[] = [];
+    const ledger: QuirkLedger = { ...memoryLedger(), ignored: async (_, method) => void ignored.push(method) };
+    const { bootFrom, machine } = rig({ ledger, obeys: () => false });
     machine.onStart = () => {
       machine.power = 'off';
     };
     await expect(bootFrom()).rejects.toThrow('the machine was switched on, and is off again');
-    expect(await ledger.best({ vendor: 'Ironworks', product: 'Anvil 2', firmware: '1.0' })).toBeNull();
+    expect(ignored).toEqual([]);
+    machine.onStart = () => undefined;
+    await expect(bootFrom()).rejects.toThrow('the firmware ignored');
+    expect(ignored).toEqual(['ipmi-efi-once', 'ipmi-legacy-once', 'ipmi-efi-persistent']);
   });
 
   it('stops waiting when it is told to, and does not take away what the firmware may yet obey', async () => {

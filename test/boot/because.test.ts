@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { BECAUSE, becauseOfState } from '../../appliance/boot/because.ts';
 import { decideBoot } from '../../appliance/boot/decide-boot.ts';
-import { withoutImage, withoutIntent, withoutOrder } from '../../appliance/boot/veto.ts';
+import { EVERYTHING_STARTS } from '../../appliance/boot/startability.ts';
+import { unparsable } from '../../appliance/domain/parsed.ts';
 import { BOOT_CASES } from './boot-cases.ts';
 import { factsOf, machineIn, NOW, networkWith, OTHER_UUID } from './boot-fixtures.ts';
 import { FIRST_STAGE_CASES } from './next-stage-cases.ts';
@@ -13,18 +14,18 @@ const otherChassis = {
   profile: null,
   now: NOW,
 };
-const reasons = [
+const questions = [
   ...BOOT_CASES.map((row) => row.question),
   ...FIRST_STAGE_CASES.map((row) => row.question),
   otherChassis,
-]
-  .map((question) => decideBoot(question))
-  .flatMap((decision) => [
-    decision,
-    withoutImage(decision, 'node01', 'nixos/worker'),
-    withoutIntent(decision, 'node01'),
-    withoutOrder(decision, 'node01', 'its site is not declared'),
-  ])
+];
+const STARTABILITIES = [
+  EVERYTHING_STARTS,
+  { ...EVERYTHING_STARTS, image: () => unparsable('nixos/worker/bzImage') },
+  { ...EVERYTHING_STARTS, orderProblem: () => 'its site is not declared' },
+];
+const reasons = questions
+  .flatMap((question) => STARTABILITIES.map((startability) => decideBoot({ ...question, startability })))
   .flatMap((decision) => [decision.because, decision.nextStage.because]);
 
 describe('the table of reasons', () => {

@@ -103,7 +103,7 @@ export const machineIn = (state: Lifecycle['state'], changes: MachineChanges = {
     gpus: null,
     region: null,
     access: null,
-    onboarding: null,
+    enrollment: null,
     labels: {},
     ...changes.spec,
   },

@@ -13,7 +13,18 @@ const elsewhere = networkWith({
   prefix: mustParse(parsePrefix('10.7.0.0/16')),
   interface: 'eth2',
 });
-const networks = [direct, relayed, elsewhere];
+const anywhere = networkWith({
+  name: name('anywhere'),
+  prefix: mustParse(parsePrefix('10.8.0.0/16')),
+  interface: null,
+});
+const off = networkWith({
+  name: name('off'),
+  prefix: mustParse(parsePrefix('10.9.0.0/16')),
+  interface: null,
+  dhcp: 'off',
+});
+const networks = [direct, relayed, elsewhere, anywhere, off];
 const ingress = {
   interface: 'eth1',
   direct,
@@ -57,6 +68,8 @@ describe('the network of a request', () => {
       'provisioning',
     ],
     ['is unknown when the relay is', { relay: ip('10.55.0.1') }, 'no-network'],
+    ['is that of the relay, also when it names no interface', { relay: ip('10.8.0.1') }, 'anywhere'],
+    ['is none of ours when it names no interface and has no DHCP', { relay: ip('10.9.0.1') }, 'other-interface'],
     ['is none of ours when it is served on another interface', { relay: ip('10.7.0.1') }, 'other-interface'],
   ])('%s', (_, changes, expected) => {
     const choice = chooseNetwork(requestOf(changes), ingress);

@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { type ExplainQuestion, explainBoot, renderExplanation } from '../../appliance/boot/explain.ts';
-import { CLIENT_ARCHITECTURES } from '../../appliance/domain/architecture.ts';
-import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
-import { LIFECYCLE_STATES } from '../../appliance/domain/lifecycle.ts';
-import { mustParse } from '../../appliance/domain/parsed.ts';
+import { explainNode } from '../../appliance/api/explain-node.ts';
+import { type Availability, BootResolver } from '../../appliance/boot/boot-resolver.ts';
+import { renderExplanation } from '../../appliance/boot/explain.ts';
+import { EVERYTHING_STARTS } from '../../appliance/boot/startability.ts';
+import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../../appliance/domain/architecture.ts';
+import type { Profile } from '../../appliance/domain/catalogue.ts';
+import { type Ipv4, parseIpv4 } from '../../appliance/domain/ipv4.ts';
+import { LIFECYCLE_STATES, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
+import type { Machine } from '../../appliance/domain/machine.ts';
+import type { SiteNetwork } from '../../appliance/domain/network.ts';
+import { mustParse, unparsable } from '../../appliance/domain/parsed.ts';
+import { Fleet } from '../../appliance/inventory/fleet.ts';
 import {
   architecture,
   eraseIntentWith,
@@ -13,21 +20,39 @@ import {
   NOW,
   networkWith,
   profileWith,
-  SERVER,
   SITE,
 } from './boot-fixtures.ts';
 
-const BASE: ExplainQuestion = {
-  machine: machineIn('registered'),
-  mac: MAC,
-  network: networkWith(),
-  site: SITE,
-  profile: profileWith(),
-  server: SERVER,
-  arch: architecture(7),
-  now: NOW,
-};
-const explain = (changes: Partial<ExplainQuestion> = {}) => explainBoot({ ...BASE, ...changes });
+interface Asked {
+  readonly machine?: Machine | null;
+  readonly network?: SiteNetwork;
+  readonly profile?: Profile;
+  readonly arch?: ClientArchitecture | null;
+  readonly via?: Ipv4;
+  readonly asState?: LifecycleState;
+  readonly armed?: boolean;
+  readonly has?: Availability;
+}
+
+function explain(asked: Asked = {}) {
+  const { machine = machineIn('registered'), network = networkWith(), profile = profileWith(), has } = asked;
+  const { arch = architecture(7), via = null, asState = null, armed = null } = asked;
+  const fleet = new Fleet();
+  fleet.replace({
+    sites: [SITE],
+    networks: [network],
+    skus: [],
+    profiles: [profile],
+    clusters: [],
+    roce: [],
+    machines: machine === null ? [] : [machine],
+    sources: new Map(),
+    declaredRevision: 1,
+    revision: 1,
+  });
+  const resolver = new BootResolver(fleet, () => NOW, has);
+  return explainNode({ fleet, resolver, bootPort: 8080, now: NOW }, MAC, { arch, via, state: asState, armed });
+}
 const stageOf = (explanation: ReturnType<typeof explain>, stage: string) =>
   explanation.stages.find((one) => one.stage === stage);
 const reached = (explanation: ReturnType<typeof explain>) =>
@@ -119,7 +144,7 @@ describe('an explanation', () => {
   });
 
   it('ends at the firmware where we are silent', () => {
-    const explanation = explain({ machine: null, network: networkWith({ unknown: 'ignore' }), server: null });
+    const explanation = explain({ machine: null, network: networkWith({ unknown: 'ignore' }) });
     expect(reached(explanation)).toEqual(['firmware']);
     expect(stageOf(explanation, 'firmware')?.answer).toBe('no boot file');
     expect(explanation.outcome).toEqual({ kind: 'silent' });
@@ -141,20 +166,67 @@ describe('an explanation', () => {
   });
 });
 
+describe('what this appliance does not have', () => {
+  const commissioning = machineIn('commissioning');
+
+  it('is the outcome: a machine whose image is missing is refused', () => {
+    const has = { startability: { ...EVERYTHING_STARTS, image: () => unparsable('images/service-os-x86_64/kernel') } };
+    const explanation = explain({ machine: commissioning, has });
+    expect(explanation.outcome.kind).toBe('refusal');
+    expect(explanation.because.id).toBe('image-missing');
+    expect(reached(explanation)).toEqual(['firmware', 'loader', 'ipxe', 'script']);
+  });
+
+  it('is the outcome: a machine whose order cannot be made is refused', () => {
+    const has = { startability: { ...EVERYTHING_STARTS, orderProblem: () => 'its site is not declared' } };
+    const explanation = explain({ machine: commissioning, has });
+    expect(explanation.because).toMatchObject({ id: 'order-impossible', words: expect.stringContaining('its site') });
+  });
+});
+
 describe('"what if it were in another state"', () => {
-  it('invents no intent: as deploying, a machine that nobody armed stays on its disk, and it is said', () => {
+  it('assumes an armed deployment of its profile, and says so', () => {
     const explanation = explain({ asState: 'deploying' });
-    expect(explanation.outcome).toEqual({ kind: 'local-disk' });
-    expect(explanation.because.id).toBe('intent-missing');
+    expect(explanation.outcome).toMatchObject({ kind: 'installer', profile: 'worker' });
     expect(explanation.subject).toMatchObject({ state: 'deploying', supposed: true });
     expect(explanation.notes).toEqual([
-      'Judged as if it were deploying; it is registered. No intent is assumed beyond what is armed.',
+      'As if it were deploying; it is registered.',
+      'As if a deployment of profile worker were armed for it; nothing is armed by asking.',
     ]);
+  });
+
+  it('assumes an armed erasure', () => {
+    const explanation = explain({ asState: 'releasing' });
+    expect(explanation.outcome).toMatchObject({ kind: 'service-os', mode: 'erase' });
+    expect(explanation.notes.at(-1)).toMatch(/^As if an erasure were armed/);
+  });
+
+  it('assumes nothing that it is asked not to assume', () => {
+    const explanation = explain({ asState: 'deploying', armed: false });
+    expect([explanation.outcome.kind, explanation.because.id]).toEqual(['local-disk', 'intent-missing']);
+    expect(explanation.notes).toEqual(['As if it were deploying; it is registered.']);
+    const armed = machineIn('deploying', { intent: intentWith() });
+    expect(explain({ machine: armed, armed: false }).notes).toEqual(['As if nothing were armed for it.']);
+  });
+
+  it('replaces an intent that no longer counts, when asked to', () => {
+    const machine = machineIn('deploying', { intent: intentWith({ consumedAt: NOW }) });
+    expect(explain({ machine }).because.id).toBe('intent-consumed');
+    expect(explain({ machine, armed: true }).outcome.kind).toBe('installer');
   });
 
   it('counts an intent that is armed', () => {
     const machine = machineIn('ready', { intent: intentWith() });
-    expect(explain({ machine, asState: 'deploying' }).outcome.kind).toBe('installer');
+    const explanation = explain({ machine, asState: 'deploying' });
+    expect(explanation.outcome).toMatchObject({ kind: 'installer', intent: 'intent-1' });
+    expect(explanation.notes).toEqual(['As if it were deploying; it is ready.']);
+  });
+
+  it('explains what lacks: a node without a profile cannot be deployed', () => {
+    const machine = machineIn('ready', { spec: { profile: null } });
+    const explanation = explain({ machine, asState: 'deploying' });
+    expect(explanation.because.id).toBe('profile-unknown');
+    expect(explanation.notes.at(-1)).toMatch(/^As if a deployment were armed/);
   });
 
   it('is no supposition in the state it is in', () => {
@@ -165,8 +237,13 @@ describe('"what if it were in another state"', () => {
 
   it('cannot be asked of a machine nobody knows', () => {
     expect(explain({ machine: null, asState: 'active' }).notes).toEqual([
-      'Nobody knows this machine, so it cannot be judged as active.',
+      'Nobody knows this machine, so it cannot be explained as active.',
     ]);
+  });
+
+  it.each([true, false])('rejects armed: %s in a state that needs no intent', (armed) => {
+    expect(() => explain({ armed })).toThrow(/^armed: only a node in state deploying or releasing/);
+    expect(() => explain({ machine: null, asState: 'deploying', armed })).toThrow(/^armed: /);
   });
 });
 

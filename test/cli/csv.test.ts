@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCsv } from '../../appliance/cli/csv.ts';
-import { nodesFromCsv } from '../../appliance/cli/import-nodes.ts';
+import { nodesFromCsv, placedInCsv } from '../../appliance/cli/import-nodes.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
 
 const cellsOf = (text: string): string[][] => {
@@ -19,16 +19,29 @@ describe('CSV', () => {
     ]);
   });
 
+  it('is separated by semicolons where its first line is, and then has commas in its cells', () => {
+    expect(cellsOf('a;b\r\n1,5;2\r\n')).toEqual([
+      ['a', 'b'],
+      ['1,5', '2'],
+    ]);
+    expect(cellsOf('a,b\n1;5,2\n')).toEqual([
+      ['a', 'b'],
+      ['1;5', '2'],
+    ]);
+  });
+
   it('skips empty lines but keeps the numbers of the others', () => {
     const rows = parseCsv('a\n\n"b\nc"\nd\n');
     expect(rows).toMatchObject({ ok: true, value: [{ line: 1 }, { line: 3 }, { line: 5 }] });
   });
 
   it.each([
-    ['"open', 'line 1: a quote is never closed'],
-    ['a\nb"c"\n', 'line 2: a quote in the middle of a cell'],
+    ['"open', 'line 1: a quote is not closed'],
+    ['a,b\n1,2\n\n3,"4\n5,6\n', 'line 4, column b: a quote is not closed'],
+    ['a\nb"c"\n', 'line 2, column a: a quote in the middle of a cell'],
+    ['\ufeffa;b\r\n1;"2"3\r\n', 'line 2, column b: text after a closing quote'],
     ['"a"b\n', 'line 1: text after a closing quote'],
-  ])('%j is refused', (text, reason) => {
+  ])('%j is rejected', (text, reason) => {
     expect(parseCsv(text)).toEqual({ ok: false, reason });
   });
 
@@ -47,7 +60,7 @@ describe('importing nodes', () => {
   it('makes one node document per row, in the form of the inventory files', () => {
     const text =
       'name,mac,network,sku,address,bmc_address,bmc_username\nn1,52:54:00:00:00:01,prov,gp1,10.0.0.1,10.0.1.1,admin\nn2,52:54:00:00:00:02,prov,gp1,,,\n';
-    expect(nodesFromCsv(text, 'rack.csv')).toEqual([
+    expect(nodesFromCsv(text, 'rack.csv').nodes).toEqual([
       {
         name: 'n1',
         sku: 'gp1',
@@ -55,6 +68,26 @@ describe('importing nodes', () => {
         bmc: { address: '10.0.1.1', driver: 'ipmi', username: 'admin' },
       },
       { name: 'n2', sku: 'gp1', interfaces: [{ name: 'eth0', mac: '52:54:00:00:00:02', network: 'prov' }] },
+    ]);
+  });
+
+  it('names the line and the column of what the appliance rejects', () => {
+    const { lines } = nodesFromCsv('name;mac;network;sku\n\nn1;x;prov;gp1\nn2;y;prov;gp1\n', 'rack.csv');
+    const problems = [
+      'request: nodes[0].interfaces[0].mac: not a MAC address: x',
+      'request: nodes[1].name: n2 is taken by request: nodes[0].name',
+      'request: nodes[1].bmc.address: is missing',
+      'request: nodes[1].interfaces[0].name: is missing',
+      'request: nodes[1]: is empty',
+    ];
+    const error = placedInCsv(new ColdironError('invalid_inventory', problems[0] ?? '', problems), 'rack.csv', lines);
+    expect(error.message).toBe('rack.csv: line 3, column mac: not a MAC address: x');
+    expect(error.details).toEqual([
+      'rack.csv: line 3, column mac: not a MAC address: x',
+      'rack.csv: line 4, column name: n2 is taken by rack.csv: line 3, column name',
+      'rack.csv: line 4, column bmc_address: is missing',
+      'rack.csv: line 4, column interface: is missing',
+      'rack.csv: line 4: is empty',
     ]);
   });
 

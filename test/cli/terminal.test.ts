@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonText, printableLines, table } from '../../appliance/cli/terminal.ts';
+import { jsonText, printableLines, styled, table } from '../../appliance/cli/terminal.ts';
 
 /** Clears the screen in the two ways that terminals know it: ESC [ 2 J, and the one character that stands for ESC [. */
 const HOSTILE = 'fan\u001b[2J\u009b2J';
@@ -25,5 +25,22 @@ describe('what others say', () => {
       expect(obeyed(shown)).toEqual([]);
       expect(JSON.parse(shown)).toEqual({ name: HOSTILE });
     }
+  });
+});
+
+describe('a table', () => {
+  it('has columns as wide as their widest cell, and no blanks at the end of a line', () => {
+    const rows = [
+      ['node01', 'ready', ''],
+      ['a', 'deploying', 'x'],
+    ];
+    expect(table(output, ['NAME', 'STATE', 'NOTE'], rows)).toBe(
+      'NAME    STATE      NOTE\nnode01  ready\na       deploying  x\n',
+    );
+  });
+
+  it('has a bold head on a terminal, and no colour anywhere else', () => {
+    expect(table({ ...output, colour: true }, ['NAME'], [['a']])).toBe('\u001b[1mNAME\u001b[0m\na\n');
+    expect(styled(output, 'red', 'failed')).toBe('failed');
   });
 });

@@ -49,7 +49,7 @@ export function rig(change?: (document: ExampleDocument) => void, deps: Partial<
       made.push(spec.hostname);
       return certificateFiles(spec.hostname);
     },
-    ports: { boot: 8080, management: 8443 },
+    ports: { boot: 8080, management: 8443, node: 8444 },
     now: () => 1000,
     ...deps,
   });

@@ -60,7 +60,7 @@ describe('a preview', () => {
     const { renderings, machine } = rig();
     const { files, missing } = await renderings.preview(machine('node05'));
     expect(paths(files)).toEqual(['meta-data', 'network-config', 'user-data', 'vendor-data']);
-    expect(missing).toEqual([]);
+    expect(missing).toEqual([expect.stringContaining('the enrollment bundle')]);
   });
 
   it.each([
@@ -159,7 +159,7 @@ describe('the difference to what was given last', () => {
 
   it('does not depend on what only a moment knew', async () => {
     const { renderings, machine } = rig((document) => {
-      named(document.nodes, 'node05').onboarding = 'maas';
+      named(document.nodes, 'node05').enrollment = 'first-boot';
     });
     const plan = renderings.plan(machine('node05'));
     const part = { name: 'node-agent', version: '1', script: '#!/bin/sh\necho the-token\n' };

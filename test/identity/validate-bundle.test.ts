@@ -43,6 +43,8 @@ describe('a bundle that is looked over', () => {
     ['http://10.0.100.1:8081', [expect.stringContaining('must be https')]],
     ['ftp://api.internal', ['api_url: neither https nor http: ftp://api.internal']],
     ['https://user:pw@api.internal', ['api_url: holds a user or a password']],
+    ['https://user@api.internal', ['api_url: holds a user or a password']],
+    ['https://:pw@api.internal', ['api_url: holds a user or a password']],
     ['https://api.internal/?a=b', [expect.stringContaining('has something behind its path')]],
     ['https://node01.example.com:8444', []],
   ])('has its URL checked: %s', async (apiUrl, expected) => {

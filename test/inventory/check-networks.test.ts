@@ -210,6 +210,13 @@ const ROWS: readonly Row[] = [
     'networks[0].interface: is missing: dhcp: proxy listens on one',
     'networks[1].server: is missing: dhcp: authoritative tells machines where to boot from',
   ],
+  [
+    'DHCP behind a relay where no network names an interface',
+    (rack) => {
+      Object.assign(network(rack, 0), { dhcp: 'authoritative', server: '192.0.2.1' });
+    },
+    'networks[0].interface: is missing: no network with dhcp names one; name the interface that relayed requests for 192.0.2.1 come in on',
+  ],
 ];
 
 describe('an inventory is refused for', () => {
@@ -231,6 +238,13 @@ describe('an inventory may have', () => {
     const rack = rackDocument();
     network(rack, 0).server = '10.0.1.1';
     network(rack, 1).server = '192.168.7.7';
+    expect(problemsOf(rack)).toEqual([]);
+  });
+
+  it('DHCP for a network behind a relay that names no interface, beside one that does', () => {
+    const rack = rackDocument();
+    Object.assign(network(rack, 0), { dhcp: 'authoritative', interface: 'eth1' });
+    Object.assign(network(rack, 1), { dhcp: 'authoritative', server: '10.0.1.2' });
     expect(problemsOf(rack)).toEqual([]);
   });
 

@@ -12,12 +12,19 @@ function discovery() {
   const clock = { now: NOW };
   const warnings: string[] = [];
   const errors: string[] = [];
-  const refreshFleet = async () => fleet.replace(store.held);
   const log = {
     warn: (_: object, words: string) => void warnings.push(words),
     error: (_: object, words: string) => void errors.push(words),
   };
-  const found = new Discovery({ store, fleet, refreshFleet, now: () => clock.now, newId: counter(), log });
+  const followed: ConstructorParameters<typeof Discovery>[0]['store'] = {
+    changesSince: async () => ({ ...store.held, catalogueChanged: false, machines: [...store.held.machines] }),
+    writeInventory: async (writes) => {
+      const written = await store.writeInventory(writes);
+      fleet.replace(store.held);
+      return written;
+    },
+  };
+  const found = new Discovery({ store: followed, fleet, now: () => clock.now, newId: counter(), log });
   return { found, store, fleet, clock, warnings, errors };
 }
 const numbered = (n: number) => mustParse(macFromBytes(Uint8Array.from([0x52, 0x54, 0, 9, n >> 8, n & 255])));

@@ -19,6 +19,16 @@ const plan = (held: Inventory, documents: Record<string, unknown>, mode: 'reconc
     newId: () => FRESH,
   });
 
+/** Nodes that come over the API, which declares nothing else. */
+const importOf = (held: Inventory, nodes: unknown[]) => {
+  const [source] = declaredBy({ lab: { ...rackDocument(), clusters: [], nodes } });
+  if (!source) throw new Error('nothing is declared');
+  const nothing = { sites: [], networks: [], skus: [], profiles: [], clusters: [], roce: [] };
+  const sources = [{ ...source, name: 'api', declared: { ...nothing, nodes: source.declared.nodes } }];
+  const by = { at: NOW, actor: 'local:ada', correlationId: 'c-1', newId: () => FRESH };
+  return planApply(held, { sources, mode: 'additive', ...by });
+};
+
 const rack = (edit: (rack: RackDocument) => void = () => {}): RackDocument => {
   const document = rackDocument();
   edit(document);
@@ -148,7 +158,6 @@ describe('planning an apply', () => {
       {
         id: machine(inventory, 'a2').id,
         lifecycle: { state: 'removed', since: NOW, note: 'no longer declared by lab' },
-        effects: [{ kind: 'revoke-identity', machine: machine(inventory, 'a2').id }],
       },
     ]);
     expect(plan(inventory, { lab: smaller }, 'additive').writes).toBeNull();
@@ -159,6 +168,58 @@ describe('planning an apply', () => {
     inventory = withMachine(inventory, 'a2', { source: 'api' });
     const empty = { more: { skus: [{ name: 'huge', architecture: 'x86_64' }] } };
     expect(noteworthy(plan(inventory, empty).changes)).toEqual([['created sku huge'], ['removed sku big']]);
+  });
+
+  it('says that a file takes objects over from another that is not applied with it', () => {
+    const { changes } = plan(held(), { renamed: rack() });
+    const said = changes.filter(({ details }) =>
+      details.some((line) => line.startsWith('is taken over from lab; remove')),
+    );
+    expect(said).toHaveLength(changes.length);
+  });
+
+  it('takes nothing from a file over the API', () => {
+    const { cluster: _, ...node } = rackNode('a1', 1);
+    const nodes = [{ ...node, serial: 'other' }];
+    const { changes, refusal } = importOf(held(), nodes);
+    expect(changes).toMatchObject([
+      {
+        change: 'refused',
+        details: ['is declared by lab: change it there and apply that, or remove it from there first'],
+      },
+    ]);
+    expect(refusal).toBe('conflict');
+  });
+
+  it('keeps what is known of the hardware until a declaration contradicts it', () => {
+    const uuid = '4c4c4544-0000-1000-8000-000000000001';
+    const accepted = withMachine(held(), 'a1', {
+      source: 'network',
+      spec: { ...machine(held(), 'a1').spec, uuid, serial: 'S1' } as never,
+    });
+    const { bmc: _, cluster: __, ...node } = rackNode('a1', 1);
+    const imported = importOf(accepted, [node]);
+    expect(imported.writes?.changeMachines[0]?.spec).toMatchObject({
+      uuid,
+      serial: 'S1',
+      bmc: { address: '10.0.9.11' },
+    });
+    expect(imported.changes[0]?.details).toEqual([
+      'cluster: prod -> (none)',
+      'source: network -> api',
+      `uuid stays ${uuid}: nothing else is declared`,
+      'serial stays S1: nothing else is declared',
+      'bmc stays 10.0.9.11: nothing else is declared',
+    ]);
+    const contradicted = importOf(accepted, [{ ...node, serial: 'S2' }]);
+    expect(contradicted.writes?.changeMachines[0]?.spec).toMatchObject({ uuid, serial: 'S2' });
+  });
+
+  it('removes the BMC of a node when the file that declares the node no longer names it', () => {
+    const rack = rackDocument();
+    delete (rack.nodes[0] as { bmc?: unknown }).bmc;
+    const { writes } = plan(held(), { lab: rack });
+    expect(writes?.changeMachines.map(({ spec }) => spec.bmc)).toEqual([null]);
   });
 
   it('moves an object to the source that declares it now', () => {

@@ -43,9 +43,10 @@ const NEWER: Readonly<Record<string, readonly string[]>> = {
     'stateVersion',
     'secrets',
     'roce',
+    'enrollment',
     'accounts',
   ],
-  node: ['bonds', 'vlans', 'storage', 'accounts', 'packages'],
+  node: ['bonds', 'vlans', 'storage', 'accounts', 'packages', 'enrollment'],
 };
 
 function rewriteAsBefore(file: string): void {
@@ -63,7 +64,9 @@ function rewriteAsBefore(file: string): void {
   }
   const machines = db.prepare('select id, spec from machines').all() as Record<'id' | 'spec', string>[];
   for (const { id, spec } of machines) {
-    db.prepare('update machines set spec = ? where id = ?').run(asBefore(spec, NEWER.node ?? []), id);
+    const onboarding = { 'first-boot': 'maas', manual: 'manual' }[JSON.parse(spec).enrollment as string] ?? null;
+    const before = { ...JSON.parse(asBefore(spec, NEWER.node ?? [])), onboarding };
+    db.prepare('update machines set spec = ? where id = ?').run(JSON.stringify(before), id);
   }
   db.close();
 }
@@ -71,7 +74,9 @@ function rewriteAsBefore(file: string): void {
 describe('a store that an earlier version wrote', () => {
   it('reads as if it had been written now, and applying the same files changes nothing', async () => {
     const file = join(folder, 'coldiron.db');
-    const sources = declaredBy({ lab: rackDocument() });
+    const rack = rackDocument();
+    Object.assign(rack.nodes[0] ?? {}, { enrollment: 'first-boot' });
+    const sources = declaredBy({ lab: rack });
     const edge = { now: () => 0, newId: counter() };
     const first = await openSqliteStore({ file });
     await applyInventory(first, { ...request, sources }, edge);

@@ -58,7 +58,7 @@ export function aMachine({ number = 1, lifecycle = aLife('registered'), bmc = nu
       gpus: null,
       region: null,
       access: null,
-      onboarding: null,
+      enrollment: null,
       labels: {},
     },
     source: 'example',

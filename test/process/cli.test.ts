@@ -40,9 +40,13 @@ describe('without an appliance', () => {
       });
   });
 
-  it('explain --as deploying still says local disk, because nothing is armed', () => {
-    const run = coldiron(['explain', 'node01', '--as', 'deploying', '-i', EXAMPLE, '--json']);
-    expect(JSON.parse(run.stdout).outcome).toEqual({ kind: 'local-disk' });
+  it('explain --as deploying shows an armed installation and says that it is assumed', () => {
+    const asked = ['explain', 'node01', '--as', 'deploying', '-i', EXAMPLE];
+    const armed = coldiron(asked);
+    expect(armed.stdout).toMatch(/outcome +installer of/);
+    expect(armed.stdout.replaceAll(/\s+/g, ' ')).toMatch(/note As if a deployment of profile \S+ were armed for it/);
+    expect(armed.stdout.replaceAll(/\s+/g, ' ')).toContain('note No appliance was asked');
+    expect(JSON.parse(coldiron([...asked, '--not-armed', '--json']).stdout).outcome).toEqual({ kind: 'local-disk' });
   });
 
   it('says that no appliance runs, and what to type', () => {

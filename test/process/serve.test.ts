@@ -139,7 +139,7 @@ describe('coldiron serve', () => {
     const socket = join(site.path, 'notify.sock');
     const receiver = spawn('socat', ['-u', `UNIX-RECV:${socket}`, 'STDOUT'], { stdio: ['ignore', 'pipe', 'ignore'] });
     try {
-      while (!existsSync(socket)) spawnSync('true');
+      await expect.poll(() => existsSync(socket)).toBe(true);
       serving = await new ServingProcess(site.path, { NOTIFY_SOCKET: socket }).up();
       const [message] = await once(receiver.stdout, 'data');
       expect(String(message)).toMatch(/READY=1/);

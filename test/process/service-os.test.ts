@@ -155,7 +155,7 @@ describe('a machine and its service OS', () => {
     await machine.boot();
     await machine.step('write-image', 'progress', { percent: 43 });
     expect(await machine.script()).not.toContain('coldiron.session=');
-    while ((await node()).state === 'deploying') await machine.order();
+    await expect.poll(async () => (await node()).state).not.toBe('deploying');
     expect(await node()).toMatchObject({ state: 'failed', failure: { step: 'deploy' } });
     expect((await node()).failure.reason).toMatch(
       /^restarted before it was installed: .*write-image \(progress, 43 %\)/,

@@ -30,7 +30,7 @@ describe('the plan of a node', () => {
       stateVersion: '24.11',
       secretsBy: 'files',
       siteBootstrap: null,
-      onboarding: 'manual',
+      enrollment: 'first-boot',
       labels: { rack: 'r1', unit: '1' },
     });
     expect(plan.accounts.map(({ name, admin }) => [name, admin])).toEqual([['ada', true]]);

@@ -114,7 +114,7 @@ const BASE: NodePlan = {
   cluster: cluster(NODE01),
   roce: [],
   siteBootstrap: null,
-  onboarding: 'manual',
+  enrollment: 'manual',
   labels: { rack: 'r1', unit: '1' },
 };
 

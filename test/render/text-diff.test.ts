@@ -65,8 +65,8 @@ describe('a diff of two texts', () => {
   });
 
   it('tells a file that is new from one that became empty', () => {
-    expect(textDiff('', 'a\n', null, 'b/x').text).toBe('--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n');
-    expect(textDiff('a\n', '', 'a/x', 'b/x').text).toBe('--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-a\n');
+    expect(textDiff('', 'a\n', null, 'b/x').text).toBe('--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n');
+    expect(textDiff('a\n', '', 'a/x', 'b/x').text).toBe('--- a/x\n+++ b/x\n@@ -1,1 +0,0 @@\n-a\n');
   });
 
   it('put into effect makes the second text of the first, and is as short as can be', () => {

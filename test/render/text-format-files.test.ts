@@ -12,7 +12,7 @@ import { TEXT_FORMATS } from '../../appliance/render/text-format.ts';
 import { needPackages } from '../interop/packages.ts';
 import { hostileText } from './nixos/plan-arbitrary.ts';
 
-const { json, yaml, shell, env, unit, zone, hosts, nftables } = TEXT_FORMATS;
+const { json, yaml, nix, shell, env, unit, zone, hosts, nftables } = TEXT_FORMATS;
 
 const anyText = fc.oneof(
   hostileText,
@@ -84,6 +84,27 @@ describe('plain data', () => {
     expect(JSON.parse(stdout)).toEqual(sound.map(({ value }) => value));
   });
 
+  it.each([
+    ['DEL', '\u007f', '\\u007f'],
+    ['NEL, a line break in YAML 1.1', '\u0085', '\\u0085'],
+    ['the last C1 control character', '\u009f', '\\u009f'],
+    ['LS, a line break in YAML 1.1', '\u2028', '\\u2028'],
+    ['PS, a line break in YAML 1.1', '\u2029', '\\u2029'],
+    ['a byte order mark', '\ufeff', '\\ufeff'],
+    ['a noncharacter', '\uffff', '\\uffff'],
+  ])('has %s escaped in YAML, in texts and in keys', (_what, character, escaped) => {
+    expect(yaml.literal(`a${character}b`)).toEqual({ ok: true, value: `"a${escaped}b"` });
+    expect(yaml.literal({ [character]: 1 })).toEqual({ ok: true, value: `{"${escaped}": 1}` });
+  });
+
+  it.each(['assert', 'else', 'if', 'in', 'inherit', 'let', 'or', 'rec', 'then', 'with'])(
+    'has the Nix keyword %s in quotes where it is a key',
+    (keyword) => {
+      expect(nix.literal({ [keyword]: 1 })).toEqual({ ok: true, value: `{ "${keyword}" = 1; }` });
+      expect(nix.literal({ [`${keyword}s`]: 1 })).toEqual({ ok: true, value: `{ ${keyword}s = 1; }` });
+    },
+  );
+
   it('is refused with the place inside it', () => {
     expect(reasonOf(json.literal({ a: [{ b: undefined }] }))).toBe('.a[0].b is not plain data');
     expect(reasonOf(yaml.literal({ a: 1.5, b: '\0' }))).toBe(
@@ -142,9 +163,12 @@ describe('a value in a file of environment variables', () => {
     for (const value of values) expect(systemdValue(literalOf(env.literal(value)))).toBe(value);
   });
 
-  it.each(['a\nb', 'a\rb', 'a\0b', 'a\u2028b'])('is refused when it is %j', (value) => {
-    expect(env.literal(value).ok).toBe(false);
-  });
+  it.each(['a\nb', 'a\rb', 'a\0b', 'a\u007fb', 'a\u0085b', 'a\u009fb', 'a\u2028b', 'a\u2029b'])(
+    'is refused when it is %j',
+    (value) => {
+      expect(env.literal(value).ok).toBe(false);
+    },
+  );
 
   /** systemd's parse_env_file_internal() for a value in double quotes. */
   function systemdValue(text: string): string {

@@ -59,3 +59,35 @@ describe('the migrations', () => {
     });
   });
 });
+
+describe('the step to persistent boot overrides', () => {
+  it('takes over those that the events say are still set', async () => {
+    const database = new BetterSqlite3(':memory:');
+    const db = new Kysely<Database>({ dialect: sqliteDialect(database) });
+    await migrate(db, NO_DDL, MIGRATIONS.slice(0, 7), 'test.db');
+    const addMachine = database.prepare(
+      "insert into machines values (?, ?, 's', '{}', 'ready', null, '{}', 'x', null, 1, 1)",
+    );
+    for (const id of ['set', 'undone', 'by-hand', 'again']) addMachine.run(id, id);
+    const set = JSON.stringify({ method: 'ipmi-efi-persistent', words: 'x' });
+    const events: readonly (readonly [machine: string, kind: string, data: string])[] = [
+      ...['set', 'undone', 'by-hand', 'again', 'removed'].map((id) => [id, 'bmc.boot-lasting', set] as const),
+      ['set', 'bmc.done', '{"what":"power"}'],
+      ['set', 'bmc.boot-not-undone', '{}'],
+      ['undone', 'bmc.boot-undone', '{}'],
+      ['by-hand', 'bmc.done', '{"what":"bootdev"}'],
+      ['again', 'bmc.boot-undone', 'null'],
+      ['again', 'bmc.boot-lasting', '{"method":"redfish-efi-persistent"}'],
+    ];
+    const add = database.prepare(
+      "insert into events (seq, at, kind, actor, machine, correlation_id, data) values (?, ?, ?, 'appliance', ?, null, ?)",
+    );
+    for (const [seq, [machine, kind, data]] of events.entries()) add.run(seq, 1000 + seq, kind, machine, data);
+    await migrate(db, NO_DDL, MIGRATIONS, 'test.db');
+    expect(database.prepare('select * from persistent_boot_overrides order by machine').all()).toEqual([
+      { machine: 'again', method: 'redfish-efi-persistent', set_at: 1010 },
+      { machine: 'set', method: 'ipmi-efi-persistent', set_at: 1000 },
+    ]);
+    database.close();
+  });
+});

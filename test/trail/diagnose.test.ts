@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, StoredEvent } from '../../appliance/domain/event.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
-import { type FailedStep, type Lifecycle, type LifecycleState, lifeIn } from '../../appliance/domain/lifecycle.ts';
+import {
+  type FailedStep,
+  type Health,
+  type Lifecycle,
+  type LifecycleState,
+  lifeIn,
+} from '../../appliance/domain/lifecycle.ts';
 import type { Session, SessionId } from '../../appliance/domain/session.ts';
 import { diagnose, RULES } from '../../appliance/trail/diagnose.ts';
 import { machineId } from '../machines/machines.ts';
@@ -43,21 +49,28 @@ const failedAt = (step: FailedStep, reason = 'deploying for 30 min without an en
 
 interface Subject {
   readonly state?: LifecycleState | Lifecycle;
+  readonly health?: Health;
   readonly session?: Session;
   readonly minutes?: number;
 }
 
-const about = (told: readonly Told[], { state = 'deploying', session, minutes = 10 }: Subject = {}) =>
+const about = (
+  told: readonly Told[],
+  { state = 'deploying', health = 'unknown', session, minutes = 10 }: Subject = {},
+) =>
   diagnose({
     hostname: 'node01',
     lifecycle: typeof state === 'string' ? lifeIn(state, T0) : state,
+    health,
+    interfaces: [{ mac: '52:54:00:12:34:56', network: 'boot' }],
     session: session ?? null,
     events: eventsOf(told),
     now: T0 + minutes * MINUTE,
   });
 
 const BEGUN: Told = [0, 'lifecycle.deploying'];
-const ASKS: Told = [5, 'dhcp.discover', { program: 'firmware-pxe' }];
+const FIRMWARE = { mac: '52:54:00:12:34:56', program: 'firmware-pxe', network: 'boot' };
+const ASKS: Told = [5, 'dhcp.discover', FIRMWARE];
 const OFFERED: Told = [5, 'dhcp.offer', { address: '10.0.100.50' }];
 const TAKES: Told = [6, 'dhcp.request', { program: 'firmware-pxe' }];
 const HAS: Told = [6, 'dhcp.ack', { address: '10.0.100.50' }];
@@ -95,10 +108,13 @@ const UNTIL_IMAGES: readonly Told[] = [
 const opened = sessionWith({ openedAt: T0 + 60 * SECOND, heardAt: T0 + 70 * SECOND });
 const failing = (step: string, message: string): Told => [90, 'session.step', { step, status: 'failed', message }];
 
+const LOOP: Told = [30, 'dhcp.loop', { file: 'snponly.efi', times: 5 }];
+const ELSEWHERE: Told = [5, 'dhcp.discover', { ...FIRMWARE, network: 'storage' }];
+
 const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Subject])[] = [
   ['no-discover', [BEGUN]],
   ['start-by-hand', [BEGUN, [1, 'bmc.absent', { to_do: 'power cycle the machine by hand' }]]],
-  ['power-failed', [BEGUN, [9, 'effect.failed', { reason: 'the BMC does not answer' }]]],
+  ['power-failed', [BEGUN, [9, 'effect.failed', { effect: 'boot-from-network', reason: 'the BMC does not answer' }]]],
   ['no-answer-by-policy', [BEGUN, ASKS, [5, 'dhcp.silent', { words: 'nobody has accepted this machine' }]]],
   [
     'pool-exhausted',
@@ -134,7 +150,7 @@ const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Su
   ],
   [
     'image-hash-wrong',
-    [...UNTIL_KERNEL, failing('write-image', 'sha256 is ab instead of cd')],
+    [...UNTIL_KERNEL, failing('check-image-sum', 'sha256 is ab instead of cd')],
     { state: failedAt('deploy'), session: opened },
   ],
   [
@@ -143,16 +159,30 @@ const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Su
     { state: failedAt('deploy') },
   ],
   ['step-failed', [...UNTIL_KERNEL, failing('grow', 'no partition')], { state: failedAt('deploy'), session: opened }],
-  ['restarted', UNTIL_KERNEL, { state: failedAt('deploy', 'restarted before it was installed: nothing was heard') }],
-  ['no-first-boot', [...UNTIL_KERNEL, [200, 'lifecycle.enrolling']], { state: 'enrolling' }],
+  [
+    'restarted',
+    [...UNTIL_KERNEL, [1800, 'lifecycle.failed', { event: 'install-failed', cause: 'restarted' }]],
+    { state: failedAt('deploy', 'x') },
+  ],
+  ['node-silent', [[900, 'health.silent', { last_heard: T0 }]], { state: 'active', health: 'silent', minutes: 20 }],
+  ['bundle-not-used', [[0, 'lifecycle.enrolling', { event: 'enroll' }]], { state: 'enrolling' }],
+  ['boot-loop', [BEGUN, ASKS, OFFERED, TAKES, HAS, LOADER, LOOP], { minutes: 0.6 }],
+  ['boot-loop', [ASKS, LOOP], { state: 'ready' }],
+  ['wrong-network', [BEGUN, ELSEWHERE], { minutes: 0.1 }],
+  ['wrong-network', [ELSEWHERE], { state: 'registered' }],
+  ['no-first-boot', [...UNTIL_KERNEL, [200, 'lifecycle.enrolling', { event: 'installed' }]], { state: 'enrolling' }],
   [
     'boots-network-again',
-    [...UNTIL_KERNEL, [200, 'lifecycle.enrolling'], [260, 'http.script', { outcome: 'local-disk' }]],
+    [
+      ...UNTIL_KERNEL,
+      [200, 'lifecycle.enrolling', { event: 'installed' }],
+      [260, 'http.script', { outcome: 'local-disk' }],
+    ],
     { state: 'enrolling' },
   ],
   [
     'enrolled-never',
-    [...UNTIL_KERNEL, [200, 'lifecycle.enrolling'], [260, 'dhcp.discover', { program: 'os' }]],
+    [...UNTIL_KERNEL, [200, 'lifecycle.enrolling', { event: 'installed' }], [260, 'dhcp.discover', { program: 'os' }]],
     { state: failedAt('enroll') },
   ],
   ['loader-not-fetched', [BEGUN, ASKS, OFFERED, TAKES, HAS, [7, 'tftp.error', { file: 'shimx64.efi', reason: 'x' }]]],
@@ -177,7 +207,7 @@ const CASES: readonly (readonly [id: string, told: readonly Told[], subject?: Su
   [
     'boots-network-again',
     [
-      ...[...UNTIL_IMAGES, [200, 'lifecycle.enrolling'] as const],
+      ...[...UNTIL_IMAGES, [200, 'lifecycle.enrolling', { event: 'installed' }] as const],
       [255, 'dhcp.discover', { program: 'firmware-pxe' }],
       [260, 'boot.decided', { outcome: 'local-disk' }],
     ],
@@ -267,5 +297,39 @@ describe('why a machine is not where it should be', () => {
   it('looks at the last time that it was put to work, not at what went wrong before', () => {
     const before = [...UNTIL_KERNEL, failing('choose-disk', 'no disk')];
     expect(about([...before, [300, 'lifecycle.deploying']], { minutes: 20 })?.id).toBe('no-discover');
+  });
+
+  it('is the failed erasure, and not the BMC, when the release without erasure fails too', () => {
+    const releasing = (before: string) => ({ event: 'x', before: { state: before }, after: { state: 'releasing' } });
+    const told: readonly Told[] = [
+      [0, 'lifecycle.releasing', releasing('active')],
+      [90, 'session.step', { step: 'erase', status: 'failed', message: 'disk is frozen' }],
+      [91, 'lifecycle.releasing', releasing('releasing')],
+      [92, 'effect.failed', { effect: 'release-without-erase', reason: 'the site requires erasure' }],
+    ];
+    expect(about(told, { state: failedAt('release') })).toMatchObject({
+      id: 'step-failed',
+      reason: expect.stringContaining('disk is frozen'),
+    });
+    expect(about(told.slice(3), { state: failedAt('release') })?.id).toBe('deadline');
+  });
+
+  it('does not call an image broken off while it is being fetched again', () => {
+    const broken: Told = [60, 'tftp.timeout', { file: INITRD_FILE, reason: 'nothing after block 7' }];
+    const again: Told = [100, 'tftp.begun', { file: INITRD_FILE }];
+    const until = [...UNTIL_IMAGES.slice(0, -1), broken];
+    expect(about(until, { minutes: 4, session: sessionWith({}) })?.id).toBe('image-broken-off');
+    expect(about([...until, again], { minutes: 4, session: sessionWith({}) })).toBeNull();
+  });
+
+  it('is the stage that it was stuck in, when it failed before the patience for that stage was over', () => {
+    const told: readonly Told[] = [BEGUN, ASKS, OFFERED, TAKES, HAS];
+    expect(about(told, { minutes: 0.2 })).toBeNull();
+    expect(about(told, { minutes: 0.2, state: failedAt('deploy') })?.id).toBe('loader-not-fetched');
+  });
+
+  it('does not look at a session of earlier work', () => {
+    const earlier = sessionWith({ ticketMadeAt: T0 - MINUTE, openedAt: T0 - MINUTE / 2, heardAt: T0 - MINUTE / 2 });
+    expect(about([BEGUN], { session: earlier })?.id).toBe('no-discover');
   });
 });

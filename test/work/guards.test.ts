@@ -53,7 +53,7 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
   const card = { name: 'eth0', mac: MAC, network: name('provisioning'), address: null, mtu: null };
   const machine = machineIn(state, { spec: { interfaces: [card], ...spec } });
   const fleet = new Fleet();
-  const chosen = profileWith({ kind: 'cloud-image', image: IMAGE, role: null, ...profile });
+  const chosen = profileWith({ kind: 'cloud-image', image: IMAGE, role: null, enrollment: 'first-boot', ...profile });
   const here = networkWith({ pools: [], ...network });
   const pools = [{ from: '10.0.100.100', to: '10.0.100.200' }] as unknown as SiteNetwork['pools'];
   const catalogue = {
@@ -81,7 +81,7 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
       orders,
       find,
       images: {
-        find: async ({ kernel, initrd }) =>
+        find: ({ kernel, initrd }) =>
           find(kernel) && find(initrd) ? parsed({ kernel, initrd, parameters: [] }) : unparsable(kernel),
       },
       bootContract: async () => ({ problems: [], missing: [] }),
@@ -203,6 +203,16 @@ describe('before anything is armed', () => {
     ],
   ])('it is said when %s', async (_, world, reason) => {
     expect(await problemsIn(world)).toEqual(expect.arrayContaining([expect.stringMatching(reason)]));
+  });
+
+  it('a node that can never enroll is refused, and one that somebody enrolls by hand is not', async () => {
+    const broken = { bundleProblems: async () => ['the node API is off'] };
+    const [said, ...others] = await problemsIn({ profile: { enrollment: null }, deps: broken });
+    expect(said).toMatch(/^neither it nor its profile \S+ says how it enrolls: write enrollment: first-boot/);
+    expect(others).toEqual([]);
+    expect(await problemsIn({ profile: { enrollment: 'manual' }, deps: broken })).toEqual([]);
+    const ofNode = { spec: { enrollment: 'first-boot' }, profile: { enrollment: 'manual' }, deps: broken } as const;
+    expect(await problemsIn(ofNode)).toEqual(['bootstrap bundle: the node API is off']);
   });
 
   it('everything is said at once', async () => {

@@ -38,10 +38,18 @@ export function diagnosisRoute(app: App, deps: ManagementDeps): void {
       },
     },
     async ({ params }) => {
-      const { id, spec, lifecycle } = await findNodeEverKnown(deps, params.node);
+      const { id, spec, lifecycle, health } = await findNodeEverKnown(deps, params.node);
       const events = await deps.store.events({ machine: id, limit: EVENTS_READ, newest: true });
       const [session = null] = await deps.store.sessionsOf(id, 1);
-      const found = diagnose({ hostname: spec.hostname, lifecycle, session, events, now: deps.clock.now() });
+      const found = diagnose({
+        hostname: spec.hostname,
+        lifecycle,
+        health,
+        interfaces: spec.interfaces,
+        session,
+        events,
+        now: deps.clock.now(),
+      });
       return {
         node: spec.hostname,
         state: lifecycle.state,

@@ -16,11 +16,17 @@ const Question = Type.Object(
     arch: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in DHCP option 93' })),
     via: Type.Optional(Type.String({ description: 'As if it asked through this relay' })),
     as: Type.Optional(Type.Enum([...LIFECYCLE_STATES], { description: 'What if it were in this state?' })),
+    armed: Type.Optional(
+      Type.Boolean({
+        description:
+          'As if its deployment or erasure were armed, or not. Left out: armed, in a state that it is not in',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 
-export function explainRoute(app: App, { fleet, bootPort, hasLoader, clock }: ManagementDeps): void {
+export function explainRoute(app: App, { fleet, bootPort, resolver, clock }: ManagementDeps): void {
   app.get(
     '/nodes/:node/explain',
     {
@@ -36,8 +42,9 @@ export function explainRoute(app: App, { fleet, bootPort, hasLoader, clock }: Ma
     async ({ params, query }) => {
       const arch = query.arch === undefined ? null : understood('arch', parseClientArchCode(query.arch));
       const via = query.via === undefined ? null : understood('via', parseIpv4(query.via));
-      const edge = { fleet, bootPort, hasLoader, now: clock.now() };
-      const { stages, notes, ...rest } = explainNode(edge, params.node, { arch, via, asState: query.as ?? null });
+      const edge = { fleet, bootPort, resolver, now: clock.now() };
+      const supposed = { arch, via, state: query.as ?? null, armed: query.armed ?? null };
+      const { stages, notes, ...rest } = explainNode(edge, params.node, supposed);
       return { ...rest, stages: [...stages], notes: [...notes] };
     },
   );

@@ -52,6 +52,9 @@ export const ApplyAnswer = Type.Object({
       details: Type.Array(Type.String()),
     }),
   ),
+  warnings: Type.Optional(
+    Type.Array(Type.String(), { description: 'What works and should be changed, such as a key that has a new name' }),
+  ),
   unchanged: Type.Integer({ description: 'How many objects are as they were; they are not listed' }),
   renderings: Type.Optional(
     Type.Array(EditedNode, {
@@ -66,6 +69,7 @@ export const applyView = (report: {
   revision: number;
   declaredRevision: number;
   changes: readonly ObjectChange[];
+  warnings: readonly string[];
 }): Static<typeof ApplyAnswer> => ({
   dry_run: report.dryRun,
   revision: report.revision,
@@ -73,5 +77,6 @@ export const applyView = (report: {
   changes: report.changes.flatMap(({ kind, name, source, change, details }) =>
     change === 'unchanged' ? [] : [{ kind, name, source, change, details: [...details] }],
   ),
+  ...(report.warnings.length > 0 && { warnings: [...report.warnings] }),
   unchanged: report.changes.filter(({ change }) => change === 'unchanged').length,
 });

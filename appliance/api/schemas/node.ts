@@ -5,7 +5,7 @@ import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
 import { instantText } from '../../domain/instant.ts';
 import type { ArmedIntent } from '../../domain/intent.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
-import { BMC_DRIVERS, type Machine } from '../../domain/machine.ts';
+import { BMC_DRIVERS, ENROLLMENT_MODES, type Machine } from '../../domain/machine.ts';
 import { STATES } from '../../domain/states.ts';
 import { component, nullable, refTo, Time, timeText } from './shared.ts';
 
@@ -50,7 +50,7 @@ export const Node = component(
     interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
-    onboarding: nullable(Type.Enum(['manual', 'maas'])),
+    enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as its profile says' })),
     labels: Type.Record(Type.String(), Type.String()),
     source: Type.String({ description: 'The inventory source that declares it, `api`, or `network`' }),
     intent: nullable(Intent),
@@ -109,7 +109,7 @@ export function nodeView({
       port: spec.access.port,
       ssh_username: spec.access.sshUsername,
     },
-    onboarding: spec.onboarding,
+    enrollment: spec.enrollment,
     labels: { ...spec.labels },
     source,
     intent: intent && intentView(intent),

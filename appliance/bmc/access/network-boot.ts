@@ -18,7 +18,10 @@ import { MovedOn, whileStaying } from './state-visit.ts';
 export interface NetworkBootSettings {
   readonly desk: Pick<BmcOpener, 'using' | 'mustBeOpen'>;
   readonly watch: Pick<BootWatch, 'lastSeen' | 'untilSeen'>;
-  readonly store: Pick<Store, 'events' | 'bootTimes' | 'addBootTime'>;
+  readonly store: Pick<
+    Store,
+    'events' | 'bootTimes' | 'addBootTime' | 'setPersistentBootOverride' | 'deletePersistentBootOverride'
+  >;
   readonly ledger: QuirkLedger;
   readonly clock: BmcClock;
   /** As it is now; null: removed. */
@@ -55,7 +58,7 @@ export class NetworkBoot {
     const stay = whileStaying(machine, () => current(machine.id), clock);
     let told = Promise.resolve();
     const report = (said: BootReport): Promise<void> => {
-      told = told.then(() => tell(said));
+      told = told.then(() => this.#remember(machine, said)).then(() => tell(said));
       // It is looked at when the boot is over, minutes later perhaps; until then a failure must not count as nobody's.
       told.catch(() => undefined);
       return told;
@@ -82,6 +85,13 @@ export class NetworkBoot {
       stay.end();
       await told;
     }
+  }
+
+  /** Before the BMC receives an override that lasts, and once it is undone: a process that finds the machine has to know. */
+  async #remember({ id: machine }: Machine, { kind, method }: BootReport): Promise<void> {
+    const { store, clock } = this.#settings;
+    if (kind === 'lasting') await store.setPersistentBootOverride({ machine, method, setAt: clock.now() });
+    if (kind === 'undone') await store.deletePersistentBootOverride(machine);
   }
 
   async #verified(

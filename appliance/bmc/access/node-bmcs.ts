@@ -18,7 +18,7 @@ export interface Wish {
 
 export interface NodeBmcsSettings {
   readonly desk: Pick<BmcOpener, 'mustBeOpen' | 'using' | 'open'>;
-  readonly store: Pick<Store, 'appendEvents' | 'appendAudit'>;
+  readonly store: Pick<Store, 'appendEvents' | 'appendAudit' | 'deletePersistentBootOverride'>;
   readonly now: () => Instant;
 }
 
@@ -75,6 +75,8 @@ export class NodeBmcs {
         const recorded = { ...asked, action, address: endpoint.address };
         events.push(this.#event(machine, by, 'bmc.recorded', recorded));
       });
+      // What a person has set replaces it, and is not undone at the next start.
+      if (mode === 'real' && wish.what === 'bootdev') await store.deletePersistentBootOverride(machine.id);
       if (mode === 'real') events.push(this.#event(machine, by, 'bmc.done', asked));
       return { mode, result };
     } catch (error) {

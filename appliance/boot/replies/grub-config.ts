@@ -69,7 +69,8 @@ const whoIs = ({ machine, mac }: BootSubject): string =>
   [machine?.spec.hostname ?? null, mac].filter((name) => name !== null).join(' ');
 
 function start(templates: Templates, subject: BootSubject, values: object): string {
-  const { decision, machine, mac, server, architecture, image, sessionUrl = null } = subject;
+  const { decision, machine, mac, server, architecture, sessionUrl = null } = subject;
+  const { image } = decision;
   if (image === null || architecture === null) throw new Error('a configuration that starts an image needs the image');
   const hostname = machine?.spec.hostname ?? null;
   const parameters = kernelParameters({

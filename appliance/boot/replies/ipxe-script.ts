@@ -5,7 +5,7 @@ import type { Profile } from '../../domain/catalogue.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Templates } from '../../render/templates.ts';
-import { type BootImage, imagePath, kernelParameters } from '../boot-images.ts';
+import { imagePath, kernelParameters } from '../boot-images.ts';
 import {
   type BootServer,
   bootUrl,
@@ -23,8 +23,6 @@ export interface BootSubject {
   readonly mac: Mac | null;
   readonly server: BootServer;
   readonly architecture: CpuArchitecture | null;
-  /** What the outcome starts; needed for a service OS and an installer. */
-  readonly image: BootImage | null;
   readonly sessionUrl?: string | null;
 }
 
@@ -132,7 +130,8 @@ const menuUrl = (server: BootServer, mac: Mac | null): string =>
 /** Some BIOSes stop after a boot ROM that hands back; the label `local-boot: sanboot` has iPXE start the first disk. */
 const startsDiskItself = (machine: Machine | null): boolean => machine?.spec.labels['local-boot'] === 'sanboot';
 
-function started({ decision, machine, mac, server, architecture, image, sessionUrl = null }: BootSubject) {
+function started({ decision, machine, mac, server, architecture, sessionUrl = null }: BootSubject) {
+  const { image } = decision;
   if (image === null || architecture === null) throw new Error('a script that starts an image needs the image');
   const hostname = machine?.spec.hostname ?? null;
   return {

@@ -49,7 +49,7 @@ export const INVENTORY_EVENTS = {
       sku: nullable(text),
       gpus: nullable(number),
       region: nullable(text),
-      onboarding: nullable(text),
+      enrollment: nullable(text),
       host: nullable(text),
       port: nullable(number),
       ssh_username: nullable(text),

@@ -56,7 +56,7 @@ function nodeOf(machine: RackedMachine, rack: RackDefinition, places: InventoryP
     name,
     sku: skuOf(architectureOf(machine)),
     // Installed machines enroll by themselves: nobody brings a bundle to a virtual machine.
-    ...(profile === null ? {} : { profile, onboarding: 'maas' as const }),
+    ...(profile === null ? {} : { profile, enrollment: 'first-boot' as const }),
     ...(cluster === null ? {} : { cluster }),
     uuid,
     serial,

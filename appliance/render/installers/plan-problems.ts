@@ -86,8 +86,8 @@ function extrasProblems(plan: NodePlan, extras: FirstBootExtras): string[] {
     ...extras.nodeParts.flatMap((part, index) => partProblems(part, `nodeParts[${index}]`)),
     ...repeated(names).map((name) => `nodeParts: ${shown(name)} is named twice`),
     ...(names.length > MOST_PARTS ? [`nodeParts: there are more than ${MOST_PARTS}`] : []),
-    ...(names.length > 0 && plan.onboarding === 'manual'
-      ? ['nodeParts: the node is onboarded by hand, so nothing of it may be in what it boots with']
+    ...(names.length > 0 && plan.enrollment !== 'first-boot'
+      ? ['nodeParts: the node does not enroll at its first boot, so that what it boots with must not hold its token']
       : []),
   ];
 }

@@ -14,6 +14,8 @@ import type { Templates } from '../templates.ts';
 export interface AppliancePorts {
   readonly boot: number;
   readonly management: number;
+  /** Null: the node API is off. */
+  readonly node: number | null;
 }
 
 interface Rule {
@@ -79,7 +81,7 @@ function applianceRules(
   site: Site,
   inside: readonly string[],
   near: readonly string[],
-  { boot, management }: AppliancePorts,
+  { boot, management, node }: AppliancePorts,
 ): Rule[] {
   const tcp = (purpose: string, ports: readonly number[], sources: readonly string[]): Rule => ({
     purpose,
@@ -93,6 +95,10 @@ function applianceRules(
     ports,
     sources,
   });
+  // Behind a proxy nodes call another port than the one that the appliance listens on.
+  const nodePorts = [...new Set([node, site.apiUrl === null ? null : portOf(site.apiUrl)])].filter(
+    (port) => port !== null,
+  );
   return [
     tcp('logging in', [SSH], inside),
     udp('DHCP and proxyDHCP', [67, 4011], [NO_ADDRESS, ...near]),
@@ -100,7 +106,7 @@ function applianceRules(
     udp('TFTP; the transfer that follows is a connection of ours', [69], near),
     tcp('boot files and scripts', [boot], near),
     tcp('management', [management], inside),
-    ...(site.apiUrl === null ? [] : [tcp('installed nodes', [portOf(site.apiUrl)], near)]),
+    ...(nodePorts.length === 0 ? [] : [tcp('node API', nodePorts, near)]),
   ];
 }
 

@@ -1,4 +1,5 @@
-// Targets for Prometheus (file_sd): the node exporter of every node, and the API of every service of a cluster.
+// Targets for Prometheus (file_sd): the address of every node, and the API of every service of a cluster. Nodes have no port:
+// nothing that is installed here exports metrics of a node. A relabel rule adds the port of an exporter, or a probe needs none.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -13,16 +14,13 @@ interface TargetGroup {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The port Prometheus' own list gives to node_exporter. */
-const NODE_EXPORTER = 9100;
-
 export function renderPrometheusTargets(index: PlanIndex, site: Site): RenderedFile[] {
   const here = index.machines
     .filter(({ spec }) => spec.site === site.name)
     .map((machine) => ({ machine, labels: labelsOf(index, site, machine) }));
   const nodes = here.flatMap(({ machine, labels }): TargetGroup[] => {
     const [known] = knownAddresses(index, machine);
-    return known ? [{ targets: [`${known.address}:${NODE_EXPORTER}`], labels }] : [];
+    return known ? [{ targets: [known.address], labels }] : [];
   });
   return [file('prometheus/nodes.json', nodes), file('prometheus/services.json', services(index, here))];
 }

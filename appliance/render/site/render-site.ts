@@ -12,7 +12,8 @@ import { type AppliancePorts, renderFirewalls, widest } from './firewall.ts';
 import { renderPrometheusTargets } from './prometheus-targets.ts';
 import { siteNames } from './site-names.ts';
 
-const USUAL_PORTS: AppliancePorts = { boot: 8080, management: 8443 };
+/** As the documents have them: whoever renders without an appliance has no site file. */
+export const USUAL_PORTS: AppliancePorts = { boot: 8080, management: 8443, node: 8444 };
 
 /** Nothing for a site that nobody declared. */
 export function renderSite(

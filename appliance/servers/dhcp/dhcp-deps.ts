@@ -42,7 +42,7 @@ export interface DhcpDeps {
   readonly logger: Log;
   readonly settings: DhcpSettings;
   readonly fleet: Fleet;
-  readonly desk: BootResolver;
+  readonly resolver: BootResolver;
   readonly store: Pick<Store, 'leases' | 'commitLeases'>;
   readonly trail: Trail;
   readonly openUdp: OpenUdp;

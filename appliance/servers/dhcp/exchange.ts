@@ -1,4 +1,4 @@
-// One packet from the wire to the answer: decode, find the network, ask the desk, decide on the address, and hand the
+// One packet from the wire to the answer: decode, find the network, ask the resolver, decide on the address, and hand the
 // decision to whoever carries it out.
 
 import { chooseNetwork } from '../../boot/choose-network.ts';
@@ -72,7 +72,7 @@ export class Exchange {
       else if (choice.network.dhcp === 'off') passOver('dhcp-off');
       else {
         const { network } = choice;
-        this.#judge({ message, type, facts, mac: facts.mac, request: request.value, network, from, line });
+        this.#resolve({ message, type, facts, mac: facts.mac, request: request.value, network, from, line });
       }
     }
   }
@@ -85,9 +85,9 @@ export class Exchange {
     return { ...facts, program: 'ipxe', ipxe: null, oddities: [...oddities, TAKEN_FOR_IPXE] };
   }
 
-  #judge(heard: Omit<Question, 'machine' | 'about' | 'boot' | 'leases' | 'serverIdentifier'>): void {
+  #resolve(heard: Omit<Question, 'machine' | 'about' | 'boot' | 'leases' | 'serverIdentifier'>): void {
     const { message, type, facts, mac, network, request, from, line } = heard;
-    const { machine, about, decision } = this.#around.desk.judge(facts, network);
+    const { machine, about, decision } = this.#around.resolver.resolve(facts, network);
     const asked = { message, type, facts, mac, network, machine, about };
     this.#record.asked(asked);
     this.#tellOthers(facts, type, asked, decision);

@@ -2,50 +2,47 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
+import type { Asset } from '../../assets/asset.ts';
 import type { BootServer } from '../../boot/boot-paths.ts';
-import type { BootResolver, Judged } from '../../boot/boot-resolver.ts';
+import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import { factsFromHttp } from '../../boot/client-facts.ts';
-import type { Finding } from '../../boot/decide-boot.ts';
 import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../boot/replies/ipxe-script.ts';
 import type { Profile } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { BootEventKind, EventData } from '../../domain/events/event-table.ts';
-import type { IntentId } from '../../domain/intent.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { Machine, MachineId } from '../../domain/machine.ts';
+import type { MachineId } from '../../domain/machine.ts';
 import { shown } from '../../domain/parsed.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
 import type { Templates } from '../../render/templates.ts';
-import type { NewTicket } from '../../store/session-store.ts';
 import { type Trail, type TrailNote, trailNote } from '../../trail/trail.ts';
 import type { Sessions } from '../../work/sessions/sessions.ts';
 import { sendAsset } from './asset-response.ts';
-import { type AssetShelf, AvailableImages } from './available-images.ts';
 import { readBootReport } from './boot-report.ts';
 import { bootRoute, type SessionRoute } from './boot-route.ts';
 import { type Exchange, ipv4Of, sendError, sendText } from './exchange.ts';
 import type { FileBytes } from './file-bytes.ts';
-import { ScriptIssuer, type ScriptSessions } from './script-issuer.ts';
+import type { ScriptIssuer } from './script-issuer.ts';
 import { SessionExchanges } from './session-exchanges.ts';
 
 export interface BootExchangesDeps {
-  readonly desk: Pick<BootResolver, 'judge'>;
-  readonly library: AssetShelf;
+  readonly resolver: Pick<BootResolver, 'resolve'>;
+  readonly scripts: Pick<ScriptIssuer, 'issue'>;
+  readonly library: { find(name: string): Asset | null };
   readonly templates: Templates;
   readonly profiles: () => Iterable<Profile>;
   /** Whose address this is now, as the leases say; it is no proof of anything. */
   readonly whoIs: (address: Ipv4) => { readonly mac: Mac | null; readonly machine: MachineId | null };
-  readonly consume: (intent: IntentId, machine: Machine, ticket: NewTicket | null) => Promise<boolean>;
-  /** Left out: what is started is told nothing and has nobody to report to. */
-  readonly sessions?: ScriptSessions & { readonly desk: Sessions };
-  readonly onFinding: (machine: Machine, finding: Finding) => void;
-  readonly onScriptFetched: (mac: Mac) => void;
+  /** Left out: what is started has nobody to report to. */
+  readonly sessions?: Sessions;
   readonly trail: Trail;
   /** The appliance asks itself whether it serves what it advertises: no part of any story. */
   readonly isOwn?: (request: IncomingMessage) => boolean;
   readonly logger: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   readonly files: FileBytes;
+  /** Milliseconds of a clock that never goes back, for the limits; left out: the process's own. */
+  readonly monotonicNow?: () => number;
   /** As machines reach it. */
   readonly port: number;
 }
@@ -61,21 +58,13 @@ const NOTES_PER_SECOND = 100;
 
 export class BootExchanges {
   readonly #deps: BootExchangesDeps;
-  readonly #scripts: ScriptIssuer;
   readonly #sessions: SessionExchanges | null;
   readonly #reports = new RateLimit(NOTES_PER_SECOND);
   readonly #refusals = new RateLimit(NOTES_PER_SECOND);
 
   constructor(deps: BootExchangesDeps) {
     this.#deps = deps;
-    const { logger } = deps;
-    this.#sessions = deps.sessions ? new SessionExchanges(deps.sessions.desk) : null;
-    this.#scripts = new ScriptIssuer({
-      ...deps,
-      images: new AvailableImages(deps.library),
-      onStoreFailure: (error, machine) =>
-        logger.error({ err: error, node: machine.spec.hostname }, 'an intent could not be used up; the machine waits'),
-    });
+    this.#sessions = deps.sessions ? new SessionExchanges(deps.sessions) : null;
   }
 
   /** What the log line adds. */
@@ -107,7 +96,7 @@ export class BootExchanges {
   }
 
   #entry(exchange: Exchange): object {
-    sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#judge(exchange))));
+    sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#resolve(exchange))));
     this.#noteText(exchange, 'http.entry');
     return {};
   }
@@ -116,10 +105,10 @@ export class BootExchanges {
     const { query } = exchange;
     const forReal = exchange.request.method === 'GET';
     const facts = this.#facts(exchange, mac);
-    const judged = this.#deps.desk.judge(facts);
-    const server = this.#server(exchange, judged);
-    const { text, decision, held } = await this.#scripts.handOut({
-      judged,
+    const resolved = this.#deps.resolver.resolve(facts);
+    const server = this.#server(exchange, resolved);
+    const { text, decision, held } = await this.#deps.scripts.issue({
+      resolved,
       facts,
       server,
       language: IPXE_SCRIPTS,
@@ -140,19 +129,19 @@ export class BootExchanges {
         return value ? [[name, shown(value)]] : [];
       });
       const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(said) };
-      this.#deps.trail.note({ kind: 'http.script', mac, machine: judged.about?.id ?? null, data });
-    } else this.#noteText(exchange, 'http.probe', { mac, machine: judged.about?.id ?? null });
+      this.#deps.trail.note({ kind: 'http.script', mac, machine: resolved.about?.id ?? null, data });
+    } else this.#noteText(exchange, 'http.probe', { mac, machine: resolved.about?.id ?? null });
     return { mac, outcome, because: id };
   }
 
   #menu(exchange: Exchange): object {
-    const judged = this.#judge(exchange);
-    const { about: machine } = judged;
+    const resolved = this.#resolve(exchange);
+    const { about: machine } = resolved;
     const { mac } = this.#facts(exchange);
     const profiles = [...this.#deps.profiles()].filter(
       ({ active, architectures }) => active && (machine === null || architectures.includes(machine.spec.architecture)),
     );
-    const subject = { machine, mac, server: this.#server(exchange, judged) };
+    const subject = { machine, mac, server: this.#server(exchange, resolved) };
     sendText(exchange, renderMenuScript(this.#deps.templates, subject, profiles));
     this.#noteText(exchange, 'http.menu', mac === null ? undefined : { mac, machine: machine?.id ?? null });
     return { mac };
@@ -160,8 +149,8 @@ export class BootExchanges {
 
   #report(exchange: Exchange): object {
     const { mac, kind, data } = readBootReport(exchange.query);
-    if (this.#reports.allows(performance.now())) {
-      const about = mac === null ? null : this.#deps.desk.judge(this.#facts(exchange, mac)).about;
+    if (this.#reports.allows(this.#now())) {
+      const about = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
       this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
     }
     // A body is not read: everything that counts is in the query.
@@ -201,7 +190,7 @@ export class BootExchanges {
 
   #refuse(exchange: Exchange, error: ColdironError, mac: Mac | null = null): object {
     sendError(exchange, error);
-    if (this.#refusals.allows(performance.now())) {
+    if (this.#refusals.allows(this.#now())) {
       const told = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
       this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, told);
     }
@@ -223,8 +212,12 @@ export class BootExchanges {
     return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
   }
 
-  #judge(exchange: Exchange): Judged {
-    return this.#deps.desk.judge(this.#facts(exchange));
+  #now(): number {
+    return this.#deps.monotonicNow?.() ?? performance.now();
+  }
+
+  #resolve(exchange: Exchange): ResolvedBoot {
+    return this.#deps.resolver.resolve(this.#facts(exchange));
   }
 
   #facts({ query, path, address, request }: Exchange, mac?: Mac) {
@@ -243,7 +236,7 @@ export class BootExchanges {
   }
 
   /** As the network says machines reach us; on a network that nobody declared, as this one just did. */
-  #server({ request }: Exchange, { network }: Judged): BootServer {
+  #server({ request }: Exchange, { network }: ResolvedBoot): BootServer {
     const address = network?.server ?? ipv4Of(request.socket.localAddress);
     if (address === null) throw new ColdironError('not_found', 'nothing boots from here over IPv6');
     return { address, bootPort: this.#deps.port };

@@ -1,66 +1,62 @@
-// From a request for a script to its text: facts, decision, image, the ticket for what is started, and for what destroys data
-// the intent, used up for good before the text leaves.
+// Renders a decision as a boot script or GRUB configuration and issues it. For what starts, its ticket is on disk before the
+// text leaves; for what destroys data, so is the end of its intent.
 
-import { type BootImage, imageFor } from '../../boot/boot-images.ts';
 import type { BootServer } from '../../boot/boot-paths.ts';
-import type { Judged } from '../../boot/boot-resolver.ts';
+import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
 import type { BootDecision, Finding } from '../../boot/decide-boot.ts';
 import type { BootSubject, ScriptLanguage } from '../../boot/replies/ipxe-script.ts';
-import { withoutImage, withoutIntent, withoutOrder } from '../../boot/veto.ts';
+import { type StartingOutcome, startsOurCode } from '../../boot/startability.ts';
+import { ColdironError } from '../../domain/errors.ts';
 import type { IntentId } from '../../domain/intent.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
+import type { SiteNetwork } from '../../domain/network.ts';
 import type { Parsed } from '../../domain/parsed.ts';
 import type { Templates } from '../../render/templates.ts';
 import type { NewTicket } from '../../store/session-store.ts';
-import type { DraftTicket, StartingOutcome } from '../../work/sessions/tickets.ts';
-import type { AvailableImages } from './available-images.ts';
+import type { DraftTicket } from '../../work/sessions/tickets.ts';
 
 export interface ScriptSessions {
-  /** What the machine is to do, behind a ticket that is in no store yet; or why that cannot be said. */
+  /** The order of the machine, behind a ticket that is in no store yet. The decision has checked that there is one. */
   readonly draft: (machine: Machine, outcome: StartingOutcome, server: BootServer) => Parsed<DraftTicket>;
   readonly put: (ticket: NewTicket) => Promise<void>;
-  /** A machine asks for a script again whose intent it has used up: what it had begun is over. */
+  /** A machine whose intent is consumed asks for a script again: what it had begun is over. */
   readonly onRestart: (machine: Machine) => void;
 }
 
 export interface ScriptIssuerDeps {
-  readonly images: Pick<AvailableImages, 'find'>;
+  readonly resolver: Pick<BootResolver, 'resolveWithout'>;
   readonly templates: Templates;
   /** True for exactly one caller, and only when it is on disk, together with the ticket. */
   readonly consume: (intent: IntentId, machine: Machine, ticket: NewTicket | null) => Promise<boolean>;
+  /** Left out: what is started gets no order and reports to nobody. */
   readonly sessions?: ScriptSessions;
   readonly onFinding: (machine: Machine, finding: Finding) => void;
+  /** A machine that nobody has listed fetched its script: it may never have sent us a DHCP request. */
+  readonly onUnknown: (facts: ClientFacts, network: SiteNetwork) => void;
   readonly onScriptFetched: (mac: Mac) => void;
   readonly onStoreFailure: (error: unknown, machine: Machine) => void;
 }
 
-/** The decision as it was handed out: other than the one made, when something was missing for it. */
-export interface HandedOut {
+export interface IssuedScript {
   readonly text: string | null;
+  /** What the text says: decided again when the intent was consumed by somebody else. */
   readonly decision: BootDecision;
   readonly held: boolean;
 }
 
 export interface ScriptQuestion {
-  readonly judged: Judged;
+  readonly resolved: ResolvedBoot;
   readonly facts: ClientFacts;
   readonly server: BootServer;
   /** iPXE's script or GRUB's configuration. */
   readonly language: ScriptLanguage;
-  /** False: only to see what it would be (HEAD). Nothing is used up and nobody is told. */
+  /** False: only to see what it would be (HEAD). Nothing is consumed and nobody is notified. */
   readonly forReal: boolean;
 }
 
-interface Startable {
-  readonly decision: BootDecision;
-  readonly image: BootImage | null;
-}
-
-interface Started extends Startable {
-  readonly draft: DraftTicket | null;
-}
+const NOT_WRITTEN = 'the appliance could not write down that this begins, so it does not begin yet';
 
 export class ScriptIssuer {
   readonly #deps: ScriptIssuerDeps;
@@ -69,17 +65,13 @@ export class ScriptIssuer {
     this.#deps = deps;
   }
 
-  async handOut(question: ScriptQuestion): Promise<HandedOut> {
-    const { judged, facts, forReal } = question;
-    const { machine } = judged;
-    if (forReal) {
-      if (machine) for (const finding of judged.decision.findings) this.#deps.onFinding(machine, finding);
-      if (facts.mac) this.#deps.onScriptFetched(facts.mac);
-    }
-    if (forReal && machine && judged.decision.because.id === 'intent-consumed') this.#deps.sessions?.onRestart(machine);
-    const { decision, image, draft } = this.#withTicket(question, await this.#withImage(question));
-    // The text comes first: an intent is not used up for a script that cannot be made.
-    const text = this.#render(question, decision, image, draft?.url ?? null);
+  async issue(question: ScriptQuestion): Promise<IssuedScript> {
+    const { resolved, facts, forReal, language } = question;
+    const { machine, decision, network } = resolved;
+    if (forReal) this.#notify(resolved, facts);
+    const draft = this.#draft(question);
+    // The text comes first: an intent is not consumed for a script that cannot be rendered.
+    const text = this.#render(question, decision, draft?.url ?? null);
     const { outcome } = decision;
     const intent = 'intent' in outcome ? outcome.intent : null;
     if (machine === null || !forReal || (intent === null && draft === null)) return { text, decision, held: false };
@@ -87,65 +79,45 @@ export class ScriptIssuer {
       if (await this.#begin(machine, intent, draft)) return { text, decision, held: false };
     } catch (error) {
       this.#deps.onStoreFailure(error, machine);
-      const why = 'the appliance could not write down that this begins, so it does not begin yet';
-      const text = question.language.hold(this.#deps.templates, this.#subject(question, decision, null), why);
-      return { text, decision, held: true };
+      const held = language.hold(this.#deps.templates, this.#subject(question, decision), NOT_WRITTEN);
+      return { text: held, decision, held: true };
     }
-    const lost = withoutIntent(decision, machine.spec.hostname);
-    return { text: this.#render(question, lost, null), decision: lost, held: false };
+    const again = intent === null ? resolved : this.#deps.resolver.resolveWithout(intent, facts, network);
+    return { text: this.#render(question, again.decision, null), decision: again.decision, held: false };
   }
 
-  /** On disk before the text leaves. False: the intent was somebody else's. */
+  #notify({ machine, about, network, decision }: ResolvedBoot, facts: ClientFacts): void {
+    const { onFinding, onUnknown, onScriptFetched, sessions } = this.#deps;
+    if (machine) for (const finding of decision.findings) onFinding(machine, finding);
+    // As for DHCP: an operating system that asks is no machine that boots.
+    else if (about === null && network !== null && facts.program !== 'os') onUnknown(facts, network);
+    if (facts.mac) onScriptFetched(facts.mac);
+    if (machine && decision.because.id === 'intent-consumed') sessions?.onRestart(machine);
+  }
+
+  /** On disk before the text leaves. False: the intent was consumed by another request. */
   async #begin(machine: Machine, intent: IntentId | null, draft: DraftTicket | null): Promise<boolean> {
     if (intent !== null) return this.#deps.consume(intent, machine, draft?.ticket ?? null);
     if (draft !== null) await this.#deps.sessions?.put(draft.ticket);
     return true;
   }
 
-  #withTicket({ judged, server, forReal }: ScriptQuestion, { decision, image }: Startable): Started {
-    const { outcome } = decision;
-    const { machine } = judged;
+  #draft({ resolved, server, forReal }: ScriptQuestion): DraftTicket | null {
+    const { machine, decision } = resolved;
     const { sessions } = this.#deps;
-    const starts = outcome.kind === 'service-os' || outcome.kind === 'installer';
-    if (!starts || machine === null || !forReal || !sessions) return { decision, image, draft: null };
-    const draft = sessions.draft(machine, outcome, server);
-    if (draft.ok) return { decision, image, draft: draft.value };
-    return { decision: withoutOrder(decision, machine.spec.hostname, draft.reason), image: null, draft: null };
+    if (!startsOurCode(decision.outcome) || machine === null || !forReal || !sessions) return null;
+    const draft = sessions.draft(machine, decision.outcome, server);
+    if (draft.ok) return draft.value;
+    throw new ColdironError('internal', `${machine.spec.hostname} was to start without an order: ${draft.reason}`);
   }
 
-  async #withImage({ judged, facts }: ScriptQuestion): Promise<Startable> {
-    const { decision, machine, profile } = judged;
-    const { outcome } = decision;
-    if (outcome.kind !== 'service-os' && outcome.kind !== 'installer') return { decision, image: null };
-    const name = machine?.spec.hostname ?? facts.mac ?? 'this machine';
-    const architecture = machine?.spec.architecture ?? facts.cpu;
-    if (architecture === null) {
-      return {
-        decision: withoutImage(decision, name, 'a service OS for an architecture that it does not tell'),
-        image: null,
-      };
-    }
-    const wanted = imageFor(outcome, architecture, profile);
-    const found = wanted && (await this.#deps.images.find(wanted));
-    if (found?.ok) return { decision, image: found.value };
-    return { decision: withoutImage(decision, name, found?.reason ?? 'an image that nobody named'), image: null };
+  #render(question: ScriptQuestion, decision: BootDecision, sessionUrl: string | null): string | null {
+    return question.language.boot(this.#deps.templates, { ...this.#subject(question, decision), sessionUrl });
   }
 
-  #render(
-    question: ScriptQuestion,
-    decision: BootDecision,
-    image: BootImage | null,
-    sessionUrl: string | null = null,
-  ): string | null {
-    return question.language.boot(this.#deps.templates, {
-      ...this.#subject(question, decision, image),
-      sessionUrl,
-    });
-  }
-
-  #subject({ judged, facts, server }: ScriptQuestion, decision: BootDecision, image: BootImage | null): BootSubject {
-    const { about } = judged;
+  #subject({ resolved, facts, server }: ScriptQuestion, decision: BootDecision): BootSubject {
+    const { about } = resolved;
     const architecture = about?.spec.architecture ?? facts.cpu;
-    return { decision, machine: about, mac: facts.mac, server, architecture, image };
+    return { decision, machine: about, mac: facts.mac, server, architecture };
   }
 }

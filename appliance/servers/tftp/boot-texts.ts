@@ -1,6 +1,6 @@
 // The texts that a boot loader asks for by name over TFTP: GRUB's configuration under Secure Boot, and iPXE's autoexec.
 
-import type { BootResolver, Judged } from '../../boot/boot-resolver.ts';
+import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
 import type { Outcome } from '../../boot/decide-boot.ts';
 import { GRUB_CONFIGS, parseGrubConfigName, renderGrubEntry } from '../../boot/replies/grub-config.ts';
@@ -8,15 +8,15 @@ import { renderEntryScript } from '../../boot/replies/ipxe-script.ts';
 import type { Templates } from '../../render/templates.ts';
 import type { ScriptIssuer } from '../http-boot/script-issuer.ts';
 
-export interface HandedText {
+export interface IssuedText {
   readonly text: string;
   /** For whom it was made, and what was decided for it; null: everybody gets the same, and asks for its own next. */
-  readonly decided: { readonly facts: ClientFacts; readonly judged: Judged } | null;
+  readonly decided: { readonly facts: ClientFacts; readonly resolved: ResolvedBoot } | null;
 }
 
 interface BootTextsDeps {
-  readonly desk: Pick<BootResolver, 'judge'>;
-  readonly scripts: Pick<ScriptIssuer, 'handOut'>;
+  readonly resolver: Pick<BootResolver, 'resolve'>;
+  readonly scripts: Pick<ScriptIssuer, 'issue'>;
   readonly templates: Templates;
   readonly bootPort: number;
 }
@@ -29,9 +29,9 @@ export class BootTexts {
   }
 
   /** null: no text has this name. */
-  readonly textFor = async (name: string, facts: ClientFacts, judged: Judged): Promise<HandedText | null> => {
-    const { desk, scripts, templates, bootPort } = this.#parts;
-    const address = judged.network?.server;
+  readonly textFor = async (name: string, facts: ClientFacts, resolved: ResolvedBoot): Promise<IssuedText | null> => {
+    const { resolver, scripts, templates, bootPort } = this.#parts;
+    const address = resolved.network?.server;
     if (!address) return null;
     const server = { address, bootPort };
     // iPXE 2 asks for it before its own DHCP. Behind a foreign DHCP server it is the only way to reach it.
@@ -40,11 +40,11 @@ export class BootTexts {
     if (config === null) return null;
     if (config.kind === 'entry') return { text: renderGrubEntry(templates, server), decided: null };
     const told = { ...facts, mac: config.mac, uuid: config.uuid };
-    const machine = { judged: desk.judge(told, judged.network), facts: told };
-    const handed = await scripts.handOut({ ...machine, server, language: GRUB_CONFIGS, forReal: true });
+    const machine = { resolved: resolver.resolve(told, resolved.network), facts: told };
+    const handed = await scripts.issue({ ...machine, server, language: GRUB_CONFIGS, forReal: true });
     if (handed.text === null) return null;
     const decision = handed.held ? { ...handed.decision, outcome: HELD } : handed.decision;
-    return { text: handed.text, decided: { facts: told, judged: { ...machine.judged, decision } } };
+    return { text: handed.text, decided: { facts: told, resolved: { ...machine.resolved, decision } } };
   };
 }
 

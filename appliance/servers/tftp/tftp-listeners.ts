@@ -20,7 +20,7 @@ interface TftpListenersDeps {
   readonly listen: Place | 'networks' | null;
   /** What the site file says; the rest is as usual. `port`: where networks are served. */
   readonly settings: Partial<Omit<TftpSettings, 'addresses'>>;
-  readonly desk: Pick<TftpResolver, 'answer'>;
+  readonly resolver: Pick<TftpResolver, 'answer'>;
   readonly trail: Trail;
   readonly whoIs: NonNullable<TftpServerDeps['whoIs']>;
   readonly log: FastifyBaseLogger;
@@ -89,9 +89,9 @@ export class TftpListeners {
   }
 
   async #open(where: string, address: string, port: number): Promise<void> {
-    const { desk, trail, whoIs, log } = this.#parts;
+    const { resolver, trail, whoIs, log } = this.#parts;
     const settings = { ...this.#settings, addresses: [address], port };
-    const server = new TftpServer({ settings, room: this.#room, desk, trail, whoIs, log });
+    const server = new TftpServer({ settings, room: this.#room, resolver, trail, whoIs, log });
     try {
       const [bound] = await server.start();
       if (bound) this.#servers.set(where, { server, place: { address: bound.address, port: bound.port } });

@@ -13,11 +13,11 @@ type Tellers = Pick<TftpServerDeps, 'trail' | 'log'>;
 
 /** For a request that became no transfer. */
 export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: TftpPeer): void {
-  const { name, mac, judged, reply } = answer;
+  const { name, mac, resolved, reply } = answer;
   if (reply.do === 'send') return;
   const kind = reply.do === 'refuse' ? reply.kind : 'tftp.ignored';
   const data = { file: shown(name), address: from.address, why: reply.why };
-  trail.note({ kind, mac, machine: judged?.about?.id ?? null, data });
+  trail.note({ kind, mac, machine: resolved?.about?.id ?? null, data });
   const level = kind === 'tftp.not-found' && isSeldomThere(name) ? 'debug' : 'info';
   log[level]({ mac, ...data }, kind);
 }
@@ -38,13 +38,13 @@ export function noteRefused(
 /** A kernel or an initrd is on its way: over TFTP that takes minutes, and its end is all that is told otherwise. */
 export function noteBegun(
   { trail }: Tellers,
-  { name, mac, judged, own }: TftpAnswer,
+  { name, mac, resolved, own }: TftpAnswer,
   from: TftpPeer,
   size: number,
 ): void {
   if (own || tftpPart(name) !== 'image') return;
   const data = { file: name, address: from.address, size };
-  trail.note({ kind: 'tftp.begun', mac, machine: judged?.about?.id ?? null, data });
+  trail.note({ kind: 'tftp.begun', mac, machine: resolved?.about?.id ?? null, data });
 }
 
 export function noteTransfer(
@@ -55,7 +55,7 @@ export function noteTransfer(
   outcome: TransferOutcome,
   took: number,
 ): void {
-  const { mac, judged, name } = answer;
+  const { mac, resolved, name } = answer;
   const { result, reason, bytes, blocks, resent } = outcome;
   const { blockSize, windowSize } = terms;
   const ms = Math.round(took);
@@ -64,19 +64,19 @@ export function noteTransfer(
     log.debug(data, `tftp.${result}, asked by the appliance itself`);
     return;
   }
-  trail.note({ kind: `tftp.${result}`, mac, machine: judged?.about?.id ?? null, data });
-  const because = judged?.decision.because.id;
+  trail.note({ kind: `tftp.${result}`, mac, machine: resolved?.about?.id ?? null, data });
+  const because = resolved?.decision.because.id;
   log[LEVELS[result]]({ mac, ...data, because }, `tftp.${result}`);
   noteDecision({ trail }, answer);
 }
 
 /** A machine's own configuration is where this boot leads, as its script is for iPXE: the story tells what, and because. */
-function noteDecision({ trail }: Pick<Tellers, 'trail'>, { name, judged }: TftpAnswer): void {
+function noteDecision({ trail }: Pick<Tellers, 'trail'>, { name, resolved }: TftpAnswer): void {
   const config = parseGrubConfigName(name);
-  if (config?.kind !== 'machine' || judged === null) return;
-  const { outcome, because } = judged.decision;
+  if (config?.kind !== 'machine' || resolved === null) return;
+  const { outcome, because } = resolved.decision;
   const data = { file: name, outcome: outcome.kind, because: because.id, words: because.words };
-  trail.note({ kind: 'boot.decided', mac: config.mac, machine: judged.about?.id ?? null, data });
+  trail.note({ kind: 'boot.decided', mac: config.mac, machine: resolved.about?.id ?? null, data });
 }
 
 /** A size probe is how EDK2 begins every download, and an abort is the client's own wish. */

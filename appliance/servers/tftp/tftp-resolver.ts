@@ -3,26 +3,24 @@
 
 import type { Asset } from '../../assets/asset.ts';
 import { assetOfBootPath } from '../../boot/boot-paths.ts';
-import type { BootResolver, Judged } from '../../boot/boot-resolver.ts';
+import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import { type ClientFacts, factsFromTftp } from '../../boot/client-facts.ts';
-import type { Outcome } from '../../boot/decide-boot.ts';
-import { bootsThroughGrub, mayFetchImage, needsImages } from '../../boot/image-access.ts';
+import { decideImageAccess, type IssuedConfig, isInForce, issuedConfig } from '../../boot/image-access.ts';
 import { parseGrubConfigName } from '../../boot/replies/grub-config.ts';
 import { sanitizeTftpName } from '../../codecs/tftp/name.ts';
 import { TFTP_ERRORS } from '../../codecs/tftp/packet.ts';
-import type { ChassisUuid } from '../../domain/chassis.ts';
-import { type Instant, MINUTE } from '../../domain/instant.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { HandedText } from './boot-texts.ts';
+import type { IssuedText } from './boot-texts.ts';
 
 export interface TftpResolverDeps {
-  readonly desk: Pick<BootResolver, 'judge'>;
+  readonly resolver: Pick<BootResolver, 'resolve'>;
   readonly library: { find(name: string): Asset | null; suggestionFor(name: string): string };
   /** Whose address this is now; null when no lease tells. */
   readonly macOf: (address: Ipv4) => Mac | null;
   /** The machine's own text under this name (grub/grub.cfg, autoexec.ipxe …); null: there is none. */
-  readonly scriptFor: (name: string, facts: ClientFacts, judged: Judged) => Promise<HandedText | null>;
+  readonly scriptFor: (name: string, facts: ClientFacts, resolved: ResolvedBoot) => Promise<IssuedText | null>;
   readonly now: () => Instant;
   /** Addresses of this appliance itself, which asks whether it serves what it advertises. */
   readonly isSelf?: (address: Ipv4) => boolean;
@@ -33,7 +31,7 @@ export type TftpContent = { readonly asset: Asset } | { readonly text: Uint8Arra
 export interface TftpAnswer {
   readonly name: string;
   readonly mac: Mac | null;
-  readonly judged: Judged | null;
+  readonly resolved: ResolvedBoot | null;
   /** The appliance asks itself what it serves: no part of any story. */
   readonly own?: boolean;
   readonly reply:
@@ -50,119 +48,93 @@ export interface TftpAnswer {
     | { readonly do: 'ignore'; readonly why: string };
 }
 
-/** Long enough to load a kernel and an initrd over the slowest link that still boots. */
-const HANDED_FOR = 30 * MINUTE;
-
-/** What a machine was handed a text for. */
-interface Handed {
-  readonly outcome: Outcome;
-  /** As it named itself: an address behind a router tells nothing. */
-  readonly mac: Mac | null;
-  readonly uuid: ChassisUuid | null;
-  /** Whose address it was then, as far as that was known. */
-  readonly holder: Mac | null;
-  readonly until: Instant;
-}
-
 export class TftpResolver {
   readonly #parts: TftpResolverDeps;
-  /**
-   * Where the text led that was handed to an address: an installation's intent is used up by then, its images are not. The
-   * oldest come first.
-   */
-  readonly #handed = new Map<Ipv4, Handed>();
+  /** The configuration last issued to each address; the oldest come first. */
+  readonly #issued = new Map<Ipv4, IssuedConfig>();
 
   constructor(parts: TftpResolverDeps) {
     this.#parts = parts;
   }
 
   async answer(fileName: string, address: Ipv4): Promise<TftpAnswer> {
-    const { desk, library, macOf } = this.#parts;
+    const { resolver, library, macOf } = this.#parts;
     const sanitized = sanitizeTftpName(fileName);
     const mac = macOf(address);
     if (!sanitized.ok) {
       const reply = refusal('tftp.refused', TFTP_ERRORS.accessViolation, 'not a name that is served', sanitized.reason);
-      return { name: fileName, mac, judged: null, reply };
+      return { name: fileName, mac, resolved: null, reply };
     }
     const name = sanitized.value;
     const loader = library.find(name);
     const isLoader = loader?.kind === 'bios' || loader?.kind === 'efi';
     const own = this.#parts.isSelf?.(address) ? await this.#forSelf(name, address) : null;
-    if (own !== null) return { name, mac: null, judged: null, own: true, reply: send(own) };
+    if (own !== null) return { name, mac: null, resolved: null, own: true, reply: send(own) };
     const facts = factsFromTftp({ address, file: name, mac });
-    const judged = desk.judge(facts);
-    const told = { name, mac, judged };
-    const { outcome, because } = judged.decision;
+    const resolved = resolver.resolve(facts);
+    const told = { name, mac, resolved };
+    const { outcome, because } = resolved.decision;
     // Behind a router, and with another server's lease, an address tells nobody. Such a machine was pointed here by its MAC, which
     // its script or its configuration tells us next; until then it may have what is the same for all.
-    const isNobody = mac === null && judged.network !== null;
+    const isNobody = mac === null && resolved.network !== null;
     if (outcome.kind === 'silent' && !isNobody) return { ...told, reply: { do: 'ignore', why: because.words } };
 
-    if (name.startsWith('boot/')) return this.#image(name, address, facts, judged);
+    if (name.startsWith('boot/')) return this.#image(name, address, facts, resolved);
     // Whatever its own architecture: one that is declared wrongly needs its loader to show why it is refused.
     if (isLoader) return { ...told, reply: send({ asset: loader }) };
-    const handed = await this.#parts.scriptFor(name, facts, judged);
+    const handed = await this.#parts.scriptFor(name, facts, resolved);
     if (handed === null) return { ...told, reply: this.#notFound(name) };
     const reply = send({ text: new TextEncoder().encode(handed.text) });
     if (handed.decided === null) return { ...told, reply };
     this.#remember(address, mac, handed.decided);
-    return { name, mac: handed.decided.facts.mac, judged: handed.decided.judged, reply };
+    return { name, mac: handed.decided.facts.mac, resolved: handed.decided.resolved, reply };
   }
 
   /** What is the same for every machine, whoever may fetch it at the moment; null: it is not, and nothing may be used up. */
   async #forSelf(name: string, address: Ipv4): Promise<TftpContent | null> {
-    const { desk, library, scriptFor } = this.#parts;
+    const { resolver, library, scriptFor } = this.#parts;
     const isImage = name.startsWith('boot/');
     const asset = library.find((isImage ? assetOfBootPath(name.slice('boot/'.length)) : name) ?? '');
     if (asset !== null && (isImage || asset.kind === 'bios' || asset.kind === 'efi')) return { asset };
     if (name !== 'autoexec.ipxe' && parseGrubConfigName(name)?.kind !== 'entry') return null;
     const facts = factsFromTftp({ address, file: name, mac: null });
-    const handed = await scriptFor(name, facts, desk.judge(facts));
+    const handed = await scriptFor(name, facts, resolver.resolve(facts));
     return handed === null ? null : { text: new TextEncoder().encode(handed.text) };
   }
 
-  #image(name: string, address: Ipv4, facts: ClientFacts, judged: Judged): TftpAnswer {
-    const { library, desk } = this.#parts;
-    const before = this.#handedTo(address, facts.mac);
+  #image(name: string, address: Ipv4, facts: ClientFacts, current: ResolvedBoot): TftpAnswer {
+    const { library, resolver } = this.#parts;
+    const config = this.#issuedTo(address, facts.mac);
     // What has become since of the machine that it said it was.
-    const since = before && desk.judge({ ...facts, mac: before.mac, uuid: before.uuid }, judged.network);
-    const told = { name, mac: facts.mac ?? before?.mac ?? null, judged: facts.mac === null && since ? since : judged };
+    const since = config && resolver.resolve({ ...facts, mac: config.mac, uuid: config.uuid }, current.network);
+    const resolved = facts.mac === null && since ? since : current;
+    const about = { name, mac: facts.mac ?? config?.mac ?? null, resolved };
     const asset = assetOfBootPath(name.slice('boot/'.length));
     const found = asset === null ? null : library.find(asset);
-    if (asset === null || found === null) return { ...told, reply: this.#notFound(name) };
-    // An address that tells nobody is an unknown machine's, until somebody names itself there.
-    const standing = since === null ? [judged] : facts.mac === null ? [since] : [judged, since];
-    const denied = standing.find(({ decision }) => isDenied(decision.outcome));
-    const outcomes = [judged.decision.outcome, ...(before ? [before.outcome] : [])];
-    // Whoever was handed a configuration for GRUB has GRUB, whatever the inventory says about Secure Boot.
-    const hasGrub = before !== null || bootsThroughGrub(judged.machine, judged.network);
-    if (!denied && hasGrub && outcomes.some((outcome) => mayFetchImage(asset, outcome))) {
-      return { ...told, reply: send({ asset: found }) };
-    }
-    const why = (denied ?? told.judged).decision.because.words;
+    if (asset === null || found === null) return { ...about, reply: this.#notFound(name) };
+    const issued = config && since && { outcome: config.outcome, since };
+    const access = decideImageAccess({ asset, holder: facts.mac, current, issued });
+    if (access.allowed) return { ...about, reply: send({ asset: found }) };
     const message = 'this machine does not boot it now';
-    return { ...told, reply: refusal('tftp.refused', TFTP_ERRORS.accessViolation, message, why) };
+    const { words } = access.because;
+    return { ...about, reply: refusal('tftp.refused', TFTP_ERRORS.accessViolation, message, words) };
   }
 
-  #handedTo(address: Ipv4, holder: Mac | null): Handed | null {
-    const before = this.#handed.get(address) ?? null;
-    if (before === null || before.until <= this.#parts.now()) return null;
-    // The address has passed to another machine since.
-    if (before.holder !== null && holder !== null && before.holder !== holder) return null;
-    return before;
+  #issuedTo(address: Ipv4, holder: Mac | null): IssuedConfig | null {
+    const config = this.#issued.get(address) ?? null;
+    return config !== null && isInForce(config, holder, this.#parts.now()) ? config : null;
   }
 
-  #remember(address: Ipv4, holder: Mac | null, { facts, judged }: NonNullable<HandedText['decided']>): void {
+  #remember(address: Ipv4, holder: Mac | null, { facts, resolved }: NonNullable<IssuedText['decided']>): void {
     const now = this.#parts.now();
-    for (const [known, { until }] of this.#handed) {
+    for (const [known, { until }] of this.#issued) {
       if (until > now) break;
-      this.#handed.delete(known);
+      this.#issued.delete(known);
     }
-    // Whoever was handed something else since is on its way there.
-    this.#handed.delete(address);
-    const { outcome } = judged.decision;
-    const { mac, uuid } = facts;
-    if (needsImages(outcome)) this.#handed.set(address, { outcome, mac, uuid, holder, until: now + HANDED_FOR });
+    // A machine that was issued something else since is on its way there.
+    this.#issued.delete(address);
+    const config = issuedConfig(resolved.decision.outcome, facts, holder, now);
+    if (config !== null) this.#issued.set(address, config);
   }
 
   #notFound(name: string): TftpAnswer['reply'] {
@@ -171,7 +143,6 @@ export class TftpResolver {
   }
 }
 
-const isDenied = ({ kind }: Outcome): boolean => kind === 'refusal' || kind === 'silent';
 const send = (content: TftpContent): TftpAnswer['reply'] => ({ do: 'send', content });
 const refusal = (
   kind: 'tftp.not-found' | 'tftp.refused',

@@ -1,5 +1,5 @@
 // TFTP for booting machines: RFC 1350 with the options of RFC 2347, 2348, 2349 and 7440. Read-only. It owns the sockets;
-// what is answered is the desk's business, how a transfer goes the transfer machine's.
+// what is answered is the resolver's business, how a transfer goes the transfer machine's.
 
 import type { FastifyBaseLogger } from 'fastify';
 import { decodeTftp, TftpDecodeError } from '../../codecs/tftp/decode.ts';
@@ -27,9 +27,9 @@ import type { RunningTransfer, Transfers } from './transfers.ts';
 
 export interface TftpServerDeps {
   readonly settings: TftpSettings;
-  readonly desk: Pick<TftpResolver, 'answer'>;
+  readonly resolver: Pick<TftpResolver, 'answer'>;
   readonly trail: Trail;
-  /** Whose address this is, for what is told of requests that never get to the desk. */
+  /** Whose address this is, for what is told of requests that never get to the resolver. */
   readonly whoIs?: (address: Ipv4) => Pick<TrailNote, 'mac' | 'machine'>;
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
   /** For transfers of this and of other servers; without one it has room for as many as its settings say. */
@@ -85,7 +85,7 @@ export class TftpServer {
     return doors.map(({ requests: { address, port } }) => ({ address, port }));
   }
 
-  /** Afterwards nothing is asked of the desk any more. */
+  /** Afterwards nothing is asked of the resolver any more. */
   async stop(): Promise<void> {
     this.#stopped = true;
     const doors = this.#doors;
@@ -202,7 +202,7 @@ export class TftpServer {
     this.#book.enter(from, 'opening');
     const peer = peerAt(from);
     try {
-      const answer = await this.#parts.desk.answer(request.fileName, peer.address);
+      const answer = await this.#parts.resolver.answer(request.fileName, peer.address);
       if (answer.reply.do === 'send' && !this.#stopped) {
         await this.#begin(answer, answer.reply.content, asked);
       } else {

@@ -20,6 +20,7 @@ import {
   readQuirks,
   writeSuite,
 } from './bmc-memories.ts';
+import { deleteOverride, readOverrides, writeOverride } from './persistent-boot-overrides.ts';
 import type { Database } from './schema.ts';
 import { writing } from './transaction.ts';
 
@@ -45,4 +46,8 @@ export const bmcVerbs = (db: Kysely<Database>): BmcStore => ({
 
   bootTimes: (machine) => readBootTimes(db, machine),
   addBootTime: (machine, took) => writing(db, (trx) => addBootTime(trx, machine, took)),
+
+  persistentBootOverrides: () => readOverrides(db),
+  setPersistentBootOverride: (override) => writing(db, (trx) => writeOverride(trx, override)),
+  deletePersistentBootOverride: (machine) => writing(db, (trx) => deleteOverride(trx, machine)),
 });

@@ -28,6 +28,8 @@ export interface Database {
   effects: EffectTable;
   leases: LeaseTable;
   tokens: TokenTable;
+  /** What each command came to; `result` is the machine as JSON. */
+  commands: { id: string; digest: string; machine: string; result: string; at: Instant };
   events: EventTable;
   audit: AuditTable;
   sessions: SessionTable;
@@ -49,6 +51,7 @@ export interface Database {
   bmc_quirks: BmcQuirkTable;
   /** The last boots of a machine in milliseconds, as a JSON list. */
   boot_times: { machine: string; took: string };
+  persistent_boot_overrides: { machine: string; method: string; set_at: Instant };
   authorities: AuthorityTable;
   certificates: CertificateTable;
   enrollment_tokens: EnrollmentTokenTable;

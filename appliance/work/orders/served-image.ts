@@ -19,10 +19,19 @@ export function servedImage(image: DiskImage, server: BootServer, find: FindAsse
   const { sha256, format, source } = image;
   const name = libraryName(image);
   if (name === null) return parsed({ url: source, sha256, format, bytes: null });
+  const problem = imageProblem(image, find);
   const asset = find(name);
-  if (asset === null) return unparsable(`its image ${shown(source)} is not in the library (${name})`);
-  if (asset.sha256 !== sha256) {
-    return unparsable(`its image ${shown(source)} has sha256 ${asset.sha256}, and the profile says ${sha256}`);
-  }
+  if (problem !== null || asset === null) return unparsable(problem ?? '');
   return parsed({ url: bootUrl(server, imagePath(asset.name)), sha256, format, bytes: asset.size });
+}
+
+/** What is wrong with an image of the library; null: nothing, or it comes from elsewhere. */
+export function imageProblem(image: DiskImage, find: FindAsset): string | null {
+  const { sha256, source } = image;
+  const name = libraryName(image);
+  if (name === null) return null;
+  const asset = find(name);
+  if (asset === null) return `its image ${shown(source)} is not in the library (${name})`;
+  if (asset.sha256 === sha256) return null;
+  return `its image ${shown(source)} has sha256 ${asset.sha256}, and the profile says ${sha256}`;
 }

@@ -25,6 +25,7 @@ import {
   installProblems,
   rescueOrder,
   SEED_FILES,
+  type ServedImage,
 } from './order.ts';
 import { type FindAsset, servedImage } from './served-image.ts';
 
@@ -77,6 +78,15 @@ export class WorkOrders {
     }
   }
 
+  /**
+   * Why there is no order for it; null: there is one. Asked for every packet of a machine that starts our code, and by
+   * `explain`: it makes no keys, which `order` does for a pushed installation.
+   */
+  problem(machine: Machine, mode: SessionMode, server: BootServer): string | null {
+    const possible = mode === 'install' ? this.#installable(machine, server) : this.order(machine, mode, server);
+    return possible.ok ? null : possible.reason;
+  }
+
   /** One file of an order for an installation; null: there is none of this name. */
   async file(machine: Machine, name: string, instanceId: string): Promise<RenderedFile | null> {
     const plan = this.plan(machine, machine.intent?.profile ?? null);
@@ -88,7 +98,8 @@ export class WorkOrders {
     }
     if (!SEED_FILES.some((known) => known === name)) return null;
     // What makes it a node is in user-data only, and made for whoever fetches that.
-    const nodeParts = name === 'user-data' ? await this.#deps.nodeParts(machine) : [];
+    const wantsParts = name === 'user-data' && plan.value.enrollment === 'first-boot';
+    const nodeParts = wantsParts ? await this.#deps.nodeParts(machine) : [];
     const file = this.seed(plan.value, instanceId, nodeParts).find(({ path }) => path === name) ?? null;
     if (file !== null && name === 'user-data') await this.#deps.given(machine, plan.value, [file]);
     return file;
@@ -108,16 +119,25 @@ export class WorkOrders {
   }
 
   #install(machine: Machine, server: BootServer): Parsed<Json> {
-    const plan = this.plan(machine, machine.intent?.profile ?? null);
-    if (!plan.ok) return plan;
-    const problems = installProblems(plan.value);
+    const found = this.#installable(machine, server);
+    if (!found.ok) return found;
+    const { plan, image } = found.value;
+    if (image === null) return parsed(nixosOrder(plan, this.#manner(machine, plan)));
+    return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH)));
+  }
+
+  /** `image`: what is written to its disk; null: NixOS brings an installer of its own. */
+  #installable(machine: Machine, server: BootServer): Parsed<{ plan: NodePlan; image: ServedImage | null }> {
+    const planned = this.plan(machine, machine.intent?.profile ?? null);
+    if (!planned.ok) return planned;
+    const plan = planned.value;
+    const problems = installProblems(plan);
     if (problems.length > 0) return unparsable(problems.join('; '));
-    const callHome = bootUrl(server, HEALTH_PATH);
-    const { kind, image } = plan.value.profile;
-    if (kind === 'nixos') return parsed(nixosOrder(plan.value, this.#manner(machine, plan.value)));
+    const { kind, image } = plan.profile;
+    if (kind === 'nixos') return parsed({ plan, image: null });
     if (image === null) return unparsable('its profile names no image');
     const served = servedImage(image, server, this.#deps.find);
-    return served.ok ? parsed(installOrder(plan.value, served.value, callHome)) : served;
+    return served.ok ? parsed({ plan, image: served.value }) : served;
   }
 
   #manner(machine: Machine, { profile }: NodePlan): InstallManner {

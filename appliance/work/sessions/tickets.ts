@@ -1,7 +1,7 @@
 // Makes the ticket that goes into a boot script: good for one session of one machine, once, for a quarter of an hour.
 
 import { type BootServer, bootUrl, SESSION_PATH } from '../../boot/boot-paths.ts';
-import type { Outcome } from '../../boot/decide-boot.ts';
+import type { StartingOutcome } from '../../boot/startability.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { type Parsed, parsed } from '../../domain/parsed.ts';
@@ -19,8 +19,6 @@ export interface DraftTicket {
 
 /** Enough for the slowest link to fetch kernel and initrd, and for a machine to start them. */
 const TICKET_LIFETIME = 15 * MINUTE;
-
-export type StartingOutcome = Extract<Outcome, { kind: 'service-os' | 'installer' }>;
 
 export const ticketMaker =
   (orders: Pick<WorkOrders, 'order'>, now: () => Instant, newId: () => string) =>

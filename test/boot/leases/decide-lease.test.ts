@@ -44,6 +44,21 @@ describe('a request that comes again', () => {
     expect('lease' in again && again.lease).toEqual('lease' in answer && answer.lease);
   });
 
+  it('is a new request after the address was released, although it repeats the one before', () => {
+    const clients = new Clients();
+    clients.request(mac(1), { requestedAddress: first, xid: 7 });
+    clients.now += SECOND;
+    expect(clients.carry(clients.decide(mac(1), { type: 'release', clientAddress: first }))).toMatchObject({
+      kind: 'record',
+      because: 'released',
+    });
+    expect(clients.request(mac(1), { requestedAddress: first, xid: 7 })).toMatchObject({
+      kind: 'ack',
+      write: true,
+      seconds: 3600,
+    });
+  });
+
   it('is a new request in the next boot, although iPXE sends the same xid', () => {
     const clients = new Clients();
     clients.request(mac(1), { requestedAddress: first, xid: 7 });

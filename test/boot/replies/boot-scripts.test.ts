@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { BootImage } from '../../../appliance/boot/boot-images.ts';
 import { decideBoot } from '../../../appliance/boot/decide-boot.ts';
 import { GRUB_CONFIGS, parseGrubConfigName, renderGrubEntry } from '../../../appliance/boot/replies/grub-config.ts';
 import {
@@ -7,9 +8,10 @@ import {
   renderEntryScript,
   renderMenuScript,
 } from '../../../appliance/boot/replies/ipxe-script.ts';
+import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { UnknownPolicy } from '../../../appliance/domain/network.ts';
-import { mustParse } from '../../../appliance/domain/parsed.ts';
+import { mustParse, parsed, unparsable } from '../../../appliance/domain/parsed.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import {
   eraseIntentWith,
@@ -40,12 +42,16 @@ const SERVICE_OS = {
 
 function subject(
   machine: BootSubject['machine'],
-  image: BootSubject['image'] = null,
+  image: BootImage | null = null,
   unknown: UnknownPolicy = 'refuse',
 ): BootSubject {
   const network = networkWith({ unknown });
-  const decision = decideBoot({ facts: factsOf(7), machine, network, profile: profileWith(), now: NOW });
-  return { decision, machine, mac: MAC, server, architecture: 'x86_64', image };
+  const startability = {
+    ...EVERYTHING_STARTS,
+    image: () => (image === null ? unparsable('an image') : parsed(image)),
+  };
+  const question = { facts: factsOf(7), machine, network, profile: profileWith(), now: NOW, startability };
+  return { decision: decideBoot(question), machine, mac: MAC, server, architecture: 'x86_64' };
 }
 
 const REMOVED = machineIn('removed', { lifecycle: { note: 'no longer declared by lab' } });
@@ -159,7 +165,7 @@ describe('a decision to be silent', () => {
   it('has no script in either language', () => {
     const network = networkWith({ unknown: 'ignore' });
     const decision = decideBoot({ facts: factsOf(7), machine: null, network, profile: null, now: NOW });
-    const silent: BootSubject = { decision, machine: null, mac: MAC, server, architecture: null, image: null };
+    const silent: BootSubject = { decision, machine: null, mac: MAC, server, architecture: null };
     expect(IPXE_SCRIPTS.boot(templates, silent)).toBeNull();
     expect(GRUB_CONFIGS.boot(templates, silent)).toBeNull();
   });

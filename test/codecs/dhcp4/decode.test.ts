@@ -115,8 +115,8 @@ describe('the options', () => {
     expect(optionsOf(rawPacket([80, 0, 53, 1, 1, END]))).toEqual({ 80: [], 53: [1] });
   });
 
-  test('are passed over and noted when their length passes the end', () => {
-    const message = decodeDhcp(rawPacket([53, 1, 1, 12, 200, 65, 66]));
+  test.each([3, 4, 200, 255])('are passed over and noted when their length passes the end: %i', (length) => {
+    const message = decodeDhcp(rawPacket([53, 1, 1, 12, length, 65, 66]));
     expect([...message.options.keys()]).toEqual([53]);
     expect(message.oddities).toEqual(['option 12 at byte 243 passes the end of the options field: passed over']);
   });

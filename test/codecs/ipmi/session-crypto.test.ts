@@ -4,12 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SUITE_3, SUITE_17 } from '../../../appliance/codecs/ipmi/cipher-suite.ts';
 import { IpmiDecodeError, IpmiEncodeError } from '../../../appliance/codecs/ipmi/errors.ts';
-import { decodePacket } from '../../../appliance/codecs/ipmi/packet.ts';
+import { decodePacket, encodeRmcpPlus } from '../../../appliance/codecs/ipmi/packet.ts';
 import { openPacket, sealPacket } from '../../../appliance/codecs/ipmi/sealed-packet.ts';
 import {
   decryptPayload,
   encryptPayload,
   type KeyExchange,
+  packetCode,
   paddedKey,
   rakp2Code,
   rakp3Code,
@@ -87,6 +88,28 @@ describe('a sealed packet', () => {
       initialVector: captured.subarray(16, 32),
     });
     expect(hex(sealed)).toBe(hex(captured));
+  });
+
+  it.each([
+    ['rejects a packet that is signed and not encrypted', { encrypted: false, authenticated: true }, /not encrypted/],
+    [
+      'rejects a packet that is encrypted and not signed',
+      { encrypted: true, authenticated: false },
+      /not authenticated/,
+    ],
+    ['rejects a packet that is neither', { encrypted: false, authenticated: false }, /not authenticated/],
+  ])('%s', (_, protection, reason) => {
+    // What a payload looks like where it is in clear does not matter: encrypted bytes are sent, so that they would decrypt.
+    const payload = encryptPayload(keys.k2, captured.subarray(16, 32), bytes('2018c881043b043c'));
+    const content = encodeRmcpPlus({ payloadType: 0, sessionId: 2, sequence: 3, ...protection }, payload);
+    const padding = (6 - (content.length % 4)) % 4;
+    const signed = Uint8Array.from([...content, ...Array(padding).fill(0xff), padding, 7]);
+    const sealed = Uint8Array.from([...bytes('0600ff07'), ...signed, ...packetCode(SUITE_3, keys.k1, signed)]);
+    expect(() => {
+      const packet = decodePacket(sealed);
+      if (packet.kind !== 'rmcp-plus') throw new Error('not RMCP+');
+      openPacket(SUITE_3, keys, packet);
+    }).toThrow(reason);
   });
 
   it('is refused after a change of any single bit behind the RMCP header', () => {

@@ -72,6 +72,7 @@ describe('DER is read', () => {
     ['an indefinite length', '3080 0000'],
     ['a length with a count that is not needed', '308101 00'],
     ['a length with a leading zero', `30820001${'00'}`],
+    ['a length from 128 on with a leading zero', `30820080${'00'.repeat(128)}`],
     ['a length of more than four bytes', '308500000000 01 00'],
     ['a tag of several bytes', '3f8100 00'],
     ['another tag', '3100'],

@@ -19,7 +19,7 @@ const tells = (who: string, code = 0): string => `#!/bin/sh\necho ${who} >> /var
 const planWith = (siteScript: string): NodePlan => ({
   ...SAMPLE_PLANS.debian,
   siteBootstrap: { name: 'baseline', version: '7', script: siteScript },
-  onboarding: 'maas',
+  enrollment: 'first-boot',
   packages: ['local-tool'],
   kernelParameters: [],
   // Generating another locale takes longer than everything else.

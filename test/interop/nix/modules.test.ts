@@ -131,6 +131,14 @@ describe('our modules', () => {
     expect(at(found, 'networking', 'firewall', 'interfaces')).toEqual({
       eth0: { allowedTCPPorts: [8080], allowedUDPPorts: [67, 69, 4011] },
     });
+    const withNodes = mustConfigure(
+      'appliance/module.nix',
+      '{ services.coldiron = { enable = true; provisioningInterfaces = [ "eth0" ]; nodeInterfaces = [ "eth0" "eth1" ]; settings.listen.node = "0.0.0.0:8444"; }; }',
+    );
+    expect(at(withNodes, 'networking', 'firewall', 'interfaces')).toEqual({
+      eth0: { allowedTCPPorts: [8080, 8444], allowedUDPPorts: [67, 69, 4011] },
+      eth1: { allowedTCPPorts: [8444] },
+    });
     expect(at(found, 'systemd', 'services', 'coldiron', 'serviceConfig', 'ExecStart')).toContain(
       'coldiron serve --config',
     );

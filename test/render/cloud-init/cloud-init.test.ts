@@ -31,15 +31,15 @@ describe.each(CLOUD_INIT_CASES)('the seed of the machine %s', (name, plan, extra
 });
 
 describe('what is secret', () => {
-  const onboarded: NodePlan = { ...SAMPLE_PLANS.debian, siteBootstrap: SITE, onboarding: 'maas' };
+  const onboarded: NodePlan = { ...SAMPLE_PLANS.debian, siteBootstrap: SITE, enrollment: 'first-boot' };
 
   it('is what makes a machine a node', () => {
     const secret = renderCloudInit(onboarded, MAAS, TEMPLATES).filter((file) => file.secret);
     expect(secret.map(({ path, mode }) => [path, mode])).toEqual([['user-data', 0o600]]);
   });
 
-  it('is nothing of a machine that is onboarded by hand', () => {
-    const files = renderCloudInit({ ...onboarded, onboarding: 'manual' }, MANUAL, TEMPLATES);
+  it('is nothing of a machine that is enrolled by hand', () => {
+    const files = renderCloudInit({ ...onboarded, enrollment: 'manual' }, MANUAL, TEMPLATES);
     expect(files.filter((file) => file.secret)).toEqual([]);
   });
 
@@ -52,7 +52,7 @@ describe('what is secret', () => {
 });
 
 describe('the parts of the first boot', () => {
-  const plan: NodePlan = { ...SAMPLE_PLANS.debian, siteBootstrap: SITE, onboarding: 'maas' };
+  const plan: NodePlan = { ...SAMPLE_PLANS.debian, siteBootstrap: SITE, enrollment: 'first-boot' };
 
   it('are apart: the site in the vendor-data, the node in the user-data, each with its own version', () => {
     const [vendor] = load(fileOf('vendor-data', plan, MAAS).text) as { filename: string; content: string }[];
@@ -70,9 +70,9 @@ describe('the parts of the first boot', () => {
     expect(fileOf('vendor-data', next, MAAS).text).not.toBe(fileOf('vendor-data', plan, MAAS).text);
   });
 
-  it('are refused for a node that is onboarded by hand', () => {
-    expect(() => fileOf('user-data', { ...plan, onboarding: 'manual' }, MAAS)).toThrowError(
-      expect.objectContaining({ details: [expect.stringContaining('onboarded by hand')] }),
+  it('are refused for a node that does not enroll at its first boot', () => {
+    expect(() => fileOf('user-data', { ...plan, enrollment: 'manual' }, MAAS)).toThrowError(
+      expect.objectContaining({ details: [expect.stringContaining('does not enroll at its first boot')] }),
     );
   });
 

@@ -30,7 +30,7 @@ const BASE: Subject = {
     {
       ...SAMPLE_PLANS.debian,
       siteBootstrap: SITE,
-      onboarding: 'maas',
+      enrollment: 'first-boot',
       packages: [],
       accounts: [{ name: 'oncall', sshKeys: [KEY], admin: true }],
     },

@@ -43,7 +43,7 @@ export const MAAS: InstallerExtras = {
 export const WITH_PASSPHRASE: InstallerExtras = { ...MANUAL, diskPassphrase: new Secret('correct-horse-battery') };
 export const BIOS: InstallerExtras = { ...MANUAL, firmware: 'bios' };
 
-const onboarded = (plan: NodePlan): NodePlan => ({ ...plan, siteBootstrap: SITE, onboarding: 'maas' });
+const onboarded = (plan: NodePlan): NodePlan => ({ ...plan, siteBootstrap: SITE, enrollment: 'first-boot' });
 
 export const withStorage = (plan: NodePlan, changes: Partial<Storage>): NodePlan => ({
   ...plan,

@@ -9,7 +9,7 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { indexInventory } from '../../../appliance/render/plan-index.ts';
 import { widest } from '../../../appliance/render/site/firewall.ts';
 import { renderSite } from '../../../appliance/render/site/render-site.ts';
-import { type ExampleDocument, example, inventoryFrom, named, SITE } from '../plan-rack.ts';
+import { type ExampleDocument, example, indexOf, inventoryFrom, named, SITE } from '../plan-rack.ts';
 import { siteFile, siteFiles, TEMPLATES } from './site-fixture.ts';
 
 const GOLDENS = join(import.meta.dirname, 'goldens');
@@ -158,11 +158,21 @@ describe('firewalls', () => {
     expect(rules).toContain('ip saddr { 192.168.7.0/24 } tcp dport { 22 } accept');
     expect(rules).toContain('ip saddr { 192.168.7.0/24 } tcp dport { 8443 } accept');
     expect(rules).toContain(
-      'ip saddr { 192.168.7.0/24, 10.0.10.0/24, 10.0.100.0/24, 10.0.200.0/24 } tcp dport { 9443 } accept',
+      'ip saddr { 192.168.7.0/24, 10.0.10.0/24, 10.0.100.0/24, 10.0.200.0/24 } tcp dport { 8444, 9443 } accept',
     );
     expect(rules).toContain(
       'ip saddr { 0.0.0.0, 192.168.7.0/24, 10.0.10.0/24, 10.0.100.0/24, 10.0.200.0/24 } udp dport { 67, 4011 } accept',
     );
+  });
+
+  it('let nodes reach the node API where it listens, and nobody where it is off', () => {
+    const rulesWith = (node: number | null): string => {
+      const files = renderSite(indexOf(), SITE, TEMPLATES, { boot: 8080, management: 8443, node });
+      return files.find(({ path }) => path === 'firewall/appliance.nft')?.text ?? '';
+    };
+    expect(rulesWith(7444)).toContain('# node API\n    ip saddr { 10.0.0.0/8 } tcp dport { 7444 } accept');
+    expect(rulesWith(null)).toContain('# management');
+    expect(rulesWith(null)).not.toContain('node API');
   });
 
   it('call the networks of the site inside, where it says nothing', () => {

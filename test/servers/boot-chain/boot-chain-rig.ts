@@ -3,8 +3,11 @@
 
 import { truncateSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
+import { AvailableImages } from '../../../appliance/assets/available-images.ts';
 import { AssetLibrary } from '../../../appliance/assets/library.ts';
+import type { WantedImage } from '../../../appliance/boot/boot-images.ts';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
+import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
@@ -13,7 +16,6 @@ import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { BootChain } from '../../../appliance/servers/boot-chain/boot-chain.ts';
 import type { Place } from '../../../appliance/servers/boot-chain/endpoints.ts';
 import { OwnRequests } from '../../../appliance/servers/boot-chain/own-requests.ts';
-import { AvailableImages } from '../../../appliance/servers/http-boot/available-images.ts';
 import { HttpBootServer } from '../../../appliance/servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
@@ -66,6 +68,8 @@ export class BootChainRig {
   readonly chain: BootChain;
   readonly library: AssetLibrary;
   readonly http: HttpBootServer;
+  readonly #resolver: BootResolver;
+  readonly #scripts: ScriptIssuer;
   readonly #own = new OwnRequests('key of this test');
   readonly #machines: readonly Machine[];
   readonly #network: SiteNetwork;
@@ -76,6 +80,10 @@ export class BootChainRig {
 
   private constructor(library: AssetLibrary, { machines = [], network = {} }: RigWishes, address: string) {
     this.library = library;
+    const images = new AvailableImages(library);
+    const startability = { ...EVERYTHING_STARTS, image: (wanted: WantedImage) => images.find(wanted) };
+    this.#resolver = new BootResolver(this.fleet, () => NOW, { startability });
+    this.#scripts = this.#scriptIssuer();
     this.#machines = machines;
     this.#network = networkWith({ prefix: mustParse(parsePrefix('127.0.0.0/8')), server: ADDRESS, ...network });
     this.declare();
@@ -89,7 +97,9 @@ export class BootChainRig {
     });
     this.http = new HttpBootServer(
       {
-        ...this.#scripts(),
+        resolver: this.#resolver,
+        scripts: this.#scripts,
+        templates: readBootTemplates(),
         library,
         profiles: () => this.fleet.profiles(),
         whoIs: () => ({ mac: MAC, machine: NODE_ID }),
@@ -131,10 +141,10 @@ export class BootChainRig {
   }
 
   async openTftp(address: string): Promise<void> {
-    const desk = this.#tftpDesk();
+    const resolver = this.#tftpResolver();
     const server = new TftpServer({
       settings: { ...TFTP_DEFAULTS, addresses: [address], port: 0 },
-      desk: {
+      resolver: {
         answer: async (name, from) => {
           this.asked.push(`RRQ ${name}`);
           const refused = {
@@ -144,8 +154,8 @@ export class BootChainRig {
             kind: 'tftp.refused',
             why: 'withheld',
           } as const;
-          if (this.withheld.test(name)) return { name, mac: null, judged: null, own: true, reply: refused };
-          return desk.answer(name, from);
+          if (this.withheld.test(name)) return { name, mac: null, resolved: null, own: true, reply: refused };
+          return resolver.answer(name, from);
         },
       },
       trail: this.#trail,
@@ -166,19 +176,15 @@ export class BootChainRig {
     return this.logged.filter(({ level }) => level === 'error').map(({ line }) => line);
   }
 
-  #tftpDesk(): TftpResolver {
-    const scripts = this.#scripts();
+  #tftpResolver(): TftpResolver {
     const texts = new BootTexts({
-      ...scripts,
-      scripts: new ScriptIssuer({
-        ...scripts,
-        images: new AvailableImages(this.library),
-        onStoreFailure: () => undefined,
-      }),
+      resolver: this.#resolver,
+      scripts: this.#scripts,
+      templates: readBootTemplates(),
       bootPort: 8080,
     });
     return new TftpResolver({
-      desk: scripts.desk,
+      resolver: this.#resolver,
       library: this.library,
       macOf: () => MAC,
       isSelf: (address) => this.chain.isSelf(address),
@@ -187,17 +193,19 @@ export class BootChainRig {
     });
   }
 
-  #scripts() {
-    return {
-      desk: new BootResolver(this.fleet, () => NOW),
+  #scriptIssuer(): ScriptIssuer {
+    return new ScriptIssuer({
+      resolver: this.#resolver,
       templates: readBootTemplates(),
       consume: async (intent: unknown) => {
         this.consumed.push(intent);
         return true;
       },
       onFinding: () => undefined,
+      onUnknown: () => undefined,
       onScriptFetched: (mac: unknown) => void this.consumed.push(mac),
-    };
+      onStoreFailure: () => undefined,
+    });
   }
 
   readonly #trail = { note: (note: TrailNote): void => void this.notes.push(note) };

@@ -12,7 +12,6 @@ import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../../appl
 import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../../../appliance/domain/architecture.ts';
 import { LIFECYCLE_STATES, type LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
-import { parsed } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { type BootEndpoint, expectedFetches } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
@@ -74,16 +73,17 @@ function appliance(machines: readonly Machine[], secureBoot: boolean) {
   const catalogue = { sites: [SITE], networks, skus: [], profiles: PROFILES, clusters: [], roce: [] };
   fleet.replace({ ...catalogue, machines, sources: new Map(), declaredRevision: 1, revision: 1 });
   const network = networks[0] ?? null;
-  const desk = new BootResolver(fleet, () => NOW);
+  const resolver = new BootResolver(fleet, () => NOW);
   const scripts = new ScriptIssuer({
-    images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
+    resolver,
     templates,
     consume: async () => true,
     onFinding: () => undefined,
+    onUnknown: () => undefined,
     onScriptFetched: () => undefined,
     onStoreFailure: () => undefined,
   });
-  return { desk, scripts, network };
+  return { resolver, scripts, network };
 }
 
 const inState = (state: LifecycleState, architecture: ClientArchitecture, profile: string): Machine =>
@@ -94,14 +94,14 @@ const inState = (state: LifecycleState, architecture: ClientArchitecture, profil
 
 /** How a machine of this architecture gets on, by its first loader. */
 async function sentTo(architecture: ClientArchitecture, machine: Machine | null, secureBoot: boolean) {
-  const { desk, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
+  const { resolver, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
   const question = { mac: MAC, architecture, uuid: UUID, relay: null };
-  const first = desk.judge(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.nextStage;
+  const first = resolver.resolve(factsFromQuestion({ ...question, stage: 'firmware' }), network).decision.nextStage;
   if (first.kind !== 'loader') return null;
   const facts = factsFromQuestion({ ...question, stage: 'ipxe' });
   const language = first.starts === 'grub' ? GRUB_CONFIGS : IPXE_SCRIPTS;
-  const handed = await scripts.handOut({
-    judged: desk.judge(facts, network),
+  const handed = await scripts.issue({
+    resolved: resolver.resolve(facts, network),
     facts,
     server: SERVER,
     language,

@@ -40,6 +40,31 @@ describe('an exchange', () => {
     expect(rig.unknown).toEqual([]);
   });
 
+  it("goes on in the relay's name where it overrides the server identifier (RFC 5107)", async () => {
+    const rig = new Rig();
+    await rig.server.start();
+    const relay = ip('10.0.100.1');
+    const override = ip('10.0.100.2');
+    const from = { address: relay, port: 67 };
+    const options = [[OPTION.relayAgentInformation, Uint8Array.of(11, 4, 10, 0, 100, 2)]] as const;
+    rig.hears(packet('discover', mac(1), { giaddr: relay, options }), { from });
+    const taken = { requested: POOL.from, server: override, giaddr: relay, options };
+    rig.hears(packet('request', mac(1), taken), { from });
+    await rig.udp.until(2);
+    const named = rig.udp.replies.map(({ message }) => message.options.get(OPTION.serverIdentifier));
+    expect(named).toEqual([Uint8Array.of(10, 0, 100, 2), Uint8Array.of(10, 0, 100, 2)]);
+    expect(rig.story.filter((line) => /offer|ack/.test(line))).toEqual(['dhcp.offer pool', 'dhcp.ack selected']);
+    await rig.server.stop();
+  });
+
+  it('offers an address that is reserved on another network only', async () => {
+    const elsewhere = { name: 'eth0', mac: MAC, network: name('storage'), address: POOL.from, mtu: null };
+    const rig = new Rig({ machines: [machineIn('ready', { spec: { interfaces: [elsewhere] } })] });
+    await rig.server.start();
+    rig.hears(packet('discover', mac(1)));
+    expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
+  });
+
   it('is refused with a NAK where the address is wrong', async () => {
     const rig = new Rig();
     await rig.server.start();
@@ -64,7 +89,7 @@ describe('an exchange', () => {
     await rig.server.start();
     rig.hears(packet('discover', MAC, { options: FIRMWARE }));
     expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
-    const { machine, decision } = new BootResolver(rig.fleet, () => NOW).judge(factsOf(7), NETWORK);
+    const { machine, decision } = new BootResolver(rig.fleet, () => NOW).resolve(factsOf(7), NETWORK);
     expect(machine).toBeNull();
     // Its story goes on.
     expect(rig.notes.map(({ kind, machine: about }) => [kind, about])).toEqual([

@@ -1,4 +1,4 @@
-// A DHCP packet read from its bytes by RFC 2131 §2 alone, without our own codec: what our codec wrote is judged by it.
+// A DHCP packet read from its bytes by RFC 2131 §2 alone, without our own codec: what our codec wrote is resolved by it.
 
 export interface RawPacket {
   readonly length: number;

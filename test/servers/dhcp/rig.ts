@@ -18,6 +18,7 @@ import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { NOW } from '../../boot/boot-fixtures.ts';
 import { ip, NETWORK, NODE } from '../../boot/leases/lease-fixtures.ts';
 import { plainMessage } from '../../codecs/dhcp4/dhcp-messages.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 import { FakeClock } from '../../machines/fake-clock.ts';
 import { MemoryEcho } from './memory-echo.ts';
 import { MemoryUdp } from './memory-udp.ts';
@@ -47,6 +48,8 @@ interface RigOptions {
   readonly machines?: readonly Machine[];
   readonly settings?: Partial<DhcpSettings>;
   readonly stored?: Lease[];
+  /** Whom to ask; left out: a resolver over the rig's own fleet. */
+  readonly resolver?: BootResolver;
 }
 
 export class Rig {
@@ -69,6 +72,7 @@ export class Rig {
     machines = [NODE],
     settings = {},
     stored = [],
+    resolver,
   }: RigOptions = {}) {
     this.store.stored = stored;
     this.declare(networks, machines);
@@ -84,9 +88,9 @@ export class Rig {
         ...settings,
       },
       fleet: this.fleet,
-      desk: new BootResolver(this.fleet, () => this.clock.now()),
+      resolver: resolver ?? new BootResolver(this.fleet, () => this.clock.now()),
       store: this.store,
-      trail: { note: (note) => void this.notes.push(note) },
+      trail: { note: (note) => void this.notes.push(checkedEvent(note)) },
       openUdp: this.udp.open,
       openEcho: this.echo.open,
       neighbours: async () => this.neighbours,

@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Asset } from '../../../appliance/assets/asset.ts';
+import { AvailableImages } from '../../../appliance/assets/available-images.ts';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import type { Finding } from '../../../appliance/boot/decide-boot.ts';
 import type { Profile } from '../../../appliance/domain/catalogue.ts';
@@ -18,8 +19,10 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { HttpBootServer, type HttpBootSettings } from '../../../appliance/servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
+import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { MAC, NODE_ID, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
@@ -28,12 +31,15 @@ interface RigWishes extends Partial<HttpBootSettings> {
   readonly network?: Partial<SiteNetwork>;
   readonly profiles?: readonly Profile[];
   readonly consume?: (intent: IntentId) => Promise<boolean>;
+  readonly orderProblem?: string;
+  readonly monotonicNow?: () => number;
 }
 
 export class BootServerRig {
   readonly notes: TrailNote[] = [];
   readonly findings: Finding[] = [];
   readonly fetched: string[] = [];
+  readonly unknown: string[] = [];
   readonly consumed: IntentId[] = [];
   readonly errors: unknown[] = [];
   readonly warnings: unknown[] = [];
@@ -43,28 +49,50 @@ export class BootServerRig {
   readonly #waiting = new Set<() => void>();
   port = 0;
 
-  constructor({ machines = [], network = {}, profiles = [profileWith()], consume, ...settings }: RigWishes = {}) {
+  constructor(wishes: RigWishes = {}) {
+    const {
+      machines = [],
+      network = {},
+      profiles = [profileWith()],
+      consume,
+      orderProblem = null,
+      monotonicNow = () => performance.now(),
+      ...settings
+    } = wishes;
     const fleet = new Fleet();
     const here = networkWith({ prefix: mustParse(parsePrefix('127.0.0.0/8')), server: LOOPBACK, ...network });
     const catalogue = { sites: [SITE], networks: [here], skus: [], profiles, clusters: [], roce: [] };
     fleet.replace({ ...catalogue, machines, sources: new Map(), declaredRevision: 1, revision: 1 });
     let ids = 0;
+    const library = { find: (name: string) => this.assets.get(name) ?? null };
+    const images = new AvailableImages(library);
+    const templates = readBootTemplates();
+    const resolver = new BootResolver(fleet, () => NOW, {
+      startability: { image: (wanted) => images.find(wanted), orderProblem: () => orderProblem },
+    });
+    const scripts = new ScriptIssuer({
+      resolver,
+      templates,
+      consume: async (intent) => {
+        this.consumed.push(intent);
+        return (await consume?.(intent)) ?? true;
+      },
+      onFinding: (_machine, finding) => void this.findings.push(finding),
+      onUnknown: ({ mac }, { name }) => void this.unknown.push(`${mac} on ${name}`),
+      onScriptFetched: (mac) => void this.fetched.push(mac),
+      onStoreFailure: (error) => void this.errors.push(error),
+    });
     this.server = new HttpBootServer(
       {
-        desk: new BootResolver(fleet, () => NOW),
-        library: { find: (name) => this.assets.get(name) ?? null },
-        templates: readBootTemplates(),
+        resolver,
+        scripts,
+        library,
+        templates,
         profiles: () => fleet.profiles(),
         whoIs: () => ({ mac: MAC, machine: NODE_ID }),
-        consume: async (intent) => {
-          this.consumed.push(intent);
-          return (await consume?.(intent)) ?? true;
-        },
-        onFinding: (_machine, finding) => void this.findings.push(finding),
-        onScriptFetched: (mac) => void this.fetched.push(mac),
         trail: {
           note: (note) => {
-            this.notes.push(note);
+            this.notes.push(checkedEvent(note));
             for (const look of this.#waiting) look();
           },
         },
@@ -73,6 +101,7 @@ export class BootServerRig {
           warn: (line: unknown) => void this.warnings.push(line),
           error: (line: unknown) => void this.errors.push(line),
         },
+        monotonicNow,
         newId: () => `id-${ids++}`,
         elsewhere: (_request: IncomingMessage, response: ServerResponse) => void response.end('elsewhere'),
       },

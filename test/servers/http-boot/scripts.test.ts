@@ -122,8 +122,11 @@ describe('a script that installs', () => {
     withImage();
     const text = await script();
     expect(text).not.toContain('kernel ');
-    expect(text).toContain('was used up, revoked or expired');
-    expect((await rig.noted('http.script'))[0]?.data).toMatchObject({ outcome: 'local-disk', because: 'intent-lost' });
+    expect(text).toContain('was used up at 2026-01-10T12:00:00');
+    expect((await rig.noted('http.script'))[0]?.data).toMatchObject({
+      outcome: 'local-disk',
+      because: 'intent-consumed',
+    });
   });
 
   it('goes to exactly one of many that ask at the same time', async () => {
@@ -214,6 +217,43 @@ describe('a machine that waits for approval', () => {
     await rig.stop();
     await start({ machines: [machineIn('registered')], network: { unknown: 'hold' } });
     expect(await script(`${SCRIPT}&waiting=1`)).toContain('own disk');
+  });
+});
+
+describe('a machine that nobody knows', () => {
+  const stranger = SCRIPT.replace('52-54-00-12-34-56', '52-54-00-99-99-99').replace(UUID, OTHER_UUID);
+
+  it('is reported when it fetches its script, as one that asks by DHCP', async () => {
+    await start({ machines: [machineIn('active')] });
+    await script(stranger);
+    expect(rig.unknown).toEqual([`${OTHER_MAC} on provisioning`]);
+  });
+
+  it('is not reported by a HEAD or by a client that is no boot loader; a known or removed machine never is', async () => {
+    await start({ machines: [machineIn('active')] });
+    await fetch(rig.url(stranger), { method: 'HEAD' });
+    await script('/boot/ipxe/52-54-00-99-99-99.ipxe');
+    await script();
+    await rig.stop();
+    const before = rig.unknown;
+    await start({ machines: [machineIn('removed')] });
+    await script();
+    expect([...before, ...rig.unknown]).toEqual([]);
+  });
+});
+
+describe('a flood of requests', () => {
+  it('fills the trail with at most 100 refusals a second', async () => {
+    let now = 0;
+    await start({ monotonicNow: () => now });
+    const refuse = async (count: number): Promise<void> => {
+      for (let each = 0; each < count; each++) expect((await fetch(rig.url('/boot/loader/none'))).status).toBe(404);
+    };
+    await refuse(150);
+    expect(await rig.noted('http.refused')).toHaveLength(100);
+    now = 1000;
+    await refuse(1);
+    expect(await rig.noted('http.refused')).toHaveLength(101);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { interfaceMtu } from '../../../appliance/servers/tftp/interface-mtu.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-resolver-for.ts';
+import { resolverFor } from './tftp-resolver-for.ts';
 import { startServer } from './tftp-rig.ts';
 
 const PLACES = [
@@ -36,7 +36,7 @@ describe.each(PLACES)('the size of blocks, transfers %s', (_where, place) => {
     const asset = { file: put(temporaryFolder(), 'initrd', content), size: content.length };
     for (const memoryBytes of [1024, 64 * 1024 * 1024]) {
       const settings = { ...place, maxBlockSize: 8192, memoryBytes };
-      const { port, noted } = await startServer(settings, deskFor(asset));
+      const { port, noted } = await startServer(settings, resolverFor(asset));
       const client = await sloppyClient();
       expect((await load(client, port, 'initrd', { blksize: '8192', windowsize: '4' })).equals(content)).toBe(true);
       const [note] = await noted('tftp.completed');

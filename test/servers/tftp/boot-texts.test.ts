@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { factsFromTftp } from '../../../appliance/boot/client-facts.ts';
+import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { instantText } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { unparsable } from '../../../appliance/domain/parsed.ts';
@@ -12,20 +13,22 @@ import { fleetOf, LOOPBACK } from './tftp-rig.ts';
 
 function texts(machine: Machine | null) {
   const templates = readBootTemplates();
-  const desk = new BootResolver(fleetOf(machine), () => NOW);
+  const startability = { ...EVERYTHING_STARTS, image: () => unparsable('an image') };
+  const resolver = new BootResolver(fleetOf(machine), () => NOW, { startability });
   const findings: string[] = [];
   const scripts = new ScriptIssuer({
-    images: { find: async () => unparsable('an image') },
+    resolver,
     templates,
     consume: async () => true,
     onFinding: (_machine, { kind }) => void findings.push(kind),
+    onUnknown: () => {},
     onScriptFetched: () => {},
     onStoreFailure: () => {},
   });
-  const boot = new BootTexts({ desk, scripts, templates, bootPort: 8080 });
+  const boot = new BootTexts({ resolver, scripts, templates, bootPort: 8080 });
   const ask = (name: string) => {
     const facts = factsFromTftp({ address: LOOPBACK, file: name, mac: null });
-    return boot.textFor(name, facts, desk.judge(facts));
+    return boot.textFor(name, facts, resolver.resolve(facts));
   };
   return { ask, textOf: async (name: string) => (await ask(name))?.text, findings };
 }
@@ -59,7 +62,7 @@ describe('a text that a loader asks for over TFTP', () => {
     expect(who).toBe(`echo Coldiron does not boot 'node01 ${MAC}', state: 'removed'`);
     expect(why).toContain(`node01 was removed at ${instantText(removed.lifecycle.since)}, and its identity is dead`);
     expect(code).toBe("echo Code: 'removed'");
-    expect(decided?.judged).toMatchObject({ machine: null, about: { id: NODE_ID } });
+    expect(decided?.resolved).toMatchObject({ machine: null, about: { id: NODE_ID } });
   });
 
   it.each(['grub/x86_64-efi/command.lst', 'revocations_sbat.efi', 'pxelinux.cfg/default'])(

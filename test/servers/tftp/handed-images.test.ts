@@ -5,7 +5,7 @@ import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
-import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
+import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
 import { BootTexts } from '../../../appliance/servers/tftp/boot-texts.ts';
@@ -36,12 +36,13 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
   let heldBy = holder;
   const library = await libraryWithFiles();
   const templates = readBootTemplates();
-  const desk = {
-    judge: (...question: Parameters<BootResolver['judge']>) =>
-      new BootResolver(fleetOf(machine, network), () => now).judge(...question),
+  const current = (): BootResolver => new BootResolver(fleetOf(machine, network), () => now);
+  const resolver: Pick<BootResolver, 'resolve' | 'resolveWithout'> = {
+    resolve: (...question) => current().resolve(...question),
+    resolveWithout: (...question) => current().resolveWithout(...question),
   };
   const scripts = new ScriptIssuer({
-    images: { find: async ({ kernel, initrd }) => parsed({ kernel, initrd, parameters: [] }) },
+    resolver,
     templates,
     consume: async () => {
       if (!canWrite) throw new Error('the disk is full');
@@ -50,11 +51,12 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
       return true;
     },
     onFinding: () => {},
+    onUnknown: () => {},
     onScriptFetched: () => {},
     onStoreFailure: () => {},
   });
-  const texts = new BootTexts({ desk, scripts, templates, bootPort: 8080 });
-  const tftp = new TftpResolver({ desk, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
+  const texts = new BootTexts({ resolver, scripts, templates, bootPort: 8080 });
+  const tftp = new TftpResolver({ resolver, library, macOf: () => heldBy, now: () => now, scriptFor: texts.textFor });
   const answer = (name: string, address: Ipv4 = LOOPBACK) => tftp.answer(name, address);
   return {
     answer,
@@ -139,9 +141,9 @@ describe.each([
   it('is the one in the story of what it was handed and what it loaded, with the reason', async () => {
     const boot = await applianceWith(INSTALLED, place);
     const handed = await boot.answer(OWN);
-    expect([handed.mac, handed.judged?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
+    expect([handed.mac, handed.resolved?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
     const loaded = await boot.answer(INSTALLER);
-    expect([loaded.mac, loaded.judged?.machine?.spec.hostname]).toEqual([MAC, 'node01']);
+    expect([loaded.mac, loaded.resolved?.machine?.spec.hostname]).toEqual([MAC, 'node01']);
   });
 });
 
@@ -149,6 +151,14 @@ describe('the images of a machine', () => {
   it('are not for the one that its address passes to', async () => {
     const boot = await applianceWith(INSTALLED);
     await boot.ask(OWN);
+    boot.moveTo(OTHER_MAC);
+    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+  });
+
+  it('are not for the next holder of its address, where unknown machines boot from their own disk', async () => {
+    const boot = await applianceWith(INSTALLED, { network: { unknown: 'local-disk' } });
+    await boot.ask(OWN);
+    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
     boot.moveTo(OTHER_MAC);
     expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
   });

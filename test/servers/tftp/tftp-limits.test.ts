@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-resolver-for.ts';
+import { resolverFor } from './tftp-resolver-for.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 const largeFile = (bytes: Buffer) => ({ file: put(temporaryFolder(), 'initrd', bytes), size: bytes.length });
@@ -67,7 +67,7 @@ describe.each(PLACES)('files that are too large to be held, sent %s', (_where, p
     ['octet, block by block', { blksize: '1024' }],
   ])('arrive whole (%s)', async (_how, options) => {
     const asset = largeFile(content);
-    const { port, noted } = await startServer({ ...place, memoryBytes: 1024 * 1024 }, deskFor(asset));
+    const { port, noted } = await startServer({ ...place, memoryBytes: 1024 * 1024 }, resolverFor(asset));
     const client = await sloppyClient();
     expect((await load(client, port, 'initrd', options)).equals(content)).toBe(true);
     await noted('tftp.completed');
@@ -76,7 +76,7 @@ describe.each(PLACES)('files that are too large to be held, sent %s', (_where, p
   it('end with an ERROR when they have become shorter meanwhile, in memory or not', async () => {
     for (const memoryBytes of [1024 * 1024, 64 * 1024 * 1024]) {
       const asset = largeFile(content);
-      const { port } = await startServer({ ...place, memoryBytes }, deskFor(asset));
+      const { port } = await startServer({ ...place, memoryBytes }, resolverFor(asset));
       writeFileSync(asset.file, content.subarray(0, 1024 * 1024 + 5));
       await expect(load(await sloppyClient(), port, 'initrd', { blksize: '1468' })).rejects.toThrow(/"op":"error"/);
     }

@@ -8,7 +8,7 @@ import { TftpListeners } from '../../../appliance/servers/tftp/tftp-listeners.ts
 import { networkWith } from '../../boot/boot-fixtures.ts';
 import { freePort } from '../../free-port.ts';
 import { read, sloppyClient } from './sloppy-client.ts';
-import { deskWith } from './tftp-rig.ts';
+import { resolverWith } from './tftp-rig.ts';
 
 const [HERE, THERE] = ['127.69.0.1', '127.69.0.2'];
 
@@ -22,7 +22,7 @@ async function listeners(
     fleet: { networks: () => [networkWith({ dhcp: 'off' }), ...networks].values() },
     listen,
     settings,
-    desk: await deskWith(),
+    resolver: await resolverWith(),
     trail: { note: () => {} },
     whoIs: () => ({ mac: null, machine: null }),
     log: pino({ level: 'silent' }),

@@ -10,12 +10,12 @@ import { fleetOf, LOOPBACK, startServer } from './tftp-rig.ts';
 const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
 
 /** Sends the same to everybody, as decided for this machine. */
-function deskThatSends(content: TftpContent, machine: Machine): Pick<TftpResolver, 'answer'> {
-  const desk = new BootResolver(fleetOf(machine), () => NOW);
+function resolverThatSends(content: TftpContent, machine: Machine): Pick<TftpResolver, 'answer'> {
+  const resolver = new BootResolver(fleetOf(machine), () => NOW);
   return {
     answer: async (name) => {
-      const judged = desk.judge(factsFromTftp({ address: LOOPBACK, file: name, mac: MAC }));
-      return { name, mac: MAC, judged, reply: { do: 'send', content } };
+      const resolved = resolver.resolve(factsFromTftp({ address: LOOPBACK, file: name, mac: MAC }));
+      return { name, mac: MAC, resolved, reply: { do: 'send', content } };
     },
   };
 }
@@ -23,7 +23,7 @@ const text = { text: new TextEncoder().encode('exit\n') };
 
 describe('what is told of a read request', () => {
   it('is, for the configuration of a machine, what was decided and because of what', async () => {
-    const rig = await startServer({}, deskThatSends(text, machineIn('commissioning')));
+    const rig = await startServer({}, resolverThatSends(text, machineIn('commissioning')));
     await load(await sloppyClient(), rig.port, OWN);
     expect(await rig.noted('boot.decided')).toEqual([
       {
@@ -42,7 +42,7 @@ describe('what is told of a read request', () => {
   });
 
   it('is no decision for what every machine gets', async () => {
-    const rig = await startServer({}, deskThatSends(text, machineIn('commissioning')));
+    const rig = await startServer({}, resolverThatSends(text, machineIn('commissioning')));
     for (const name of ['grub/grub.cfg', 'autoexec.ipxe', 'snponly.efi']) {
       await load(await sloppyClient(), rig.port, name);
     }
@@ -51,7 +51,7 @@ describe('what is told of a read request', () => {
   });
 
   it('is that an image is on its way, and then that it has come', async () => {
-    const rig = await startServer({}, deskThatSends({ text: new Uint8Array(5000) }, machineIn('commissioning')));
+    const rig = await startServer({}, resolverThatSends({ text: new Uint8Array(5000) }, machineIn('commissioning')));
     await load(await sloppyClient(), rig.port, 'boot/service-os-x86_64/initrd');
     await rig.noted('tftp.completed');
     expect(rig.notes.map(({ kind }) => kind)).toEqual(['tftp.begun', 'tftp.completed']);
@@ -65,8 +65,8 @@ describe('what is told of a read request', () => {
 
 describe('a request of the appliance to itself', () => {
   it('is no part of the story', async () => {
-    const desk = deskThatSends(text, machineIn('commissioning'));
-    const answer: TftpResolver['answer'] = async (...asked) => ({ ...(await desk.answer(...asked)), own: true });
+    const resolver = resolverThatSends(text, machineIn('commissioning'));
+    const answer: TftpResolver['answer'] = async (...asked) => ({ ...(await resolver.answer(...asked)), own: true });
     const rig = await startServer({}, { answer });
     for (const name of [OWN, 'boot/service-os-x86_64/kernel']) await load(await sloppyClient(), rig.port, name);
     await expect.poll(() => rig.logged.filter((line) => line.includes('by the appliance itself'))).toHaveLength(2);
@@ -117,7 +117,7 @@ describe('a request that nobody looks into', () => {
   it('because something is wrong on our side is told too', async () => {
     const gone = { name: 'initrd', file: '/nowhere/initrd', size: 5, sha256: 'a', kind: 'initrd' } as const;
     const content = { asset: { ...gone, architecture: null, contentType: '' } };
-    const rig = await startServer({}, deskThatSends(content, machineIn('commissioning')));
+    const rig = await startServer({}, resolverThatSends(content, machineIn('commissioning')));
     const client = await sloppyClient();
     client.send(read('boot/service-os-x86_64/initrd'), rig.port);
     await client.next();

@@ -1,9 +1,9 @@
 import type { Asset } from '../../../appliance/assets/asset.ts';
 import type { TftpResolver } from '../../../appliance/servers/tftp/tftp-resolver.ts';
 
-/** A desk that sends this one file to everybody. */
-export function deskFor({ file, size }: Pick<Asset, 'file' | 'size'>): Pick<TftpResolver, 'answer'> {
+/** A resolver that sends this one file to everybody. */
+export function resolverFor({ file, size }: Pick<Asset, 'file' | 'size'>): Pick<TftpResolver, 'answer'> {
   const sha256 = 'b'.repeat(64);
   const asset: Asset = { name: 'initrd', file, size, sha256, kind: 'initrd', architecture: null, contentType: '' };
-  return { answer: async (name) => ({ name, mac: null, judged: null, reply: { do: 'send', content: { asset } } }) };
+  return { answer: async (name) => ({ name, mac: null, resolved: null, reply: { do: 'send', content: { asset } } }) };
 }

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { TftpAnswer, TftpResolver, TftpResolverDeps } from '../../../appliance/servers/tftp/tftp-resolver.ts';
 import { intentWith, MAC, machineIn, UUID } from '../../boot/boot-fixtures.ts';
-import { deskWith, LOOPBACK } from './tftp-rig.ts';
+import { LOOPBACK, resolverWith } from './tftp-rig.ts';
 
 function inWords({ reply }: TftpAnswer): string {
   if (reply.do === 'ignore') return 'nothing';
   if (reply.do === 'refuse') return `ERROR ${reply.code}`;
   return 'asset' in reply.content ? reply.content.asset.name : `text ${Buffer.from(reply.content.text)}`;
 }
-const ask = async (desk: TftpResolver, name: string) => inWords(await desk.answer(name, LOOPBACK));
+const ask = async (resolver: TftpResolver, name: string) => inWords(await resolver.answer(name, LOOPBACK));
 
 /** No UUID: a read request tells none. */
 const plain = { uuid: null } as const;
@@ -52,35 +52,39 @@ describe('a read request', () => {
   it.each(CASES.map(([who, machine, name, answer]) => ({ who, machine, name, answer })))(
     'of $who for $name is answered $answer',
     async ({ machine, name, answer }) => {
-      expect(await ask(await deskWith({ machine }), name)).toBe(answer);
+      expect(await ask(await resolverWith({ machine }), name)).toBe(answer);
     },
   );
 
   it('of a machine that is to hear nothing is not even refused', async () => {
-    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' } });
-    expect(await ask(desk, 'snponly.efi')).toBe('nothing');
-    expect(await ask(desk, 'nothing')).toBe('nothing');
+    const resolver = await resolverWith({ machine: null, network: { unknown: 'ignore' } });
+    expect(await ask(resolver, 'snponly.efi')).toBe('nothing');
+    expect(await ask(resolver, 'nothing')).toBe('nothing');
   });
 
   it('of a machine whose address does not tell who it is gets what is the same for all, and no image', async () => {
-    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { macOf: () => null } });
-    expect(await ask(desk, 'snponly.efi')).toBe('snponly.efi');
-    expect(await ask(desk, 'grub/grub.cfg')).toBe('text exit\n');
-    expect(await ask(desk, 'boot/service-os/linux')).toBe('ERROR 2');
+    const resolver = await resolverWith({
+      machine: null,
+      network: { unknown: 'ignore' },
+      resolver: { macOf: () => null },
+    });
+    expect(await ask(resolver, 'snponly.efi')).toBe('snponly.efi');
+    expect(await ask(resolver, 'grub/grub.cfg')).toBe('text exit\n');
+    expect(await ask(resolver, 'boot/service-os/linux')).toBe('ERROR 2');
   });
 
   it('says in the log which name was probably meant', async () => {
-    const { reply } = await (await deskWith()).answer('snponly.ef', LOOPBACK);
+    const { reply } = await (await resolverWith()).answer('snponly.ef', LOOPBACK);
     expect(reply).toMatchObject({ kind: 'tftp.not-found', why: 'no such file (did you mean snponly.efi?)' });
   });
 
   it('brings the machine and what was decided to whoever renders the text', async () => {
     const seen: unknown[] = [];
-    const scriptFor: TftpResolverDeps['scriptFor'] = async (name, facts, judged) => {
-      seen.push(name, facts.mac, facts.via, judged.machine?.spec.hostname);
+    const scriptFor: TftpResolverDeps['scriptFor'] = async (name, facts, resolved) => {
+      seen.push(name, facts.mac, facts.via, resolved.machine?.spec.hostname);
       return { text: 'text', decided: null };
     };
-    await ask(await deskWith({ desk: { scriptFor } }), 'autoexec.ipxe');
+    await ask(await resolverWith({ resolver: { scriptFor } }), 'autoexec.ipxe');
     expect(seen).toEqual(['autoexec.ipxe', MAC, 'tftp', 'node01']);
   });
 });
@@ -100,15 +104,23 @@ describe('the appliance that asks itself', () => {
     ['grub/grub.cfg', 'text exit\n'],
     ['autoexec.ipxe', 'text exit\n'],
   ])('gets %s, although machines that nobody knows are not answered there', async (name, answer) => {
-    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
-    const told = await desk.answer(name, LOOPBACK);
-    expect([inWords(told), told.own, told.mac, told.judged]).toEqual([answer, true, null, null]);
+    const resolver = await resolverWith({
+      machine: null,
+      network: { unknown: 'ignore' },
+      resolver: { isSelf, scriptFor },
+    });
+    const told = await resolver.answer(name, LOOPBACK);
+    expect([inWords(told), told.own, told.mac, told.resolved]).toEqual([answer, true, null, null]);
   });
 
   it('gets no text of a machine that way, which might use something up', async () => {
     asked.length = 0;
-    const desk = await deskWith({ machine: null, network: { unknown: 'ignore' }, desk: { isSelf, scriptFor } });
-    const told = await desk.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
+    const resolver = await resolverWith({
+      machine: null,
+      network: { unknown: 'ignore' },
+      resolver: { isSelf, scriptFor },
+    });
+    const told = await resolver.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
     expect([inWords(told), told.own, asked]).toEqual(['nothing', undefined, []]);
   });
 });

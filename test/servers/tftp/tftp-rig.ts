@@ -1,4 +1,4 @@
-// A TFTP server on loopback with a real desk, fleet and library, for one machine whose state the test chooses.
+// A TFTP server on loopback with a real resolver, fleet and library, for one machine whose state the test chooses.
 
 import { readdirSync, readlinkSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
@@ -15,15 +15,16 @@ import { TFTP_DEFAULTS, type TftpSettings } from '../../../appliance/servers/tft
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { bzImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '../../assets/tiny-files.ts';
 import { MAC, machineIn, NOW, networkWith, profileWith, SITE } from '../../boot/boot-fixtures.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 /** Not a multiple of any block size in use, and large enough for many windows. */
 export const LOADER = Buffer.concat([peFile(PE_MACHINE.x86_64), Buffer.alloc(300_001, 'loader bytes ')]);
 
-export interface DeskSetting {
+export interface ResolverSetting {
   readonly machine?: Machine | null;
   readonly network?: Partial<SiteNetwork>;
-  readonly desk?: Partial<TftpResolverDeps>;
+  readonly resolver?: Partial<TftpResolverDeps>;
 }
 
 export function fleetOf(machine: Machine | null, network: Partial<SiteNetwork> = {}): Fleet {
@@ -55,18 +56,18 @@ export async function libraryWithFiles(): Promise<AssetLibrary> {
   return AssetLibrary.open(folder);
 }
 
-export async function deskWith({
+export async function resolverWith({
   machine = machineIn('ready'),
   network,
-  desk,
-}: DeskSetting = {}): Promise<TftpResolver> {
+  resolver,
+}: ResolverSetting = {}): Promise<TftpResolver> {
   return new TftpResolver({
-    desk: new BootResolver(fleetOf(machine, network), () => NOW),
+    resolver: new BootResolver(fleetOf(machine, network), () => NOW),
     library: await libraryWithFiles(),
     macOf: () => MAC,
     scriptFor: async (name) => (name === 'grub/grub.cfg' ? { text: 'exit\n', decided: null } : null),
     now: () => NOW,
-    ...desk,
+    ...resolver,
   });
 }
 
@@ -82,7 +83,7 @@ export interface Rig {
 /** With a clock its transfers are carried in this thread. */
 export async function startServer(
   settings: Partial<TftpSettings> = {},
-  desk?: Pick<TftpResolver, 'answer'>,
+  resolver?: Pick<TftpResolver, 'answer'>,
   more: Partial<Pick<TftpServerDeps, 'clock' | 'mtuAt' | 'whoIs'>> = {},
 ): Promise<Rig> {
   const notes: TrailNote[] = [];
@@ -91,11 +92,11 @@ export async function startServer(
   const log = (line: unknown, text: string) => void logged.push(`${text} ${JSON.stringify(line)}`);
   const server = new TftpServer({
     settings: { ...TFTP_DEFAULTS, addresses: ['127.0.0.1'], port: 0, ...settings },
-    desk: desk ?? (await deskWith()),
+    resolver: resolver ?? (await resolverWith()),
     ...more,
     trail: {
       note: (note) => {
-        notes.push(note);
+        notes.push(checkedEvent(note));
         for (const look of waiting.splice(0)) look();
       },
     },

@@ -191,7 +191,7 @@ describe('starting and stopping', () => {
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 
-  it('ends only when the desk has answered what it was asked', async () => {
+  it('ends only when the resolver has answered what it was asked', async () => {
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<TftpAnswer>();
     const rig = await startServer(
@@ -212,7 +212,7 @@ describe('starting and stopping', () => {
     });
     await client.close();
     expect([hasStopped, rig.server.transfersUnderWay]).toEqual([false, 1]);
-    answered.resolve({ name: 'grub/grub.cfg', mac: null, judged: null, reply: { do: 'ignore', why: '' } });
+    answered.resolve({ name: 'grub/grub.cfg', mac: null, resolved: null, reply: { do: 'ignore', why: '' } });
     await stopping;
     expect(rig.server.transfersUnderWay).toBe(0);
   });

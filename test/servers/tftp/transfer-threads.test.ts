@@ -7,7 +7,7 @@ import { TransferThreads } from '../../../appliance/servers/tftp/transfer-thread
 import type { TransferOrder } from '../../../appliance/servers/tftp/transfers.ts';
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
-import { deskFor } from './tftp-resolver-for.ts';
+import { resolverFor } from './tftp-resolver-for.ts';
 import { LOADER, openSockets, startServer } from './tftp-rig.ts';
 
 const ORDER: TransferOrder = {
@@ -86,7 +86,17 @@ describe('threads that carry transfers', () => {
     const fifth = await sloppyClient();
     fifth.send(read('snponly.efi'), rig.port);
     expect((await fifth.next()).packet).toMatchObject({ message: expect.stringContaining('too many') });
-    await new Promise((passed) => setTimeout(passed, 3100));
+    await expect
+      .poll(
+        async () => {
+          fifth.send(read('snponly.efi', { tsize: '0' }), rig.port);
+          const { packet, from } = await fifth.next();
+          if (packet.op === 'optionAck') fifth.send({ op: 'error', code: 0, message: 'closed' }, from);
+          return packet.op;
+        },
+        { interval: 250 },
+      )
+      .toBe('optionAck');
     expect(await load(fifth, rig.port, 'snponly.efi')).toHaveLength(LOADER.length);
     const notes = await rig.noted('tftp.error', 4);
     expect(notes[0]?.data).toMatchObject({ reason: 'the client began other transfers instead' });
@@ -94,7 +104,7 @@ describe('threads that carry transfers', () => {
 
   it('tell the client, and the trail, when the file is gone', async () => {
     const file = put(temporaryFolder(), 'initrd', Buffer.alloc(1024 * 1024));
-    const rig = await startServer({ memoryBytes: 1024 }, deskFor({ file, size: 1024 * 1024 }));
+    const rig = await startServer({ memoryBytes: 1024 }, resolverFor({ file, size: 1024 * 1024 }));
     rmSync(file);
     const client = await sloppyClient();
     client.send(read('initrd'), rig.port);

@@ -68,4 +68,21 @@ export function bmcMemoriesContract(engine: Engine): void {
     expect(await store.bootTimes(one.id)).toEqual(all.slice(3));
     expect(await store.bootTimes(other.id)).toEqual([]);
   });
+
+  it('keeps one persistent boot override of each machine until it is deleted, whatever becomes of the events', async () => {
+    const { store } = opened();
+    const [one, other] = [(await addMachine(store, 1)).id, (await addMachine(store, 2)).id];
+    expect(await store.persistentBootOverrides()).toEqual([]);
+    await store.setPersistentBootOverride({ machine: other, method: 'redfish-efi-persistent', setAt: NOW + 1 });
+    await store.setPersistentBootOverride({ machine: one, method: 'ipmi-legacy-persistent', setAt: NOW });
+    await store.setPersistentBootOverride({ machine: one, method: 'ipmi-efi-persistent', setAt: NOW });
+    await store.trimEvents(NOW + 1_000_000);
+    expect(await store.persistentBootOverrides()).toEqual([
+      { machine: one, method: 'ipmi-efi-persistent', setAt: NOW },
+      { machine: other, method: 'redfish-efi-persistent', setAt: NOW + 1 },
+    ]);
+    await store.deletePersistentBootOverride(one);
+    await store.deletePersistentBootOverride(one);
+    expect(await store.persistentBootOverrides()).toMatchObject([{ machine: other }]);
+  });
 }

@@ -4,18 +4,24 @@
 import { readlinkSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
+import BetterSqlite3 from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
-import { leaseOf, newEvent } from '../samples.ts';
+import { addMachine, leaseOf, newEvent } from '../samples.ts';
 import { useScratchFolder } from '../scratch-folder.ts';
 
 const at = useScratchFolder();
 let store: Store;
 let datasync: MockInstance<FileHandle['datasync']>;
+/** `synchronous` is a setting of a connection, not of the file: another connection would not show it. */
+let connection: BetterSqlite3.Database | undefined;
 
 beforeEach(async () => {
+  const prepare = vi.spyOn(BetterSqlite3.prototype, 'prepare');
   store = await openSqliteStore({ file: at('coldiron.db') });
+  connection = prepare.mock.contexts.at(-1) as BetterSqlite3.Database | undefined;
+  prepare.mockRestore();
   const handle = await open(at('coldiron.db'));
   datasync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'datasync');
   await handle.close();
@@ -28,10 +34,18 @@ afterEach(async () => {
 
 const logBytes = (): number => statSync(at('coldiron.db-wal')).size;
 
+/** As SQLite numbers the values of `pragma synchronous`. */
+const FULL = 2;
+const synchronous = (): unknown => connection?.pragma('synchronous', { simple: true });
+
 const COMMITS = [
   { what: 'leases', commit: (n = 0) => store.commitLeases([leaseOf(n)]) },
   { what: 'the trail', commit: () => store.appendEvents([newEvent('dhcp.ack')]) },
 ] as const;
+
+it('a store has synchronous=FULL once it is open', () => {
+  expect(synchronous()).toBe(FULL);
+});
 
 describe.each(COMMITS)('a commit of $what', ({ commit }) => {
   it('resolves only when the log is on disk', async () => {
@@ -53,6 +67,16 @@ describe.each(COMMITS)('a commit of $what', ({ commit }) => {
     expect(isDurable).toBe(true);
   });
 
+  it('leaves synchronous=FULL for the commits of others', async () => {
+    await commit();
+    expect(synchronous()).toBe(FULL);
+    datasync.mockRejectedValueOnce(new Error('EIO: i/o error, fdatasync'));
+    await expect(commit(1)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(synchronous()).toBe(FULL);
+    await addMachine(store, 1);
+    expect(synchronous()).toBe(FULL);
+  });
+
   it('fails when the log cannot be brought to disk, and the next one is not written behind what may be missing', async () => {
     for (let n = 1; n < 20; n += 1) await commit(n);
     const before = logBytes();
@@ -66,4 +90,10 @@ describe.each(COMMITS)('a commit of $what', ({ commit }) => {
     // One commit alone is in it.
     expect(logBytes()).toBeLessThan(before / 2);
   });
+});
+
+it('a commit that is refused leaves synchronous=FULL for the commits of others', async () => {
+  const unkept = { ...leaseOf(1), network: null as never };
+  await expect(store.commitLeases([unkept])).rejects.toThrow(/NOT NULL/);
+  expect(synchronous()).toBe(FULL);
 });

@@ -1,33 +1,22 @@
 // A session desk over a real store, with a clock that the test moves, and one machine in the state that it asks for.
 
 import { randomUUID } from 'node:crypto';
+import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
+import type { IntentId } from '../../../appliance/domain/intent.ts';
+import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
-import { mustParse } from '../../../appliance/domain/parsed.ts';
-import {
-  parseSessionSecret,
-  type SessionId,
-  type SessionMode,
-  type SessionSecret,
-} from '../../../appliance/domain/session.ts';
-import type { EffectHandlers } from '../../../appliance/machines/effects/handler.ts';
-import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
+import { parseObjectName } from '../../../appliance/domain/names.ts';
+import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
+import { parseSessionSecret, type SessionMode, type SessionSecret } from '../../../appliance/domain/session.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
-import { newSessionSecret } from '../../../appliance/work/sessions/session-secret.ts';
 import { Sessions } from '../../../appliance/work/sessions/sessions.ts';
+import { ticketMaker } from '../../../appliance/work/sessions/tickets.ts';
+import { commandsOf } from '../../machines/commands-of.ts';
 import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
-
-const nothing = async () => ({ events: [] });
-export const NO_EFFECTS: EffectHandlers = {
-  'revoke-intents': nothing,
-  'revoke-identity': nothing,
-  'boot-from-network': nothing,
-  'boot-from-disk': nothing,
-  'power-off': nothing,
-  'release-without-erase': nothing,
-};
+import { writesTo } from '../../store/writes.ts';
 
 export const CALL = { address: null, correlationId: 'call-1' };
 
@@ -43,19 +32,10 @@ export class DeskRig {
     this.machine = machine;
     this.time = time;
     const now = (): number => this.time.now;
-    const runner = new LifecycleRunner({
-      store,
-      effects: NO_EFFECTS,
-      deployMinutes: () => 30,
-      clock: { now, setTimer: () => ({ cancel: () => undefined }) },
-      newId: randomUUID,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    });
     this.desk = new Sessions({
       store,
-      runner,
+      commands: commandsOf(store, now),
       now,
-      refreshFleet: async () => undefined,
       seenAt: () => ({ address: null, mac: null, wouldBeKnown: false }),
       files: {
         file: async (_machine, name) => {
@@ -69,23 +49,16 @@ export class DeskRig {
   static async open(file: string, state: LifecycleState): Promise<DeskRig> {
     const store = await openSqliteStore({ file });
     const lifecycle = lifecycleIn(state, { deadline: NOW + 60 * MINUTE });
-    const machine = await store.transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
+    const machine = await writesTo(store).transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
     return new DeskRig(store, machine, { now: NOW + 1000 });
   }
 
-  async ticket(mode: SessionMode, lifetime = 15 * MINUTE): Promise<SessionSecret> {
-    const { text, hash } = newSessionSecret();
-    const madeAt = this.time.now;
-    await this.store.putTicket({
-      id: randomUUID() as SessionId,
-      machine: this.machine.id,
-      mode,
-      order: { mode },
-      ticketHash: hash,
-      madeAt,
-      expiresAt: madeAt + lifetime,
-    });
-    return text;
+  /** From the real maker, so that its lifetime is the product's. */
+  async ticket(mode: SessionMode): Promise<SessionSecret> {
+    const make = ticketMaker({ order: () => parsed({ mode }) }, () => this.time.now, randomUUID);
+    const { url, ticket } = mustParse(make(this.machine, startOf(mode), { address: SERVER, bootPort: 8080 }));
+    await writesTo(this.store).putTicket(ticket);
+    return mustParse(parseSessionSecret(url.slice(url.lastIndexOf('/') + 1)));
   }
 
   async session(mode: SessionMode): Promise<SessionSecret> {
@@ -95,6 +68,14 @@ export class DeskRig {
   async state(): Promise<Machine['lifecycle'] | undefined> {
     return (await this.store.machine(this.machine.id))?.lifecycle;
   }
+}
+
+const SERVER = mustParse(parseIpv4('10.0.0.1'));
+const INTENT = 'i-1' as IntentId;
+
+function startOf(mode: SessionMode): StartingOutcome {
+  if (mode === 'install') return { kind: 'installer', profile: mustParse(parseObjectName('worker')), intent: INTENT };
+  return mode === 'erase' ? { kind: 'service-os', mode, intent: INTENT } : { kind: 'service-os', mode };
 }
 
 export function keyIn(answer: unknown): SessionSecret {

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
+import { ColdironError } from '../../../appliance/domain/errors.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { SessionMode, SessionSecret } from '../../../appliance/domain/session.ts';
 import { newSessionSecret } from '../../../appliance/work/sessions/session-secret.ts';
 import { mac, transitionOf } from '../../store/samples.ts';
 import { useScratchFolder } from '../../store/scratch-folder.ts';
+import { writesTo } from '../../store/writes.ts';
 import { CALL, DeskRig, keyIn } from './sessions-rig.ts';
 
 const place = useScratchFolder();
@@ -24,21 +25,24 @@ const over = (message: RegExp) =>
   expect.objectContaining({ code: 'session_over', message: expect.stringMatching(message) });
 
 describe('a ticket', () => {
-  it('is for nobody after its time', async () => {
+  it('is good for a quarter of an hour, and for nobody after it', async () => {
     const { desk, time } = await inState('commissioning');
-    const text = await rig.ticket('commission');
+    const inTime = await rig.ticket('commission');
+    time.now += 15 * MINUTE - 1;
+    await desk.open(inTime, SELF, CALL);
+    const late = await rig.ticket('commission');
     time.now += 15 * MINUTE;
-    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/expired/));
+    await expect(desk.open(late, SELF, CALL)).rejects.toThrow(conflict(/expired/));
   });
 
   it('is for nobody once its machine has left the state it was made for, also when it has come back', async () => {
     const { desk, store, machine } = await inState('commissioning');
     const text = await rig.ticket('commission');
-    const ready = await store.transition(transitionOf(machine, 'ready'));
+    const ready = await writesTo(store).transition(transitionOf(machine, 'ready'));
     await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/node1 is ready now/));
     rig.time.now += MINUTE;
     const again = { ...machine.lifecycle, since: rig.time.now };
-    await store.transition(transitionOf(ready, 'commissioning', { lifecycle: again }));
+    await writesTo(store).transition(transitionOf(ready, 'commissioning', { lifecycle: again }));
     await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/commissioning now/));
   });
 
@@ -81,7 +85,7 @@ describe('a ticket', () => {
     rig.time.now += 1;
     const ended = await rig.ticket('install');
     await desk.open(ended, { ...SELF, nonce: NONCE }, CALL);
-    await store.endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
+    await writesTo(store).endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
     await again(ended);
   });
 
@@ -150,12 +154,36 @@ describe('a session', () => {
     expect(await store.events({ kind: 'session.step', limit: 1000 })).toHaveLength(11);
   });
 
-  it('has a secret file for whoever asks first, and others as often as they are asked for', async () => {
+  // The names as the installers ask for them, not the product's own list of secret files.
+  it.each(['user-data', 'secrets.tar', 'disk-key'])('hands out %s once, and audits it', async (name) => {
+    const { desk, store } = await inState('deploying');
+    const key = await rig.session('install');
+    const tries = await Promise.allSettled([desk.file(key, name, CALL), desk.file(key, name, CALL)]);
+    expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await expect(desk.file(key, name, CALL)).rejects.toThrow(conflict(/given out once/));
+    expect(rig.rendered).toEqual([name]);
+    const taken = (await store.auditEntries(0, 100)).filter(({ action }) => action === 'session.file');
+    expect(taken).toMatchObject([{ after: { file: name } }]);
+  });
+
+  it.each<[SessionMode, LifecycleState]>([
+    ['rescue', 'rescue'],
+    ['commission', 'commissioning'],
+    ['erase', 'releasing'],
+    ['inspect', 'discovered'],
+  ])('of mode %s gets no file of an installation', async (mode, state) => {
+    const { desk, store } = await inState(state);
+    const key = await rig.session(mode);
+    for (const name of ['user-data', 'meta-data', 'secrets.tar', 'disk-key', 'flake.tar']) {
+      expect(await desk.file(key, name, CALL)).toBeNull();
+    }
+    expect(rig.rendered).toEqual([]);
+    expect((await store.auditEntries(0, 100)).map(({ action }) => action)).not.toContain('session.file');
+  });
+
+  it('has other files as often as they are asked for', async () => {
     const { desk } = await inState('deploying');
     const key = await rig.session('install');
-    const tries = await Promise.allSettled([desk.file(key, 'user-data', CALL), desk.file(key, 'user-data', CALL)]);
-    expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    expect(rig.rendered).toEqual(['user-data']);
     for (let times = 0; times < 2; times += 1) {
       expect(await desk.file(key, 'meta-data', CALL)).toMatchObject({ text: 'the meta-data' });
     }
@@ -184,21 +212,18 @@ describe('a session', () => {
     expect(await rig.state()).toMatchObject({ state: to });
   });
 
-  it('moves its machine on when the process died between the outcome and that', async () => {
+  it('ends and moves its machine in one commit: when that fails, neither has happened', async () => {
     const { desk, store, machine } = await inState('deploying');
     const key = await rig.session('install');
-    const [session] = await store.sessionsOf(machine.id, 1);
-    const event = {
-      at: rig.time.now,
-      kind: 'session.ended',
-      actor: 'x',
-      machine: machine.id,
-      correlationId: null,
-      data: sampleData('session.ended'),
-    } as const;
-    if (session) await store.endSession(session.id, 'succeeded', rig.time.now, null, event);
+    const { commit } = store;
+    store.commit = () => Promise.reject(new ColdironError('store_unavailable', 'the disk is full'));
+    await expect(desk.outcome(key, { ok: true })).rejects.toMatchObject({ code: 'store_unavailable' });
+    store.commit = commit;
+    expect((await store.sessionsOf(machine.id, 1))[0]?.ended).toBeNull();
+    expect(await rig.state()).toMatchObject({ state: 'deploying' });
     expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
     expect(await rig.state()).toMatchObject({ state: 'enrolling' });
+    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
   });
 
   it('does not commission a machine that told no facts in it', async () => {

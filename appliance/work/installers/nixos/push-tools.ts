@@ -29,7 +29,9 @@ export async function probePushTools(path: string): Promise<Parsed<PushTools>> {
     ...(ssh ? [] : ['ssh is not on its PATH']),
   ];
   if (missing.length > 0 || !nixosAnywhere || !version?.ok) {
-    return unparsable(`this appliance cannot push NixOS: ${missing.join('; ')}. Let the node pull instead (way: pull)`);
+    return unparsable(
+      `this appliance cannot push NixOS: ${missing.join('; ')}. Let the node pull instead (install: pull in its profile)`,
+    );
   }
   return parsed({ nixosAnywhere, nixVersion: version.value });
 }

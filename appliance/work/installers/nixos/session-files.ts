@@ -52,6 +52,6 @@ async function filesFrom(
     modules: parts.modules(),
     inspection: await parts.inspection(machine),
     serviceFiles: withSecrets && plan.cluster !== null ? await parts.serviceFiles(machine, onBehalf) : [],
-    otherFiles: withSecrets ? await parts.installedFiles(machine) : [],
+    otherFiles: withSecrets && plan.enrollment === 'first-boot' ? await parts.installedFiles(machine) : [],
   });
 }

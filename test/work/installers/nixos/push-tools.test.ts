@@ -44,7 +44,7 @@ describe('what a push needs on the appliance', () => {
     expect(await probePushTools(folder)).toEqual({
       ok: false,
       reason:
-        'this appliance cannot push NixOS: nix is not on its PATH; nixos-anywhere is not on its PATH; ssh is not on its PATH. Let the node pull instead (way: pull)',
+        'this appliance cannot push NixOS: nix is not on its PATH; nixos-anywhere is not on its PATH; ssh is not on its PATH. Let the node pull instead (install: pull in its profile)',
     });
     program(folder, 'nix', 'echo "nix (Nix) 2.8.0"');
     program(folder, 'nixos-anywhere', '', 0o644);
@@ -52,7 +52,7 @@ describe('what a push needs on the appliance', () => {
     expect(await probePushTools(folder)).toEqual({
       ok: false,
       reason:
-        'this appliance cannot push NixOS: nix is 2.8.0, and has to be 2.16 or newer; nixos-anywhere is not on its PATH. Let the node pull instead (way: pull)',
+        'this appliance cannot push NixOS: nix is 2.8.0, and has to be 2.16 or newer; nixos-anywhere is not on its PATH. Let the node pull instead (install: pull in its profile)',
     });
   });
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_TEMPLATES, readNodeModules, readTemplateFiles } from '../../../../appliance/assets/template-files.ts';
 import { installedFiles } from '../../../../appliance/render/bundle/installed-files.ts';
+import type { NodePlan } from '../../../../appliance/render/node-plan.ts';
 import type { RenderedFile } from '../../../../appliance/render/rendered-file.ts';
 import { compileTemplates } from '../../../../appliance/render/templates.ts';
 import { nixosSessionFile } from '../../../../appliance/work/installers/nixos/session-files.ts';
@@ -11,7 +12,7 @@ import { SAMPLE_PLANS } from '../../../render/plans.ts';
 
 const TEMPLATES = compileTemplates(readTemplateFiles(BUILT_IN_TEMPLATES));
 const MACHINE = machineIn('deploying');
-const PLAN = SAMPLE_PLANS.controlPlane;
+const PLAN: NodePlan = { ...SAMPLE_PLANS.controlPlane, enrollment: 'first-boot' };
 const KEY: RenderedFile = { path: 'secrets/node01-key.pem', text: 'a key\n', mode: 0o600, secret: true };
 
 function desk() {
@@ -29,7 +30,7 @@ function desk() {
       return installedFiles(sampleBundle(), '#!/bin/sh\n');
     },
   });
-  return { made, file: (name: string) => file(MACHINE, PLAN, name) };
+  return { made, file: (name: string, plan = PLAN) => file(MACHINE, plan, name) };
 }
 
 const listed = (archive: RenderedFile | null): string[] => {
@@ -54,6 +55,12 @@ describe('the files of a NixOS installation', () => {
     expect(names.find((line) => line.endsWith('etc/nixos/secrets/node01-key.pem'))).toMatch(/^-rw-------/);
     expect(names.find((line) => line.endsWith('etc/coldiron/node-agent.env'))).toMatch(/^-rw-------/);
     expect(names.find((line) => line.endsWith('opt/coldiron/node-agent/node-agent'))).toMatch(/^-rwxr-xr-x/);
+  });
+
+  it('a node that is enrolled by hand is given no token', async () => {
+    const { file, made } = desk();
+    expect(listed(await file('secrets.tar', { ...PLAN, enrollment: 'manual' })).join()).not.toContain('node-agent');
+    expect(made).not.toContain('token');
   });
 
   it('there is no file of another name', async () => {

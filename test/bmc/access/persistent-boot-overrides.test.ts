@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { openBmcService } from '../../../appliance/bmc/access/bmc-service.ts';
-import { lastingChoice, PersistentBootOverrides } from '../../../appliance/bmc/access/persistent-boot-overrides.ts';
+import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
+import { PersistentBootOverrides } from '../../../appliance/bmc/access/persistent-boot-overrides.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { BmcMode } from '../../../appliance/domain/network.ts';
-import { newEvent } from '../../store/samples.ts';
+import { NoteBoard } from '../../trail/note-board.ts';
 import { deskRig } from './desk-rig.ts';
 
-const LASTING = { kind: 'bmc.boot-lasting', data: { method: 'ipmi-efi-persistent', words: 'set' } };
 const CHOSEN = { device: 'network', persistent: true, firmware: 'efi' } as const;
 
 /** A process that set a lasting choice, and was gone. */
@@ -16,21 +16,20 @@ async function afterACrash(changes: { mode?: BmcMode; machine?: (machine: Machin
   const { store, desk, machine, clock, hardware, keep } = rig;
   await keep('current', 'factory');
   hardware.boot = CHOSEN;
-  const write = (kind: string, data: Record<string, string>) =>
-    store.appendEvents([newEvent(kind, { machine: machine.id, data })]);
-  await write(LASTING.kind, LASTING.data);
+  const set = (method: string) => store.setPersistentBootOverride({ machine: machine.id, method, setAt: clock.now() });
+  await set('ipmi-efi-persistent');
   const lasting = new PersistentBootOverrides({ desk, store, now: () => clock.now(), current: () => as(machine) });
   const takeBack = async () => clock.until((await lasting.takeBack()).over);
   const trail = async () => (await store.events({ machine: machine.id, limit: 100 })).map(({ kind }) => kind);
-  return { ...rig, write, lasting, takeBack, trail };
+  return { ...rig, set, lasting, takeBack, trail };
 }
 
-describe('a lasting boot choice that a crash left behind', () => {
+describe('a persistent boot override that a crash left behind', () => {
   it('is taken back at the next start, and only once', async () => {
     const { takeBack, hardware, trail, store, machine } = await afterACrash();
     await takeBack();
     expect(hardware.boot.device).toBe('none');
-    expect(await trail()).toEqual(['bmc.boot-lasting', 'bmc.boot-undone']);
+    expect(await trail()).toEqual(['bmc.boot-undone']);
     expect((await store.events({ machine: machine.id, limit: 10 })).at(-1)?.data).toMatchObject({
       words: 'the appliance stopped in the middle of a boot; the boot choice was taken back',
     });
@@ -39,9 +38,26 @@ describe('a lasting boot choice that a crash left behind', () => {
     expect(hardware.boot).toEqual(CHOSEN);
   });
 
+  it('is undone also after retention has trimmed every event', async () => {
+    const { takeBack, hardware, store, clock } = await afterACrash();
+    await store.trimEvents(clock.now() + 1);
+    await takeBack();
+    expect(hardware.boot.device).toBe('none');
+  });
+
+  it('stays as an operator has set it since', async () => {
+    const { takeBack, hardware, store, desk, clock, machine } = await afterACrash();
+    const nodes = new NodeBmcs({ desk, store, now: () => clock.now() });
+    const choice = { device: 'disk', persistent: true, firmware: 'efi' } as const;
+    const by = { actor: 'token:alice', correlationId: null };
+    await clock.until(nodes.act(machine, by, { what: 'bootdev', details: choice }, (bmc) => bmc.setBoot(choice)));
+    await takeBack();
+    expect(hardware.boot).toEqual(choice);
+  });
+
   it('is taken back over the protocol that it was set in', async () => {
-    const { takeBack, write, door } = await afterACrash();
-    await write('bmc.boot-lasting', { method: 'redfish-efi-persistent' });
+    const { takeBack, set, door } = await afterACrash();
+    await set('redfish-efi-persistent');
     await takeBack();
     expect(door.drivers).toEqual(['redfish']);
   });
@@ -50,7 +66,7 @@ describe('a lasting boot choice that a crash left behind', () => {
     const { takeBack, hardware, trail } = await afterACrash();
     hardware.fails.set('setBoot', 'unreachable');
     await takeBack();
-    expect(await trail()).toEqual(['bmc.boot-lasting', 'bmc.boot-not-undone']);
+    expect(await trail()).toEqual(['bmc.boot-not-undone']);
     hardware.fails.clear();
     await takeBack();
     expect((await trail()).at(-1)).toBe('bmc.boot-undone');
@@ -70,7 +86,7 @@ describe('a lasting boot choice that a crash left behind', () => {
       store,
       vault,
       clock,
-      trail: { note: () => undefined },
+      trail: new NoteBoard(),
       bmcMode: () => 'real',
       current: () => machine,
       scanned: [],
@@ -94,22 +110,5 @@ describe('a lasting boot choice that a crash left behind', () => {
     const { takeBack, hardware, door } = await afterACrash(changes);
     await takeBack();
     expect([hardware.boot, door.logins]).toEqual([CHOSEN, []]);
-  });
-});
-
-describe('whether a lasting choice holds', () => {
-  const undone = { kind: 'bmc.boot-undone', data: {} };
-  const byHand = { kind: 'bmc.done', data: { what: 'bootdev', device: 'disk' } };
-  const other = { kind: 'bmc.done', data: { what: 'power', action: 'on' } };
-
-  it.each([
-    ['nothing was set', [other], null],
-    ['it was set', [LASTING, other], 'ipmi-efi-persistent'],
-    ['it was set and taken back', [LASTING, undone, other], null],
-    ['it was set again', [LASTING, undone, LASTING], 'ipmi-efi-persistent'],
-    ['a person has set something since', [LASTING, byHand], null],
-    ['it could not be taken back', [LASTING, { kind: 'bmc.boot-not-undone', data: {} }], 'ipmi-efi-persistent'],
-  ])('is told by the trail: %s', (_what, events, method) => {
-    expect(lastingChoice(events)).toBe(method);
   });
 });

@@ -1,10 +1,10 @@
 // What of a boot was seen, stage by stage, out of the events since a machine was put to work.
 
-import type { Json, StoredEvent } from '../domain/event.ts';
-import { type Instant, MINUTE } from '../domain/instant.ts';
-import type { Lifecycle } from '../domain/lifecycle.ts';
-import type { Session } from '../domain/session.ts';
-import { type TftpPart, tftpPart } from './tftp-files.ts';
+import type { Json, StoredEvent } from '../../domain/event.ts';
+import { type Instant, MINUTE } from '../../domain/instant.ts';
+import type { Health, Lifecycle } from '../../domain/lifecycle.ts';
+import type { Session } from '../../domain/session.ts';
+import { type TftpPart, tftpPart } from '../tftp-files.ts';
 
 export type Data = { readonly [key: string]: Json };
 
@@ -17,6 +17,9 @@ export interface Seen {
 export interface Case {
   readonly hostname: string;
   readonly lifecycle: Lifecycle;
+  readonly health: Health;
+  /** As declared. */
+  readonly interfaces: readonly { readonly mac: string | null; readonly network: string | null }[];
   readonly session: Session | null;
   readonly events: readonly StoredEvent[];
   readonly now: Instant;
@@ -29,6 +32,7 @@ export interface Case {
 export interface Signs {
   readonly hostname: string;
   readonly lifecycle: Lifecycle;
+  readonly health: Health;
   readonly session: Session | null;
   readonly now: Instant;
   /** When it was last put to work. */
@@ -60,6 +64,14 @@ export interface Signs {
   readonly refused: Seen | null;
   readonly failedStep: Seen | null;
   readonly installed: Seen | null;
+  /** It entered `enrolling`, installed by us or not. */
+  readonly enrolling: Seen | null;
+  /** It failed because it booted again before its work was done. */
+  readonly restarted: Seen | null;
+  readonly loop: Seen | null;
+  /** Its last request for an address, where that came in on another network than the declared one. */
+  readonly wrongNetwork: { readonly asks: Seen; readonly declared: string } | null;
+  readonly healthSilent: Seen | null;
 }
 
 const WORKING: ReadonlySet<string> = new Set([
@@ -71,8 +83,8 @@ const WORKING: ReadonlySet<string> = new Set([
 
 const FIRMWARE: ReadonlySet<Json | undefined> = new Set(['firmware-pxe', 'firmware-http']);
 
-export function signsOf({ hostname, lifecycle, session: latest, events, now }: Case): Signs {
-  const since = events.findLast(({ kind }) => WORKING.has(kind))?.at ?? 0;
+export function signsOf({ hostname, lifecycle, health, interfaces, session: latest, events, now }: Case): Signs {
+  const since = events.findLast(startsWork)?.at ?? 0;
   const session = latest && latest.ticketMadeAt >= since ? latest : null;
   const seen: readonly Seen[] = events
     .filter(({ at }) => at >= since)
@@ -86,13 +98,14 @@ export function signsOf({ hostname, lifecycle, session: latest, events, now }: C
   return {
     hostname,
     lifecycle,
+    health,
     session,
     now,
     since,
     byHand:
       last(({ kind, data }) => /^bmc\.(absent|skipped)$/.test(kind) && typeof data.to_do === 'string') ??
       ofKind('bmc.recorded'),
-    effectFailed: ofKind('effect.failed'),
+    effectFailed: last(({ kind, data }) => kind === 'effect.failed' && BMC_EFFECTS.has(data.effect)),
     firmwareAsks: asks((program) => FIRMWARE.has(program), boot),
     systemAsks: asks((program) => program === 'os', seen),
     offer: inBoot('dhcp.offer'),
@@ -112,8 +125,27 @@ export function signsOf({ hostname, lifecycle, session: latest, events, now }: C
     imageUnderWay: imageUnderWay(boot, now),
     refused: ofKind('session.refused'),
     failedStep: last(({ kind, data }) => kind === 'session.step' && data.status === 'failed'),
-    installed: ofKind('lifecycle.enrolling'),
+    installed: last(({ kind, data }) => kind === 'lifecycle.enrolling' && data.event === 'installed'),
+    enrolling: ofKind('lifecycle.enrolling'),
+    restarted: last(({ kind, data }) => kind === 'lifecycle.failed' && data.cause === 'restarted'),
+    loop: inBoot('dhcp.loop'),
+    wrongNetwork: wrongNetwork(boot, interfaces),
+    healthSilent: ofKind('health.silent'),
   };
+}
+
+/** A fallback enters the same state a second time: that is still the same work. */
+const startsWork = ({ kind, data }: StoredEvent): boolean => {
+  const { before, after } = dataOf(data);
+  return WORKING.has(kind) && (before === undefined || dataOf(before).state !== dataOf(after ?? null).state);
+};
+
+const BMC_EFFECTS: ReadonlySet<Json | undefined> = new Set(['boot-from-network', 'boot-from-disk', 'power-off']);
+
+function wrongNetwork(boot: readonly Seen[], interfaces: Case['interfaces']): Signs['wrongNetwork'] {
+  const asks = boot.findLast(({ kind }) => kind === 'dhcp.discover');
+  const declared = interfaces.find(({ mac }) => mac !== null && mac === asks?.data.mac)?.network ?? null;
+  return asks && declared !== null && asks.data.network !== declared ? { asks, declared } : null;
 }
 
 /** The boot that leads to the session, or the one that began since: then it was started anew. */

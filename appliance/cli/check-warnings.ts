@@ -1,0 +1,74 @@
+// What `check` warns of: the files are sound, and a deployment would still be refused or leave a machine that nobody can use.
+
+import { accessSync, constants } from 'node:fs';
+import type { BootContract } from '../assets/boot-contract.ts';
+import { CLIENT_ARCHITECTURES } from '../domain/architecture.ts';
+import type { Inventory } from '../domain/inventory.ts';
+import type { MachineSpec } from '../domain/machine.ts';
+import type { DeclaredSource } from '../inventory/check.ts';
+import { indexInventory } from '../render/plan-index.ts';
+import { deployOutlook } from '../work/deploy-outlook.ts';
+import type { FindAsset } from '../work/orders/served-image.ts';
+
+/** `find` null: nobody says where the appliance keeps its files, so that none can be missing. */
+export function deployWarnings(
+  sources: readonly DeclaredSource[],
+  inventory: Inventory,
+  find: FindAsset | null,
+): string[] {
+  const index = indexInventory(inventory);
+  const places = nodePlaces(sources);
+  const nodesWith = new Map<string, { readonly place: string; others: number }>();
+  const warn = (spec: MachineSpec, field: string, problem: string): void => {
+    const known = nodesWith.get(problem);
+    if (known) known.others += 1;
+    else nodesWith.set(problem, { place: `${places.get(spec.hostname) ?? spec.hostname}.${field}`, others: 0 });
+  };
+  for (const machine of inventory.machines) {
+    const { spec } = machine;
+    if (spec.profile !== null) {
+      for (const { field, problem } of deployOutlook(index, machine, find)) warn(spec, field, problem);
+    }
+    const passwordFile = spec.bmc?.passwordFile ?? null;
+    if (find !== null && passwordFile !== null && !isReadable(passwordFile)) {
+      warn(spec, 'bmc.password_file', `${passwordFile} cannot be read here`);
+    }
+  }
+  return [...nodesWith].map(
+    ([problem, { place, others }]) => `${place}: ${problem}${others === 0 ? '' : ` (and ${others} more nodes)`}`,
+  );
+}
+
+/** One line, whatever is missing: one command brings all of it. Only kinds of machines that the inventory has count. */
+export function missingBootFiles({ missing }: BootContract, inventory: Inventory): string[] {
+  const declared = new Set<string>([...inventory.skus, ...inventory.machines.map(({ spec }) => spec)].map(cpuOf));
+  const wanted = missing.filter(({ architectures }) => architectures.some((name) => declared.has(cpuNamed(name))));
+  if (wanted.length === 0) return [];
+  const parts = [...new Set(wanted.map(({ what }) => what))];
+  return [`${wanted.length} boot files are missing (${parts.join(', ')}): run coldiron assets build`];
+}
+
+const cpuOf = ({ architecture }: { readonly architecture: string }): string => architecture;
+
+/** Loaders are listed by the code of option 93, images by the processor. */
+function cpuNamed(architecture: string): string {
+  const code = /^(\d+) /.exec(architecture)?.[1];
+  return code === undefined ? architecture : (CLIENT_ARCHITECTURES.get(Number(code))?.cpu ?? architecture);
+}
+
+function nodePlaces(sources: readonly DeclaredSource[]): Map<string, string> {
+  return new Map(
+    sources.flatMap(({ file, declared }) =>
+      declared.nodes.map(({ hostname }, at): [string, string] => [hostname, `${file}: nodes[${at}]`]),
+    ),
+  );
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

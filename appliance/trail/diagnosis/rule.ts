@@ -1,0 +1,81 @@
+// What a rule of the diagnosis is, and what the rules have in common.
+
+import { type Instant, instantText, MINUTE, SECOND } from '../../domain/instant.ts';
+import { awaitsEnrollment, type FailedStep, runsSession } from '../../domain/lifecycle.ts';
+import type { Data, Seen, Signs } from './signs.ts';
+
+export interface Diagnosis {
+  /** Stable. */
+  readonly id: string;
+  readonly reason: string;
+  readonly nextStep: string;
+  /** What was seen that speaks for it, in words. */
+  readonly evidence: readonly string[];
+}
+
+export interface Rule {
+  readonly id: string;
+  /** The evidence; null: it does not fit. */
+  readonly fits: (signs: Signs) => readonly string[] | null;
+  readonly reason: (signs: Signs) => string;
+  readonly nextStep: (signs: Signs) => string;
+}
+
+/** How long a stage may be silent before it counts as stuck. */
+export const PATIENCE = {
+  request: 40 * SECOND,
+  loader: 20 * SECOND,
+  script: 30 * SECOND,
+  kernel: 30 * SECOND,
+  system: 3 * MINUTE,
+};
+export const SILENT_SESSION = 2 * MINUTE;
+export const POWER_ON = 8 * MINUTE;
+
+export const enrolling = ({ lifecycle }: Signs): boolean => awaitsEnrollment(lifecycle);
+
+export const later = (one: Seen | null, other: Seen | null): boolean =>
+  one !== null && (other === null || one.at >= other.at);
+/** In a state that has ended by itself nothing more will come. */
+export const stuck = ({ lifecycle, now }: Signs, last: Seen | null, patience: Instant): boolean =>
+  last !== null && (lifecycle.state === 'failed' || (runsSession(lifecycle.state) && now - last.at >= patience));
+export const anyBoot = ({ firmwareAsks, loader, loaderRuns, script, session }: Signs): boolean =>
+  [firmwareAsks, loader, loaderRuns, script].some((one) => one !== null) || session?.openedAt != null;
+
+export const seen = (one: Seen | null, words: string): readonly string[] | null =>
+  one === null ? null : [`${instantText(one.at)}: ${words}`];
+export const failed = (one: Seen | null, step: RegExp): readonly string[] | null =>
+  one !== null && step.test(text(one.data, 'step'))
+    ? seen(one, `${text(one.data, 'step')} failed: ${said(one)}`)
+    : null;
+export const said = (one: Seen | null): string =>
+  typeof one?.data.message === 'string' ? one.data.message : 'it gave no reason';
+export function trouble(one: Seen): string {
+  const { why, reason, bytes, of } = one.data;
+  if (one.kind === 'http.served') return `${fileOf(one)} was broken off over HTTP after ${bytes} of ${of} bytes`;
+  return `${one.kind.replace('.', ' ')}, ${fileOf(one)}${why || reason ? `: ${why ?? reason}` : ''}`;
+}
+/** HTTP notes the name in the library, TFTP the name that was asked for. */
+export const fileOf = (one: Seen | null): string =>
+  typeof one?.data.asset === 'string' ? one.data.asset : text(one?.data, 'file');
+export const isGrub = (one: Seen | null): boolean =>
+  one?.kind.startsWith('tftp.') === true && !/\.ipxe$/.test(fileOf(one));
+export function runsInWords(one: Seen): string {
+  if (one.kind === 'dhcp.discover') return 'iPXE asked for an address';
+  return one.kind === 'http.entry' ? 'iPXE fetched the script that all get' : `it asked for ${fileOf(one)}`;
+}
+export const minutes = (time: Instant): string => `${Math.max(0, Math.round(time / MINUTE))} min`;
+
+export function text(data: Data | undefined, key: string): string {
+  const value = data?.[key];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown';
+}
+
+const AGAIN: Readonly<Record<FailedStep, string>> = {
+  commission: 'commission',
+  deploy: 'deploy',
+  enroll: 'token reissue',
+  drain: 'drain',
+  release: 'release',
+};
+export const again = (step: FailedStep | undefined): string => (step ? AGAIN[step] : 'commission');

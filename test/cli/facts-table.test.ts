@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { factsTable } from '../../appliance/cli/facts-table.ts';
+
+const output = { colour: false, write: () => undefined };
+const linesOf = (facts: Parameters<typeof factsTable>[1]['facts']): string[] =>
+  factsTable(output, { at: '2030-01-01T00:00:00Z', facts }).split('\n').slice(0, -1);
+
+describe('what a machine consists of', () => {
+  it('is a line for each part, with sizes as they are sold', () => {
+    const lines = linesOf({
+      system: { manufacturer: 'Acme', product: 'Box', serial: 'S-1' },
+      firmware: { kind: 'uefi', version: '1.0', secure_boot: true },
+      cpu: { model: 'Core', threads: 8 },
+      memory: { bytes: 8 * 1024 ** 3 },
+      disks: [{ name: 'sda', model: 'Disk', serial: 'D-1', bytes: 1e12 }],
+      nics: [
+        { name: 'eth0', mac: '52:54:00:12:34:56', link: true, neighbour: { system: 'switch1', port: '7' } },
+        { name: 'eth1', mac: null, link: false, neighbour: null },
+      ],
+    });
+    expect(lines).toEqual([
+      'found at    2030-01-01T00:00:00Z',
+      'machine     Acme, Box, serial S-1',
+      'firmware    uefi, 1.0, Secure Boot on',
+      'cpu         Core, 8 threads',
+      'memory      8 GiB',
+      'sda         Disk, serial D-1, 1000 GB',
+      'eth0        52:54:00:12:34:56, at switch1, 7',
+      'eth1        no link',
+    ]);
+  });
+
+  it('has a dash where nothing was found', () => {
+    expect(linesOf({ disks: [], nics: [] }).slice(1)).toEqual([
+      'machine     -',
+      'firmware    -',
+      'cpu         -',
+      'memory      -',
+    ]);
+  });
+
+  it('has no control characters that a machine sent', () => {
+    const text = factsTable(output, {
+      at: '\u001b[2J',
+      facts: { disks: [{ name: '\u009b2J', model: 'a\nb', bytes: 1 }], nics: [] },
+    });
+    expect(text.match(/[^\P{Cc}\n]/gu)).toBeNull();
+    expect(text.split('\n')).toHaveLength(7);
+  });
+});

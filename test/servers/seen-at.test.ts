@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import type { SiteNetwork } from '../../appliance/domain/network.ts';
+import { seenAt } from '../../appliance/servers/seen-at.ts';
+import { MAC, networkWith } from '../boot/boot-fixtures.ts';
+import { ip } from '../boot/leases/lease-fixtures.ts';
+
+const ADDRESS = ip('10.0.100.7');
+const seen = (network: SiteNetwork | null, mac: typeof MAC | null = null) =>
+  seenAt(ADDRESS, { macOf: () => mac }, { networkOf: () => network });
+
+describe('where a request comes from', () => {
+  it.each([
+    ['authoritative', true],
+    ['proxy', false],
+    ['off', false],
+  ] as const)('with DHCP %s, its holder would be known: %s', (dhcp, wouldBeKnown) => {
+    expect(seen(networkWith({ dhcp }))).toEqual({ address: ADDRESS, mac: null, wouldBeKnown });
+  });
+
+  it('names the card that has the address', () => {
+    expect(seen(networkWith(), MAC)).toMatchObject({ mac: MAC });
+  });
+
+  it('tells nothing of an address on no declared network, or of no address', () => {
+    expect(seen(null)).toEqual({ address: ADDRESS, mac: null, wouldBeKnown: false });
+    expect(seenAt(null, { macOf: () => MAC }, { networkOf: () => networkWith() })).toEqual({
+      address: null,
+      mac: null,
+      wouldBeKnown: false,
+    });
+  });
+});
