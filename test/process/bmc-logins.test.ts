@@ -108,7 +108,7 @@ describe('rotating the password', () => {
     expect(inForce()).toBe(ADMIN.password);
     expect(await status()).toMatchObject({ power: 'off' });
     expect((await site.run(['trail', 'node01'])).stdout).toMatch(
-      /bmc\.failed +its BMC did not do what it was told, rotate/,
+      /bmc\.failed +BMC command failed: rotate/,
     );
   });
 });

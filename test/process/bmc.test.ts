@@ -161,7 +161,7 @@ describe('the record', () => {
   it('has each action: in the trail as sentences, in the audit before it runs', async () => {
     await site.run(['power', 'node02', 'on']);
     const { stdout } = await site.run(['trail', 'node02']);
-    expect(stdout).toMatch(/bmc\.done +its BMC did what it was told: power on/);
+    expect(stdout).toMatch(/bmc\.done +BMC command succeeded: power on/);
     const { stdout: audit } = await site.run(['audit', 'list']);
     expect(audit).toMatch(/local:\w+ +bmc\.power +node:node02/);
     expect((await site.run(['audit', 'verify'])).status).toBe(0);

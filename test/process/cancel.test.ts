@@ -60,14 +60,14 @@ describe('coldiron cancel', () => {
     verb('cancel', 'node01');
     const { state, failure } = node();
     expect([state, failure.step]).toEqual(['failed', 'deploy']);
-    expect(failure.reason).toMatch(/^called off by local:.*, after it had begun$/);
+    expect(failure.reason).toMatch(/^cancelled by local:.*, after it had begun$/);
     expect((await machine.step('write-image', 'progress', { percent: 50 })).status).toBe(410);
   });
 
   it('is rejected when there is nothing to cancel', () => {
     expect(site.run('cancel', 'node01')).toMatchObject({
       status: 5,
-      stderr: expect.stringContaining('node01 is registered: there is nothing to call off'),
+      stderr: expect.stringContaining('node01 is registered: there is nothing to cancel'),
     });
   });
 });

@@ -29,9 +29,10 @@ skus: [{ name: gp1, architecture: x86_64 }]
 profiles:
   - name: debian
     kind: cloud-image
+    enrollment: manual
     deploy_minutes: 30
     image: { source: debian/disk.raw, sha256: ${sha256}, format: raw }
-  - { name: nix, kind: nixos, role: worker }
+  - { name: nix, kind: nixos, role: worker, enrollment: manual }
 nodes:
   - name: node01
     sku: gp1
