@@ -1,6 +1,7 @@
 // A network with Secure Boot: shim and GRUB instead of iPXE, everything by TFTP.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operate } from '../../../../appliance/cli/operate.ts';
 import { bootAndWait } from '../boot-and-wait.ts';
 import { machine } from '../machines.ts';
 import { type LogLine, RackSite } from '../rack-site.ts';
@@ -25,14 +26,14 @@ export const signedBoots = () =>
 
     it('records its decision in the trail, and verifies that it serves every file that such machines fetch', async () => {
       const api = await site.api();
-      const { events } = await api.get<{ events: readonly unknown[] }>('/api/v1/events?limit=1000');
+      const { events } = await operate(api, 'listEvents', { query: { limit: '1000' } });
       const eventWith = (kind: string, data: object) =>
         expect.objectContaining({ kind, data: expect.objectContaining(data) });
       expect(events).toContainEqual(
         eventWith('boot.decided', { outcome: 'service-os', because: 'unaccepted-inspected' }),
       );
       expect(events).toContainEqual(eventWith('tftp.begun', { file: 'boot/service-os-x86_64/initrd' }));
-      expect(await api.get('/api/v1/boot-contract')).toMatchObject({ problems: [] });
+      expect(await operate(api, 'checkBootContract', {})).toMatchObject({ problems: [] });
     });
 
     it('boots an arm64 machine with the kernel of its architecture', async () => {
