@@ -2,7 +2,7 @@
 
 import type { Json } from '../domain/event.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
-import { type StoryEvent, tellEvent } from '../trail/story.ts';
+import { type StoryEvent, eventLine } from '../trail/story.ts';
 import type { Connection } from './connection.ts';
 import type { NodeAnswer } from './nodes.ts';
 import type { SessionAnswer } from './sessions.ts';
@@ -55,7 +55,7 @@ export async function lookAt(connection: Connection, name: string, after: number
   });
   return {
     node,
-    news: events.map((event) => ({ at: event.at, words: tellEvent({ ...event, attempt: event.correlation_id }) })),
+    news: events.map((event) => ({ at: event.at, words: eventLine({ ...event, attempt: event.correlation_id }) })),
     progress: progressOf(sessions[0]),
     after: next ?? after,
     end: endOf(node, way),

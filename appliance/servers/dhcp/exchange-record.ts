@@ -123,7 +123,7 @@ export class ExchangeRecord {
     words: string,
   ): void {
     const { mac, about, network } = asked;
-    const frame = { mac, machine: about?.id ?? null, ofTheSite: true };
+    const frame = { mac, machine: about?.id ?? null, siteWide: true };
     const told = { network: network.name, ...data } as unknown as Omit<EventData<Kind>, 'mac'>;
     this.#around.trail.note(trailNote(frame, kind, told));
     this.#around.logger.warn({ mac, network: network.name, node: about?.spec.hostname, ...data }, words);

@@ -16,7 +16,7 @@ import { newKeyText, parseVaultKeys } from '../../../appliance/identity/vault/va
 import { effectHandlers } from '../../../appliance/machines/effects.ts';
 import { systemClock } from '../../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
-import { tellStory } from '../../../appliance/trail/story.ts';
+import { storyLines } from '../../../appliance/trail/story.ts';
 import { ENGINES } from '../../store/engines.ts';
 import { addMachines, mac, machineIn, specOf } from '../../store/samples.ts';
 import { ADMIN, SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
@@ -120,7 +120,7 @@ describe('commissioning', () => {
     await until('bmc.boot-obeyed');
     await runner.idle();
     const events = await store.events({ machine: machine.id, kind: 'bmc', limit: 100 });
-    const story = tellStory(
+    const story = storyLines(
       events.map((event) => ({ ...event, at: new Date(event.at).toISOString(), attempt: event.correlationId })),
     ).join('\n');
     expect(story).toContain('the BMC accepted, the firmware ignored: not seen within 2 s');
