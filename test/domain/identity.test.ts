@@ -43,7 +43,7 @@ describe('a client architecture', () => {
   });
 
   it('that IANA does not list is refused', () => {
-    expect(parseClientArchCode(99)).toEqual({ ok: false, reason: 'not a client architecture that IANA lists: 99' });
+    expect(parseClientArchCode(99)).toEqual({ ok: false, reason: 'not a client architecture in the IANA registry: 99' });
   });
 
   it('of a 32-bit BIOS iPXE says nothing about the CPU', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseChassisUuid } from '../../appliance/domain/chassis.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
-import { type ArmedIntent, type IntentId, intentStanding } from '../../appliance/domain/intent.ts';
+import { type ArmedIntent, type IntentId, intentValidity } from '../../appliance/domain/intent.ts';
 import { parseMac } from '../../appliance/domain/mac.ts';
 import { parseMachineId } from '../../appliance/domain/machine.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
@@ -50,6 +50,6 @@ describe('an armed intent', () => {
     ],
     ['asks for no UUID when none was known', { ...armed, uuid: null }, { ...claimant, uuid: null }, NOW, 'valid'],
   ] as const)('%s', (_sentence, intent, asking, now, standing) => {
-    expect(intentStanding(intent, asking, now)).toBe(standing);
+    expect(intentValidity(intent, asking, now)).toBe(standing);
   });
 });

@@ -152,8 +152,8 @@ describe('what installed machines are to look like', () => {
         Object.assign(node(rack, 0), {
           accounts: [{ name: 'ada', ssh_keys: ['ssh-ed25519 AAAA', '-----BEGIN PRIVATE KEY----- aGVsbG8='] }],
         }),
-      'nodes[0].accounts[0].ssh_keys[0]: the key after ssh-ed25519 is cut off, or of another type',
-      'nodes[0].accounts[0].ssh_keys[1]: this is a private key; send the public one (the .pub file)',
+      'nodes[0].accounts[0].ssh_keys[0]: the key after ssh-ed25519 is truncated or has another type',
+      'nodes[0].accounts[0].ssh_keys[1]: this is a private key; send the public key (the .pub file)',
     ],
     [
       'a password',
