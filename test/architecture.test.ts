@@ -1,4 +1,4 @@
-// Imports go down only. The table below is the whole rule; a new folder or package needs a line here first.
+// Imports go downwards only. The table below is the complete rule; a new folder or package needs a line here first.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -19,10 +19,10 @@ const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
 
 const LAYERS: readonly Layer[] = [
   { at: 'domain', imports: ['domain'] },
-  // Schemas are data, and checking one is a function of it.
+  // Schemas are data, and checking one is a pure function.
   { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   { at: 'codecs', imports: ['domain', 'codecs'] },
-  // Keys, authentication codes and encryption are arithmetic.
+  // Keys, authentication codes and encryption are pure functions.
   { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },
   {
     at: 'documents',
@@ -200,14 +200,14 @@ function violations(file: string, text: string): string[] {
 }
 
 describe('the architecture', () => {
-  it('is not empty: the table is applied to real files', () => {
+  it('finds real files and imports', () => {
     expect(sources.length).toBeGreaterThan(20);
     expect(sources.flatMap((file) => importsOf(readFileSync(join(APPLIANCE, file), 'utf8'))).length).toBeGreaterThan(
       50,
     );
   });
 
-  it('sees what it forbids', () => {
+  it('reports forbidden imports', () => {
     expect(violations('domain/x.ts', "import { a } from '../store/store.ts';")).toEqual([
       'domain/x.ts imports store/store.ts',
     ]);
@@ -221,7 +221,7 @@ describe('the architecture', () => {
     expect(violations('nowhere/x.ts', '')).toEqual(['nowhere/x.ts is in no layer of the table']);
   });
 
-  it.each(sources)('%s imports only what its layer may', (file) => {
+  it.each(sources)('%s imports only what its layer allows', (file) => {
     expect(violations(file, readFileSync(join(APPLIANCE, file), 'utf8'))).toEqual([]);
   });
 
@@ -239,7 +239,7 @@ describe('the architecture', () => {
     );
   });
 
-  it('keeps every file readable: none past 400 lines', () => {
+  it('has no file longer than 400 lines', () => {
     const long = sources.filter((file) => readFileSync(join(APPLIANCE, file), 'utf8').split('\n').length > 401);
     expect(long).toEqual([]);
   });

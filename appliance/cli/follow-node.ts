@@ -2,7 +2,7 @@
 
 import type { Json } from '../domain/event.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
-import { type StoryEvent, eventLine } from '../trail/story.ts';
+import { eventLine, type StoryEvent } from '../trail/story.ts';
 import type { Connection } from './connection.ts';
 import type { NodeAnswer } from './nodes.ts';
 import type { SessionAnswer } from './sessions.ts';

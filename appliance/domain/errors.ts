@@ -7,7 +7,11 @@ export interface ErrorKind {
 }
 
 export const ERRORS = {
-  internal: { status: 500, exit: 1, hint: 'This is a bug in the appliance. Find the correlation id in its log and report it.' },
+  internal: {
+    status: 500,
+    exit: 1,
+    hint: 'This is a bug in the appliance. Find the correlation id in its log and report it.',
+  },
   usage: { status: 400, exit: 2, hint: 'Run the command with --help.' },
   invalid_request: { status: 400, exit: 2, hint: 'Correct the named field and send the request again.' },
   invalid_config: { status: 400, exit: 3, hint: 'Correct each listed problem, then run `coldiron check` again.' },

@@ -58,7 +58,7 @@ export function parsePrefix(text: string): Parsed<Prefix> {
   if (bits > 32) return unparsable(`a prefix length is at most 32: ${shown(text)}`);
   const first = ipv4FromNumber(ipv4ToNumber(network.value) & maskNumber(bits));
   if (first !== network.value) {
-    return unparsable(`has host bits set: ${shown(text)} lies in ${first}/${bits}; write that`);
+    return unparsable(`has host bits set: ${shown(text)}; write ${first}/${bits}`);
   }
   return parsed({ network: network.value, length: bits });
 }

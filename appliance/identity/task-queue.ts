@@ -7,13 +7,13 @@ import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import {
   isOver,
-  taskDefinition,
   MAX_TASK_OUTPUT,
   type Task,
   type TaskId,
   type TaskKind,
   type TaskParameters,
   type TaskResult,
+  taskDefinition,
   taskParameters,
 } from '../domain/task.ts';
 import type { Store } from '../store/store.ts';

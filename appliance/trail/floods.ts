@@ -72,6 +72,7 @@ export class Floods {
       const seconds = Math.round((at - since) / SECOND);
       this.#ended.push({ note: last, data: { of: last.kind, count: unreported, seconds, last: last.data } });
     }
-    if (seen > STORED_PER_MINUTE) this.#counts.set(key, { since: at, seen: 0, unreported: 0, last: null, continues: true });
+    if (seen > STORED_PER_MINUTE)
+      this.#counts.set(key, { since: at, seen: 0, unreported: 0, last: null, continues: true });
   }
 }

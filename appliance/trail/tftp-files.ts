@@ -22,7 +22,8 @@ const FILE_KINDS: readonly (readonly [pattern: RegExp, kind: TftpFileKind])[] = 
   [/(?:^|\/)(?:revocations_|shim_certificate_|pxelinux\.cfg\/)|\.lst$/, 'optional'],
 ];
 
-export const tftpFileKind = (file: string): TftpFileKind => FILE_KINDS.find(([pattern]) => pattern.test(file))?.[1] ?? 'loader';
+export const tftpFileKind = (file: string): TftpFileKind =>
+  FILE_KINDS.find(([pattern]) => pattern.test(file))?.[1] ?? 'loader';
 
 /** shim, GRUB, iPXE and PXELINUX always try these files: a missing one is not worth an event. */
 export const isOptionalTftpFile = (file: string): boolean =>

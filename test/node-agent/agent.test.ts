@@ -203,7 +203,7 @@ describe('the agent and a real appliance', () => {
     const nodes = () => site.json<{ hostname: string; state: string }[]>('nodes', 'list');
     expect(nodes().map(({ hostname }) => hostname)).not.toContain('node01');
     expect(site.run('apply', join(ROOT, 'inventory/example.yaml'))).toMatch(
-      /node01 created\n.*was that of node01, removed at .*: this is a new node/,
+      /node01 created\n.*belonged to node01, removed at .*: this is a new node/,
     );
     expect(nodes()).toContainEqual(expect.objectContaining({ hostname: 'node01', state: 'registered' }));
     expect(await script()).not.toContain('removed');

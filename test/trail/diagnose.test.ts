@@ -185,8 +185,14 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
     [...UNTIL_KERNEL, [200, 'lifecycle.enrolling', { event: 'installed' }], [260, 'dhcp.discover', { program: 'os' }]],
     { state: failedAt('enroll') },
   ],
-  ['loader-not-fetched', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, [7, 'tftp.error', { file: 'shimx64.efi', reason: 'x' }]]],
-  ['loader-not-fetched', [BEGUN, DISCOVER, ACK, SHIM, [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }]]],
+  [
+    'loader-not-fetched',
+    [BEGUN, DISCOVER, OFFER, REQUEST, ACK, [7, 'tftp.error', { file: 'shimx64.efi', reason: 'x' }]],
+  ],
+  [
+    'loader-not-fetched',
+    [BEGUN, DISCOVER, ACK, SHIM, [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }]],
+  ],
   ['loader-rejected', UNTIL_GRUB],
   ['script-not-fetched', [...UNTIL_GRUB, LISTS, COMMON]],
   ['script-not-fetched', [BEGUN, DISCOVER, ACK, LOADER, IPXE, [12, 'http.entry', { path: '/boot/ipxe/boot.ipxe' }]]],
@@ -240,27 +246,24 @@ describe('diagnose', () => {
   it.each([
     ['iPXE', UNTIL_KERNEL, 60],
     ['GRUB', UNTIL_IMAGES, 200],
-  ])(
-    'returns null at every moment of a slow but successful boot through %s',
-    (_loader, observed, openedAfter) => {
-      for (let second = 5; second < 240; second += 1) {
-        const openedAt = second >= openedAfter ? T0 + openedAfter * SECOND : null;
-        const session =
-          second < 12
-            ? {}
-            : {
-                session: sessionWith({
-                  ticketMadeAt: T0 + 12 * SECOND,
-                  openedAt,
-                  heardAt: openedAt && T0 + second * SECOND,
-                }),
-              };
-        const soFar = observed.filter(([after]) => after <= second);
-        const found = diagnosisOf(soFar, { state: 'commissioning', minutes: second / 60, ...session });
-        expect(found, `after ${second} s`).toBeNull();
-      }
-    },
-  );
+  ])('returns null at every moment of a slow but successful boot through %s', (_loader, observed, openedAfter) => {
+    for (let second = 5; second < 240; second += 1) {
+      const openedAt = second >= openedAfter ? T0 + openedAfter * SECOND : null;
+      const session =
+        second < 12
+          ? {}
+          : {
+              session: sessionWith({
+                ticketMadeAt: T0 + 12 * SECOND,
+                openedAt,
+                heardAt: openedAt && T0 + second * SECOND,
+              }),
+            };
+      const soFar = observed.filter(([after]) => after <= second);
+      const found = diagnosisOf(soFar, { state: 'commissioning', minutes: second / 60, ...session });
+      expect(found, `after ${second} s`).toBeNull();
+    }
+  });
 
   it('ignores the boot stages after the service OS has started, until the machine restarts', () => {
     const talking = (second: number) => sessionWith({ openedAt: T0 + 60 * SECOND, heardAt: T0 + second * SECOND });
@@ -275,8 +278,16 @@ describe('diagnose', () => {
   });
 
   it('names GRUB, and the file that it could not fetch', () => {
-    expect(diagnosisOf([...UNTIL_GRUB, LISTS, COMMON])?.reason).toContain('GRUB runs on node01, but does not fetch its own');
-    const alone = diagnosisOf([BEGUN, DISCOVER, ACK, SHIM, [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }]]);
+    expect(diagnosisOf([...UNTIL_GRUB, LISTS, COMMON])?.reason).toContain(
+      'GRUB runs on node01, but does not fetch its own',
+    );
+    const alone = diagnosisOf([
+      BEGUN,
+      DISCOVER,
+      ACK,
+      SHIM,
+      [8, 'tftp.not-found', { file: 'grubx64.efi', why: 'no such file' }],
+    ]);
     expect(alone?.reason).toBe(
       'node01 fetched shimx64.efi, but not the file that it loads next: tftp not-found, grubx64.efi: no such file',
     );

@@ -33,7 +33,16 @@ const commandFields = {
 };
 const CommandData = Type.Object(commandFields);
 
-function command({ effect, what, action, device, firmware, persistent, light, steal }: Static<typeof CommandData>): string {
+function command({
+  effect,
+  what,
+  action,
+  device,
+  firmware,
+  persistent,
+  light,
+  steal,
+}: Static<typeof CommandData>): string {
   if (effect !== undefined) return effect;
   const name = what === undefined ? 'command' : COMMAND_NAMES[what];
   const details = [action, device, firmware, persistent ? 'persistent' : null, light, steal ? 'take over' : null];
@@ -63,7 +72,11 @@ export const BMC_EVENTS = {
     { effect, to_do: text },
     (data) => `No BMC is declared for ${data.effect}${byHand(data.to_do)}`,
   ),
-  'bmc.done': row('info', { ...commandFields, address: optional(text) }, (data) => `BMC command succeeded: ${command(data)}`),
+  'bmc.done': row(
+    'info',
+    { ...commandFields, address: optional(text) },
+    (data) => `BMC command succeeded: ${command(data)}`,
+  ),
   'bmc.failed': row(
     'error',
     { ...commandFields, reason: text },

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { App } from '../../api/base-app.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
-import { taskDefinition, type TaskId } from '../../domain/task.ts';
+import { type TaskId, taskDefinition } from '../../domain/task.ts';
 import { standingOf } from '../../identity/node-eligibility.ts';
 import { sendFields } from './answer.ts';
 import type { NodeApiDeps } from './dependencies.ts';

@@ -5,13 +5,13 @@ import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import {
-  taskDefinition,
   type SweptTask,
   type Task,
   type TaskId,
   type TaskKind,
   type TaskParameters,
   type TaskResult,
+  taskDefinition,
 } from '../../domain/task.ts';
 import {
   type FinishedTask,

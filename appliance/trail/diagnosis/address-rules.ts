@@ -1,6 +1,6 @@
 // Rules about DHCP: from the first packet to an address.
 
-import { later, STAGE_TIMEOUT, type Rule, seen, stuck, text } from './rule.ts';
+import { later, type Rule, STAGE_TIMEOUT, seen, stuck, text } from './rule.ts';
 
 export const ADDRESS_RULES: readonly Rule[] = [
   {
@@ -22,14 +22,20 @@ export const ADDRESS_RULES: readonly Rule[] = [
     matches: ({ nak, decline, ack }) => {
       const last = later(nak, decline) ? nak : decline;
       return last && !later(ack, last)
-        ? seen(last, last.kind === 'dhcp.nak' ? 'the DHCP server rejected its address (DHCPNAK)' : 'it declined its address (DHCPDECLINE)')
+        ? seen(
+            last,
+            last.kind === 'dhcp.nak'
+              ? 'the DHCP server rejected its address (DHCPNAK)'
+              : 'it declined its address (DHCPDECLINE)',
+          )
         : null;
     },
     reason: ({ hostname, nak }) =>
       nak
         ? `${hostname} requests an address of another network: ${text(nak.data, 'because')}`
         : `another machine uses the address of ${hostname}`,
-    nextStep: () => 'Find out which machine has the address (coldiron leases list), and check the relay of this network.',
+    nextStep: () =>
+      'Find out which machine has the address (coldiron leases list), and check the relay of this network.',
   },
   {
     id: 'no-request',
@@ -44,7 +50,9 @@ export const ADDRESS_RULES: readonly Rule[] = [
   {
     id: 'pool-exhausted',
     matches: ({ silent, offer }) =>
-      silent?.data.because === 'pool-exhausted' && !later(offer, silent) ? seen(silent, 'its DHCP request got no reply') : null,
+      silent?.data.because === 'pool-exhausted' && !later(offer, silent)
+        ? seen(silent, 'its DHCP request got no reply')
+        : null,
     reason: ({ hostname, silent }) =>
       `${hostname} requests an address and gets none: the pool of network ${text(silent?.data, 'network')} is exhausted`,
     nextStep: ({ hostname, silent }) =>
@@ -52,7 +60,8 @@ export const ADDRESS_RULES: readonly Rule[] = [
   },
   {
     id: 'no-answer-by-policy',
-    matches: ({ silent, offer }) => (silent && !later(offer, silent) ? seen(silent, 'its DHCP request got no reply') : null),
+    matches: ({ silent, offer }) =>
+      silent && !later(offer, silent) ? seen(silent, 'its DHCP request got no reply') : null,
     reason: ({ silent }) => `it requests an address and gets none: ${text(silent?.data, 'words')}`,
     nextStep: ({ hostname }) => `Show the boot decision and its reason: coldiron explain ${hostname}`,
   },

@@ -1,6 +1,17 @@
 // Rules about the boot loader: from the address to the script.
 
-import { fileOf, isGrub, later, STAGE_TIMEOUT, type Rule, loaderRunsText, seen, stuck, text, transferFailure } from './rule.ts';
+import {
+  fileOf,
+  isGrub,
+  later,
+  loaderRunsText,
+  type Rule,
+  STAGE_TIMEOUT,
+  seen,
+  stuck,
+  text,
+  transferFailure,
+} from './rule.ts';
 
 export const LOADER_RULES: readonly Rule[] = [
   {

@@ -7,8 +7,7 @@ import { again, anyBoot, minutes, POWER_ON_TIMEOUT, type Rule, seen, text } from
 export const POWER_RULES: readonly Rule[] = [
   {
     id: 'power-failed',
-    matches: ({ effectFailed }) =>
-      seen(effectFailed, `a BMC command failed: ${text(effectFailed?.data, 'reason')}`),
+    matches: ({ effectFailed }) => seen(effectFailed, `a BMC command failed: ${text(effectFailed?.data, 'reason')}`),
     reason: ({ effectFailed }) => `it could not be started through its BMC: ${text(effectFailed?.data, 'reason')}`,
     nextStep: ({ hostname }) => `Check that its BMC works: coldiron power ${hostname} status`,
   },

@@ -1,13 +1,14 @@
 // Rules about the service OS: a failure that it reported, or reports that stopped.
 
 import { instantText } from '../../domain/instant.ts';
-import { again, failed, type Rule, SESSION_TIMEOUT, stepMessage, seen, text } from './rule.ts';
+import { again, failed, type Rule, SESSION_TIMEOUT, seen, stepMessage, text } from './rule.ts';
 
 export const SESSION_RULES: readonly Rule[] = [
   {
     id: 'disk-not-found',
     matches: ({ failedStep }) => failed(failedStep, /^choose-disk/),
-    reason: ({ hostname, failedStep }) => `no disk of ${hostname} matches the storage selector: ${stepMessage(failedStep)}`,
+    reason: ({ hostname, failedStep }) =>
+      `no disk of ${hostname} matches the storage selector: ${stepMessage(failedStep)}`,
     nextStep: ({ hostname }) =>
       `Compare its disks (coldiron nodes show ${hostname}) with \`storage\` of its profile; select the disk by its id.`,
   },
@@ -29,8 +30,7 @@ export const SESSION_RULES: readonly Rule[] = [
     id: 'step-failed',
     matches: ({ failedStep }) => failed(failedStep, /./),
     reason: ({ failedStep }) => `${text(failedStep?.data, 'step')} failed: ${stepMessage(failedStep)}`,
-    nextStep: ({ hostname }) =>
-      `Read its log (coldiron trail ${hostname} --json), fix the cause, and repeat the step.`,
+    nextStep: ({ hostname }) => `Read its log (coldiron trail ${hostname} --json), fix the cause, and repeat the step.`,
   },
   {
     id: 'restarted',

@@ -83,7 +83,15 @@ const WORKING: ReadonlySet<string> = new Set([
 
 const FIRMWARE: ReadonlySet<Json | undefined> = new Set(['firmware-pxe', 'firmware-http']);
 
-export function signsOf({ hostname, lifecycle, health, interfaces, session: latest, events, now }: DiagnosisInput): Signs {
+export function signsOf({
+  hostname,
+  lifecycle,
+  health,
+  interfaces,
+  session: latest,
+  events,
+  now,
+}: DiagnosisInput): Signs {
   const since = events.findLast(startsWork)?.at ?? 0;
   const session = latest && latest.ticketMadeAt >= since ? latest : null;
   const seen: readonly Seen[] = events
@@ -167,7 +175,8 @@ const isDiscover = ({ kind, data }: Seen, matches: (program: Json | undefined) =
 
 const isFileKind = ({ data: { file } }: Seen, ...kinds: TftpFileKind[]): boolean =>
   typeof file === 'string' && kinds.includes(tftpFileKind(file));
-const isTftp = (one: Seen, kind: string, ...kinds: TftpFileKind[]): boolean => one.kind === kind && isFileKind(one, ...kinds);
+const isTftp = (one: Seen, kind: string, ...kinds: TftpFileKind[]): boolean =>
+  one.kind === kind && isFileKind(one, ...kinds);
 
 const isLoaderFetch = (one: Seen): boolean =>
   isTftp(one, 'tftp.completed', 'loader') || (one.kind === 'http.served' && !isSystem(one.data));

@@ -13,15 +13,15 @@ export const STATE_RULES: readonly Rule[] = [
     },
     reason: ({ hostname, lifecycle }) =>
       `${hostname} was removed at ${instantText(lifecycle.since)}, so its boot requests are refused`,
-    nextStep: () =>
-      'To use it again, declare it as a new node (coldiron nodes add, or an inventory file).',
+    nextStep: () => 'To use it again, declare it as a new node (coldiron nodes add, or an inventory file).',
   },
   {
     id: 'quarantined',
     matches: ({ lifecycle }) =>
       lifecycle.state === 'quarantined' ? [lifecycle.note ?? 'no reason was recorded'] : null,
     reason: ({ hostname, lifecycle }) => `${hostname} is not trusted: ${lifecycle.note ?? 'no reason was recorded'}`,
-    nextStep: ({ hostname }) => `Compare its chassis, MACs and serial number with the inventory, then run: coldiron clear-quarantine ${hostname}`,
+    nextStep: ({ hostname }) =>
+      `Compare its chassis, MACs and serial number with the inventory, then run: coldiron clear-quarantine ${hostname}`,
   },
   {
     id: 'node-silent',
@@ -57,7 +57,8 @@ export const STATE_RULES: readonly Rule[] = [
     id: 'no-first-boot',
     matches: (signs) => (enrolling(signs) && signs.installed ? seen(signs.installed, 'it was installed') : null),
     reason: ({ hostname }) => `${hostname} was installed, but has sent no packet since`,
-    nextStep: ({ hostname }) => `Look at its screen (coldiron console ${hostname}) and check that it boots from its disk.`,
+    nextStep: ({ hostname }) =>
+      `Look at its screen (coldiron console ${hostname}) and check that it boots from its disk.`,
   },
   {
     id: 'bundle-not-used',

@@ -1,7 +1,7 @@
 // Rules about the kernel and initrd: from the boot script to a running service OS.
 
 import { runsSession } from '../../domain/lifecycle.ts';
-import { fileOf, later, STAGE_TIMEOUT, type Rule, seen, stuck, text, transferFailure } from './rule.ts';
+import { fileOf, later, type Rule, STAGE_TIMEOUT, seen, stuck, text, transferFailure } from './rule.ts';
 
 export const SYSTEM_RULES: readonly Rule[] = [
   {
@@ -22,7 +22,10 @@ export const SYSTEM_RULES: readonly Rule[] = [
   {
     id: 'no-session',
     matches: (signs) =>
-      signs.kernel && !signs.imageInProgress && !signs.session?.openedAt && stuck(signs, signs.kernel, STAGE_TIMEOUT.system)
+      signs.kernel &&
+      !signs.imageInProgress &&
+      !signs.session?.openedAt &&
+      stuck(signs, signs.kernel, STAGE_TIMEOUT.system)
         ? seen(signs.kernel, `it fetched ${fileOf(signs.kernel)}`)
         : null,
     reason: ({ hostname, osDiscover }) =>
@@ -39,8 +42,7 @@ export const SYSTEM_RULES: readonly Rule[] = [
         : null,
     reason: ({ bootFailed }) =>
       `its boot loader failed at ${text(bootFailed?.data, 'stage')}, iPXE error ${text(bootFailed?.data, 'errno')}`,
-    nextStep: () =>
-      'Look up the error number at ipxe.org/err. Verify the boot files: coldiron assets verify',
+    nextStep: () => 'Look up the error number at ipxe.org/err. Verify the boot files: coldiron assets verify',
   },
   {
     id: 'sent-elsewhere',
