@@ -23,15 +23,15 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
   try {
     const foundation = await openFoundation(config, logger, stops);
     const bmcs = await openBmc(foundation);
-    const runner = await openMachines(foundation, bmcs);
-    const nodes = await openIdentity(foundation, runner);
+    const commands = await openMachines(foundation, bmcs);
+    const nodes = await openIdentity(foundation, commands);
     const { enrollment } = nodes;
-    const boot = await openBootLookup(foundation, runner, bmcs);
-    const work = await openWork(foundation, runner, boot, enrollment);
-    const servers = bootServers(foundation, boot, bmcs, work.sessions);
+    const boot = await openBootLookup(foundation, commands);
+    const work = await openWork(foundation, commands, boot, enrollment);
+    const servers = bootServers(foundation, boot, work.sessions);
     const api = await openApi(foundation, {
-      ...{ enrollment, runner },
-      work: nodeWork(foundation, { runner, boot, servers, work, enrollment, bmcs }),
+      ...{ enrollment, commands },
+      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,

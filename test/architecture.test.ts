@@ -38,6 +38,9 @@ const LAYERS: readonly Layer[] = [
     packages: ['diff', 'handlebars', 'js-yaml'],
   },
   { at: 'machines', imports: ['domain', 'machines', 'boot'] },
+  { at: 'machines/commands', imports: ['domain', 'machines', 'store/change', 'store/session-store'] },
+  // The digest of a command.
+  { at: 'machines/execute', imports: ['domain', 'machines', 'store/store', 'store/change'], node: ['node:crypto'] },
   { at: 'machines/runner', imports: ['domain', 'machines', 'store/store'] },
   {
     at: 'machines/effects',
@@ -48,7 +51,7 @@ const LAYERS: readonly Layer[] = [
   },
   {
     at: 'inventory',
-    imports: ['domain', 'documents', 'inventory', 'store/store', 'boot/client-facts'],
+    imports: ['domain', 'documents', 'inventory', 'store/store', 'store/change', 'boot/client-facts'],
     packages: ['typebox'],
     node: ['node:fs', 'node:path', 'node:crypto'],
   },
@@ -81,7 +84,7 @@ const LAYERS: readonly Layer[] = [
     at: 'work',
     imports: [
       ...['domain', 'boot', 'render', 'machines', 'work', 'inventory/fleet', 'assets/asset', 'assets/boot-contract'],
-      ...['store/store', 'store/session-store'],
+      ...['store/store', 'store/change', 'store/session-store'],
     ],
     packages: ['typebox'],
     node: ['node:crypto'],
@@ -128,8 +131,8 @@ const LAYERS: readonly Layer[] = [
   {
     at: 'identity',
     imports: [
-      ...['domain', 'codecs', 'render', 'identity', 'inventory/fleet'],
-      ...['store/store', 'store/enrollment-store', 'store/task-store'],
+      ...['domain', 'codecs', 'render', 'identity', 'inventory/fleet', 'machines/commands', 'machines/execute'],
+      ...['store/store', 'store/change', 'store/enrollment-store', 'store/task-store'],
     ],
     node: ['*'],
   },
@@ -237,6 +240,21 @@ describe('the architecture', () => {
     expect(text).not.toMatch(
       /Date\.now|new Date\(\)|Math\.random|console\.\w+\(|process\.|setTimeout|setInterval|randomUUID/,
     );
+  });
+
+  it('changes the lifecycle only with commit: the old store methods are not used', () => {
+    const verbs = [
+      ...['transition', 'armIntent', 'consumeIntent', 'revokeIntents', 'setHealth', 'putTicket', 'openSession'],
+      ...['reopenSession', 'reportStep', 'endSession', 'endSessionsOf', 'takeSessionFile', 'putFacts', 'issueToken'],
+      ...['redeemToken', 'repeatRedemption', 'renewCertificate', 'revokeIdentity', 'finishEffect', 'retryEffect'],
+      'failEffect',
+    ];
+    const forbidden = new RegExp(`\\bstore\\??\\.(${verbs.join('|')})\\(|^  (${verbs.join('|')})\\(`, 'm');
+    expect(forbidden.test('await store.armIntent(intent)')).toBe(true);
+    const found = sources.filter((file) => forbidden.test(readFileSync(join(APPLIANCE, file), 'utf8')));
+    expect(found).toEqual([]);
+    const refreshing = sources.filter((file) => readFileSync(join(APPLIANCE, file), 'utf8').includes('refreshFleet'));
+    expect(refreshing).toEqual([]);
   });
 
   it('has no file longer than 400 lines', () => {

@@ -9,7 +9,7 @@ import { type ApplyMode, checkInventory } from '../inventory/check.ts';
 import { type RawSource, RESERVED_SOURCES } from '../inventory/read-files.ts';
 import type { ManagementDeps } from './deps.ts';
 
-type Edge = Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'newId' | 'refreshFleet'>;
+type Edge = Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'newId'>;
 
 /** The source of everything that no file declares. */
 export const API_SOURCE = 'api';
@@ -19,7 +19,6 @@ export async function applyDocuments(
   documents: readonly RawSource[],
   how: { mode: ApplyMode; dryRun: boolean; actor: Actor; correlationId: string },
 ): Promise<ApplyReport & { readonly warnings: readonly string[] }> {
-  await edge.refreshFleet();
   const held = edge.fleet.inventory();
   const { problems, warnings, sources } = checkInventory(documents, held, how.mode);
   if (problems.length > 0) {
@@ -33,7 +32,6 @@ export async function applyDocuments(
     { ...how, sources, held },
     { now: () => edge.clock.now(), newId: edge.newId },
   );
-  if (!report.dryRun) await edge.refreshFleet();
   return { ...report, warnings };
 }
 

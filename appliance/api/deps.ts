@@ -4,29 +4,19 @@ import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
-import type { Actor } from '../domain/event.ts';
 import type { Listener } from '../domain/listener.ts';
-import type { Machine, MachineId } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import type { Store } from '../store/store.ts';
 import type { NodeWork } from '../work/node-work.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
-import type { NodeAction } from './schemas/node-action.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'starting' | 'failed';
 export type Services = Readonly<Record<ServiceName, ServiceState>>;
-
-export interface LifecycleRequests {
-  request(
-    machine: MachineId,
-    event: NodeAction,
-    by: { readonly actor: Actor; readonly correlationId: string; readonly note?: string },
-  ): Promise<Machine>;
-}
 
 export type ProbeResult =
   | { readonly reached: true; readonly banner: string; readonly milliseconds: number }
@@ -39,9 +29,7 @@ export interface ManagementDeps extends AppEdge {
   readonly store: Store;
   readonly work: Pick<NodeWork, 'cancel' | 'plain' | 'rescue' | 'deploy' | 'release'>;
   readonly fleet: Fleet;
-  /** Called after a write and before its answer, so that the writer's next read sees it. */
-  readonly refreshFleet: () => Promise<void>;
-  readonly runner: LifecycleRequests;
+  readonly commands: Pick<MachineCommands, 'request'>;
   readonly authenticate: Authenticate;
   readonly clock: Clock;
   readonly services: () => Services;

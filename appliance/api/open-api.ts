@@ -7,8 +7,7 @@ export async function generateOpenApi(): Promise<object> {
   const app = await buildManagementApi({
     store: untouched('store'),
     fleet: untouched('fleet'),
-    runner: untouched('runner'),
-    refreshFleet: untouched('refreshFleet'),
+    commands: untouched('commands'),
     authenticate: untouched('authenticate'),
     clock: untouched('clock'),
     newId: untouched('newId'),

@@ -16,7 +16,7 @@ export type ApiParts = Pick<
   | 'enrollment'
   | 'work'
   | 'renderings'
-  | 'runner'
+  | 'commands'
   | 'services'
   | 'listeners'
   | 'bootPort'
@@ -26,8 +26,8 @@ export type ApiParts = Pick<
 >;
 
 export async function openApi(foundation: Foundation, parts: ApiParts): Promise<Place[]> {
-  const { config, store, fleet, refreshFleet, clock, newId, logger, stops, socket } = foundation;
-  const shared = { ...parts, store, fleet, refreshFleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
+  const shared = { ...parts, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

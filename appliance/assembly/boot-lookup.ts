@@ -5,13 +5,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AvailableImages } from '../assets/available-images.ts';
 import { AssetLibrary } from '../assets/library.ts';
-import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { BootResolver } from '../boot/boot-resolver.ts';
 import type { ClientFacts } from '../boot/client-facts.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { Discovery } from '../inventory/discovery.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import { quarantineOn } from '../machines/quarantine.ts';
-import type { LifecycleRunner } from '../machines/runner.ts';
 import { AddressBook } from '../net/address-book.ts';
 import { interfaceIndexes } from '../net/udp/bound-descriptor.ts';
 import { openDeviceSocket } from '../net/udp/device-socket.ts';
@@ -41,12 +40,8 @@ export interface BootLookup {
   readonly useOrders: (orders: Pick<WorkOrders, 'problem'>) => void;
 }
 
-export async function openBootLookup(
-  foundation: Foundation,
-  runner: LifecycleRunner,
-  { trail }: Pick<BmcService, 'trail'>,
-): Promise<BootLookup> {
-  const { config, store, fleet, refreshFleet, clock, newId, logger, stops } = foundation;
+export async function openBootLookup(foundation: Foundation, commands: MachineCommands): Promise<BootLookup> {
+  const { config, store, fleet, trail, clock, newId, logger, stops } = foundation;
   const bootPort = config.listen.boot?.port || DEFAULT_BOOT_PORT;
   const assetFolder = join(config.state, 'assets');
   const library = await AssetLibrary.open(assetFolder);
@@ -59,8 +54,8 @@ export async function openBootLookup(
       orderProblem: (machine, outcome, address) => orders.problem(machine, modeOf(outcome), { address, bootPort }),
     },
   });
-  const onFinding = quarantineOn(runner, refreshFleet, logger);
-  const discovery = new Discovery({ store, fleet, refreshFleet, now: clock.now, newId, log: logger });
+  const onFinding = quarantineOn(commands, logger);
+  const discovery = new Discovery({ store, fleet, now: clock.now, newId, log: logger });
   const onUnknown = (facts: ClientFacts, network: SiteNetwork): void => void discovery.seen(facts, network);
   const interfaceIndex = interfaceIndexes();
   const routerHints = new RouterHints(logger);

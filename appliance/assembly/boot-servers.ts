@@ -5,7 +5,6 @@ import { buildBootApp } from '../api/boot-app.ts';
 import type { Services } from '../api/deps.ts';
 import type { BootContract } from '../assets/boot-contract.ts';
 import { LibraryWatch } from '../assets/library-watch.ts';
-import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { MINUTE } from '../domain/instant.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
@@ -44,10 +43,9 @@ const LOOK_AT_ASSETS_EVERY = MINUTE;
 export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
-  { trail }: Pick<BmcService, 'trail'>,
   { sessions }: Pick<SessionService, 'sessions'>,
 ): BootServers {
-  const { config, store, fleet, follower, refreshFleet, clock, newId, logger, stops } = foundation;
+  const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
   const open: { http: { readonly address: string; readonly port: number } | null; tftp: TftpListeners | null } = {
     http: null,
@@ -62,7 +60,7 @@ export function bootServers(
   const templates = readBootTemplates();
   const scripts = new ScriptIssuer({
     ...{ resolver, sessions, templates, onFinding, onUnknown },
-    consume: intentConsumer(store, refreshFleet, clock.now),
+    consume: intentConsumer(store, clock.now),
     onScriptFetched: (mac) => dhcp.scriptFetched(mac),
     onStoreFailure: (error, machine) =>
       logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine waits'),

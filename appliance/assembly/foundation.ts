@@ -39,13 +39,14 @@ export interface Foundation {
   readonly store: Store;
   readonly fleet: Fleet;
   readonly follower: FleetFollower;
-  readonly refreshFleet: () => Promise<void>;
   readonly trail: TrailRecorder;
   /** The path of the management socket. */
   readonly socket: string;
   readonly adminTokenFile: string;
 }
 
+/** A client may repeat a request for this long and still have it carried out once. */
+const LEAST_COMMAND_DAYS = 7;
 /** Writes of other processes are seen within this time; our own at once. */
 const FOLLOW_EVERY = 250;
 const WRITE_TRAIL_EVERY = 200;
@@ -61,18 +62,18 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
 
   const fleet = new Fleet();
   const follower = new FleetFollower(store, fleet);
-  const refreshFleet = (): Promise<void> => follower.refresh();
-  await refreshFleet();
+  stops.add(await follower.start());
   await applySiteInventory(store, fleet.inventory(), config, { now: clock.now, newId, logger });
-  await refreshFleet();
-  stops.add(repeat(FOLLOW_EVERY, refreshFleet, logger));
+  stops.add(repeat(FOLLOW_EVERY, () => follower.poll(), logger));
 
   const trail = new TrailRecorder(store, clock.now);
   stops.add(() => trail.close());
   stops.add(repeat(WRITE_TRAIL_EVERY, () => trail.flush(), logger));
   stops.add(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));
+  const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
+  stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
   return {
-    ...{ config, logger, stops, clock, newId, store, fleet, follower, refreshFleet, trail, socket },
+    ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket },
     adminTokenFile: adminToken.file,
   };
 }

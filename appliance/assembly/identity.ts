@@ -1,17 +1,17 @@
 // The authority, enrollment and tasks, and the node API over mutual TLS.
 
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../identity/settings.ts';
-import type { LifecycleRunner } from '../machines/runner.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import { readTemplates } from '../servers/http-boot/read-templates.ts';
 import { openNodeService } from '../servers/node-api/node-service.ts';
 import type { Foundation } from './foundation.ts';
 
 export type NodeService = Awaited<ReturnType<typeof openNodeService>>;
 
-export async function openIdentity(foundation: Foundation, runner: LifecycleRunner): Promise<NodeService> {
-  const { config, store, fleet, refreshFleet, clock, newId, logger, stops } = foundation;
+export async function openIdentity(foundation: Foundation, commands: MachineCommands): Promise<NodeService> {
+  const { config, store, fleet, clock, newId, logger, stops } = foundation;
   const service = await openNodeService({
-    ...{ store, fleet, refreshFleet, runner, newId, logger },
+    ...{ store, fleet, commands, newId, logger },
     now: clock.now,
     setTimer: clock.setTimer,
     state: config.state,

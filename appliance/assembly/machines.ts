@@ -1,23 +1,27 @@
-// The lifecycle runner and the effects that it carries out.
+// The commands of machines, and the lifecycle runner with the effects that it carries out.
 
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { effectHandlers } from '../machines/effects.ts';
+import { MachineCommands } from '../machines/execute.ts';
 import { LifecycleRunner } from '../machines/runner.ts';
 import { heardOf } from '../work/sessions/session-watch.ts';
 import type { Foundation } from './foundation.ts';
 
-export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<LifecycleRunner> {
+export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<MachineCommands> {
   const { store, fleet, clock, newId, logger, stops } = foundation;
-  const runner = new LifecycleRunner({
-    store,
-    lastHeard: heardOf(store, clock.now),
-    clock,
-    newId,
-    log: logger,
+  const commands = new MachineCommands({
+    ...{ store, newId },
+    now: clock.now,
     deployMinutes: ({ intent, spec }) => {
       const profile = intent?.profile ?? spec.profile;
       return (profile && fleet.profile(profile)?.deployMinutes) ?? null;
     },
+  });
+  const runner = new LifecycleRunner({
+    ...{ store, commands },
+    lastHeard: heardOf(store, clock.now),
+    clock,
+    log: logger,
     effects: effectHandlers({
       store,
       now: clock.now,
@@ -29,5 +33,5 @@ export async function openMachines(foundation: Foundation, bmcs: BmcService): Pr
   await runner.start();
   stops.add(() => runner.stop());
   stops.add(() => bmcs.stop());
-  return runner;
+  return commands;
 }

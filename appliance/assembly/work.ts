@@ -10,7 +10,7 @@ import { MINUTE } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import { identityIn } from '../identity/node-place.ts';
-import type { LifecycleRunner } from '../machines/runner.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import { repeat } from '../net/repeat.ts';
 import { indexInventory } from '../render/plan-index.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
@@ -33,11 +33,11 @@ export interface Work {
 
 export async function openWork(
   foundation: Foundation,
-  runner: LifecycleRunner,
+  commands: MachineCommands,
   boot: BootLookup,
   enrollment: EnrollmentService,
 ): Promise<Work> {
-  const { config, store, fleet, refreshFleet, clock, newId, logger, stops } = foundation;
+  const { config, store, fleet, clock, newId, logger, stops } = foundation;
   const { library, addresses, bootPort } = boot;
   const templates = await openTemplateSet({
     folder: config.templates,
@@ -59,7 +59,7 @@ export async function openWork(
     now: clock.now,
   });
   const sessions = await openSessionService({
-    ...{ store, fleet, refreshFleet, runner, templates, serviceFiles, newId },
+    ...{ store, fleet, commands, templates, serviceFiles, newId },
     find: (name) => library.find(name),
     modules: readNodeModules,
     inspection: (machine) => renderings.inspection(machine),
@@ -84,9 +84,9 @@ export async function openWork(
 
 /** What operators ask of nodes. Its checks ask the open servers, so it comes after them. */
 export function nodeWork(
-  { store, fleet, refreshFleet, clock, newId }: Foundation,
+  { fleet, clock }: Foundation,
   parts: {
-    readonly runner: LifecycleRunner;
+    readonly commands: MachineCommands;
     readonly boot: BootLookup;
     readonly servers: BootServers;
     readonly work: Work;
@@ -94,9 +94,9 @@ export function nodeWork(
     readonly bmcs: BmcService;
   },
 ): NodeWork {
-  const { runner, boot, servers, work, enrollment, bmcs } = parts;
+  const { commands, boot, servers, work, enrollment, bmcs } = parts;
   return new NodeWork({
-    ...{ store, fleet, refreshFleet, runner, newId },
+    ...{ fleet, commands },
     orders: work.sessions.orders,
     now: clock.now,
     find: (name) => boot.library.find(name),

@@ -6,8 +6,6 @@ import type { MachineId } from './machine.ts';
 import type { Branded } from './parsed.ts';
 
 export const EFFECT_KINDS = [
-  'revoke-intents', // an intent is valid only in the state that it was armed for
-  'revoke-identity', // certificates and tokens of a removed or released machine stop working
   'boot-from-network', // boot device to PXE once, then power cycle
   'boot-from-disk', // boot device to disk, then power cycle
   'power-off',

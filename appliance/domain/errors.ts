@@ -87,6 +87,11 @@ export const ERRORS = {
     exit: 7,
     hint: 'The named component is missing or unreachable: start it or make it reachable, then try again.',
   },
+  outcome_unknown: {
+    status: 503,
+    exit: 7,
+    hint: 'The change may or may not have been written: send the same request again with the same Idempotency-Key, or check the node.',
+  },
   store_unavailable: { status: 503, exit: 7, hint: 'Check the disk and the database; nothing was saved.' },
   vault_unavailable: {
     status: 503,

@@ -16,6 +16,10 @@ export interface Origin {
   readonly correlationId: string | null;
   /** Why, in the words of the person who asked. */
   readonly note?: string | undefined;
+  /** Idempotency key: a command repeated with the same id is executed once. Omitted: the command is not repeated. */
+  readonly commandId?: string | undefined;
+  /** The machine version that the caller read; if it has changed, the command fails with `version_conflict`. */
+  readonly expectedVersion?: number | undefined;
 }
 
 /** The fields that every event has. */

@@ -16,8 +16,10 @@ export interface Lifecycle {
   readonly since: Instant;
   /** When the `deadline` event of the state is due; null for states without a time limit. */
   readonly deadline: Instant | null;
-  /** Where `retired` and `rescue` return to. */
+  /** The state to which `retired`, `rescue` and a cancelled release return. */
   readonly resume: LifecycleState | null;
+  /** The state to which `resume` returns: a retired machine that is quarantined keeps the state it was retired from. */
+  readonly thenResume?: LifecycleState;
   readonly failure: { readonly step: FailedStep; readonly reason: string } | null;
   /** Why it is quarantined, retired or removed: text for a person. */
   readonly note: string | null;

@@ -6,6 +6,8 @@ import type { Origin } from '../domain/event.ts';
 import { type Instant, instantText } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import type { Parsed } from '../domain/parsed.ts';
+import { refused } from '../machines/commands/decision.ts';
+import { type Decide, type MachineCommands, refusalError } from '../machines/execute.ts';
 import { type AgentLayout, type AgentPackage, type BootstrapBundle, secretText } from '../render/bundle/bundle.ts';
 import { renderBundle } from '../render/bundle/install-script.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
@@ -14,7 +16,7 @@ import type { EnrollmentToken, NewEnrollmentToken } from '../store/enrollment-st
 import type { Store } from '../store/store.ts';
 import type { ApiProbe } from './api-probe.ts';
 import type { Authority } from './authority.ts';
-import { auditOf, eventOf, tokenJson } from './enrollment-records.ts';
+import { bundleIssued, openToken } from './enrollment-commands.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import type { TaskSigner } from './task-signing.ts';
 import { newEnrollmentToken, parseEnrollmentToken, type TokenStanding, tokenStanding } from './token-text.ts';
@@ -32,7 +34,8 @@ export interface BundleSettings {
 }
 
 export interface BundleIssuerDeps {
-  readonly store: Pick<Store, 'issueToken' | 'enrollmentToken'>;
+  readonly store: Pick<Store, 'enrollmentToken' | 'enrollmentTokensOf'>;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly authority: Authority;
   readonly taskSigner: TaskSigner;
   readonly templates: Templates;
@@ -48,6 +51,8 @@ export interface HandOver {
   readonly delivery: 'manual' | 'maas';
   /** Take back what was handed over before, whatever it is still worth. */
   readonly reissue: boolean;
+  /** The machine waits for its node from then on: committed with the token. */
+  readonly startsEnrollment?: boolean;
   readonly onBehalf: Origin;
 }
 
@@ -70,7 +75,7 @@ export interface BundleIssuer {
 }
 
 export function createBundleDesk(dependencies: BundleIssuerDeps): BundleIssuer {
-  const { store, templates, now, settings, bundle: bundleSettings } = dependencies;
+  const { store, commands, templates, now, settings, bundle: bundleSettings } = dependencies;
 
   /** A token that is in no store yet: good by its making, for this machine. */
   const draft = async ({ machine, delivery, onBehalf }: Omit<HandOver, 'reissue'>) => {
@@ -106,21 +111,31 @@ export function createBundleDesk(dependencies: BundleIssuerDeps): BundleIssuer {
 
   return {
     handOver: async (request) => {
-      const { machine, reissue, onBehalf } = request;
+      const { machine, reissue, onBehalf, startsEnrollment = false } = request;
       const { token, bundle, problems } = await draft(request);
       if (problems.length > 0) {
         throw new ColdironError('invalid_bundle', `the bundle of ${machine.spec.hostname} has problems`, problems);
       }
       // Rendered before anything is written: a template that fails leaves the last bundle as good as it was.
       const files = renderBundle(bundle, bundleSettings.agentText, templates);
-      const issue = await store.issueToken(
-        token,
-        reissue,
-        eventOf('enrollment.bundle_handed_over', machine.id, token.createdAt, onBehalf, tokenJson(token)),
-        (replaced) => handOverAudit(token, replaced, machine, onBehalf),
-      );
-      if (!issue.issued) throw alreadyHandedOver(machine, issue.open);
-      return { bundle, files, replaced: issue.replaced };
+      let replaced: EnrollmentToken | null = null;
+      const input = { token: token.id, reissue };
+      // A repeated request cannot be given the same secret again, so it is a new command.
+      const origin = { ...onBehalf, commandId: undefined };
+      const command = { machine: machine.id, name: 'issue-bundle', input, origin };
+      const decide: Decide = async (current, context) => {
+        replaced = openToken(await store.enrollmentTokensOf(machine.id));
+        if (replaced !== null && replaced.expiresAt > token.createdAt && !reissue) {
+          const { code, message } = alreadyHandedOver(machine, replaced);
+          return refused(code, message);
+        }
+        return bundleIssued(current, { token, replaced, origin, startsEnrollment }, context);
+      };
+      const executed = await commands.execute(command, decide);
+      if (executed.outcome === 'refused') throw refusalError(executed.refusal);
+      if (executed.outcome === 'lost')
+        throw new ColdironError('conflict', `${machine.spec.hostname}: ${executed.by.reason}`);
+      return { bundle, files, replaced };
     },
     check: async (machine) =>
       (await draft({ machine, delivery: 'maas', onBehalf: { actor: 'appliance', correlationId: null } })).problems,
@@ -158,21 +173,6 @@ function draftStanding(token: NewEnrollmentToken, text: string, node: MachineId,
   const held = { token: { ...token, consumedAt: null, revokedAt: null }, secretHash: token.secretHash };
   return tokenStanding({ ...held, machineRemoved: false }, parts.value, node, now);
 }
-
-const handOverAudit = (
-  token: NewEnrollmentToken,
-  replaced: EnrollmentToken | null,
-  { spec }: Machine,
-  onBehalf: Origin,
-) =>
-  auditOf(
-    replaced === null ? 'node.bundle_handed_over' : 'node.bundle_reissued',
-    `node:${spec.hostname}`,
-    token.createdAt,
-    onBehalf,
-    tokenJson(token),
-    replaced === null ? null : tokenJson(replaced),
-  );
 
 function alreadyHandedOver({ spec }: Machine, open: EnrollmentToken): ColdironError {
   const { hostname } = spec;

@@ -6,18 +6,16 @@ import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import { isOver, type Task } from '../domain/task.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import type { Store } from '../store/store.ts';
+import { nodeReported } from './node-reports.ts';
 import type { TaskQueue } from './task-queue.ts';
 
 export interface DrainsDeps {
   readonly store: Pick<Store, 'tasksOf'>;
   readonly tasks: Pick<TaskQueue, 'run' | 'cancel'>;
   readonly machines: () => Iterable<Machine>;
-  readonly moveOn: (
-    machine: Machine,
-    event: 'drained' | 'drain-failed',
-    by: Origin & { readonly failureReason?: string },
-  ) => Promise<void>;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly now: () => Instant;
 }
 
@@ -33,7 +31,7 @@ const TASKS_LOOKED_AT = 200;
 
 const BY_APPLIANCE: Origin = { actor: 'appliance', correlationId: null };
 
-export function createDrains({ store, tasks, machines, moveOn, now }: DrainsDeps): Drains {
+export function createDrains({ store, tasks, machines, commands, now }: DrainsDeps): Drains {
   /** Active nodes without a drain to undo, by when they became active: each state visit costs one query. */
   let undone = new Map<MachineId, Instant>();
 
@@ -47,9 +45,8 @@ export function createDrains({ store, tasks, machines, moveOn, now }: DrainsDeps
       return;
     }
     if (!isOver(asked.state)) return;
-    const by = { actor: `machine:${machine.spec.hostname}`, correlationId: null };
-    if (asked.state === 'succeeded') await moveOn(machine, 'drained', by);
-    else await moveOn(machine, 'drain-failed', { ...by, failureReason: failureOf(asked) });
+    if (asked.state === 'succeeded') await nodeReported(commands, machine, 'drained', null);
+    else await nodeReported(commands, machine, 'drain-failed', null, failureOf(asked));
   };
 
   const undo = async (machine: Machine): Promise<void> => {

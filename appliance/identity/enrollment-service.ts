@@ -9,6 +9,7 @@ import { awaitsEnrollment, failedTo } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
 import { STATES } from '../domain/states.ts';
 import type { Fleet } from '../inventory/fleet.ts';
+import type { MachineCommands } from '../machines/execute.ts';
 import { agentLayout } from '../render/bundle/bundle.ts';
 import { installedFiles } from '../render/bundle/installed-files.ts';
 import type { BootPart } from '../render/installers/first-boot.ts';
@@ -25,17 +26,12 @@ import { loadPassphrase, openKeyFolder } from './key-folder.ts';
 import { standingOf } from './node-eligibility.ts';
 import { createNodeEnrollment, type NodeEnrollment } from './node-enrollment.ts';
 import { apiUrlFor, identityIn, type NodeApiPlace } from './node-place.ts';
+import { nodeReported } from './node-reports.ts';
 import type { SetTimer } from './notifier.ts';
 import { createRotation, type Rotation } from './rotation.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import { createTaskDesk, type TaskQueue } from './task-queue.ts';
 import { openTaskSigner, type TaskSigner } from './task-signing.ts';
-
-export type MoveOn = (
-  machine: Machine,
-  event: 'enroll' | 'enrolled' | 'drained' | 'drain-failed',
-  by: Origin & { readonly failureReason?: string },
-) => Promise<void>;
 
 export interface EnrollmentServiceDeps {
   readonly store: Store;
@@ -48,8 +44,7 @@ export interface EnrollmentServiceDeps {
   readonly settings: EnrollmentSettings;
   readonly templates: Templates;
   readonly agentText: string;
-  /** Tells the lifecycle; a state that does not foresee it is a `conflict`. */
-  readonly moveOn: MoveOn;
+  readonly commands: Pick<MachineCommands, 'execute'>;
 }
 
 export interface EnrollmentService {
@@ -85,7 +80,7 @@ export const SWEEP_EVERY = 5 * SECOND;
 export const RENEW_SERVER_EVERY = MINUTE;
 
 export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promise<EnrollmentService> {
-  const { store, fleet, now, settings } = deps;
+  const { store, commands, fleet, now, settings } = deps;
   const passphrase = await loadPassphrase(null, deps.credentialsFolder);
   const authorityDeps = { store, now, settings, keys: await openKeyFolder(join(deps.state, 'ca'), passphrase) };
   const signingKeys = await openKeyFolder(join(deps.state, 'task-signing'), passphrase);
@@ -97,6 +92,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
   let follow = async (): Promise<void> => undefined;
   const bundles = createBundleDesk({
     store,
+    commands,
     authority,
     taskSigner: signer,
     templates: deps.templates,
@@ -147,9 +143,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
           `${machine.spec.hostname} is ${state}: it cannot enroll, and gets no bundle`,
         );
       }
-      const handed = await bundles.handOver({ machine, delivery: 'manual', reissue, onBehalf });
-      if (starts) await deps.moveOn(machine, 'enroll', onBehalf);
-      return handed;
+      return bundles.handOver({ machine, delivery: 'manual', reissue, onBehalf, startsEnrollment: starts });
     },
     firstBootParts: async (machine) => {
       const onBehalf: Origin = { actor: 'appliance', correlationId: null };
@@ -167,7 +161,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     },
     isHere: async (machine, correlationId) => {
       if (!awaitsEnrollment(machine.lifecycle)) return;
-      await deps.moveOn(machine, 'enrolled', { actor: `machine:${machine.spec.hostname}`, correlationId });
+      await nodeReported(commands, machine, 'enrolled', correlationId);
     },
     rotate: async (onBehalf, stageOnly) => {
       const staged = (await store.authorities()).find(({ state }) => state === 'staged');

@@ -1,15 +1,18 @@
 // Who was heard, and who has fallen silent. The last word of each node is kept in memory and written every few seconds; after
 // a start, nobody is silent before they had the time to be heard by this process.
 
-import type { Json } from '../domain/event.ts';
+import type { Json, NewEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
+import type { Health } from '../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
+import { emptyChange } from '../machines/commands/decision.ts';
+import type { Change } from '../store/change.ts';
 import type { Store } from '../store/store.ts';
 import type { Heartbeat } from '../store/task-store.ts';
 import { eventOf } from './enrollment-records.ts';
 
 export interface HeartbeatsDeps {
-  readonly store: Pick<Store, 'heartbeats' | 'putHeartbeats' | 'setHealth'>;
+  readonly store: Pick<Store, 'heartbeats' | 'putHeartbeats' | 'commit'>;
   readonly now: () => Instant;
   readonly silentAfter: Instant;
   readonly machines: () => Iterable<Machine>;
@@ -38,7 +41,7 @@ export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Hear
       if (machine.health === 'online') return;
       const onBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId };
       const event = eventOf('health.online', machine.id, at, onBehalf, { before: machine.health });
-      await store.setHealth(machine.id, 'online', event);
+      await store.commit(healthChange(machine, 'online', event));
     },
     lastOf: (machine) => last.get(machine) ?? null,
     flush: async () => {
@@ -61,13 +64,18 @@ export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Hear
       for (const machine of silent) {
         const heardAt = last.get(machine.id)?.at ?? null;
         const onBehalf = { actor: 'appliance', correlationId: null };
-        await store.setHealth(
-          machine.id,
-          'silent',
-          eventOf('health.silent', machine.id, at, onBehalf, { last_heard: heardAt }),
-        );
+        const event = eventOf('health.silent', machine.id, at, onBehalf, { last_heard: heardAt });
+        await store.commit(healthChange(machine, 'silent', event));
       }
       return silent;
     },
   };
 }
+
+/** The store refuses the same health twice, so that the event is there once. */
+const healthChange = (machine: Machine, health: Health, event: NewEvent): Change => ({
+  ...emptyChange(machine, event.at),
+  version: null,
+  writes: [{ kind: 'set-health', health }],
+  events: [event],
+});

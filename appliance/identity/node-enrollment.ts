@@ -8,6 +8,8 @@ import { type Instant, MINUTE } from '../domain/instant.ts';
 import { type Machine, type MachineId, parseMachineId } from '../domain/machine.ts';
 import { shown } from '../domain/parsed.ts';
 import type { Secret } from '../domain/secret.ts';
+import { emptyChange } from '../machines/commands/decision.ts';
+import type { Change, Write } from '../store/change.ts';
 import type {
   EnrollmentToken,
   Fingerprint,
@@ -33,14 +35,7 @@ import {
 export interface NodeEnrollmentDeps {
   readonly store: Pick<
     Store,
-    | 'machine'
-    | 'appendAudit'
-    | 'authorities'
-    | 'enrollmentToken'
-    | 'redeemToken'
-    | 'repeatRedemption'
-    | 'renewCertificate'
-    | 'certificatesOf'
+    'machine' | 'appendAudit' | 'authorities' | 'enrollmentToken' | 'commit' | 'certificatesOf'
   >;
   readonly authority: Authority;
   readonly now: () => Instant;
@@ -150,7 +145,8 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
   ): Promise<Enrolled> => {
     const kind = token.kind === 'enrollment' ? 'enrolled' : 'recovered';
     const given = gift(machine, signed, at, request.correlationId, kind);
-    if (await store.redeemToken({ ...given.written, token: token.id })) return given.enrolled();
+    const redemption = { ...given.written, token: token.id };
+    if (await committed(given.change({ kind: 'redeem-token', redemption }))) return given.enrolled();
     // Somebody was faster with the same token, or it was taken back meanwhile, it or the certificate that it stands for.
     const standing = tokenStanding(await store.enrollmentToken(parts.id), parts, machine.id, at);
     throw await refused(request, parts, standing === 'good' ? 'certificate-revoked' : standing);
@@ -159,8 +155,9 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
   const repeat: typeof redeem = async (request, parts, { token }, machine, signed, at) => {
     const kind = token.kind === 'enrollment' ? 'enrolled' : 'recovered';
     const given = gift(machine, signed, at, request.correlationId, kind);
-    if (await store.repeatRedemption({ ...given.written, token: token.id }, at - REPEAT_WITHIN))
-      return given.enrolled();
+    const redemption = { ...given.written, token: token.id };
+    const since = at - REPEAT_WITHIN;
+    if (await committed(given.change({ kind: 'repeat-redemption', redemption, since }))) return given.enrolled();
     throw await refused(request, parts, 'consumed');
   };
 
@@ -183,9 +180,12 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
     const signed = await authority.signForNode(identityOf(machine), certificateRequest);
     if (!signed.ok) throw new ColdironError('invalid_request', `certificate_request: ${signed.reason}`);
     const given = gift(machine, signed.value, now(), correlationId, 'renewed');
-    if (await store.renewCertificate(given.written)) return given.enrolled();
+    if (await committed(given.change({ kind: 'renew-certificate', renewal: given.written }))) return given.enrolled();
     throw new ColdironError('enrollment_refused', SAID.removed);
   };
+
+  /** False: the store refused it, because the token is not good any more. */
+  const committed = async (change: Change): Promise<boolean> => (await store.commit(change)).outcome === 'committed';
 
   /** What a node gets, and what is written down about it. */
   const gift = (
@@ -221,9 +221,14 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
         certificate,
         publicKey: publicKeyOf(signed.certificate.pem),
         recovery,
-        event: eventOf(`enrollment.${kind}`, machine.id, at, onBehalf, about),
-        audit: auditOf(`node.${kind}`, `node:${machine.spec.hostname}`, at, onBehalf, about),
       },
+      change: (write: Write): Change => ({
+        ...emptyChange(machine, at),
+        version: null,
+        writes: [write],
+        events: [eventOf(`enrollment.${kind}`, machine.id, at, onBehalf, about)],
+        audit: [auditOf(`node.${kind}`, `node:${machine.spec.hostname}`, at, onBehalf, about)],
+      }),
       enrolled: async (): Promise<Enrolled> => {
         const trust = await authority.trust();
         return {

@@ -1,7 +1,6 @@
 // Matches declared nodes to stored machines. A machine keeps its id and its lifecycle through every edit that keeps its name or
 // one of its MAC addresses.
 
-import type { EffectId, NewEffect } from '../domain/effect.ts';
 import { instantText } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { isInUse, lifeIn } from '../domain/lifecycle.ts';
@@ -146,7 +145,7 @@ function planRemoval(
   plan: Mutable<NodePlan>,
   machine: Machine,
   successor: MachineSpec | undefined,
-  { at, correlationId, newId }: PlanRequest,
+  { at }: PlanRequest,
 ): void {
   const { id, version, spec, source, lifecycle } = machine;
   const { hostname } = spec;
@@ -159,9 +158,7 @@ function planRemoval(
   const reasons = successor ? [`its MAC address is now declared for ${successor.hostname}`] : [];
   plan.steps.push({ ...removal('node', hostname, { value: spec, source }, reasons), machine: id });
   const note = reasons[0] ?? `no longer declared by ${source}`;
-  // Keys of the machine must stop working.
-  const effect: NewEffect = { id: newId() as EffectId, machine: id, kind: 'revoke-identity', correlationId };
-  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note }, effects: [effect] });
+  plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note } });
 }
 
 /** A removed machine may be declared again; the note says that its old identity remains revoked. */

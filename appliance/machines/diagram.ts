@@ -77,6 +77,7 @@ export function lifecycleDocument(): string {
     '## Transitions',
     '',
     'The first row that fits decides. Effects are written down with the transition and done afterwards, in this order.',
+    'Every transition except `deploy` and `release` revokes an open intent in the same commit.',
     '',
     markdownTable(['from', 'event', 'only if', 'to', 'effects'], TRANSITIONS.map(transitionCells)),
   ].join('\n');
@@ -87,7 +88,7 @@ const transitionCells = (row: TransitionRow): string[] => [
   row.event,
   row.if ? CONDITIONS[row.if] : '',
   row.remember && row.remember !== 'resume' ? `${targetText(row)}, back to ${row.remember}` : targetText(row),
-  row.effects.join(', '),
+  [...(row.revokesIdentity ? ['identity revoked (same commit)'] : []), ...row.effects].join(', '),
 ];
 
 function targetText(row: TransitionRow): string {
@@ -100,7 +101,7 @@ function deadlineText(state: LifecycleState): string {
   if (deadline === null) return 'none';
   const length = deadline === 'profile' ? 'as the profile says' : inUnits(deadline);
   const outcomes = TRANSITIONS.filter((row) => row.from === state && row.event === 'deadline').map((row) =>
-    row.to === state ? row.effects.filter((kind) => kind !== 'revoke-intents').join(', ') : targetText(row),
+    row.to === state ? row.effects.join(', ') : targetText(row),
   );
   return `${length} → ${outcomes.join(', then ')}`;
 }

@@ -6,13 +6,9 @@ import type { Store } from '../store/store.ts';
 import type { BmcAccess } from './effects/bmc-access.ts';
 import { EffectError, type EffectHandler, type EffectHandlers } from './effects/handler.ts';
 import { bootFromDisk, bootFromNetwork, powerHandler, powerOff } from './effects/power.ts';
-import { revokeIdentityHandler, revokeIntentsHandler } from './effects/revocations.ts';
 
 export interface EffectSettings {
-  readonly store: Pick<
-    Store,
-    'revokeIntents' | 'tokens' | 'revokeToken' | 'revokeIdentity' | 'setHealth' | 'appendEvents'
-  >;
+  readonly store: Pick<Store, 'appendEvents'>;
   readonly now: () => Instant;
   readonly bmcs: BmcAccess;
   /** Whether a machine whose disks cannot be erased may be released with its data on them. */
@@ -20,8 +16,6 @@ export interface EffectSettings {
 }
 
 export const effectHandlers = (settings: EffectSettings): EffectHandlers => ({
-  'revoke-intents': revokeIntentsHandler(settings.store, settings.now),
-  'revoke-identity': revokeIdentityHandler(settings.store, settings.now),
   'boot-from-network': powerHandler(bootFromNetwork, settings),
   'boot-from-disk': powerHandler(bootFromDisk, settings),
   'power-off': powerHandler(powerOff, settings),

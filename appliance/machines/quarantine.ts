@@ -3,8 +3,8 @@
 import type { Finding } from '../boot/decide-boot.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
+import type { MachineCommands } from './execute.ts';
 import { APPLIANCE } from './record.ts';
-import type { LifecycleRunner } from './runner.ts';
 import { possibleEvents } from './step.ts';
 
 interface Log {
@@ -13,8 +13,7 @@ interface Log {
 }
 
 export function quarantineOn(
-  runner: Pick<LifecycleRunner, 'request'>,
-  refreshFleet: () => Promise<void>,
+  commands: Pick<MachineCommands, 'request'>,
   log: Log,
 ): (machine: Machine, finding: Finding) => void {
   const underWay = new Set<MachineId>();
@@ -22,8 +21,7 @@ export function quarantineOn(
   const quarantine = async ({ id, spec }: Machine, note: string): Promise<void> => {
     underWay.add(id);
     try {
-      await runner.request(id, 'quarantine', { actor: APPLIANCE, correlationId: null, note });
-      await refreshFleet();
+      await commands.request(id, 'quarantine', { actor: APPLIANCE, correlationId: null, note });
       log.warn({ node: spec.hostname, note }, 'quarantined');
     } catch (error) {
       // Somebody else was faster, or it has been removed meanwhile.

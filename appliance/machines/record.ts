@@ -1,6 +1,6 @@
 // What a step leaves behind for people to read: one event, and an audit entry when somebody answers for it.
 
-import { type Actor, type NewAuditEntry, type NewEvent, newEvent } from '../domain/event.ts';
+import { type Actor, type NewAuditEntry, type NewEvent, newEvent, type Origin } from '../domain/event.ts';
 import { type FailureCause, lifecycleData } from '../domain/events/machine-events.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Lifecycle } from '../domain/lifecycle.ts';
@@ -10,26 +10,16 @@ import type { LifecycleEvent } from './transitions.ts';
 /** The actor of everything that happens without anybody asking for it. */
 export const APPLIANCE: Actor = 'appliance';
 
-/** Who brought an event, and in which exchange. */
-export interface EventOrigin {
-  readonly actor: Actor;
-  readonly correlationId: string | null;
-  readonly note?: string | undefined;
-  readonly failureReason?: string | undefined;
-  /** What the diagnosis reads; `failureReason` is for people. */
-  readonly failureCause?: FailureCause | undefined;
-  /** How far it had come when its time was over. */
-  readonly lastHeard?: string | undefined;
-}
-
 interface Happening {
   readonly at: Instant;
   readonly machine: Machine;
   readonly event: LifecycleEvent;
-  readonly origin: EventOrigin;
+  readonly origin: Origin;
+  /** What the diagnosis reads; the reason of a failure is for people. */
+  readonly failureCause?: FailureCause | undefined;
 }
 
-export const movedEvent = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewEvent =>
+export const movedEvent = ({ at, machine, event, origin, failureCause }: Happening, after: Lifecycle): NewEvent =>
   newEvent(
     { at, actor: origin.actor, machine: machine.id, correlationId: origin.correlationId },
     `lifecycle.${after.state}`,
@@ -37,7 +27,7 @@ export const movedEvent = ({ at, machine, event, origin }: Happening, after: Lif
       event,
       before: lifecycleData(machine.lifecycle),
       after: lifecycleData(after),
-      ...(origin.failureCause && { cause: origin.failureCause }),
+      ...(failureCause && { cause: failureCause }),
     },
   );
 

@@ -1,21 +1,19 @@
-// Drives machines through the table: takes events in, fires deadlines, does effects. Everything it has begun is in the
-// store, so that a new process goes on where the last one was killed.
+// Drives machines through the table: fires deadlines and does effects. Everything it has begun is in the store, so that a new
+// process goes on where the last one was killed.
 
 import { ColdironError } from '../domain/errors.ts';
 import { type Instant, SECOND } from '../domain/instant.ts';
-import { isInUse } from '../domain/lifecycle.ts';
-import type { Machine, MachineId } from '../domain/machine.ts';
+import type { Machine } from '../domain/machine.ts';
 import type { Store } from '../store/store.ts';
 import { backOff } from './back-off.ts';
+import { deadlinePassed } from './commands/clock.ts';
 import type { EffectHandlers } from './effects/handler.ts';
-import { leaveHint } from './leave-hint.ts';
-import { APPLIANCE, type EventOrigin } from './record.ts';
-import { applyEvent } from './runner/apply-event.ts';
+import type { MachineCommands } from './execute.ts';
+import { APPLIANCE } from './record.ts';
 import type { Clock, Timer } from './runner/clock.ts';
 import { type EffectRunSettings, runEffect } from './runner/run-effect.ts';
-import type { LifecycleEvent } from './transitions.ts';
 
-/** Other writers do not wake us: at most this long until what they wrote is noticed. */
+/** Writers in other processes do not wake us: at most this long until what they wrote is noticed. */
 const LONGEST_NAP = SECOND;
 /** Work that is due and has to wait for a free hand is no reason to ask for it all the time. */
 const SHORTEST_NAP = 50;
@@ -28,24 +26,13 @@ const STOP_LIMIT = 3 * SECOND;
 export interface LifecycleRunnerSettings {
   readonly store: Pick<
     Store,
-    | 'machine'
-    | 'transition'
-    | 'appendEvents'
-    | 'dueDeadlines'
-    | 'nextDeadline'
-    | 'takeEffects'
-    | 'finishEffect'
-    | 'retryEffect'
-    | 'failEffect'
-    | 'reclaimEffects'
-    | 'nextEffectDue'
+    'machine' | 'subscribe' | 'dueDeadlines' | 'nextDeadline' | 'takeEffects' | 'reclaimEffects' | 'nextEffectDue'
   >;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly effects: EffectHandlers;
-  readonly deployMinutes: (machine: Machine) => number | null;
   /** How far the machine's service OS had come, in words; left out: nobody knows. */
   readonly lastHeard?: (machine: Machine) => Promise<string | undefined>;
   readonly clock: Clock;
-  readonly newId: () => string;
   readonly log: {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
@@ -59,6 +46,7 @@ export class LifecycleRunner {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #pauses = new Set<{ readonly timer: Timer; readonly end: () => void }>();
   #started = false;
+  #unsubscribe = (): void => undefined;
   #nap: Timer | null = null;
   #round: Promise<void> | null = null;
   #wokenMeanwhile = false;
@@ -68,10 +56,8 @@ export class LifecycleRunner {
     this.#settings = settings;
     this.#effectRun = {
       store: settings.store,
+      commands: settings.commands,
       handlers: settings.effects,
-      deployMinutes: settings.deployMinutes,
-      now: () => settings.clock.now(),
-      newId: settings.newId,
       log: settings.log,
       persistently: (verb) => this.#persistently(verb),
     };
@@ -82,12 +68,17 @@ export class LifecycleRunner {
     const reclaimed = await this.#settings.store.reclaimEffects();
     if (reclaimed > 0) this.#settings.log.info({ reclaimed }, 'effects of an earlier run are taken up again');
     this.#started = true;
+    // A write of an inventory may have removed machines, and brings effects with it.
+    this.#unsubscribe = this.#settings.store.subscribe(({ change }) => {
+      if (change === null || change.lifecycle !== null || change.effects.length > 0) this.#wake();
+    });
     this.#wake();
   }
 
   /** Begins nothing new and waits, within limits, for what is under way; the rest stays pending in the store. */
   async stop(): Promise<void> {
     this.#started = false;
+    this.#unsubscribe();
     this.#nap?.cancel();
     this.#nap = null;
     for (const pause of this.#pauses) pause.end();
@@ -105,23 +96,6 @@ export class LifecycleRunner {
   /** Resolves when nothing is under way and nothing more is due at this moment. */
   async idle(): Promise<void> {
     while (this.#round !== null || this.#inFlight.size > 0) await Promise.all([this.#round, ...this.#inFlight]);
-  }
-
-  /** Moves the machine, or says why not: what the table does not foresee is recorded and refused. */
-  async request(machine: MachineId, event: LifecycleEvent, origin: EventOrigin): Promise<Machine> {
-    const applied = await applyEvent(this.#effectRun, machine, event, origin);
-    if (applied.outcome !== 'unexpected') {
-      this.#wake();
-      return applied.machine;
-    }
-    const leaves = event === 'retire' || event === 'remove';
-    const inTheWay = leaves && isInUse(applied.machine.lifecycle.state);
-    throw new ColdironError(
-      inTheWay ? 'node_in_use' : 'conflict',
-      `${applied.machine.spec.hostname}: ${applied.reason}`,
-      [],
-      leaves ? leaveHint(event, applied.machine.lifecycle.state, applied.machine.spec.hostname) : undefined,
-    );
   }
 
   #wake(): void {
@@ -157,8 +131,6 @@ export class LifecycleRunner {
 
   async #fireDeadlines(): Promise<void> {
     const now = this.#settings.clock.now();
-    const overdue = (machine: Machine): boolean =>
-      machine.lifecycle.deadline !== null && machine.lifecycle.deadline <= now;
     let moved: number;
     let due: Machine[];
     do {
@@ -167,9 +139,12 @@ export class LifecycleRunner {
       for (const machine of due) {
         if (!this.#started) return;
         const lastHeard = await this.#settings.lastHeard?.(machine);
-        const origin = { actor: APPLIANCE, correlationId: null, lastHeard };
-        const applied = await applyEvent(this.#effectRun, machine.id, 'deadline', origin, overdue);
-        if (applied.outcome === 'moved') moved += 1;
+        const origin = { actor: APPLIANCE, correlationId: null };
+        const executed = await this.#settings.commands.execute(
+          { machine: machine.id, name: 'deadline', input: null, origin },
+          (now, context) => deadlinePassed(now, lastHeard, context),
+        );
+        if (executed.outcome === 'done') moved += 1;
       }
     } while (due.length === DEADLINES_AT_ONCE && moved > 0);
   }
@@ -202,7 +177,8 @@ export class LifecycleRunner {
       try {
         return await verb();
       } catch (error) {
-        const passes = error instanceof ColdironError && error.code === 'store_unavailable';
+        const passes =
+          error instanceof ColdironError && (error.code === 'store_unavailable' || error.code === 'outcome_unknown');
         if (!passes || !this.#started) throw error;
         this.#settings.log.warn(
           { err: error, wait_ms: backOff(failures) },

@@ -27,7 +27,12 @@ export interface StepContext {
 }
 
 export type StepResult =
-  | { readonly moved: true; readonly lifecycle: Lifecycle; readonly effects: readonly EffectKind[] }
+  | {
+      readonly moved: true;
+      readonly lifecycle: Lifecycle;
+      readonly effects: readonly EffectKind[];
+      readonly revokesIdentity: boolean;
+    }
   | { readonly moved: false; readonly reason: string };
 
 export function step(lifecycle: Lifecycle, event: LifecycleEvent, context: StepContext): StepResult {
@@ -37,11 +42,12 @@ export function step(lifecycle: Lifecycle, event: LifecycleEvent, context: StepC
   return {
     moved: true,
     effects: row.effects,
+    revokesIdentity: row.revokesIdentity === true,
     lifecycle: {
       state,
       since: state === lifecycle.state ? lifecycle.since : context.now,
       deadline: deadlineOf(state, context),
-      resume: row.remember === 'resume' ? lifecycle.resume : (row.remember ?? null),
+      ...memoryAfter(row, lifecycle),
       failure: failureAfter(row, state, lifecycle, context),
       note: context.note ?? noteAfter(row, state, lifecycle, context),
       // The rows that ask for the fallback are the ones that use it up.
@@ -55,17 +61,21 @@ export const possibleEvents = (lifecycle: Lifecycle): LifecycleEvent[] => [
   ...new Set(TRANSITIONS.filter((row) => fits(row, lifecycle)).map((row) => row.event)),
 ];
 
-/** Taking trust back: no state waits for it, and none makes it needless. */
-export const isRevocation = (kind: EffectKind): boolean => kind === 'revoke-intents' || kind === 'revoke-identity';
-
 /**
  * An effect that waited (for its turn, for a BMC that did not answer) may find the machine in a state that nobody would
  * have wanted it for: no power cycle reaches a machine because of what it was before.
  */
 export function stillWanted(kind: EffectKind, lifecycle: Lifecycle): boolean {
-  if (isRevocation(kind)) return true;
   if (kind === 'release-without-erase') return lifecycle.state === 'releasing' && lifecycle.fallbackUsed;
   return TRANSITIONS.some((row) => row.effects.includes(kind) && targets(row).has(lifecycle.state));
+}
+
+/** A state that is left for a while remembers itself, and what it remembered before. */
+function memoryAfter(row: TransitionRow, lifecycle: Lifecycle): Pick<Lifecycle, 'resume' | 'thenResume'> {
+  const { resume, thenResume } = lifecycle;
+  if (row.to === 'resume') return { resume: thenResume ?? null };
+  if (row.remember === 'resume') return { resume, ...(thenResume && { thenResume }) };
+  return { resume: row.remember ?? null, ...(row.remember === row.from && resume && { thenResume: resume }) };
 }
 
 const targets = (row: TransitionRow): Set<LifecycleState> =>

@@ -23,6 +23,8 @@ export interface TransitionRow {
   readonly to: LifecycleState | 'resume';
   /** Run in this order after the transition is committed. */
   readonly effects: readonly EffectKind[];
+  /** Its certificates and tokens are revoked in the same commit. */
+  readonly revokesIdentity?: true;
   /** The step that failed. Into quarantine: the interrupted step, which stays failed afterwards. With `resume` to `failed`: the failed step. */
   readonly fails?: FailedStep;
   /** The state that a later `resume` returns to; `resume`: keep the state that was remembered before. */
@@ -30,19 +32,20 @@ export interface TransitionRow {
 }
 
 /**
- * The first matching row decides. Three rules of the table:
- *   - Every row out of a state that may erase disks has the effect `revoke-intents`.
+ * The first matching row decides. Four rules of the table:
+ *   - An intent lives from the transition that arms it to the next one: every other transition revokes it in the same commit.
+ *   - A release keeps the node's identity until its erase intent is consumed: before that it can be cancelled without a trace.
  *   - A failed step does not change the power of the machine: the technician needs what its screen shows.
  *   - The installer restarts into the new system by itself, so `installed` does not change the power.
  */
 const TABLE = [
   { from: 'discovered', event: 'accept', to: 'registered', effects: [] },
-  { from: 'discovered', event: 'remove', to: 'removed', effects: ['revoke-intents', 'revoke-identity'] },
+  { from: 'discovered', event: 'remove', to: 'removed', effects: [], revokesIdentity: true },
   {
     from: 'discovered',
     event: 'quarantine',
     to: 'quarantined',
-    effects: ['revoke-intents'],
+    effects: [],
     remember: 'discovered',
   },
 
@@ -55,12 +58,12 @@ const TABLE = [
   },
   { from: 'registered', event: 'enroll', to: 'enrolling', effects: [] },
   { from: 'registered', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'registered' },
-  { from: 'registered', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'registered' },
+  { from: 'registered', event: 'retire', to: 'retired', effects: [], remember: 'registered' },
   {
     from: 'registered',
     event: 'quarantine',
     to: 'quarantined',
-    effects: ['revoke-intents'],
+    effects: [],
     remember: 'registered',
   },
 
@@ -72,28 +75,28 @@ const TABLE = [
     from: 'commissioning',
     event: 'quarantine',
     to: 'quarantined',
-    effects: ['revoke-intents'],
+    effects: [],
     fails: 'commission',
     remember: 'failed',
   },
 
   { from: 'ready', event: 'deploy', to: 'deploying', effects: ['boot-from-network'], remember: 'ready' },
   { from: 'ready', event: 'commission', to: 'commissioning', effects: ['boot-from-network'], remember: 'ready' },
-  { from: 'ready', event: 'release', to: 'releasing', effects: ['revoke-identity', 'boot-from-network'] },
+  { from: 'ready', event: 'release', to: 'releasing', effects: ['boot-from-network'], remember: 'ready' },
   { from: 'ready', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'ready' },
-  { from: 'ready', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'ready' },
-  { from: 'ready', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'ready' },
+  { from: 'ready', event: 'retire', to: 'retired', effects: [], remember: 'ready' },
+  { from: 'ready', event: 'quarantine', to: 'quarantined', effects: [], remember: 'ready' },
 
-  { from: 'deploying', event: 'installed', to: 'enrolling', effects: ['revoke-intents'] },
-  { from: 'deploying', event: 'install-failed', to: 'failed', effects: ['revoke-intents'], fails: 'deploy' },
-  { from: 'deploying', event: 'deadline', to: 'failed', effects: ['revoke-intents'], fails: 'deploy' },
-  { from: 'deploying', event: 'cancel', to: 'resume', effects: ['revoke-intents', 'power-off'], fails: 'deploy' },
-  { from: 'deploying', event: 'break-off', to: 'failed', effects: ['revoke-intents'], fails: 'deploy' },
+  { from: 'deploying', event: 'installed', to: 'enrolling', effects: [] },
+  { from: 'deploying', event: 'install-failed', to: 'failed', effects: [], fails: 'deploy' },
+  { from: 'deploying', event: 'deadline', to: 'failed', effects: [], fails: 'deploy' },
+  { from: 'deploying', event: 'cancel', to: 'resume', effects: ['power-off'], fails: 'deploy' },
+  { from: 'deploying', event: 'break-off', to: 'failed', effects: [], fails: 'deploy' },
   {
     from: 'deploying',
     event: 'quarantine',
     to: 'quarantined',
-    effects: ['revoke-intents'],
+    effects: [],
     fails: 'deploy',
     remember: 'failed',
   },
@@ -105,62 +108,65 @@ const TABLE = [
     from: 'enrolling',
     event: 'quarantine',
     to: 'quarantined',
-    effects: ['revoke-intents'],
+    effects: [],
     fails: 'enroll',
     remember: 'failed',
   },
 
   { from: 'active', event: 'drain', to: 'draining', effects: [] },
-  { from: 'active', event: 'release', to: 'releasing', effects: ['revoke-identity', 'boot-from-network'] },
+  { from: 'active', event: 'release', to: 'releasing', effects: ['boot-from-network'], remember: 'active' },
   { from: 'active', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'active' },
-  { from: 'active', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'active' },
-  { from: 'active', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'active' },
+  { from: 'active', event: 'retire', to: 'retired', effects: [], remember: 'active' },
+  { from: 'active', event: 'quarantine', to: 'quarantined', effects: [], remember: 'active' },
 
-  { from: 'draining', event: 'drained', to: 'retired', effects: ['revoke-intents'], remember: 'active' },
+  { from: 'draining', event: 'drained', to: 'retired', effects: [], remember: 'active' },
   { from: 'draining', event: 'undrain', to: 'active', effects: [] },
   { from: 'draining', event: 'drain-failed', to: 'failed', effects: [], fails: 'drain' },
   { from: 'draining', event: 'deadline', to: 'failed', effects: [], fails: 'drain' },
-  { from: 'draining', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'active' },
+  { from: 'draining', event: 'quarantine', to: 'quarantined', effects: [], remember: 'active' },
 
-  { from: 'releasing', event: 'released', to: 'ready', effects: ['revoke-intents', 'power-off'] },
+  { from: 'releasing', event: 'released', to: 'ready', effects: ['power-off'], revokesIdentity: true },
   {
     from: 'releasing',
     event: 'released-unerased',
     if: 'fallback-used',
     to: 'ready',
-    effects: ['revoke-intents', 'power-off'],
+    effects: ['power-off'],
+    revokesIdentity: true,
   },
   {
     from: 'releasing',
     event: 'erase-failed',
     if: 'fallback-left',
     to: 'releasing',
-    effects: ['revoke-intents', 'release-without-erase'],
+    effects: ['release-without-erase'],
+    remember: 'resume',
   },
-  { from: 'releasing', event: 'erase-failed', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
+  { from: 'releasing', event: 'erase-failed', to: 'failed', effects: [], fails: 'release' },
   {
     from: 'releasing',
     event: 'deadline',
     if: 'fallback-left',
     to: 'releasing',
-    effects: ['revoke-intents', 'release-without-erase'],
+    effects: ['release-without-erase'],
+    remember: 'resume',
   },
-  { from: 'releasing', event: 'deadline', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
-  // Its identity is already revoked, so it cannot return to the state before.
-  { from: 'releasing', event: 'cancel', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
-  { from: 'releasing', event: 'break-off', to: 'failed', effects: ['revoke-intents'], fails: 'release' },
+  { from: 'releasing', event: 'deadline', to: 'failed', effects: [], fails: 'release' },
+  // Nothing was erased and its identity is good: it goes back to what it was, and starts from its disk again.
+  { from: 'releasing', event: 'cancel', to: 'resume', effects: ['boot-from-disk'] },
+  { from: 'releasing', event: 'break-off', to: 'failed', effects: [], fails: 'release' },
   {
     from: 'releasing',
     event: 'quarantine',
     to: 'quarantined',
-    effects: ['revoke-intents'],
+    effects: [],
     fails: 'release',
     remember: 'failed',
   },
 
   { from: 'rescue', event: 'rescue-ended', to: 'resume', effects: ['boot-from-disk'] },
   { from: 'rescue', event: 'deadline', to: 'resume', effects: ['boot-from-disk'] },
-  { from: 'rescue', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'resume' },
+  { from: 'rescue', event: 'quarantine', to: 'quarantined', effects: [], remember: 'resume' },
 
   { from: 'retired', event: 'reactivate', to: 'resume', effects: [] },
   // A released machine is ready. Without the condition, retire and release would skip commissioning or leave quarantine.
@@ -169,10 +175,11 @@ const TABLE = [
     event: 'release',
     if: 'retired-from-service',
     to: 'releasing',
-    effects: ['revoke-identity', 'boot-from-network'],
+    effects: ['boot-from-network'],
+    remember: 'retired',
   },
-  { from: 'retired', event: 'remove', to: 'removed', effects: ['revoke-intents', 'revoke-identity'] },
-  { from: 'retired', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'retired' },
+  { from: 'retired', event: 'remove', to: 'removed', effects: [], revokesIdentity: true },
+  { from: 'retired', event: 'quarantine', to: 'quarantined', effects: [], remember: 'retired' },
 
   { from: 'failed', event: 'commission', to: 'commissioning', effects: ['boot-from-network'], remember: 'failed' },
   {
@@ -193,15 +200,16 @@ const TABLE = [
     event: 'release',
     if: 'failed-after-commissioning',
     to: 'releasing',
-    effects: ['revoke-identity', 'boot-from-network'],
+    effects: ['boot-from-network'],
+    remember: 'failed',
   },
   { from: 'failed', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'failed' },
-  { from: 'failed', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'failed' },
-  { from: 'failed', event: 'quarantine', to: 'quarantined', effects: ['revoke-intents'], remember: 'failed' },
+  { from: 'failed', event: 'retire', to: 'retired', effects: [], remember: 'failed' },
+  { from: 'failed', event: 'quarantine', to: 'quarantined', effects: [], remember: 'failed' },
 
   // Retiring does not end a quarantine: `reactivate` returns to it.
   { from: 'quarantined', event: 'clear-quarantine', to: 'resume', effects: [] },
-  { from: 'quarantined', event: 'retire', to: 'retired', effects: ['revoke-intents'], remember: 'quarantined' },
+  { from: 'quarantined', event: 'retire', to: 'retired', effects: [], remember: 'quarantined' },
 ] as const satisfies readonly TransitionRow[];
 
 export type LifecycleEvent = (typeof TABLE)[number]['event'];
@@ -245,7 +253,7 @@ export const RESUME_UNKNOWN: LifecycleState = 'registered';
 
 /** Every state that `resume` out of this one can lead to. */
 export function resumeTargets(state: LifecycleState): Set<LifecycleState> {
-  const remembered = TRANSITIONS.filter((row) => row.to === state).flatMap((row) => {
+  const remembered = TRANSITIONS.filter((row) => row.to === state && row.from !== state).flatMap((row) => {
     if (row.remember === undefined) return [];
     return row.remember === 'resume' ? [...resumeTargets(row.from)] : [row.remember];
   });

@@ -1,7 +1,7 @@
 // What is remembered about trust: the authorities that sign, the certificates they signed, the tokens that a node gets in
 // with, and the keys that tasks are signed with. Private keys and the texts of tokens never come here.
 
-import type { NewAuditEntry, NewEvent } from '../domain/event.ts';
+import type { NewAuditEntry } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { Branded } from '../domain/parsed.ts';
@@ -86,11 +86,10 @@ export interface HeldToken {
   readonly machineRemoved: boolean;
 }
 
-export type TokenIssue =
-  | { readonly issued: true; readonly replaced: EnrollmentToken | null }
-  | { readonly issued: false; readonly open: EnrollmentToken };
-
-/** What a node gets for a good token: written together with the token's end, or not at all. */
+/**
+ * What a node gets for a good token: written together with the token's end, or not at all. A recovery token is good only while
+ * the certificate it came with is not revoked. A first enrollment revokes the node certificates of before.
+ */
 export interface Redemption {
   readonly token: EnrollmentTokenId;
   readonly machine: MachineId;
@@ -99,8 +98,6 @@ export interface Redemption {
   /** SHA-256 of the certified key: whoever asks again with the same one has only missed the answer. */
   readonly publicKey: Fingerprint;
   readonly recovery: NewEnrollmentToken;
-  readonly event: NewEvent;
-  readonly audit: NewAuditEntry;
 }
 
 export type Renewal = Omit<Redemption, 'token' | 'now' | 'publicKey'>;
@@ -119,7 +116,7 @@ export interface SigningKeyRecord {
   readonly graceUntil: Instant | null;
 }
 
-/** Each verb is one transaction, as `store.ts` promises. */
+/** Each verb is one transaction, as `store.ts` promises. Tokens and node certificates are written with `Store.commit`. */
 export interface EnrollmentStore {
   /** The oldest first. */
   authorities(): Promise<AuthorityRecord[]>;
@@ -150,43 +147,9 @@ export interface EnrollmentStore {
   /** False when there is none, or it was revoked before. */
   revokeCertificate(serial: string, now: Instant, because: string, audit: NewAuditEntry): Promise<boolean>;
 
-  /**
-   * Only where no token of the machine is good; with `replace`, those that are get revoked in the same transaction.
-   * `conflict` for a removed machine. `audit` gets the one that had to go.
-   */
-  issueToken(
-    token: NewEnrollmentToken,
-    replace: boolean,
-    event: NewEvent,
-    audit: (replaced: EnrollmentToken | null) => NewAuditEntry,
-  ): Promise<TokenIssue>;
   enrollmentToken(id: EnrollmentTokenId): Promise<HeldToken | null>;
   /** The newest first. */
   enrollmentTokensOf(machine: MachineId): Promise<EnrollmentToken[]>;
-  /**
-   * True for exactly one caller, and only while the token is open, unexpired, of this machine, and the machine is not
-   * removed; a recovery token, only while the certificate it came with is not revoked. The new certificate is recorded and
-   * the next recovery token is open when this resolves; the node certificates that a first enrollment leaves behind are
-   * revoked.
-   */
-  redeemToken(redemption: Redemption): Promise<boolean>;
-  /**
-   * For a node that missed the answer: only for the same key, only when the token was used after `since`, and only while
-   * the certificate that it got then was never shown. That one is revoked, with the recovery token that came with it.
-   */
-  repeatRedemption(redemption: Redemption, since: Instant): Promise<boolean>;
-  /**
-   * A new certificate and recovery token for a node that showed a good one. What it has stays good until it shows the new
-   * one: the answer may get lost. False when the machine is removed.
-   */
-  renewCertificate(renewal: Renewal): Promise<boolean>;
-  /** Every open token and every good certificate of the machine. Nothing is written when there are none. */
-  revokeIdentity(
-    machine: MachineId,
-    now: Instant,
-    because: string,
-    event: NewEvent,
-  ): Promise<{ tokens: number; certificates: number }>;
 
   /** The oldest first. */
   signingKeys(): Promise<SigningKeyRecord[]>;

@@ -5,23 +5,28 @@
 //     or the process dies, nothing of it is there.
 //   - A failure of the engine is a ColdironError `store_unavailable`, never an empty answer.
 //   - Writers that depend on what they read name the version they saw; a stale one is refused with `version_conflict`.
+//   - Everything about the life of a machine is written with `commit`: one `Change` (change.ts), one transaction. Its outcomes
+//     are committed, repeated (the command id was committed before: nothing is written, the recorded result comes back) and
+//     refused (a write's precondition does not hold: nothing is written, and the write is named).
+//   - A commit whose outcome the engine cannot tell is `outcome_unknown`, never `store_unavailable`: repeating it with the same
+//     command id writes it once.
 
 import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
-import type { Effect, EffectId, NewEffect } from '../domain/effect.ts';
+import type { Effect } from '../domain/effect.ts';
 import type { AuditEntry, NewAuditEntry, NewEvent, StoredEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
-import type { ArmedIntent, IntentId } from '../domain/intent.ts';
 import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
 import type { Lease } from '../domain/lease.ts';
-import type { Health, Lifecycle } from '../domain/lifecycle.ts';
+import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine, MachineId, MachineSpec } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
 import type { ApiToken, TokenId } from '../domain/token.ts';
 import type { BmcStore } from './bmc-store.ts';
+import type { Change, CommandId, Committed, RecordedCommand, Subscriber } from './change.ts';
 import type { EnrollmentStore } from './enrollment-store.ts';
 import type { RenderingStore } from './rendering-store.ts';
-import type { NewTicket, SessionStore } from './session-store.ts';
+import type { SessionStore } from './session-store.ts';
 import type { TaskStore } from './task-store.ts';
 
 export type CatalogueValue = Site | SiteNetwork | Sku | Profile | Cluster | RoceAssignment;
@@ -40,22 +45,8 @@ export interface InventoryWrites {
     source: string;
     lifecycle?: Lifecycle;
   }[];
-  /** Their rows stay, in state `removed`; names, MACs and addresses are free again. */
-  readonly removeMachines: readonly {
-    id: MachineId;
-    version: number;
-    lifecycle: Lifecycle;
-    effects: readonly NewEffect[];
-  }[];
-  readonly events: readonly NewEvent[];
-  readonly audit: readonly NewAuditEntry[];
-}
-
-export interface Transition {
-  readonly machine: MachineId;
-  readonly version: number;
-  readonly lifecycle: Lifecycle;
-  readonly effects: readonly NewEffect[];
+  /** Their rows stay, in state `removed`; names, MACs and addresses are free again, and their identity is revoked. */
+  readonly removeMachines: readonly { id: MachineId; version: number; lifecycle: Lifecycle }[];
   readonly events: readonly NewEvent[];
   readonly audit: readonly NewAuditEntry[];
 }
@@ -85,9 +76,22 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
   /** All or nothing. `version_conflict` when what is declared, or a named machine, has changed since. */
   writeInventory(writes: InventoryWrites): Promise<{ revision: number; declaredRevision: number }>;
 
-  /** State, deadline, effects, events and audit in one transaction; `version_conflict` when the machine has changed. */
-  transition(transition: Transition): Promise<Machine>;
-  setHealth(machine: MachineId, health: Health, event: NewEvent): Promise<void>;
+  /**
+   * Writes everything that the change lists, in one transaction, and publishes it. Rejects with
+   *   - `version_conflict`: the machine has changed since it was read;
+   *   - `conflict`: the command id was used for another command, or the machine is removed;
+   *   - `not_found`: there is no such machine;
+   *   - `store_unavailable`: nothing was written;
+   *   - `outcome_unknown`: the engine failed during the commit. The same command id tells whether it was written.
+   */
+  commit(change: Change): Promise<Committed>;
+  /** Null: no such command was committed, or its record was trimmed. */
+  command(id: CommandId): Promise<RecordedCommand | null>;
+  /**
+   * The subscriber hears every commit of this process that changes machines or the catalogue, in the order of the commits and
+   * before the promise of the commit resolves. One that fails is logged and does not fail the commit. Returns unsubscribe.
+   */
+  subscribe(subscriber: Subscriber): () => void;
   /** Machines whose deadline has passed, the most overdue first. */
   dueDeadlines(now: Instant, limit: number): Promise<Machine[]>;
   nextDeadline(): Promise<Instant | null>;
@@ -97,20 +101,10 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
    * or waits before it. A taken one is `running`, with its attempt counted, before this resolves.
    */
   takeEffects(now: Instant, limit: number): Promise<Effect[]>;
-  finishEffect(id: EffectId, events: readonly NewEvent[]): Promise<void>;
-  retryEffect(id: EffectId, notBefore: Instant, error: string): Promise<void>;
-  failEffect(id: EffectId, error: string, events: readonly NewEvent[]): Promise<void>;
   /** After a crash: what was running is pending again. Returns how many. */
   reclaimEffects(): Promise<number>;
   effects(machine: MachineId): Promise<Effect[]>;
   nextEffectDue(): Promise<Instant | null>;
-
-  /** Replaces any open intent of the machine: the old one is revoked in the same transaction. */
-  armIntent(intent: ArmedIntent, event: NewEvent, audit: NewAuditEntry): Promise<void>;
-  /** True for exactly one caller, and only while it is open and unexpired. With it comes the ticket to carry it out, or neither. */
-  consumeIntent(id: IntentId, now: Instant, event: NewEvent, ticket?: NewTicket | null): Promise<boolean>;
-  /** Returns how many were open. */
-  revokeIntents(machine: MachineId, now: Instant, event: NewEvent): Promise<number>;
 
   commitLeases(leases: readonly Lease[]): Promise<void>;
   leases(network?: ObjectName): Promise<Lease[]>;
@@ -125,6 +119,8 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
   events(query: EventQuery): Promise<StoredEvent[]>;
   /** Retention: removes events older than `before`; audit entries are never removed. Returns how many went. */
   trimEvents(before: Instant): Promise<number>;
+  /** The same for the records of commands. After that, a repeated id is a new command. */
+  trimCommands(before: Instant): Promise<number>;
 
   appendAudit(entries: readonly NewAuditEntry[]): Promise<void>;
   /** The oldest first; with `newest`, the last ones, still in order. */

@@ -11,7 +11,7 @@ import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Store } from '../store/store.ts';
 import { type Flood, Floods } from './floods.ts';
-import type { Trail, TrailNote } from './trail.ts';
+import type { ObservableTrail, Trail, TrailNote } from './trail.ts';
 
 /** A packet after a longer silence belongs to a new boot attempt. */
 const ATTEMPT_GAP = 90 * SECOND;
@@ -30,9 +30,10 @@ interface Attempt {
   lastSeen: Instant;
 }
 
-export class TrailRecorder implements Trail {
+export class TrailRecorder implements Trail, ObservableTrail {
   readonly #store: Pick<Store, 'appendEvents'>;
   readonly #now: () => Instant;
+  readonly #observers = new Set<(note: TrailNote) => void>();
   readonly #attempts = new Map<Mac, Attempt>();
   #backlog: NewEvent[] = [];
   #lost = 0;
@@ -47,7 +48,17 @@ export class TrailRecorder implements Trail {
     this.#now = now;
   }
 
-  note({ kind, mac, machine, beginsAttempt = false, siteWide = false, data }: TrailNote): void {
+  observe(observer: (note: TrailNote) => void): () => void {
+    this.#observers.add(observer);
+    return () => void this.#observers.delete(observer);
+  }
+
+  note(note: TrailNote): void {
+    this.#record(note);
+    for (const observer of this.#observers) observer(note);
+  }
+
+  #record({ kind, mac, machine, beginsAttempt = false, siteWide = false, data }: TrailNote): void {
     const at = this.#now();
     const limit = siteWide ? this.#siteWideLimit : this.#unknownLimit;
     if (machine === null && !limit.admits(at)) {

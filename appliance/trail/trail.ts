@@ -29,3 +29,9 @@ export const trailNote = <Kind extends BootEventKind>(
 export interface Trail {
   note(note: TrailNote): void;
 }
+
+/** Observers get every note, including those that are dropped by a rate limit. */
+export interface ObservableTrail {
+  /** The observer must return quickly and must not throw. Returns unsubscribe. */
+  observe(observer: (note: TrailNote) => void): () => void;
+}

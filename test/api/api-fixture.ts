@@ -17,7 +17,7 @@ import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
 import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
-import { unparsable } from '../../appliance/domain/parsed.ts';
+import { parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import { ROLES, type Role } from '../../appliance/domain/token.ts';
 import { openEnrollmentService } from '../../appliance/identity/enrollment-service.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../../appliance/identity/settings.ts';
@@ -27,14 +27,14 @@ import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
-import type { EffectHandlers } from '../../appliance/machines/effects/handler.ts';
-import { LifecycleRunner } from '../../appliance/machines/runner.ts';
 import { readTemplates } from '../../appliance/servers/http-boot/read-templates.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { NodeWork } from '../../appliance/work/node-work.ts';
 import { WorkOrders } from '../../appliance/work/orders/work-orders.ts';
 import { checkStoredEvents } from '../domain/events/checked-event.ts';
+import { commandsOf } from '../machines/commands-of.ts';
+import { NoteBoard } from '../trail/note-board.ts';
 
 export const RACK = {
   sites: [{ name: 'lab', region: 'region-1', bmc_mode: 'recorder' }],
@@ -65,16 +65,6 @@ export const RACK = {
   })),
 };
 
-const done = async () => ({ events: [] });
-const NO_EFFECTS: EffectHandlers = {
-  'revoke-intents': done,
-  'revoke-identity': done,
-  'boot-from-network': done,
-  'boot-from-disk': done,
-  'power-off': done,
-  'release-without-erase': done,
-};
-
 export const START = Date.UTC(2026, 0, 15, 8);
 
 export interface Fixture {
@@ -94,10 +84,17 @@ export interface Fixture {
 export interface FixtureOptions {
   readonly probe?: ProbeResult;
   readonly openDriver?: OpenDriver;
+  /** Whether the library has a service OS. */
+  readonly serviceOs?: boolean;
   readonly deps?: (real: ManagementDeps) => Partial<ManagementDeps>;
 }
 
-export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureOptions = {}): Promise<Fixture> {
+export async function openApi({
+  probe,
+  openDriver,
+  serviceOs = true,
+  deps = () => ({}),
+}: FixtureOptions = {}): Promise<Fixture> {
   const stateDir = await mkdtemp(join(tmpdir(), 'coldiron-api-'));
   const clock = { time: START, now: () => clock.time };
   const store = await openSqliteStore({ file: join(stateDir, 'coldiron.db') });
@@ -120,7 +117,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
   const edge = { now: () => clock.now(), newId: randomUUID };
   const request = { sources, mode: 'reconcile', dryRun: false, actor: 'appliance', correlationId: null } as const;
   await applyInventory(store, request, edge);
-  await follower.refresh();
+  await follower.start();
 
   const tokens = Object.fromEntries(
     await Promise.all(
@@ -134,7 +131,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
   const bmc = await openBmcService({
     store,
     vault: createVault(await loadVaultKeys(stateDir, undefined)),
-    trail: { note: () => undefined },
+    trail: new NoteBoard(),
     clock: bmcSystemClock,
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
     current: (id) => fleet.machineById(id),
@@ -143,14 +140,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     log: logger,
     ...(openDriver && { openDriver }),
   });
-  const runner = new LifecycleRunner({
-    store,
-    effects: NO_EFFECTS,
-    deployMinutes: () => null,
-    clock: { now: clock.now, setTimer: () => ({ cancel: () => {} }) },
-    newId: randomUUID,
-    log: logger,
-  });
+  const commands = commandsOf(store, clock.now, null);
   const templates = readTemplates();
   const orders = new WorkOrders({
     fleet,
@@ -162,15 +152,17 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     given: async () => undefined,
   });
   const work = new NodeWork({
-    store,
     fleet,
-    runner,
+    commands,
     orders,
-    refreshFleet: () => follower.refresh(),
-    newId: randomUUID,
     now: clock.now,
     find: () => null,
-    images: { find: () => unparsable('images/service-os-x86_64/kernel') },
+    images: {
+      find: (wanted) =>
+        serviceOs && wanted.kernel.includes('service-os')
+          ? parsed({ ...wanted, parameters: [] })
+          : unparsable(wanted.kernel),
+    },
     bootContract: async () => ({ problems: [], missing: [] }),
     bootPort: () => 8080,
     fetchable: async () => ({ ok: true, value: { bytes: null } }),
@@ -193,7 +185,7 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
       settings: DEFAULT_ENROLLMENT_SETTINGS,
       templates,
       agentText: '#!/bin/sh\n',
-      moveOn: async ({ id }, event, by) => void (await runner.request(id, event, by)),
+      commands,
     }),
     renderings: new Renderings({
       fleet,
@@ -208,10 +200,9 @@ export async function openApi({ probe, openDriver, deps = () => ({}) }: FixtureO
     }),
     store,
     fleet,
-    refreshFleet: () => follower.refresh(),
     resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
-    runner,
+    commands,
     authenticate: bearerAuthenticator(store, clock),
     clock,
     newId: randomUUID,

@@ -5,6 +5,11 @@ import { brokenStore } from '../store/broken-store.ts';
 import { type Fixture, openApi } from './api-fixture.ts';
 
 const broken = brokenStore();
+const NODE09 = {
+  name: 'node09',
+  sku: 'gp1',
+  interfaces: [{ name: 'eth0', mac: '52:54:00:12:34:99', network: 'provisioning' }],
+};
 const anyone: Authenticate = async () => ({ known: true, caller: { actor: 'local:test', role: 'admin' } });
 
 let api: Fixture;
@@ -13,8 +18,7 @@ beforeAll(async () => {
     deps: () => ({
       store: broken,
       authenticate: anyone,
-      refreshFleet: async () => void (await broken.changesSince(0)),
-      runner: { request: (machine) => broken.machine(machine).then(() => Promise.reject(new Error('not broken'))) },
+      commands: { request: (machine) => broken.machine(machine).then(() => Promise.reject(new Error('not broken'))) },
     }),
   });
 });
@@ -30,8 +34,8 @@ describe('a store that has failed', () => {
     ['GET', '/api/v1/tokens', undefined],
     ['POST', '/api/v1/tokens', { name: 'ci', role: 'viewer' }],
     ['POST', '/api/v1/tokens/0123456789ab/revoke', undefined],
-    ['POST', '/api/v1/nodes', { name: 'node09' }],
-    ['POST', '/api/v1/nodes/import', { nodes: [{ name: 'node09' }] }],
+    ['POST', '/api/v1/nodes', NODE09],
+    ['POST', '/api/v1/nodes/import', { nodes: [NODE09] }],
     ['POST', '/api/v1/nodes/node01/retire', {}],
     ['POST', '/api/v1/inventory/apply', { sources: [{ name: 'rack', document: {} }] }],
   ] as const)('is told as 503 on %s %s, never as "not found"', async (method, url, payload) => {

@@ -10,11 +10,11 @@ let api: Fixture;
 beforeAll(async () => {
   api = await openApi({
     probe: { reached: false, reason: '10.9.9.9 port 22: no answer in time' },
-    deps: ({ runner }) => ({
-      runner: {
+    deps: ({ commands }) => ({
+      commands: {
         request: async (machine, event, by) => {
           if (by.note === 'break') throw new TypeError('secret detail of our own mistake');
-          return runner.request(machine, event, by);
+          return commands.request(machine, event, by);
         },
       },
     }),

@@ -5,6 +5,7 @@ import { lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { SessionId } from '../../appliance/domain/session.ts';
 import type { Role } from '../../appliance/domain/token.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { type Fixture, openApi, START } from './api-fixture.ts';
 
 let api: Fixture;
@@ -20,7 +21,7 @@ const id = async () => api.fleet.machineById((await get()).id)?.id ?? expect.fai
 const put = async (state: LifecycleState): Promise<void> => {
   const machine = await api.store.machine(await id());
   if (!machine) return;
-  const moved = await api.store.transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
+  const moved = await writesTo(api.store).transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
   api.fleet.update([moved], api.fleet.at);
 };
 const CONFIRMED = { confirm: 'node01' };
@@ -35,6 +36,26 @@ describe('work on a node', () => {
       action: 'node.commission',
       actor: 'token:test-operator',
     });
+  });
+
+  it.each([
+    ['commission', 'registered'],
+    ['release', 'ready'],
+  ] as const)('%s is refused at once, with the reason, when the library has no service OS', async (verb, state) => {
+    const bare = await openApi({ serviceOs: false });
+    try {
+      const [machine] = [...bare.fleet.machines()];
+      if (!machine) expect.fail('there is a node');
+      await writesTo(bare.store).transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
+      const payload = verb === 'release' ? { confirm: machine.spec.hostname } : {};
+      const url = `/api/v1/nodes/${machine.spec.hostname}/${verb}`;
+      const answer = await bare.call({ role: 'operator', method: 'POST', url, payload });
+      expect([answer.statusCode, answer.json().message]).toEqual([409, expect.stringContaining('service-os-x86_64')]);
+      expect((await bare.store.machine(machine.id))?.lifecycle.state).toBe(state);
+      expect((await bare.store.machine(machine.id))?.intent).toBeNull();
+    } finally {
+      await bare.close();
+    }
   });
 
   it.each(['commission', 'deploy', 'release', 'rescue', 'end-rescue', 'drain', 'undrain'])(
@@ -58,7 +79,7 @@ describe('work on a node', () => {
     expect(refused).toMatchObject({ code: 'not_deployable', message: 'node01 cannot be deployed' });
     expect(refused.details).toEqual([
       expect.stringContaining('deploy is not possible from registered'),
-      expect.stringContaining('service-os-x86_64'),
+      expect.stringContaining('nixos/worker/bzImage'),
       expect.stringContaining('nobody knows yet which disks it has'),
     ]);
     expect(await get()).toMatchObject({ state: 'registered', intent: null });
@@ -104,7 +125,7 @@ describe('work on a node', () => {
 
 describe('what is known of the work', () => {
   it('is its sessions, without ticket or key', async () => {
-    await api.store.putTicket({
+    await writesTo(api.store).putTicket({
       id: 'session-1' as SessionId,
       machine: await id(),
       mode: 'commission',
@@ -123,7 +144,7 @@ describe('what is known of the work', () => {
       [1, 10],
       [2, 20],
     ] as const) {
-      await api.store.putFacts(
+      await writesTo(api.store).putFacts(
         await id(),
         { at: START + at, facts: { memory: { bytes } } },
         newEvent('session.facts', { data: sampleData('session.facts') }),

@@ -11,8 +11,10 @@ import { type BundleIssuer, type BundleIssuerDeps, createBundleDesk } from '../.
 import { openKeyFolder } from '../../appliance/identity/key-folder.ts';
 import { openTaskSigner } from '../../appliance/identity/task-signing.ts';
 import { agentLayout, secretText } from '../../appliance/render/bundle/bundle.ts';
+import { commandsOf } from '../machines/commands-of.ts';
 import { AGENT_TEXT, bundleTemplates } from '../render/bundle/sample-bundle.ts';
 import { transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { ALICE, auditActions, useEnrollment } from './enrollment-rig.ts';
 import { withNodeApi } from './mutual-tls.ts';
 import { newKeyPem, newRequest } from './openssl.ts';
@@ -27,6 +29,7 @@ describe('the bundle desk', () => {
     const keys = await openKeyFolder(join(file('state'), 'task-signing'), null);
     return createBundleDesk({
       store,
+      commands: commandsOf(store, dependencies.now),
       authority,
       taskSigner: await openTaskSigner({ ...dependencies, keys }),
       templates: TEMPLATES,
@@ -137,7 +140,7 @@ describe('the bundle desk', () => {
     const { store } = rig();
     const desk = await open();
     const machine = await node();
-    await store.transition(transitionOf(machine, 'removed'));
+    await writesTo(store).transition(transitionOf(machine, 'removed'));
     await expect(desk.handOver({ machine, delivery: 'manual', reissue: true, onBehalf: ALICE })).rejects.toMatchObject({
       code: 'conflict',
     });

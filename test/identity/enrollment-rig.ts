@@ -20,6 +20,7 @@ import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { addMachine, newAudit, newEvent, transitionOf } from '../store/samples.ts';
 import { useScratchFolder } from '../store/scratch-folder.ts';
+import { writesTo } from '../store/writes.ts';
 import { newKeyPem, newRequest } from './openssl.ts';
 
 export const ALICE: Origin = { actor: 'token:alice', correlationId: 'c-1' };
@@ -97,7 +98,7 @@ async function openRig(file: (name: string) => string, passphrase: Secret | null
     authority,
     rotation: createRotation(dependencies),
     enrollment,
-    machine: async (n) => store.transition(transitionOf(await addMachine(store, n), 'enrolling')),
+    machine: async (n) => writesTo(store).transition(transitionOf(await addMachine(store, n), 'enrolling')),
     token: (machine) => issuedToken(store, machine, clock.at),
     enroll: async (machine, token) => {
       const keyPem = newKeyPem('ed25519');
@@ -125,7 +126,7 @@ export async function issuedToken(
     expiresAt: at + lifetime,
     certificate: null,
   } as const;
-  await store.issueToken(token, true, newEvent('enrollment.bundle_handed_over'), () =>
+  await writesTo(store).issueToken(token, true, newEvent('enrollment.bundle_handed_over'), () =>
     newAudit('node.bundle_handed_over'),
   );
   return secretText(text);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MINUTE } from '../../appliance/domain/instant.ts';
 import type { Machine } from '../../appliance/domain/machine.ts';
 import { transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { useEnrollment } from './enrollment-rig.ts';
 import { newKeyPem, newRequest } from './openssl.ts';
 
@@ -61,10 +62,10 @@ describe('a state that forbids it', () => {
       const { store, machine, token, enroll } = rig();
       const node = await machine(1);
       const text = await token(node);
-      const there = await store.transition(transitionOf(node, state));
+      const there = await writesTo(store).transition(transitionOf(node, state));
       await expect(enroll(node, text)).rejects.toMatchObject({ code: 'conflict' });
       expect((await store.auditEntries(0, 1, true)).at(-1)).toMatchObject({ after: { reason: 'state' } });
-      await store.transition(transitionOf(there, 'enrolling'));
+      await writesTo(store).transition(transitionOf(there, 'enrolling'));
       await enroll(node, text);
     },
   );

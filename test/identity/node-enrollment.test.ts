@@ -7,6 +7,7 @@ import { derOf } from '../../appliance/identity/sign-certificate.ts';
 import { secretText } from '../../appliance/render/bundle/bundle.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { machineIn, newAudit, newEvent, newMachineId, transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { ALICE, identityOf, useEnrollment } from './enrollment-rig.ts';
 import { newKeyPem, newRequest } from './openssl.ts';
 
@@ -142,7 +143,7 @@ describe('a first enrollment', () => {
     const { machine, token, store } = rig();
     const node = await machine(1);
     const text = await token(node);
-    await store.transition(transitionOf(node, 'removed'));
+    await writesTo(store).transition(transitionOf(node, 'removed'));
     await expect(attempt(node.id, text)).rejects.toThrow('this node was removed');
     expect(await lastRefusal(store)).toMatchObject({ reason: 'removed' });
   });
@@ -213,10 +214,10 @@ describe('the recovery of a node whose certificate has ended', () => {
   it('is refused when the identity was revoked, and when the node was removed', async () => {
     const { clock, store } = rig();
     const { node, recovery } = await enrolledNode();
-    await store.revokeIdentity(node.id, clock.at, 'released', newEvent('identity.revoked'));
+    await writesTo(store).revokeIdentity(node.id, clock.at, 'released', newEvent('identity.revoked'));
     clock.at += 31 * DAY;
     await expect(attempt(node, recovery)).rejects.toThrow('was taken back');
-    await store.transition(transitionOf(await machineIn(store, node.id), 'removed'));
+    await writesTo(store).transition(transitionOf(await machineIn(store, node.id), 'removed'));
     await expect(attempt(node, recovery)).rejects.toThrow('was removed');
   });
 
@@ -269,7 +270,7 @@ describe('a renewal', () => {
       message: 'certificate_request: has no CERTIFICATE REQUEST in PEM',
     });
     await expect(enrollment.renew(newMachineId(), REQUEST(), null)).rejects.toMatchObject({ code: 'not_found' });
-    await store.transition(transitionOf(node, 'removed'));
+    await writesTo(store).transition(transitionOf(node, 'removed'));
     await expect(enrollment.renew(node.id, REQUEST(), null)).rejects.toMatchObject({ code: 'enrollment_refused' });
   });
 });
@@ -289,10 +290,7 @@ describe('a peer', () => {
     expect(await verdict(clock.at, der.subarray(1))).toMatchObject({ ok: false, reason: 'unknown-certificate' });
     const [service] = await authority.serviceFiles(identityOf(node), ALICE);
     expect(await verdict(clock.at, leafOf(service?.text ?? ''))).toMatchObject({ reason: 'not-a-node-certificate' });
-    await store.transition(transitionOf(node, 'removed'));
-    expect(await verdict(clock.at)).toMatchObject({ ok: false, reason: 'removed', machine: node.id });
-    // Removal revokes the identity as well; a removed node must not be sent for a bundle that it cannot have.
-    await store.revokeIdentity(node.id, clock.at, 'removed', newEvent('identity.revoked'));
+    await writesTo(store).transition(transitionOf(node, 'removed'));
     expect(await verdict(clock.at)).toMatchObject({ ok: false, reason: 'removed', machine: node.id });
   });
 

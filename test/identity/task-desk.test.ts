@@ -5,6 +5,7 @@ import { openKeyFolder } from '../../appliance/identity/key-folder.ts';
 import { createTaskDesk, type TaskQueue } from '../../appliance/identity/task-queue.ts';
 import { openTaskSigner } from '../../appliance/identity/task-signing.ts';
 import { transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { ALICE, auditActions, useEnrollment } from './enrollment-rig.ts';
 
 describe('the task desk', () => {
@@ -31,7 +32,7 @@ describe('the task desk', () => {
       },
     });
     const enrolling = await machine(1);
-    return { desk, machine: await store.transition(transitionOf(enrolling, 'active')) };
+    return { desk, machine: await writesTo(store).transition(transitionOf(enrolling, 'active')) };
   };
 
   it('hands a task to a node that waits for one, at once', async () => {
@@ -68,7 +69,7 @@ describe('the task desk', () => {
     'gives a node that is %s no tasks',
     async (state) => {
       const { desk, machine } = await open();
-      const there = await rig().store.transition(transitionOf(machine, state));
+      const there = await writesTo(rig().store).transition(transitionOf(machine, state));
       await expect(desk.run(there, { kind: 'ping', parameters: {} }, ALICE)).rejects.toMatchObject({
         code: 'conflict',
       });

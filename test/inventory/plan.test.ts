@@ -158,7 +158,6 @@ describe('planning an apply', () => {
       {
         id: machine(inventory, 'a2').id,
         lifecycle: { state: 'removed', since: NOW, note: 'no longer declared by lab' },
-        effects: [{ kind: 'revoke-identity', machine: machine(inventory, 'a2').id }],
       },
     ]);
     expect(plan(inventory, { lab: smaller }, 'additive').writes).toBeNull();

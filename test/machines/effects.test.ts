@@ -2,14 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { BmcError } from '../../appliance/bmc/bmc-error.ts';
 import type { EffectId, EffectKind } from '../../appliance/domain/effect.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
-import type { NewAuditEntry, NewEvent } from '../../appliance/domain/event.ts';
+import type { NewEvent } from '../../appliance/domain/event.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
-import type { BmcEndpoint, Machine, MachineId } from '../../appliance/domain/machine.ts';
+import type { BmcEndpoint, Machine } from '../../appliance/domain/machine.ts';
 import type { BmcMode } from '../../appliance/domain/network.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
-import type { ApiToken, TokenId } from '../../appliance/domain/token.ts';
-import { nodeTokenName } from '../../appliance/machines/effects/revocations.ts';
 import { effectHandlers } from '../../appliance/machines/effects.ts';
 import { FakeMachine, fakeBmc } from '../bmc/fake-bmc.ts';
 import { bmcAccess } from './bmc-access.ts';
@@ -23,40 +21,18 @@ const BMC: BmcEndpoint = {
   passwordFile: null,
 };
 
-const aToken = (id: string, changes: Partial<ApiToken>): ApiToken => ({
-  id: id as TokenId,
-  name: nodeTokenName(machineId(1)),
-  role: 'node',
-  createdAt: T0,
-  expiresAt: null,
-  revokedAt: null,
-  ...changes,
-});
-
 function aWorkshop({
   mode = 'recorder',
   real = {},
-  tokens = [],
   unerased = false,
 }: {
   mode?: BmcMode | null;
   real?: Parameters<typeof bmcAccess>[1];
-  tokens?: ApiToken[];
   unerased?: boolean;
 } = {}) {
-  const disarmed: { machine: MachineId; at: number; event: NewEvent }[] = [];
   const told: NewEvent[] = [];
-  const revoked: { id: TokenId; audit: NewAuditEntry }[] = [];
   const handlers = effectHandlers({
     store: {
-      revokeIntents: async (machine, at, event) => disarmed.push({ machine, at, event }),
-      tokens: async () => tokens,
-      revokeToken: async (id, _, audit) => revoked.push({ id, audit }) > 0,
-      revokeIdentity: async (_, __, ___, event) => {
-        told.push(event);
-        return { tokens: 1, certificates: 1 };
-      },
-      setHealth: async (_, __, event) => void told.push(event),
       appendEvents: async (events) => void told.push(...events),
     },
     now: () => NOW,
@@ -79,63 +55,8 @@ function aWorkshop({
       machine,
       correlationId: 'corr-1',
     });
-  return { perform, disarmed, revoked, told };
+  return { perform, told };
 }
-
-describe('revoking intents', () => {
-  const outcomes = [
-    ['disarms a machine that failed', aLife('failed', { since: NOW }), {}, true],
-    ['disarms a machine in quarantine, however new the intent is', aLife('quarantined'), { armedAt: NOW }, true],
-    ['spares the intent that is being carried out', aLife('deploying', { since: NOW }), {}, false],
-    ['disarms an erasure in the middle of a deployment', aLife('deploying'), { kind: 'erase' }, true],
-    ['spares the erasure that is being carried out', aLife('releasing'), { kind: 'erase' }, false],
-    ['disarms an erasure that was given up', aLife('releasing', { fallbackUsed: true }), { kind: 'erase' }, true],
-    ['spares an intent that was armed after the failure', aLife('failed'), { armedAt: NOW }, false],
-    ['has nothing to do for a consumed intent', aLife('failed', { since: NOW }), { consumedAt: T0 }, false],
-    ['has nothing to do for a revoked intent', aLife('failed', { since: NOW }), { revokedAt: T0 }, false],
-  ] as const;
-
-  it.each(outcomes)('%s', async (_, lifecycle, intent, disarms) => {
-    const { perform, disarmed } = aWorkshop();
-    await perform('revoke-intents', aMachine({ lifecycle, intent: anIntent(intent) }));
-    expect(disarmed).toEqual(
-      disarms
-        ? [
-            {
-              machine: machineId(1),
-              at: NOW,
-              event: {
-                at: NOW,
-                kind: 'intent.revoked',
-                actor: 'appliance',
-                machine: machineId(1),
-                correlationId: 'corr-1',
-                data: { state: lifecycle.state },
-              },
-            },
-          ]
-        : [],
-    );
-  });
-});
-
-describe('revoking the identity', () => {
-  it("revokes the machine's own tokens, each with an audit entry, and nobody else's", async () => {
-    const { perform, revoked } = aWorkshop({
-      tokens: [
-        aToken('own', {}),
-        aToken('gone', { revokedAt: T0 }),
-        aToken('other', { name: nodeTokenName(machineId(2)) }),
-        aToken('person', { role: 'admin' }),
-      ],
-    });
-    const { events } = await perform('revoke-identity', aMachine({ lifecycle: aLife('removed') }));
-    expect(revoked).toMatchObject([
-      { id: 'own', audit: { at: NOW, actor: 'appliance', action: 'token.revoked', correlationId: 'corr-1' } },
-    ]);
-    expect(events).toMatchObject([{ kind: 'identity.revoked', data: { state: 'removed' } }]);
-  });
-});
 
 describe('effects through the BMC', () => {
   const withBmc = (lifecycle = aLife('commissioning')) => aMachine({ bmc: BMC, lifecycle });

@@ -19,7 +19,7 @@ function watcher(refuse?: Error) {
     if (refuse) throw refuse;
     return machineIn('quarantined');
   };
-  return { requests, told, onFinding: quarantineOn({ request }, async () => {}, log) };
+  return { requests, told, onFinding: quarantineOn({ request }, log) };
 }
 
 describe('another chassis with a known MAC', () => {

@@ -13,9 +13,9 @@ const silent = async () => {
 
 describe('effects', () => {
   it('are on disk as running, with their attempt counted, before anybody does them', async () => {
-    const { runner, store, calls } = aRig(registered());
+    const { runner, commands, store, calls } = aRig(registered());
     await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     expect(store.written).toMatchObject([{ kind: 'boot-from-network', machine: NODE01, correlationId: 'corr-1' }]);
     await runner.idle();
     expect(calls).toEqual([{ kind: 'boot-from-network', at: T0, stored: 'running' }]);
@@ -24,12 +24,12 @@ describe('effects', () => {
   });
 
   it('of one machine are done in their order, one after the other', async () => {
-    const { runner, calls } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('active') })));
+    const { runner, commands, calls } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('active') })));
     await runner.start();
-    await runner.request(NODE01, 'release', OPS);
-    await runner.request(NODE01, 'released', OPS);
+    await commands.request(NODE01, 'rescue', OPS);
+    await commands.request(NODE01, 'rescue-ended', OPS);
     await runner.idle();
-    expect(calls.map((call) => call.kind)).toEqual(['revoke-identity', 'revoke-intents', 'power-off']);
+    expect(calls.map((call) => call.kind)).toEqual(['boot-from-network', 'boot-from-disk']);
     await runner.stop();
   });
 
@@ -37,7 +37,7 @@ describe('effects', () => {
     const gate = aGate();
     const slow = aGate();
     const store = new MemoryStore(aMachine({}), aMachine({ number: 2 }));
-    const { runner, calls } = aRig(store, {
+    const { runner, commands, calls } = aRig(store, {
       'boot-from-network': async ({ machine }) => {
         if (machine.id === NODE01) await gate.passed;
         else slow.open();
@@ -45,8 +45,8 @@ describe('effects', () => {
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
-    await runner.request(machineId(2), 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
+    await commands.request(machineId(2), 'commission', OPS);
     await slow.passed;
     expect(calls).toHaveLength(2);
     gate.open();
@@ -56,12 +56,12 @@ describe('effects', () => {
   });
 
   it('that the machine has outrun are not done, and say so', async () => {
-    const { runner, store, calls } = aRig(registered());
-    await runner.request(NODE01, 'commission', OPS);
-    await runner.request(NODE01, 'quarantine', OPS);
+    const { runner, commands, store, calls } = aRig(registered());
+    await commands.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'quarantine', OPS);
     await runner.start();
     await runner.idle();
-    expect(calls.map((call) => call.kind)).toEqual(['revoke-intents']);
+    expect(calls).toEqual([]);
     expect(store.log).toContainEqual(
       expect.objectContaining({
         kind: 'effect.superseded',
@@ -75,11 +75,11 @@ describe('effects', () => {
 
   it('that fail are tried again after 2 s, then twice as long each time', async () => {
     const tries = [1, 2, 3];
-    const { runner, store, calls, pass } = aRig(registered(), {
+    const { runner, commands, store, calls, pass } = aRig(registered(), {
       'boot-from-network': async () => (tries.shift() ? silent() : { events: [] }),
     });
     await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     await runner.idle();
     expect(store.written).toMatchObject([
       { state: 'pending', notBefore: T0 + 2 * SECOND, lastError: 'the BMC does not answer' },
@@ -91,9 +91,9 @@ describe('effects', () => {
   });
 
   it('that fail ten times fail the step, with the reason', async () => {
-    const { runner, store, calls, pass, life } = aRig(registered(), { 'boot-from-network': silent });
+    const { runner, commands, store, calls, pass, life } = aRig(registered(), { 'boot-from-network': silent });
     await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     await pass(15 * MINUTE);
     expect(calls).toHaveLength(10);
     expect((calls[9]?.at ?? 0) - (calls[8]?.at ?? 0)).toBe(5 * MINUTE);
@@ -112,27 +112,27 @@ describe('effects', () => {
   });
 
   it('that nobody can do are not tried again', async () => {
-    const { runner, calls, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('ready') })), {
+    const { runner, commands, calls, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('ready') })), {
       'boot-from-network': async () => {
         throw new EffectError('no driver', { retryable: false });
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'deploy', OPS);
+    await commands.request(NODE01, 'deploy', OPS);
     await runner.idle();
-    expect(calls.map((call) => call.kind)).toEqual(['boot-from-network', 'revoke-intents']);
+    expect(calls.map((call) => call.kind)).toEqual(['boot-from-network']);
     expect(life()?.failure).toEqual({ step: 'deploy', reason: 'boot-from-network: no driver' });
     await runner.stop();
   });
 
   it('that a state does not depend on are recorded as failed and change nothing', async () => {
-    const { runner, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('commissioning') })), {
+    const { runner, commands, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('commissioning') })), {
       'power-off': async () => {
         throw new EffectError('no driver', { retryable: false });
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'commissioned', OPS);
+    await commands.request(NODE01, 'commissioned', OPS);
     await runner.idle();
     expect(life()?.state).toBe('ready');
     expect(store.log).toContainEqual(
@@ -144,29 +144,15 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that are revocations fail no step: the machine goes on', async () => {
-    const { runner, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('deploying') })), {
-      'revoke-intents': async () => {
-        throw new EffectError('no way', { retryable: false });
-      },
-    });
-    await runner.start();
-    await runner.request(NODE01, 'installed', OPS);
-    await runner.idle();
-    expect(life()?.state).toBe('enrolling');
-    expect(store.written).toMatchObject([{ kind: 'revoke-intents', state: 'failed', lastError: 'no way' }]);
-    await runner.stop();
-  });
-
   it('that fail when the machine has moved on meanwhile do not fail its new state', async () => {
-    const { runner, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('ready') })), {
+    const { runner, commands, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('ready') })), {
       'boot-from-network': async () => {
-        await runner.request(NODE01, 'installed', { actor: 'machine:node01', correlationId: null });
+        await commands.request(NODE01, 'installed', { actor: 'machine:node01', correlationId: null });
         throw new EffectError('too late', { retryable: false });
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'deploy', OPS);
+    await commands.request(NODE01, 'deploy', OPS);
     await runner.idle();
     expect(life()?.state).toBe('enrolling');
     expect(store.log.map((event) => event.kind)).not.toContain('lifecycle.unexpected');
@@ -174,17 +160,17 @@ describe('effects', () => {
   });
 
   it('that fail do not fail a second try of the step that has begun meanwhile', async () => {
-    const { runner, clock, calls, life } = aRig(registered(), {
+    const { runner, commands, clock, calls, life } = aRig(registered(), {
       'boot-from-network': async () => {
         if (calls.length > 1) return { events: [] };
-        await runner.request(NODE01, 'commission-failed', { actor: 'machine:node01', correlationId: null });
+        await commands.request(NODE01, 'commission-failed', { actor: 'machine:node01', correlationId: null });
         await clock.advance(1, async () => {});
-        await runner.request(NODE01, 'commission', OPS);
+        await commands.request(NODE01, 'commission', OPS);
         throw new EffectError('too late', { retryable: false });
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     await runner.idle();
     expect(life()).toMatchObject({ state: 'commissioning', since: T0 + 1 });
     expect(calls).toHaveLength(2);
@@ -197,14 +183,14 @@ describe('a release whose disks cannot be erased', () => {
   const eraseFailed = { actor: 'machine:node01', correlationId: 'corr-2', failureReason: 'sda is write protected' };
 
   it('ends ready and unerased where that is allowed', async () => {
-    const { runner, store, life } = aRig(releasing(), {
+    const { runner, commands, store, life } = aRig(releasing(), {
       'release-without-erase': async () => ({
         events: [],
         leadsTo: { event: 'released-unerased', note: 'data is still there' },
       }),
     });
     await runner.start();
-    await runner.request(NODE01, 'erase-failed', eraseFailed);
+    await commands.request(NODE01, 'erase-failed', eraseFailed);
     await runner.idle();
     expect(life()).toMatchObject({ state: 'ready', note: 'data is still there', fallbackUsed: false });
     expect(store.log.map((event) => event.kind)).toEqual(['lifecycle.releasing', 'lifecycle.ready']);
@@ -213,13 +199,13 @@ describe('a release whose disks cannot be erased', () => {
   });
 
   it('fails where it is not', async () => {
-    const { runner, life } = aRig(releasing(), {
+    const { runner, commands, life } = aRig(releasing(), {
       'release-without-erase': async () => {
         throw new EffectError('not allowed', { retryable: false });
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'erase-failed', eraseFailed);
+    await commands.request(NODE01, 'erase-failed', eraseFailed);
     await runner.idle();
     expect(life()?.failure).toEqual({ step: 'release', reason: 'release-without-erase: not allowed' });
     await runner.stop();
@@ -230,14 +216,14 @@ describe('a store that is away for a while', () => {
   const away = new ColdironError('store_unavailable', 'disk full');
 
   it('does not lose the end of an effect, nor has it done twice', async () => {
-    const { runner, store, calls, clock } = aRig(registered());
+    const { runner, commands, store, calls, clock } = aRig(registered());
     const refused = aGate();
-    vi.spyOn(store, 'finishEffect').mockImplementationOnce(async () => {
+    await runner.start();
+    await commands.request(NODE01, 'commission', OPS);
+    vi.spyOn(store, 'commit').mockImplementationOnce(async () => {
       refused.open();
       throw away;
     });
-    await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
     await refused.passed;
     await expect.poll(() => clock.pendingTimers).toBe(2);
     await clock.advance(2 * SECOND, async () => {});

@@ -18,7 +18,7 @@ describe('a new runner', () => {
       },
     });
     await killed.runner.start();
-    await killed.runner.request(NODE01, 'commission', OPS);
+    await killed.commands.request(NODE01, 'commission', OPS);
     await begun.passed;
     expect(store.written).toMatchObject([{ state: 'running', attempts: 1 }]);
 
@@ -32,7 +32,7 @@ describe('a new runner', () => {
 
   it('does what was only written down', async () => {
     const store = registered();
-    await aRig(store).runner.request(NODE01, 'commission', OPS);
+    await aRig(store).commands.request(NODE01, 'commission', OPS);
     expect(store.written).toMatchObject([{ state: 'pending' }]);
 
     const next = aRig(store);
@@ -42,34 +42,31 @@ describe('a new runner', () => {
     await next.runner.stop();
   });
 
-  it('does not move the machine twice when the last one died after moving it and before ending the effect', async () => {
+  it('moves the machine and ends the effect in one commit: whoever dies before it leaves neither', async () => {
     const store = new MemoryStore(aMachine({ lifecycle: aLife('releasing') }));
     const fallback = async () => ({
       events: [],
       leadsTo: { event: 'released-unerased', note: 'unerased' } as const,
     });
     const killed = aRig(store, { 'release-without-erase': fallback });
-    const moved = aGate();
-    const finishEffect = store.finishEffect.bind(store);
-    store.finishEffect = (id, events) => {
-      if (store.machines.get(NODE01)?.lifecycle.state !== 'ready') return finishEffect(id, events);
-      moved.open();
+    await killed.commands.request(NODE01, 'erase-failed', OPS);
+    const dying = aGate();
+    const commit = store.commit.bind(store);
+    store.commit = () => {
+      dying.open();
       return new Promise(() => {});
     };
     await killed.runner.start();
-    await killed.runner.request(NODE01, 'erase-failed', OPS);
-    await moved.passed;
-    store.finishEffect = finishEffect;
+    await dying.passed;
+    expect(killed.life()?.state).toBe('releasing');
+    expect(store.written).toMatchObject([{ kind: 'release-without-erase', state: 'running' }]);
+    store.commit = commit;
 
     const next = aRig(store, { 'release-without-erase': fallback });
     await next.runner.start();
     await next.runner.idle();
-    expect(store.log.map((event) => event.kind)).toEqual([
-      'lifecycle.releasing',
-      'lifecycle.ready',
-      'effect.superseded',
-    ]);
-    expect(store.written.map((effect) => effect.state)).toEqual(['done', 'done', 'done', 'done']);
+    expect(store.log.map((event) => event.kind)).toEqual(['lifecycle.releasing', 'lifecycle.ready']);
+    expect(store.written.map((effect) => effect.state)).toEqual(['done', 'done']);
     await next.runner.stop();
   });
 });
@@ -79,15 +76,16 @@ describe('stop', () => {
     const store = new MemoryStore(aMachine({ lifecycle: aLife('active') }));
     const begun = aGate();
     const gate = aGate();
-    const { runner, calls, clock } = aRig(store, {
-      'revoke-identity': async () => {
+    const { runner, commands, calls, clock } = aRig(store, {
+      'boot-from-network': async () => {
         begun.open();
         await gate.passed;
         return { events: [] };
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'release', OPS);
+    await commands.request(NODE01, 'rescue', OPS);
+    await commands.request(NODE01, 'rescue-ended', OPS);
     await begun.passed;
     const stopped = runner.stop();
     gate.open();
@@ -100,14 +98,14 @@ describe('stop', () => {
   it('does not wait for ever: an effect that hangs is taken up by the next process', async () => {
     const store = registered();
     const begun = aGate();
-    const { runner, clock, complaints } = aRig(store, {
+    const { runner, commands, clock, complaints } = aRig(store, {
       'boot-from-network': () => {
         begun.open();
         return new Promise(() => {});
       },
     });
     await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     await begun.passed;
     const stopped = runner.stop();
     await clock.advance(10 * SECOND, async () => {});
@@ -119,13 +117,13 @@ describe('stop', () => {
   it('ends the waiting for a store that is away', async () => {
     const store = registered();
     const asked = aGate();
-    store.finishEffect = async () => {
+    const { runner, commands, clock, complaints } = aRig(store);
+    await runner.start();
+    await commands.request(NODE01, 'commission', OPS);
+    store.commit = async () => {
       asked.open();
       throw new ColdironError('store_unavailable', 'disk full');
     };
-    const { runner, clock, complaints } = aRig(store);
-    await runner.start();
-    await runner.request(NODE01, 'commission', OPS);
     await asked.passed;
     // One timer is the runner's nap, the other one the pause before the store is asked again.
     await expect.poll(() => clock.pendingTimers).toBe(2);
@@ -136,10 +134,10 @@ describe('stop', () => {
   });
 
   it('takes requests afterwards too, and begins nothing for them', async () => {
-    const { runner, store, calls, clock } = aRig(registered());
+    const { runner, commands, store, calls, clock } = aRig(registered());
     await runner.start();
     await runner.stop();
-    await runner.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     await runner.idle();
     expect(calls).toEqual([]);
     expect(store.written).toMatchObject([{ state: 'pending' }]);
@@ -151,14 +149,14 @@ describe('stop', () => {
     const store = new MemoryStore(...fleet);
     const gate = aGate();
     const full = aGate();
-    const { runner, calls } = aRig(store, {
+    const { runner, commands, calls } = aRig(store, {
       'boot-from-network': async () => {
         if (calls.length === 256) full.open();
         await gate.passed;
         return { events: [] };
       },
     });
-    for (const { id } of fleet) await runner.request(id, 'commission', OPS);
+    for (const { id } of fleet) await commands.request(id, 'commission', OPS);
     await runner.start();
     await full.passed;
     expect(store.written.filter((effect) => effect.state === 'running')).toHaveLength(256);

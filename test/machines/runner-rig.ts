@@ -4,6 +4,7 @@ import type { EffectKind } from '../../appliance/domain/effect.ts';
 import type { Instant } from '../../appliance/domain/instant.ts';
 import type { Lifecycle } from '../../appliance/domain/lifecycle.ts';
 import type { EffectHandler, EffectHandlers } from '../../appliance/machines/effects/handler.ts';
+import { MachineCommands } from '../../appliance/machines/execute.ts';
 import { LifecycleRunner } from '../../appliance/machines/runner.ts';
 import { FakeClock } from './fake-clock.ts';
 import { machineId, T0 } from './machines.ts';
@@ -14,8 +15,6 @@ export const NODE01 = machineId(1);
 
 const done: EffectHandler = async () => ({ events: [] });
 const HARMLESS: EffectHandlers = {
-  'revoke-intents': done,
-  'revoke-identity': done,
   'boot-from-network': done,
   'boot-from-disk': done,
   'power-off': done,
@@ -24,6 +23,7 @@ const HARMLESS: EffectHandlers = {
 
 export interface Rig {
   readonly runner: LifecycleRunner;
+  readonly commands: MachineCommands;
   readonly store: MemoryStore;
   readonly clock: FakeClock;
   /** Every call of a handler, with the time and how the effect stood in the store. */
@@ -52,15 +52,20 @@ export function aRig(
     ]),
   ) as Record<EffectKind, EffectHandler>;
   let ids = 0;
-  const runner = new LifecycleRunner({
+  const commands = new MachineCommands({
     store,
-    effects: watched,
+    now: () => clock.now(),
     deployMinutes: () => 30,
-    clock,
     newId: () => {
       ids += 1;
-      return `effect-${store.written.length}-${ids}`;
+      return `id-${clock.now()}-${store.written.length}-${ids}`;
     },
+  });
+  const runner = new LifecycleRunner({
+    store,
+    commands,
+    effects: watched,
+    clock,
     log: {
       info: () => {},
       warn: (_, message) => complaints.push(message),
@@ -69,6 +74,7 @@ export function aRig(
   });
   return {
     runner,
+    commands,
     store,
     clock,
     calls,

@@ -5,20 +5,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newEvent } from '../../appliance/domain/event.ts';
-import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
+import { parseObjectName } from '../../appliance/domain/names.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
+import { deploy } from '../../appliance/machines/commands/work.ts';
 import type { EffectHandlers } from '../../appliance/machines/effects/handler.ts';
 import { effectHandlers } from '../../appliance/machines/effects.ts';
+import { MachineCommands } from '../../appliance/machines/execute.ts';
 import { type Clock, systemClock } from '../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../appliance/machines/runner.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { bmcAccess } from './bmc-access.ts';
 import { FakeClock } from './fake-clock.ts';
-import { aLife, aMachine, anIntent, T0 } from './machines.ts';
+import { aLife, aMachine, T0 } from './machines.ts';
 import { aGate, NODE01, OPS } from './runner-rig.ts';
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
@@ -27,6 +28,7 @@ describe('the runner over SQLite', () => {
   let folder: string;
   let store: Store;
   const runners: LifecycleRunner[] = [];
+  let commands: MachineCommands;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'coldiron-runner-'));
@@ -59,14 +61,8 @@ describe('the runner over SQLite', () => {
       bmcs: bmcAccess('recorder'),
       mayReleaseUnerased: () => true,
     });
-    const runner = new LifecycleRunner({
-      store,
-      effects: { ...real, ...changes },
-      deployMinutes: () => 1,
-      clock,
-      newId: randomUUID,
-      log: quiet,
-    });
+    commands = new MachineCommands({ store, now: () => clock.now(), newId: randomUUID, deployMinutes: () => 1 });
+    const runner = new LifecycleRunner({ store, commands, effects: { ...real, ...changes }, clock, log: quiet });
     runners.push(runner);
     return runner;
   }
@@ -77,7 +73,7 @@ describe('the runner over SQLite', () => {
     const runner = aRunner(systemClock);
     await runner.start();
     for (const event of ['commission', 'commissioned', 'retire', 'remove'] as const) {
-      await runner.request(NODE01, event, OPS);
+      await commands.request(NODE01, event, OPS);
       await runner.idle();
     }
     expect(await kinds()).toEqual([
@@ -88,14 +84,10 @@ describe('the runner over SQLite', () => {
       'bmc.recorded',
       'lifecycle.retired',
       'lifecycle.removed',
-      'identity.revoked',
     ]);
     expect((await store.effects(NODE01)).map((effect) => [effect.kind, effect.state])).toEqual([
       ['boot-from-network', 'done'],
       ['power-off', 'done'],
-      ['revoke-intents', 'done'],
-      ['revoke-intents', 'done'],
-      ['revoke-identity', 'done'],
     ]);
     expect(await store.verifyAudit()).toMatchObject({ intact: true, entries: 4 });
   });
@@ -103,13 +95,12 @@ describe('the runner over SQLite', () => {
   it('disarms a deployment that ran into its deadline', async () => {
     const clock = new FakeClock(T0);
     const runner = aRunner(clock);
-    await runner.request(NODE01, 'commission', OPS);
-    await runner.request(NODE01, 'commissioned', OPS);
-    const frame = { at: T0, actor: OPS.actor, machine: NODE01, correlationId: null };
-    const event = newEvent(frame, 'intent.armed', sampleData('intent.armed'));
-    const audit = { ...OPS, at: T0, action: 'intent.arm', target: 'node:node01', before: null, after: null };
-    await store.armIntent(anIntent(), event, audit);
-    await runner.request(NODE01, 'deploy', OPS);
+    await commands.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commissioned', OPS);
+    const deployment = { profile: mustParse(parseObjectName('worker')), minutes: 1, problems: [], origin: OPS };
+    await commands.mustExecute({ machine: NODE01, name: 'deploy', input: null, origin: OPS }, (machine, context) =>
+      deploy(machine, deployment, context),
+    );
     await runner.start();
     await clock.advance(MINUTE, () => runner.idle());
     const machine = await store.machine(NODE01);
@@ -128,7 +119,7 @@ describe('the runner over SQLite', () => {
       },
     });
     await killed.start();
-    await killed.request(NODE01, 'commission', OPS);
+    await commands.request(NODE01, 'commission', OPS);
     await begun.passed;
     runners.splice(0);
 
@@ -139,8 +130,8 @@ describe('the runner over SQLite', () => {
   });
 
   it('lets concurrent requests win one at a time', async () => {
-    const runner = aRunner(systemClock);
-    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => runner.request(NODE01, 'retire', OPS)));
+    aRunner(systemClock);
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => commands.request(NODE01, 'retire', OPS)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect((await kinds()).sort()).toEqual([
       'lifecycle.retired',

@@ -10,8 +10,8 @@ const inState = (...args: Parameters<typeof aLife>) => new MemoryStore(aMachine(
 
 describe('a request', () => {
   it('moves the machine, with the event and the audit entry in the same write', async () => {
-    const { runner, store } = aRig(registered());
-    const moved = await runner.request(NODE01, 'retire', { ...OPS, note: 'spare part' });
+    const { commands, store } = aRig(registered());
+    const moved = await commands.request(NODE01, 'retire', { ...OPS, note: 'spare part' });
     expect(moved.lifecycle).toMatchObject({ state: 'retired', resume: 'registered', note: 'spare part' });
     const before = expect.objectContaining({ state: 'registered' });
     const after = expect.objectContaining({ state: 'retired', note: 'spare part', since: T0 });
@@ -39,22 +39,22 @@ describe('a request', () => {
   });
 
   it.each(['appliance', 'machine:node01'])('by %s is no matter for the audit', async (actor) => {
-    const { runner, store } = aRig(inState('commissioning'));
-    await runner.request(NODE01, 'commissioned', { actor, correlationId: null });
+    const { commands, store } = aRig(inState('commissioning'));
+    await commands.request(NODE01, 'commissioned', { actor, correlationId: null });
     expect(store.log.map((event) => event.kind)).toEqual(['lifecycle.ready']);
     expect(store.audit).toEqual([]);
   });
 
   it('hands the reason of a failure on to the machine', async () => {
-    const { runner } = aRig(inState('commissioning'));
-    const origin = { actor: 'machine:node01', correlationId: null, failureReason: 'DIMM A2 is missing' };
-    const { lifecycle } = await runner.request(NODE01, 'commission-failed', origin);
+    const { commands } = aRig(inState('commissioning'));
+    const origin = { actor: 'machine:node01', correlationId: null };
+    const { lifecycle } = await commands.request(NODE01, 'commission-failed', origin, 'DIMM A2 is missing');
     expect(lifecycle.failure).toEqual({ step: 'commission', reason: 'DIMM A2 is missing' });
   });
 
   it('gives a deployment as long as the profile says', async () => {
-    const { runner } = aRig(inState('ready'));
-    expect((await runner.request(NODE01, 'deploy', OPS)).lifecycle.deadline).toBe(T0 + 30 * MINUTE);
+    const { commands } = aRig(inState('ready'));
+    expect((await commands.request(NODE01, 'deploy', OPS)).lifecycle.deadline).toBe(T0 + 30 * MINUTE);
   });
 
   it.each([
@@ -63,12 +63,12 @@ describe('a request', () => {
     ['removing an active machine: it is in use', 'active', 'remove', 'node_in_use'],
     ['removing a registered machine is a conflict: retire it first', 'registered', 'remove', 'conflict'],
   ] as const)('is recorded and refused in words: %s', async (_, state, event, code) => {
-    const { runner, store, life } = aRig(inState(state));
+    const { commands, store, life } = aRig(inState(state));
     const refusal = expect.objectContaining({
       code,
       message: expect.stringContaining(`node01: ${event} is not possible from ${state}: `),
     });
-    await expect(runner.request(NODE01, event, OPS)).rejects.toEqual(refusal);
+    await expect(commands.request(NODE01, event, OPS)).rejects.toEqual(refusal);
     expect(life()?.state).toBe(state);
     expect(store.audit).toEqual([]);
     expect(store.log).toEqual([
@@ -83,58 +83,54 @@ describe('a request', () => {
   });
 
   it('to leave, refused, says what to do in that state instead of advising the refused step', async () => {
-    const { runner } = aRig(inState('commissioning'));
-    await expect(runner.request(NODE01, 'retire', OPS)).rejects.toMatchObject({
+    const { commands } = aRig(inState('commissioning'));
+    await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({
       hint: 'Wait until it is no longer commissioning, or end that (coldiron cancel node01); then retire it.',
     });
   });
 
   it('for a machine that does not exist says so', async () => {
-    const { runner, store } = aRig(registered());
-    await expect(runner.request(machineId(9), 'retire', OPS)).rejects.toMatchObject({ code: 'not_found' });
+    const { commands, store } = aRig(registered());
+    await expect(commands.request(machineId(9), 'retire', OPS)).rejects.toMatchObject({ code: 'not_found' });
     expect(store.log).toEqual([]);
   });
 
   it('looks again when somebody else wrote in between', async () => {
-    const { runner, store, life } = aRig(registered());
-    const transition = store.transition.bind(store);
-    vi.spyOn(store, 'transition').mockImplementationOnce(async (write) => {
+    const { commands, store, life } = aRig(registered());
+    const commit = store.commit.bind(store);
+    vi.spyOn(store, 'commit').mockImplementationOnce(async (write) => {
       const held = store.machines.get(NODE01);
       if (held) store.machines.set(NODE01, { ...held, version: held.version + 1 });
-      return transition(write);
+      return commit(write);
     });
-    await runner.request(NODE01, 'retire', OPS);
+    await commands.request(NODE01, 'retire', OPS);
     expect(life()?.state).toBe('retired');
     expect(store.audit).toHaveLength(1);
   });
 
   it('decides anew when what was written in between has moved the machine', async () => {
-    const { runner, store } = aRig(registered());
-    const transition = store.transition.bind(store);
-    vi.spyOn(store, 'transition').mockImplementationOnce(async (write) => {
+    const { commands, store } = aRig(registered());
+    const commit = store.commit.bind(store);
+    vi.spyOn(store, 'commit').mockImplementationOnce(async (write) => {
       const held = store.machines.get(NODE01);
       if (held) store.machines.set(NODE01, { ...held, version: 7, lifecycle: aLife('deploying') });
-      return transition(write);
+      return commit(write);
     });
-    await expect(runner.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'node_in_use' });
+    await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'node_in_use' });
   });
 
   it('gives up after five writers in between', async () => {
-    const { runner, store } = aRig(registered());
-    const transition = vi
-      .spyOn(store, 'transition')
-      .mockRejectedValue(new ColdironError('version_conflict', 'changed again'));
-    await expect(runner.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'version_conflict' });
-    expect(transition).toHaveBeenCalledTimes(5);
+    const { commands, store } = aRig(registered());
+    const commit = vi.spyOn(store, 'commit').mockRejectedValue(new ColdironError('version_conflict', 'changed again'));
+    await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'version_conflict' });
+    expect(commit).toHaveBeenCalledTimes(5);
   });
 
   it('passes a failure of the store on, and does not repeat it', async () => {
-    const { runner, store } = aRig(registered());
-    const transition = vi
-      .spyOn(store, 'transition')
-      .mockRejectedValue(new ColdironError('store_unavailable', 'disk full'));
-    await expect(runner.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(transition).toHaveBeenCalledTimes(1);
+    const { commands, store } = aRig(registered());
+    const commit = vi.spyOn(store, 'commit').mockRejectedValue(new ColdironError('store_unavailable', 'disk full'));
+    await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(commit).toHaveBeenCalledTimes(1);
   });
 });
 
@@ -174,11 +170,11 @@ describe('deadlines', () => {
   });
 
   it('do not fire for a machine that got away in the last moment', async () => {
-    const { runner, store, life } = aRig(inState('enrolling', { deadline: T0 }));
+    const { runner, commands, store, life } = aRig(inState('enrolling', { deadline: T0 }));
     const dueDeadlines = store.dueDeadlines.bind(store);
     vi.spyOn(store, 'dueDeadlines').mockImplementationOnce(async (now, limit) => {
       const due = await dueDeadlines(now, limit);
-      await runner.request(NODE01, 'enrolled', { actor: 'machine:node01', correlationId: null });
+      await commands.request(NODE01, 'enrolled', { actor: 'machine:node01', correlationId: null });
       return due;
     });
     await runner.start();
@@ -189,11 +185,11 @@ describe('deadlines', () => {
   });
 
   it('do not fire for a machine that moved on to a state with a later deadline', async () => {
-    const { runner, store, life } = aRig(inState('deploying', { deadline: T0 }));
+    const { runner, commands, store, life } = aRig(inState('deploying', { deadline: T0 }));
     const dueDeadlines = store.dueDeadlines.bind(store);
     vi.spyOn(store, 'dueDeadlines').mockImplementationOnce(async (now, limit) => {
       const due = await dueDeadlines(now, limit);
-      await runner.request(NODE01, 'installed', { actor: 'machine:node01', correlationId: null });
+      await commands.request(NODE01, 'installed', { actor: 'machine:node01', correlationId: null });
       return due;
     });
     await runner.start();
@@ -205,9 +201,9 @@ describe('deadlines', () => {
   });
 
   it('end a rescue where it began, and start the machine from its disk', async () => {
-    const { runner, calls, pass, life } = aRig(inState('active'));
+    const { runner, commands, calls, pass, life } = aRig(inState('active'));
     await runner.start();
-    await runner.request(NODE01, 'rescue', OPS);
+    await commands.request(NODE01, 'rescue', OPS);
     await pass(4 * HOUR);
     expect(life()).toMatchObject({ state: 'active', deadline: null });
     expect(calls.map((call) => call.kind)).toEqual(['boot-from-network', 'boot-from-disk']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EFFECT_KINDS, type EffectKind } from '../../appliance/domain/effect.ts';
+import type { EffectKind } from '../../appliance/domain/effect.ts';
 import { HOUR, MINUTE } from '../../appliance/domain/instant.ts';
 import { type FailedStep, LIFECYCLE_STATES, type Lifecycle } from '../../appliance/domain/lifecycle.ts';
 import { STATES } from '../../appliance/domain/states.ts';
@@ -53,7 +53,7 @@ const SENTENCES: Sentence[] = [
     aLife('deploying'),
     'installed',
     { state: 'enrolling', deadline: NOW + 15 * MINUTE },
-    ['revoke-intents'],
+    [],
   ],
   ['an enrolled machine is active', aLife('enrolling'), 'enrolled', { state: 'active', deadline: null }, []],
   [
@@ -68,36 +68,36 @@ const SENTENCES: Sentence[] = [
     aLife('draining'),
     'drained',
     { state: 'retired', resume: 'active' },
-    ['revoke-intents'],
+    [],
   ],
   ['draining can be taken back', aLife('draining'), 'undrain', { state: 'active' }, []],
   [
-    'an active machine is released: its identity ends and its disks are erased within an hour',
+    'an active machine is released: its disks are erased within an hour, and a cancel leads back',
     aLife('active'),
     'release',
-    { state: 'releasing', deadline: NOW + HOUR, fallbackUsed: false },
-    ['revoke-identity', 'boot-from-network'],
+    { state: 'releasing', resume: 'active', deadline: NOW + HOUR, fallbackUsed: false },
+    ['boot-from-network'],
   ],
   [
     'the first failed erasure tries the fallback, keeps the reason and gets new time',
     aLife('releasing', { deadline: NOW + MINUTE }),
     'erase-failed',
     { state: 'releasing', since: T0, deadline: NOW + HOUR, fallbackUsed: true, note: 'because', failure: null },
-    ['revoke-intents', 'release-without-erase'],
+    ['release-without-erase'],
   ],
   [
     'the second one fails the release',
     aLife('releasing', { fallbackUsed: true }),
     'erase-failed',
     { state: 'failed', failure: { step: 'release', reason: 'because' }, fallbackUsed: false },
-    ['revoke-intents'],
+    [],
   ],
   [
     'a machine that was given up erasing is ready, with a note',
     aLife('releasing', { fallbackUsed: true }),
     'released-unerased',
     { state: 'ready', note: 'a note', fallbackUsed: false },
-    ['revoke-intents', 'power-off'],
+    ['power-off'],
   ],
   [
     'rescue lasts four hours at most',
@@ -126,21 +126,21 @@ const SENTENCES: Sentence[] = [
     aLife('retired', { resume: 'active' }),
     'remove',
     { state: 'removed', resume: null },
-    ['revoke-intents', 'revoke-identity'],
+    [],
   ],
   [
     'quarantine in the middle of a deployment breaks it off',
     aLife('deploying'),
     'quarantine',
     { state: 'quarantined', resume: 'failed', failure: { step: 'deploy', reason: 'because' }, note: 'a note' },
-    ['revoke-intents'],
+    [],
   ],
   [
     'quarantine out of rescue remembers what rescue interrupted',
     aLife('rescue', { resume: 'ready', deadline: NOW }),
     'quarantine',
     { state: 'quarantined', resume: 'ready', deadline: null },
-    ['revoke-intents'],
+    [],
   ],
   [
     'a failed enrollment is tried again without installing',
@@ -194,7 +194,7 @@ describe('step', () => {
     expect(back(aLife('ready'), 'commission').lifecycle).toMatchObject({ state: 'ready', failure: null });
     expect(back(aLife('ready'), 'deploy')).toMatchObject({
       lifecycle: { state: 'ready', failure: null, deadline: null },
-      effects: ['revoke-intents', 'power-off'],
+      effects: ['power-off'],
     });
     const failure = { step: 'deploy', reason: 'called off by ada' };
     expect(back(failedAt('enroll'), 'deploy').lifecycle).toMatchObject({ state: 'failed', failure });
@@ -202,7 +202,7 @@ describe('step', () => {
       state: 'failed',
       failure: { step: 'deploy' },
     });
-    expect(calledOff(aLife('releasing'), 'cancel')).toMatchObject({ state: 'failed', failure: { step: 'release' } });
+    expect(calledOff(aLife('releasing'), 'break-off')).toMatchObject({ state: 'failed', failure: { step: 'release' } });
   });
 
   it('keeps the failure while a failed machine is set aside, and forgets it when the machine moves on', () => {
@@ -295,15 +295,5 @@ describe('an effect that waited', () => {
     ['the fallback of an earlier release is not', 'release-without-erase', aLife('releasing'), false],
   ] as const)('%s', (_, kind, life, wanted) => {
     expect(stillWanted(kind, life)).toBe(wanted);
-  });
-
-  it('is a revocation: then it is always wanted', () => {
-    for (const state of LIFECYCLE_STATES) {
-      const revocations = EFFECT_KINDS.filter((kind) => kind.startsWith('revoke-'));
-      expect(revocations.filter((kind) => stillWanted(kind, aLife(state)))).toEqual([
-        'revoke-intents',
-        'revoke-identity',
-      ]);
-    }
   });
 });

@@ -80,18 +80,12 @@ describe('the transition table', () => {
     for (const life of lives) if (life.resume) expect(STATES[life.resume].deadline, life.resume).toBeNull();
   });
 
-  it.each(['deploying', 'releasing'] as const)('lets no machine leave %s with an armed intent', (state) => {
-    for (const row of TRANSITIONS.filter((each) => each.from === state)) {
-      expect(row.effects, named(row)).toContain('revoke-intents');
-    }
-  });
-
-  it('quarantines from every state but quarantined and removed, and always disarms', () => {
+  it('quarantines from every state but quarantined and removed, and touches nothing', () => {
     const rows = TRANSITIONS.filter((row) => row.event === 'quarantine');
     expect(new Set(rows.map((row) => row.from))).toEqual(
       new Set(LIFECYCLE_STATES.filter((state) => state !== 'quarantined' && state !== 'removed')),
     );
-    for (const row of rows) expect(row).toMatchObject({ to: 'quarantined', effects: ['revoke-intents'] });
+    for (const row of rows) expect(row).toMatchObject({ to: 'quarantined', effects: [] });
   });
 
   it('lets an operator out of quarantine on no other way than clearing it', () => {
@@ -111,10 +105,15 @@ describe('the transition table', () => {
     expect(seen.size).toBeGreaterThan(0);
   });
 
+  it('ends the identity of a released machine when its disks are given away, not when the release begins', () => {
+    const revoking = TRANSITIONS.filter((row) => row.revokesIdentity && row.to !== 'removed').map(named);
+    expect(revoking).toEqual(TRANSITIONS.filter((row) => row.from === 'releasing' && row.to === 'ready').map(named));
+  });
+
   it('removes for good: only what is retired or was never accepted, with its identity', () => {
     const rows = TRANSITIONS.filter((row) => row.to === 'removed');
     expect(rows.map((row) => row.from).sort()).toEqual(['discovered', 'retired']);
-    for (const row of rows) expect(row.effects).toEqual(['revoke-intents', 'revoke-identity']);
+    for (const row of rows) expect(row).toMatchObject({ effects: [], revokesIdentity: true });
     expect(TRANSITIONS.filter((row) => row.from === 'removed')).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { bootSector } from '../lab/rack/marked-disks.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import type { OnboardingRig, TrailEvent } from './rig.ts';
 
 /** A stage takes seconds on an idle machine; tests may have to share it. */
@@ -91,8 +92,8 @@ export class TroubledMachine {
       const { size: bytes } = await stat(this.#rig.disk(this.name));
       const facts = { disks: [{ name: 'vda', by_id: [], bytes, rotational: false, read_only: false }], nics: [] };
       const event = newEvent('session.facts', { machine: machine.id });
-      await store.putFacts(machine.id, { facts, at: Date.now() }, event);
-      await store.transition(transitionOf(machine, state));
+      await writesTo(store).putFacts(machine.id, { facts, at: Date.now() }, event);
+      await writesTo(store).transition(transitionOf(machine, state));
       await more(store);
     } finally {
       await store.close();

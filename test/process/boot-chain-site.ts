@@ -31,6 +31,7 @@ import {
   objectName,
   specOf,
 } from '../store/samples.ts';
+import { writesTo } from '../store/writes.ts';
 import { coldiron, ROOT, type Run } from './appliance.ts';
 import {
   CELLS,
@@ -181,7 +182,11 @@ async function putMachines(store: Store, extras: readonly Extra[], now: Instant)
     const profile = kind === 'deploy' ? spec.profile : null;
     const times = { armedAt: now, expiresAt: now + HOUR };
     const intent = intentFor(await machineIn(store, id), { kind, profile, ...times });
-    await store.armIntent(intent, newEvent('intent.armed', { machine: id, at: now }), newAudit('intent.armed'));
+    await writesTo(store).armIntent(
+      intent,
+      newEvent('intent.armed', { machine: id, at: now }),
+      newAudit('intent.armed'),
+    );
   }
 }
 

@@ -76,11 +76,6 @@ async function findings(store: Store): Promise<string[]> {
     const told = last?.kind.slice('lifecycle.'.length) ?? 'registered';
     if (told !== 'unexpected' && told !== lifecycle.state)
       found.push(`${spec.hostname} is ${lifecycle.state}, its last event says ${told}`);
-    const retirements = (await store.events({ machine: id, kind: 'lifecycle.retired', limit: 1000 })).length;
-    const effects = await store.effects(id);
-    const revocations = effects.filter(({ kind }) => kind === 'revoke-intents').length;
-    if (revocations < retirements)
-      found.push(`${spec.hostname}: ${retirements} retirements wrote down ${revocations} effects`);
   }
   return found;
 }

@@ -5,6 +5,7 @@ import { auditContract } from './contract/audit.ts';
 import { auditTamperingContract } from './contract/audit-tampering.ts';
 import { bmcCredentialsContract } from './contract/bmc-credentials.ts';
 import { bmcMemoriesContract } from './contract/bmc-memories.ts';
+import { commitContract } from './contract/commit.ts';
 import { effectsContract } from './contract/effects.ts';
 import { authoritiesContract, signingKeysContract } from './contract/enrollment-authorities.ts';
 import { certificatesContract } from './contract/enrollment-certificates.ts';
@@ -19,12 +20,14 @@ import { renderingsContract } from './contract/renderings.ts';
 import { sessionsContract } from './contract/sessions.ts';
 import { tasksContract } from './contract/tasks.ts';
 import { tokensContract } from './contract/tokens.ts';
-import { ENGINES } from './engines.ts';
+import { ENGINES, type Engine, useStore } from './engines.ts';
+import { addMachine, allEvents } from './samples.ts';
 
 describe.each(ENGINES)('a store on $name', (engine) => {
   describe('inventory', () => inventoryContract(engine));
   describe('what only one machine may have', () => inventoryConflictsContract(engine));
   describe('lifecycle', () => lifecycleContract(engine));
+  describe('commit', () => commitOn(engine));
   describe('effects', () => effectsContract(engine));
   describe('intents', () => intentsContract(engine));
   describe('leases', () => leasesContract(engine));
@@ -42,3 +45,16 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('audit', () => auditContract(engine));
   describe('an audit chain that somebody tampered with', () => auditTamperingContract(engine));
 });
+
+function commitOn(engine: Engine): void {
+  const opened = useStore(engine);
+  commitContract(async () => {
+    const { store } = opened();
+    return {
+      store,
+      machine: await addMachine(store, 1),
+      kinds: async () => (await allEvents(store)).map(({ kind }) => kind),
+      audited: async () => (await store.auditEntries(0, 100)).map(({ action }) => action),
+    };
+  });
+}

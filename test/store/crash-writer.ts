@@ -8,6 +8,7 @@ import type { Machine } from '../../appliance/domain/machine.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { creationOf, inventoryWrites, NOW, newAudit, newEffect, newEvent, specOf, transitionOf } from './samples.ts';
+import { writesTo } from './writes.ts';
 
 const STATES: readonly LifecycleState[] = ['registered', 'commissioning', 'ready', 'deploying', 'active'];
 const TRANSITIONS_PER_ROUND = 15;
@@ -23,7 +24,7 @@ for (;;) {
   const { machines } = await store.inventory();
   for (let n = 0; n < TRANSITIONS_PER_ROUND; n += 1) await moveOne(store, machines);
   for (const effect of await store.takeEffects(NOW, 5)) {
-    await store.finishEffect(effect.id, [newEvent('effect.done', { machine: effect.machine })]);
+    await writesTo(store).finishEffect(effect.id, [newEvent('effect.done', { machine: effect.machine })]);
   }
 }
 
@@ -54,5 +55,7 @@ async function moveOne(into: Store, machines: readonly Machine[]): Promise<void>
   const effects = Array.from({ length: randomInt(4) }, () => newEffect(machine.id));
   const data = { effects: effects.map(({ id }) => id) };
   const event = newEvent(`lifecycle.${state}`, { machine: machine.id, data });
-  await into.transition(transitionOf(machine, state, { effects, events: [event], audit: [newAudit('node.move')] }));
+  await writesTo(into).transition(
+    transitionOf(machine, state, { effects, events: [event], audit: [newAudit('node.move')] }),
+  );
 }

@@ -5,6 +5,8 @@ import { setImmediate } from 'node:timers/promises';
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { CommandId } from '../../appliance/store/change.ts';
+import { Publisher } from '../../appliance/store/publisher.ts';
 import type { Database } from '../../appliance/store/sql/schema.ts';
 import { createSqlStore } from '../../appliance/store/sql/sql-store.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
@@ -13,8 +15,29 @@ import type { Store } from '../../appliance/store/store.ts';
 import { brokenStore } from './broken-store.ts';
 import { addMachine, creationOf, eventKinds, inventoryWrites, leaseOf, newAudit, newEvent, specOf } from './samples.ts';
 import { useScratchFolder } from './scratch-folder.ts';
+import { changeOf } from './writes.ts';
 
 const UNAVAILABLE = { name: 'ColdironError', code: 'store_unavailable' };
+
+/** A disk that reports an error while the log is written, as SQLite passes it on. */
+async function openWithFailingCommit(file: string, name: string) {
+  expect(name).toBe(file);
+  const failing = { now: false };
+  const database = new BetterSqlite3(file);
+  const prepare = database.prepare.bind(database);
+  database.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    if (sql !== 'commit') return statement;
+    const run = (parameters: unknown[]) => {
+      if (failing.now) throw new BetterSqlite3.SqliteError('disk I/O error', 'SQLITE_IOERR_FSYNC');
+      return statement.run(parameters);
+    };
+    return { reader: false, run };
+  }) as typeof database.prepare;
+  const db = new Kysely<Database>({ dialect: sqliteDialect(database) });
+  const reopened = createSqlStore(db, async () => void database.close(), new Publisher(null));
+  return { failing, reopened };
+}
 
 describe('a store whose engine fails', () => {
   const at = useScratchFolder();
@@ -25,7 +48,7 @@ describe('a store whose engine fails', () => {
     await (await openSqliteStore({ file })).close();
     const database = new BetterSqlite3(file);
     const db = new Kysely<Database>({ dialect: sqliteDialect(database) });
-    return { store: createSqlStore(db, async () => void database.close()), database };
+    return { store: createSqlStore(db, async () => void database.close(), new Publisher(null)), database };
   }
 
   it('says that the disk is full, keeps what it had, and works again when there is room', async () => {
@@ -42,6 +65,24 @@ describe('a store whose engine fails', () => {
     await store.writeInventory(inventoryWrites(1, { createMachines }));
     expect((await store.inventory()).machines).toHaveLength(501);
     await store.close();
+  });
+
+  it('says that the outcome is unknown when the disk fails during the commit, and the command id tells it', async () => {
+    const { store, database } = await openWithConnection();
+    const machine = await addMachine(store, 1);
+    await store.close();
+    const { failing, reopened } = await openWithFailingCommit(at('coldiron.db'), database.name);
+    const change = changeOf(machine.id, {
+      command: { id: 'request-1' as CommandId, digest: 'x' },
+      writes: [{ kind: 'set-health', health: 'online' }],
+    });
+    failing.now = true;
+    await expect(reopened.commit(change)).rejects.toMatchObject({ code: 'outcome_unknown' });
+    failing.now = false;
+    expect(await reopened.command('request-1' as CommandId)).toBeNull();
+    expect((await reopened.commit(change)).outcome).toBe('committed');
+    expect((await reopened.commit(change)).outcome).toBe('repeated');
+    await reopened.close();
   });
 
   it('says that the file is damaged instead of giving an empty answer', async () => {

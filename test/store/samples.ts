@@ -20,7 +20,8 @@ import {
 } from '../../appliance/domain/machine.ts';
 import { type ObjectName, parseHostname, parseObjectName } from '../../appliance/domain/names.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
-import type { InventoryWrites, Store, Transition } from '../../appliance/store/store.ts';
+import type { InventoryWrites, Store } from '../../appliance/store/store.ts';
+import type { Transition } from './writes.ts';
 
 export const NOW: Instant = Date.UTC(2026, 0, 1);
 

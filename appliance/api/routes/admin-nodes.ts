@@ -32,7 +32,6 @@ export function adminNodeRoutes(app: App, deps: ManagementDeps): void {
         hostname: body.hostname ?? null,
       };
       const { machine, probe } = await registerHost(deps, registration, originOf(request));
-      await deps.refreshFleet();
       return reply.code(201).send({
         ...nodeView(machine),
         probe: {

@@ -27,7 +27,6 @@ export function enrollmentRoutes(app: App, deps: ManagementDeps): void {
       const machine = await findNode(deps, request.params.node);
       const { reissue = false } = request.body;
       const { bundle, files, replaced } = await deps.enrollment.handOver(machine, reissue, originOf(request));
-      await deps.refreshFleet();
       return reply.code(201).send({
         node: bundle.hostname,
         node_id: bundle.nodeId,

@@ -32,9 +32,7 @@ export function nodeActionRoutes(app: App, deps: ManagementDeps): void {
         }
         const { note } = request.body;
         const by = { ...originOf(request), ...(note !== undefined && { note }) };
-        const after = await deps.runner.request(machine.id, action, by);
-        await deps.refreshFleet();
-        return nodeView(after);
+        return nodeView(await deps.commands.request(machine.id, action, by));
       },
     );
   }

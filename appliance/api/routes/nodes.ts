@@ -58,7 +58,6 @@ export function nodeRoutes(app: App, deps: ManagementDeps): void {
       },
     },
     async (request, reply) => {
-      await deps.refreshFleet();
       const { name } = request.body;
       const hostname = typeof name === 'string' ? parseHostname(name) : null;
       const there = hostname?.ok ? deps.fleet.machineByHostname(hostname.value) : null;

@@ -5,7 +5,7 @@ import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { BmcMode } from '../../domain/network.ts';
 import type { Vault } from '../../identity/vault/vault.ts';
 import type { Store } from '../../store/store.ts';
-import type { Trail } from '../../trail/trail.ts';
+import type { ObservableTrail } from '../../trail/trail.ts';
 import type { BmcClock } from '../clock.ts';
 import { BmcGates } from '../gates.ts';
 import type { Patience } from '../patience.ts';
@@ -25,7 +25,8 @@ import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
 export interface BmcServiceSettings {
   readonly store: Store;
   readonly vault: Vault;
-  readonly trail: Trail;
+  /** Where machines are seen to boot. */
+  readonly trail: ObservableTrail;
   readonly clock: BmcClock;
   readonly bmcMode: (machine: Machine) => BmcMode | null;
   /** As it is now; null: removed. */
@@ -52,8 +53,6 @@ export interface BmcService {
   readonly nodes: NodeBmcs;
   readonly keys: BmcCredentials;
   readonly scan: BmcScan;
-  /** The trail, as everybody is to write it: machines that boot are seen on the way. */
-  readonly trail: Trail;
   /** Nobody waits for a machine any more; what was being waited for is taken up at the next start. */
   stop(): void;
 }
@@ -104,7 +103,6 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     nodes,
     keys: new BmcCredentials({ desk, nodes, store, vault, memory, now, clock }),
     scan: bmcScan({ allowed: settings.scanned, clock, store, nodeAt: settings.nodeAtBmc, stopping: stopping.signal }),
-    trail: watch,
     stop: () => stopping.abort(new Error('the appliance stops; this is taken up at its next start')),
   };
 }

@@ -1,9 +1,9 @@
-// Sees machines boot from the network: it stands in the way of the trail, passes every note on, and tells whoever waits.
+// Observes the trail for machines that boot from the network, and resolves whoever waits for one.
 
 import type { EventData } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { MachineId } from '../../domain/machine.ts';
-import type { Trail, TrailNote } from '../../trail/trail.ts';
+import type { ObservableTrail, TrailNote } from '../../trail/trail.ts';
 
 interface Waiting {
   readonly machine: MachineId;
@@ -11,19 +11,17 @@ interface Waiting {
   readonly seen: (at: Instant) => void;
 }
 
-export class BootWatch implements Trail {
-  readonly #trail: Trail;
+export class BootWatch {
   readonly #now: () => Instant;
   readonly #last = new Map<MachineId, Instant>();
   readonly #waiting = new Set<Waiting>();
 
-  constructor(trail: Trail, now: () => Instant) {
-    this.#trail = trail;
+  constructor(trail: ObservableTrail, now: () => Instant) {
     this.#now = now;
+    trail.observe((note) => this.#noted(note));
   }
 
-  note(note: TrailNote): void {
-    this.#trail.note(note);
+  #noted(note: TrailNote): void {
     if (note.machine === null || note.kind !== 'dhcp.discover' || !isNetworkBoot(note.data)) return;
     const at = this.#now();
     this.#last.set(note.machine, at);

@@ -1,106 +1,67 @@
-// One effect that was taken: done, tried again later, or given up. Whatever it is, it is on disk before this ends.
+// One effect that was taken: done, tried again later, or given up. Whatever it is, it is committed before this ends.
 
 import type { Effect } from '../../domain/effect.ts';
-import { type NewEvent, newEvent } from '../../domain/event.ts';
-import type { EventData } from '../../domain/events/event-table.ts';
+import { ColdironError } from '../../domain/errors.ts';
 import type { Machine } from '../../domain/machine.ts';
-import { STATES } from '../../domain/states.ts';
 import type { Store } from '../../store/store.ts';
-import { backOff, MAX_ATTEMPTS } from '../back-off.ts';
-import { EffectError, type EffectHandlers, type EffectOutcome } from '../effects/handler.ts';
+import { backOff } from '../back-off.ts';
+import {
+  type EffectFailure,
+  effectDone,
+  effectFailed,
+  effectSuperseded,
+  mayRetry,
+} from '../commands/effect-results.ts';
+import { EffectError, type EffectHandlers } from '../effects/handler.ts';
+import type { Decide, MachineCommands } from '../execute.ts';
 import { APPLIANCE } from '../record.ts';
-import { isRevocation, stillWanted } from '../step.ts';
-import type { LifecycleEvent } from '../transitions.ts';
-import { type ApplySettings, applyEvent } from './apply-event.ts';
+import { stillWanted } from '../step.ts';
 
-export interface EffectRunSettings extends ApplySettings {
-  readonly store: ApplySettings['store'] & Pick<Store, 'finishEffect' | 'retryEffect' | 'failEffect'>;
+export interface EffectRunSettings {
+  readonly store: Pick<Store, 'machine'>;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly handlers: EffectHandlers;
   readonly log: { warn(fields: object, message: string): void };
-  /** Repeats a store verb while the store is unavailable: the handler has done its work, and that must not be lost. */
+  /** Repeats while the store is unavailable: the handler has done its work, and that must not be lost. */
   readonly persistently: <T>(verb: () => Promise<T>) => Promise<T>;
 }
 
 export async function runEffect(settings: EffectRunSettings, effect: Effect): Promise<void> {
-  const { store, persistently } = settings;
+  const { store, handlers, persistently } = settings;
   const machine = await persistently(() => store.machine(effect.machine));
-  if (!machine) return persistently(() => store.failEffect(effect.id, 'its machine does not exist', []));
-  if (!stillWanted(effect.kind, machine.lifecycle)) {
-    const superseded = effectEvent(settings, effect, 'effect.superseded', {
-      effect: effect.kind,
-      state: machine.lifecycle.state,
-    });
-    return persistently(() => store.finishEffect(effect.id, [superseded]));
+  if (!machine) throw new ColdironError('not_found', `the machine of effect ${effect.id} does not exist`);
+  const visit = machine.lifecycle;
+  if (!stillWanted(effect.kind, visit)) {
+    return settle(settings, effect, (now, context) => effectSuperseded(now, effect, context));
   }
-
-  let outcome: EffectOutcome;
+  let decide: Decide;
   try {
-    outcome = await settings.handlers[effect.kind]({ effect, machine, correlationId: effect.correlationId });
+    const outcome = await handlers[effect.kind]({ effect, machine, correlationId: effect.correlationId });
+    decide = (now, context) => effectDone(now, effect, outcome, visit, context);
   } catch (error) {
-    return retryOrGiveUp(settings, effect, machine, error);
+    const failure = failureOf(error);
+    warn(settings, effect, machine, failure);
+    decide = (now, context) => effectFailed(now, effect, failure, visit, context);
   }
-  // The machine moves first: should the process die in between, the effect is found superseded, and not undone.
-  if (outcome.leadsTo) await moveOn(settings, effect, machine, outcome.leadsTo.event, { note: outcome.leadsTo.note });
-  await persistently(() => store.finishEffect(effect.id, outcome.events));
+  await settle(settings, effect, decide);
 }
 
-async function retryOrGiveUp(
-  settings: EffectRunSettings,
-  effect: Effect,
-  machine: Machine,
-  error: unknown,
-): Promise<void> {
-  const { store, persistently } = settings;
-  const reason = error instanceof Error ? error.message : String(error);
-  const fields = { machine: machine.spec.hostname, effect: effect.kind, attempts: effect.attempts, reason };
-  const hopeless = error instanceof EffectError && !error.retryable;
-  if (!hopeless && effect.attempts < MAX_ATTEMPTS) {
-    const wait = backOff(effect.attempts);
-    settings.log.warn({ ...fields, wait_ms: wait }, 'effect failed, will be tried again');
-    return persistently(() => store.retryEffect(effect.id, settings.now() + wait, reason));
-  }
-  settings.log.warn(fields, 'effect failed for good');
-  const event = STATES[machine.lifecycle.state].ifEffectFails;
-  if (event && !isRevocation(effect.kind)) {
-    const failureReason = hopeless
-      ? `${effect.kind}: ${reason}`
-      : `${effect.kind}, ${effect.attempts} tries: ${reason}`;
-    await moveOn(settings, effect, machine, event, { failureReason });
-  }
-  const failed = effectEvent(settings, effect, 'effect.failed', {
-    effect: effect.kind,
-    attempts: effect.attempts,
-    reason,
-  });
-  return persistently(() => store.failEffect(effect.id, reason, [failed]));
+async function settle({ commands, persistently }: EffectRunSettings, effect: Effect, decide: Decide): Promise<void> {
+  const origin = { actor: APPLIANCE, correlationId: effect.correlationId };
+  const command = { machine: effect.machine, name: `effect:${effect.kind}`, input: { effect: effect.id }, origin };
+  const executed = await persistently(() => commands.execute(command, decide));
+  if (executed.outcome === 'lost') throw new ColdironError('conflict', `effect ${effect.id}: ${executed.by.reason}`);
 }
 
-/** Only while the machine is still in the stay that the effect was done for. */
-const moveOn = (
-  settings: EffectRunSettings,
-  effect: Effect,
-  machine: Machine,
-  event: LifecycleEvent,
-  words: { readonly note?: string; readonly failureReason?: string },
-): Promise<unknown> =>
-  settings.persistently(() =>
-    applyEvent(
-      settings,
-      machine.id,
-      event,
-      { actor: APPLIANCE, correlationId: effect.correlationId, ...words },
-      ({ lifecycle }) => lifecycle.state === machine.lifecycle.state && lifecycle.since === machine.lifecycle.since,
-    ),
-  );
+const failureOf = (error: unknown): EffectFailure => ({
+  reason: error instanceof Error ? error.message : String(error),
+  hopeless: error instanceof EffectError && !error.retryable,
+});
 
-const effectEvent = <Kind extends 'effect.superseded' | 'effect.failed'>(
-  settings: EffectRunSettings,
-  effect: Effect,
-  kind: Kind,
-  data: EventData<Kind>,
-): NewEvent =>
-  newEvent(
-    { at: settings.now(), actor: APPLIANCE, machine: effect.machine, correlationId: effect.correlationId },
-    kind,
-    data,
-  );
+function warn({ log }: EffectRunSettings, effect: Effect, { spec }: Machine, failure: EffectFailure): void {
+  const { kind, attempts } = effect;
+  const fields = { machine: spec.hostname, effect: kind, attempts, reason: failure.reason };
+  if (mayRetry(effect, failure)) {
+    log.warn({ ...fields, wait_ms: backOff(attempts) }, 'effect failed, will be tried again');
+  } else log.warn(fields, 'effect failed for good');
+}

@@ -3,13 +3,10 @@
 
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import { ColdironError } from '../../domain/errors.ts';
 import { HOUR, SECOND } from '../../domain/instant.ts';
-import type { Machine, MachineId } from '../../domain/machine.ts';
 import {
   type EnrollmentService,
   type EnrollmentServiceDeps,
-  type MoveOn,
   openEnrollmentService,
   RENEW_SERVER_EVERY,
   SWEEP_EVERY,
@@ -18,11 +15,7 @@ import type { NodeApiPlace } from '../../identity/node-place.ts';
 import { repeat } from '../../net/repeat.ts';
 import { startNodeApi } from './node-listener.ts';
 
-export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText' | 'moveOn'> {
-  readonly runner: {
-    request(machine: MachineId, ...news: Rest<Parameters<MoveOn>>): Promise<Machine>;
-  };
-  readonly refreshFleet: () => Promise<void>;
+export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText'> {
   readonly logger: FastifyBaseLogger;
   /** Null: nodes can be prepared, and nobody can enroll. */
   readonly listen: NodeApiPlace | null;
@@ -35,31 +28,17 @@ export interface NodeService {
   stop(): Promise<void>;
 }
 
-type Rest<List extends readonly unknown[]> = List extends [unknown, ...infer Others] ? Others : never;
-
 const NODE_AGENT = new URL('../../../boot-assets/node-agent/node-agent', import.meta.url);
 const WATCH_EVERY = 5 * SECOND;
 
 export async function openNodeService(deps: NodeServiceDeps): Promise<NodeService> {
-  const { store, fleet, refreshFleet, runner, logger, now, newId } = deps;
-  const enrollment = await openEnrollmentService({
-    ...deps,
-    agentText: await readFile(NODE_AGENT, 'utf8'),
-    moveOn: async ({ id }, event, by) => {
-      await runner.request(id, event, by).catch((error: unknown) => {
-        // Somebody else moved it meanwhile; for a node's own news that is no failure of the node.
-        if (event !== 'enroll' && error instanceof ColdironError && error.code === 'conflict') return;
-        throw error;
-      });
-      await refreshFleet();
-    },
-  });
+  const { store, fleet, logger, now, newId } = deps;
+  const enrollment = await openEnrollmentService({ ...deps, agentText: await readFile(NODE_AGENT, 'utf8') });
   const { tasks, drains, heartbeats, signer } = enrollment;
   const watch = async (): Promise<void> => {
     await heartbeats.flush();
     const silent = await heartbeats.watch();
     for (const { spec } of silent) logger.warn({ node: spec.hostname }, 'a node has fallen silent');
-    if (silent.length > 0) await refreshFleet();
   };
   const stops = [
     repeat(SWEEP_EVERY, () => tasks.sweep(), logger),

@@ -1,13 +1,10 @@
 import { type Selectable, sql } from 'kysely';
 import type { Effect, EffectId, NewEffect } from '../../domain/effect.ts';
-import { ColdironError } from '../../domain/errors.ts';
-import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import { inChunks } from './chunks.ts';
 import { advance } from './counters.ts';
-import { insertEvents } from './events.ts';
 import type { EffectTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
@@ -64,19 +61,6 @@ export async function takeEffects(trx: Writer, now: Instant, limit: number): Pro
   return rows.map(toEffect).sort((a, b) => a.seq - b.seq);
 }
 
-export async function finishEffect(trx: Writer, id: EffectId, events: readonly NewEvent[]): Promise<void> {
-  await settle(trx, id, { state: 'done' });
-  await insertEvents(trx, events);
-}
-
-export const retryEffect = (trx: Writer, id: EffectId, notBefore: Instant, error: string): Promise<void> =>
-  settle(trx, id, { state: 'pending', not_before: notBefore, last_error: error });
-
-export async function failEffect(trx: Writer, id: EffectId, error: string, events: readonly NewEvent[]): Promise<void> {
-  await settle(trx, id, { state: 'failed', last_error: error });
-  await insertEvents(trx, events);
-}
-
 export async function reclaimEffects(trx: Writer): Promise<number> {
   const { numUpdatedRows } = await trx
     .updateTable('effects')
@@ -98,18 +82,19 @@ export async function readNextEffectDue(db: Reader): Promise<Instant | null> {
   return row?.next ?? null;
 }
 
-/** Only what runs can end; anything else means that two runners believe to have the same effect. */
-async function settle(trx: Writer, id: EffectId, changes: Partial<EffectTable>): Promise<void> {
+/** Only what runs can end. False: another runner has ended it, or there is no such effect. */
+export async function settleEffect(
+  trx: Writer,
+  id: EffectId,
+  changes: Partial<Pick<EffectTable, 'state' | 'not_before' | 'last_error'>>,
+): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('effects')
     .set(changes)
     .where('id', '=', id)
     .where('state', '=', 'running')
     .executeTakeFirst();
-  if (numUpdatedRows === 1n) return;
-  const row = await trx.selectFrom('effects').select('state').where('id', '=', id).executeTakeFirst();
-  if (!row) throw new ColdironError('not_found', `there is no effect with the id ${id}`);
-  throw new ColdironError('conflict', `effect ${id} is ${row.state}, not running: it cannot become ${changes.state}`);
+  return numUpdatedRows === 1n;
 }
 
 /** The id is cast: only `insertEffects` writes it, and there it was an EffectId. */

@@ -1,9 +1,8 @@
 import type { ExpressionBuilder, Selectable } from 'kysely';
-import { ColdironError } from '../../domain/errors.ts';
-import type { NewAuditEntry, NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
+import type { IdentityRevocation } from '../change.ts';
 import type {
   EnrollmentToken,
   EnrollmentTokenId,
@@ -11,31 +10,24 @@ import type {
   NewEnrollmentToken,
   Redemption,
   Renewal,
-  TokenIssue,
 } from '../enrollment-store.ts';
-import { insertAudit } from './audit.ts';
 import { insertCertificate, revokeCertificatesOf } from './certificates.ts';
-import { insertEvents } from './events.ts';
 import { requireMachine } from './machines.ts';
 import type { Database, EnrollmentTokenTable } from './schema.ts';
+import { revokeNodeTokens } from './tokens.ts';
 import type { Reader, Writer } from './transaction.ts';
 
+/** False: another token is open by now. */
 export async function issueToken(
   trx: Writer,
   token: NewEnrollmentToken,
-  replace: boolean,
-  event: NewEvent,
-  audit: (replaced: EnrollmentToken | null) => NewAuditEntry,
-): Promise<TokenIssue> {
-  const { hostname, state } = await requireMachine(trx, token.machine);
-  if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed: its identity is dead`);
+  replaces: EnrollmentTokenId | null,
+): Promise<boolean> {
   const open = await openToken(trx, token.machine);
-  if (open && open.expiresAt > token.createdAt && !replace) return { issued: false, open };
+  if ((open?.id ?? null) !== replaces) return false;
   await closeTokens(trx, token.machine, token.createdAt);
   await insertToken(trx, token);
-  await insertEvents(trx, [event]);
-  await insertAudit(trx, [audit(open)]);
-  return { issued: true, replaced: open };
+  return true;
 }
 
 export async function readEnrollmentToken(db: Reader, id: EnrollmentTokenId): Promise<HeldToken | null> {
@@ -62,7 +54,7 @@ export async function readEnrollmentTokensOf(db: Reader, machine: MachineId): Pr
 
 /** One conditional update decides: of any number of callers, one changes the row. */
 export async function redeemToken(trx: Writer, redemption: Redemption): Promise<boolean> {
-  const { token, machine, now, certificate, publicKey, recovery, event, audit } = redemption;
+  const { token, machine, now, certificate, publicKey, recovery } = redemption;
   const consumed = await trx
     .updateTable('enrollment_tokens')
     .set({ consumed_at: now, redeemed_key: publicKey, redeemed_certificate: certificate.serial })
@@ -80,14 +72,12 @@ export async function redeemToken(trx: Writer, redemption: Redemption): Promise<
   if (consumed.kind === 'enrollment') await revokeCertificatesOf(trx, machine, now, 'enrolled anew', ['node']);
   await insertCertificate(trx, certificate);
   await insertToken(trx, recovery);
-  await insertEvents(trx, [event]);
-  await insertAudit(trx, [audit]);
   return true;
 }
 
 /** The certificate of the answer that got lost goes, and the recovery token that came with it. */
 export async function repeatRedemption(trx: Writer, redemption: Redemption, since: Instant): Promise<boolean> {
-  const { token, machine, now, certificate, publicKey, recovery, event, audit } = redemption;
+  const { token, machine, now, certificate, publicKey, recovery } = redemption;
   const used = await trx
     .selectFrom('enrollment_tokens')
     .innerJoin('certificates', 'certificates.serial', 'enrollment_tokens.redeemed_certificate')
@@ -118,32 +108,24 @@ export async function repeatRedemption(trx: Writer, redemption: Redemption, sinc
     .where('id', '=', token)
     .execute();
   await insertToken(trx, recovery);
-  await insertEvents(trx, [event]);
-  await insertAudit(trx, [audit]);
   return true;
 }
 
-export async function renewCertificate(trx: Writer, renewal: Renewal): Promise<boolean> {
-  const { machine, certificate, recovery, event, audit } = renewal;
-  if ((await requireMachine(trx, machine)).state === 'removed') return false;
+export async function renewCertificate(trx: Writer, { certificate, recovery }: Renewal): Promise<void> {
   await insertCertificate(trx, certificate);
   await insertToken(trx, recovery);
-  await insertEvents(trx, [event]);
-  await insertAudit(trx, [audit]);
-  return true;
 }
 
+/** Returns how many were good until now; `credentials`: certificates, and the tokens to get one. */
 export async function revokeIdentity(
   trx: Writer,
   machine: MachineId,
-  now: Instant,
-  because: string,
-  event: NewEvent,
-): Promise<{ tokens: number; certificates: number }> {
-  const tokens = await closeTokens(trx, machine, now);
-  const certificates = await revokeCertificatesOf(trx, machine, now, because, ['node', 'service']);
-  if (tokens + certificates > 0) await insertEvents(trx, [event]);
-  return { tokens, certificates };
+  { at, because, origin }: Pick<IdentityRevocation, 'at' | 'because' | 'origin'>,
+): Promise<{ apiTokens: number; credentials: number }> {
+  const apiTokens = await revokeNodeTokens(trx, `node:${machine}`, at, origin);
+  const tokens = await closeTokens(trx, machine, at);
+  const certificates = await revokeCertificatesOf(trx, machine, at, because, ['node', 'service']);
+  return { apiTokens, credentials: tokens + certificates };
 }
 
 const unrevoked = (eb: ExpressionBuilder<Database, 'enrollment_tokens'>) =>

@@ -17,15 +17,7 @@ import {
   recordCertificate,
   revokeCertificate,
 } from './certificates.ts';
-import {
-  issueToken,
-  readEnrollmentToken,
-  readEnrollmentTokensOf,
-  redeemToken,
-  renewCertificate,
-  repeatRedemption,
-  revokeIdentity,
-} from './enrollment-tokens.ts';
+import { readEnrollmentToken, readEnrollmentTokensOf } from './enrollment-tokens.ts';
 import type { Database } from './schema.ts';
 import {
   activateSigningKey,
@@ -52,14 +44,8 @@ export const enrollmentVerbs = (db: Kysely<Database>): EnrollmentStore => ({
   revokeCertificate: (serial, now, because, audit) =>
     writing(db, (trx) => revokeCertificate(trx, serial, now, because, audit)),
 
-  issueToken: (token, replace, event, audit) => writing(db, (trx) => issueToken(trx, token, replace, event, audit)),
   enrollmentToken: (id) => readEnrollmentToken(db, id),
   enrollmentTokensOf: (machine) => readEnrollmentTokensOf(db, machine),
-  redeemToken: (redemption) => writing(db, (trx) => redeemToken(trx, redemption)),
-  repeatRedemption: (redemption, since) => writing(db, (trx) => repeatRedemption(trx, redemption, since)),
-  renewCertificate: (renewal) => writing(db, (trx) => renewCertificate(trx, renewal)),
-  revokeIdentity: (machine, now, because, event) =>
-    writing(db, (trx) => revokeIdentity(trx, machine, now, because, event)),
 
   signingKeys: () => readSigningKeys(db),
   createFirstSigningKey: (key, audit) => writing(db, (trx) => insertSigningKey(trx, key, audit)),

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import type { Json, NewEvent, StoredEvent } from '../../domain/event.ts';
+import type { Event, Json, NewEvent, StoredEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
@@ -10,8 +10,9 @@ import { advance } from './counters.ts';
 import type { EventTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Promise<void> {
-  if (events.length === 0) return;
+/** Returns them with their numbers. */
+export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Promise<Event[]> {
+  if (events.length === 0) return [];
   const first = (await advance(trx, 'event', events.length)) - events.length + 1;
   const rows = events.map((event, index) => ({
     seq: first + index,
@@ -23,6 +24,7 @@ export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Pr
     data: JSON.stringify(event.data),
   }));
   await inChunks(rows, (chunk) => trx.insertInto('events').values(chunk).execute());
+  return events.map((event, index): Event => ({ ...event, seq: first + index }));
 }
 
 export async function readEvents(db: Reader, query: EventQuery): Promise<StoredEvent[]> {

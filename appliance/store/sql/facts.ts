@@ -1,12 +1,8 @@
-import type { NewEvent } from '../../domain/event.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import { KEPT_FACTS, type MachineFacts } from '../session-store.ts';
-import { insertEvents } from './events.ts';
-import { requireMachine } from './machines.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-export async function writeFacts(trx: Writer, machine: MachineId, found: MachineFacts, event: NewEvent): Promise<void> {
-  await requireMachine(trx, machine);
+export async function writeFacts(trx: Writer, machine: MachineId, found: MachineFacts): Promise<void> {
   const facts = JSON.stringify(found.facts);
   await trx
     .insertInto('facts')
@@ -15,7 +11,6 @@ export async function writeFacts(trx: Writer, machine: MachineId, found: Machine
     .execute();
   const oldest = (await readFacts(trx, machine))[KEPT_FACTS - 1];
   if (oldest) await trx.deleteFrom('facts').where('machine', '=', machine).where('at', '<', oldest.at).execute();
-  await insertEvents(trx, [event]);
 }
 
 export async function readFacts(db: Reader, machine: MachineId): Promise<MachineFacts[]> {

@@ -1,5 +1,6 @@
 import type { Cluster, RoceAssignment, Sku } from '../../domain/catalogue.ts';
 import { ColdironError } from '../../domain/errors.ts';
+import type { Event } from '../../domain/event.ts';
 import type { CatalogueKind, Inventory } from '../../domain/inventory.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { completeNetwork, completeProfile, completeSite } from '../../domain/stored-inventory.ts';
@@ -8,7 +9,6 @@ import { insertAudit } from './audit.ts';
 import { inChunks, oneByOne } from './chunks.ts';
 import { dropClaims, takeClaims } from './claims.ts';
 import { advance, readCounters, setCounter } from './counters.ts';
-import { insertEffects } from './effects.ts';
 import { insertEvents } from './events.ts';
 import { lifecycleColumns, refusedWrite, selectMachines, specColumns, toMachine } from './machines.ts';
 import type { Reader, Writer } from './transaction.ts';
@@ -60,7 +60,7 @@ export async function readChanges(
 export async function writeInventory(
   trx: Writer,
   writes: InventoryWrites,
-): Promise<{ revision: number; declaredRevision: number }> {
+): Promise<{ revision: number; declaredRevision: number; events: Event[] }> {
   const counters = await readCounters(trx);
   if (counters.declared !== writes.declaredRevision) {
     throw new ColdironError(
@@ -81,9 +81,9 @@ export async function writeInventory(
     await setCounter(trx, 'catalogue', revision);
   }
   await writeMachines(trx, writes, revision);
-  await insertEvents(trx, writes.events);
+  const events = await insertEvents(trx, writes.events);
   await insertAudit(trx, writes.audit);
-  return { revision, declaredRevision: declared };
+  return { revision, declaredRevision: declared, events };
 }
 
 async function writeCatalogue(trx: Writer, writes: InventoryWrites): Promise<void> {
@@ -111,7 +111,6 @@ async function writeMachines(trx: Writer, writes: InventoryWrites, revision: num
   await oneByOne(removeMachines, async (removal) => {
     await writeLifecycle(trx, removal, revision);
     await freeRemoved(trx, removal.id, removal.lifecycle.since);
-    await insertEffects(trx, removal.effects, removal.lifecycle.since);
   });
   await dropClaims(
     trx,

@@ -1,16 +1,13 @@
 import type { Selectable } from 'kysely';
 import { ColdironError } from '../../domain/errors.ts';
-import type { NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
-import type { Health, Lifecycle } from '../../domain/lifecycle.ts';
+import type { Lifecycle } from '../../domain/lifecycle.ts';
 import { type Machine, type MachineId, type MachineSpec, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import { completeSpec } from '../../domain/stored-inventory.ts';
-import { advance } from './counters.ts';
-import { insertEvents } from './events.ts';
 import { type JoinedIntent, joinedIntentColumns, toJoinedIntent } from './intent-rows.ts';
 import type { MachineTable } from './schema.ts';
-import type { Reader, Writer } from './transaction.ts';
+import type { Reader } from './transaction.ts';
 
 /** Machines with their newest intent, ready for `toMachine`. */
 export const selectMachines = (db: Reader) =>
@@ -67,28 +64,6 @@ export async function readNextDeadline(db: Reader): Promise<Instant | null> {
     .select((eb) => eb.fn.min('deadline').as('next'))
     .executeTakeFirst();
   return row?.next ?? null;
-}
-
-/** The same health again is no news: nothing is written. */
-export async function writeHealth(trx: Writer, id: MachineId, health: Health, event: NewEvent): Promise<void> {
-  const known = await requireMachine(trx, id);
-  if (known.health === health) return;
-  await touchMachine(trx, id, { health });
-  await insertEvents(trx, [event]);
-}
-
-/** A change of a machine that does not depend on the version its writer saw. */
-export async function touchMachine(
-  trx: Writer,
-  id: MachineId,
-  changes: Partial<Pick<MachineTable, 'health' | 'intent'>>,
-): Promise<void> {
-  const revision = await advance(trx, 'revision');
-  await trx
-    .updateTable('machines')
-    .set((eb) => ({ ...changes, revision, version: eb('version', '+', 1) }))
-    .where('id', '=', id)
-    .execute();
 }
 
 export async function requireMachine(

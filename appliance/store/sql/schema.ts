@@ -28,6 +28,8 @@ export interface Database {
   effects: EffectTable;
   leases: LeaseTable;
   tokens: TokenTable;
+  /** What each command came to; `result` is the machine as JSON. */
+  commands: { id: string; digest: string; machine: string; result: string; at: Instant };
   events: EventTable;
   audit: AuditTable;
   sessions: SessionTable;

@@ -1,12 +1,10 @@
 import type { Selectable } from 'kysely';
-import type { NewAuditEntry, NewEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
-import type { Session, SessionEnd, SessionId } from '../../domain/session.ts';
+import type { Session, SessionId } from '../../domain/session.ts';
+import type { SessionEnding } from '../change.ts';
 import type { NewTicket, Opening, Reopening, SessionReport } from '../session-store.ts';
-import { insertAudit } from './audit.ts';
-import { insertEvents } from './events.ts';
 import type { SessionTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
@@ -59,7 +57,7 @@ export async function readSessionsOf(db: Reader, machine: MachineId, limit: numb
 
 /** One conditional update decides: of any number of callers, one changes the row. */
 export async function openSession(trx: Writer, opening: Opening): Promise<boolean> {
-  const { ticketHash, keyHash, nonceHash, now, expiresAt, event, audit } = opening;
+  const { ticketHash, keyHash, nonceHash, now, expiresAt } = opening;
   const opened = await trx
     .updateTable('sessions')
     .set({ key_hash: keyHash, nonce_hash: nonceHash, opened_at: now, expires_at: expiresAt, heard_at: now })
@@ -78,13 +76,11 @@ export async function openSession(trx: Writer, opening: Opening): Promise<boolea
     .where('id', '<>', opened.id)
     .where('ended_at', 'is', null)
     .execute();
-  await insertEvents(trx, [event]);
-  await insertAudit(trx, [audit]);
   return true;
 }
 
 export async function reopenSession(trx: Writer, reopening: Reopening): Promise<boolean> {
-  const { ticketHash, keyHash, nonceHash, openedSince, event, audit } = reopening;
+  const { ticketHash, keyHash, nonceHash, openedSince } = reopening;
   const { numUpdatedRows } = await trx
     .updateTable('sessions')
     .set({ key_hash: keyHash })
@@ -94,10 +90,7 @@ export async function reopenSession(trx: Writer, reopening: Reopening): Promise<
     .where('sequence', '=', 0)
     .where('ended_at', 'is', null)
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  await insertEvents(trx, [event]);
-  await insertAudit(trx, [audit]);
-  return true;
+  return numUpdatedRows > 0n;
 }
 
 export async function writeStep(trx: Writer, report: SessionReport): Promise<boolean> {
@@ -109,58 +102,40 @@ export async function writeStep(trx: Writer, report: SessionReport): Promise<boo
     .where('opened_at', 'is not', null)
     .where('ended_at', 'is', null)
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  if (report.event) await insertEvents(trx, [report.event]);
-  return true;
+  return numUpdatedRows > 0n;
 }
 
-export async function endSession(
-  trx: Writer,
-  id: SessionId,
-  end: { how: SessionEnd; now: Instant; reason: string | null },
-  event: NewEvent,
-): Promise<boolean> {
+export async function endSession(trx: Writer, id: SessionId, { how, at, reason }: SessionEnding): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('sessions')
-    .set({ ended_at: end.now, ended_how: end.how, ended_reason: end.reason })
+    .set({ ended_at: at, ended_how: how, ended_reason: reason })
     .where('id', '=', id)
     .where('opened_at', 'is not', null)
     .where('ended_at', 'is', null)
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
-  await insertEvents(trx, [event]);
-  return true;
+  return numUpdatedRows > 0n;
 }
 
 export async function endSessionsOf(
   trx: Writer,
   machine: MachineId,
-  end: { how: SessionEnd; now: Instant; reason: string | null },
-): Promise<number> {
-  const { numUpdatedRows } = await trx
+  { how, at, reason }: SessionEnding,
+): Promise<void> {
+  await trx
     .updateTable('sessions')
-    .set({ ended_at: end.now, ended_how: end.how, ended_reason: end.reason })
+    .set({ ended_at: at, ended_how: how, ended_reason: reason })
     .where('machine', '=', machine)
     .where('ended_at', 'is', null)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+    .execute();
 }
 
-export async function takeFile(
-  trx: Writer,
-  session: SessionId,
-  name: string,
-  now: Instant,
-  audit: NewAuditEntry,
-): Promise<boolean> {
+export async function takeFile(trx: Writer, session: SessionId, name: string, at: Instant): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('session_files')
-    .values({ session, name, taken_at: now })
+    .values({ session, name, taken_at: at })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
-  if (numInsertedOrUpdatedRows !== 1n) return false;
-  await insertAudit(trx, [audit]);
-  return true;
+  return numInsertedOrUpdatedRows === 1n;
 }
 
 /** The id is cast: only `writeTicket` writes it, and there it was one. */

@@ -1,57 +1,44 @@
 // The store on any SQL engine: each verb in the transaction that `store.ts` promises.
 
 import type { Kysely } from 'kysely';
-import type { Store } from '../store.ts';
+import type { Change, Committed, Publication } from '../change.ts';
+import type { Publisher, Turn } from '../publisher.ts';
+import type { InventoryWrites, Store } from '../store.ts';
 import { insertAudit, readAudit } from './audit.ts';
 import { verifyChain } from './audit-verify.ts';
 import { bmcVerbs } from './bmc.ts';
-import {
-  failEffect,
-  finishEffect,
-  readEffects,
-  readNextEffectDue,
-  reclaimEffects,
-  retryEffect,
-  takeEffects,
-} from './effects.ts';
+import { deleteCommandsBefore, readCommand } from './commands.ts';
+import { WriteRefused, writeChange } from './commit.ts';
+import { readEffects, readNextEffectDue, reclaimEffects, takeEffects } from './effects.ts';
 import { enrollmentVerbs } from './enrollment.ts';
 import { deleteEventsBefore, insertEvents, readEvents } from './events.ts';
-import { armIntent, consumeIntent, revokeIntents } from './intents.ts';
 import { readChanges, readInventory, writeInventory } from './inventory.ts';
 import { readLeases, upsertLeases } from './leases.ts';
-import { readDueDeadlines, readMachine, readNextDeadline, writeHealth } from './machines.ts';
+import { readDueDeadlines, readMachine, readNextDeadline } from './machines.ts';
 import { renderingVerbs } from './renderings.ts';
 import type { Database } from './schema.ts';
 import { sessionVerbs } from './session-verbs.ts';
 import { taskVerbs } from './task-verbs.ts';
 import { insertToken, readToken, readTokens, revokeToken } from './tokens.ts';
-import { reading, writing } from './transaction.ts';
-import { writeTransition } from './transition.ts';
+import { reading, type Writer, writing } from './transaction.ts';
 
-export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>): Store {
+export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>, publisher: Publisher): Store {
   return {
     inventory: () => reading(db, readInventory),
     changesSince: (revision) => reading(db, (trx) => readChanges(trx, revision)),
     machine: (id) => readMachine(db, id),
-    writeInventory: (writes) => writing(db, (trx) => writeInventory(trx, writes)),
+    writeInventory: (writes) => publishing(db, publisher, writingInventory(writes)),
 
-    transition: (transition) => writing(db, (trx) => writeTransition(trx, transition)),
-    setHealth: (id, health, event) => writing(db, (trx) => writeHealth(trx, id, health, event)),
+    commit: (change) => committing(db, publisher, change),
+    command: (id) => readCommand(db, id),
+    subscribe: (subscriber) => publisher.subscribe(subscriber),
     dueDeadlines: (now, limit) => readDueDeadlines(db, now, limit),
     nextDeadline: () => readNextDeadline(db),
 
     takeEffects: (now, limit) => writing(db, (trx) => takeEffects(trx, now, limit)),
-    finishEffect: (id, events) => writing(db, (trx) => finishEffect(trx, id, events)),
-    retryEffect: (id, notBefore, error) => writing(db, (trx) => retryEffect(trx, id, notBefore, error)),
-    failEffect: (id, error, events) => writing(db, (trx) => failEffect(trx, id, error, events)),
     reclaimEffects: () => writing(db, reclaimEffects),
     effects: (machine) => readEffects(db, machine),
     nextEffectDue: () => readNextEffectDue(db),
-
-    armIntent: (intent, event, audit) => writing(db, (trx) => armIntent(trx, intent, event, audit)),
-    consumeIntent: (id, now, event, ticket = null) =>
-      writing(db, (trx) => consumeIntent(trx, { id, now, ticket }, event)),
-    revokeIntents: (machine, now, event) => writing(db, (trx) => revokeIntents(trx, machine, now, event)),
 
     commitLeases: (leases) => writing(db, (trx) => upsertLeases(trx, leases)),
     leases: (network) => readLeases(db, network),
@@ -61,9 +48,10 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>)
     tokens: () => readTokens(db),
     revokeToken: (id, now, audit) => writing(db, (trx) => revokeToken(trx, id, now, audit)),
 
-    appendEvents: (events) => writing(db, (trx) => insertEvents(trx, events)),
+    appendEvents: (events) => writing(db, async (trx) => void (await insertEvents(trx, events))),
     events: (query) => readEvents(db, query),
     trimEvents: (before) => writing(db, (trx) => deleteEventsBefore(trx, before)),
+    trimCommands: (before) => writing(db, (trx) => deleteCommandsBefore(trx, before)),
 
     appendAudit: (entries) => writing(db, (trx) => insertAudit(trx, entries)),
     auditEntries: (after, limit, newest) => readAudit(db, after, limit, newest),
@@ -78,3 +66,48 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>)
     close,
   };
 }
+
+interface Published<T> {
+  readonly result: T;
+  /** Null: nobody needs to hear of it. */
+  readonly publication: Publication | null;
+}
+
+/** The turn is taken while the write lock is held, so that turns are in the order of the commits. */
+async function publishing<T>(
+  db: Kysely<Database>,
+  publisher: Publisher,
+  work: (trx: Writer) => Promise<Published<T>>,
+): Promise<T> {
+  let turn: Turn | null = null;
+  let publication: Publication | null = null;
+  try {
+    const written = await writing(db, (trx) => {
+      turn = publisher.turn();
+      return work(trx);
+    });
+    publication = written.publication;
+    return written.result;
+  } finally {
+    await (turn as Turn | null)?.publish(publication);
+  }
+}
+
+async function committing(db: Kysely<Database>, publisher: Publisher, change: Change): Promise<Committed> {
+  try {
+    return await publishing<Committed>(db, publisher, async (trx) => {
+      const result = await writeChange(trx, change);
+      if (result.outcome === 'repeated') return { result, publication: null };
+      const { machine, events } = result;
+      return { result, publication: { change, machine, revision: machine.revision, events } };
+    });
+  } catch (error) {
+    if (!(error instanceof WriteRefused)) throw error;
+    return { outcome: 'refused', write: error.write, reason: error.message };
+  }
+}
+
+const writingInventory = (writes: InventoryWrites) => async (trx: Writer) => {
+  const { events, ...result } = await writeInventory(trx, writes);
+  return { result, publication: { change: null, machine: null, revision: result.revision, events } };
+};

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { ColdironError } from '../../domain/errors.ts';
-import type { NewAuditEntry } from '../../domain/event.ts';
+import type { NewAuditEntry, Origin } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { ApiToken, TokenId } from '../../domain/token.ts';
 import { insertAudit } from './audit.ts';
@@ -50,6 +50,29 @@ export async function revokeToken(trx: Writer, id: TokenId, now: Instant, audit:
   if (numUpdatedRows === 0n) return false;
   await insertAudit(trx, [audit]);
   return true;
+}
+
+/** The API tokens of a node carry its id: its host name may be used again after its removal. */
+export async function revokeNodeTokens(
+  trx: Writer,
+  name: string,
+  at: Instant,
+  { actor, correlationId }: Origin,
+): Promise<number> {
+  const revoked = await trx
+    .updateTable('tokens')
+    .set({ revoked_at: at })
+    .where('role', '=', 'node')
+    .where('name', '=', name)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .execute();
+  const entry = { at, actor, action: 'token.revoked', target: `token:${name}`, correlationId };
+  await insertAudit(
+    trx,
+    revoked.map(() => ({ ...entry, before: { revoked_at: null }, after: { revoked_at: at } })),
+  );
+  return revoked.length;
 }
 
 /** The id is cast: only `insertToken` writes it, and there it was a TokenId. */

@@ -71,16 +71,36 @@ class LockingSqliteDriver extends SqliteDriver {
     }
   }
 
+  /**
+   * An I/O error while the log is written or synced leaves the outcome open: after a power cut the frames may be there or not.
+   * Any other failure means that nothing was committed.
+   */
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await super.commitTransaction(connection);
+    } catch (error) {
+      throw isEngineFailure(error, 'SQLITE_IOERR') ? outcomeUnknown(error) : error;
+    }
+  }
+
   /** A full disk makes SQLite roll back by itself; a second rollback would then hide the first error. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.open && this.#database.inTransaction) await super.rollbackTransaction(connection);
   }
 }
 
-const isBusy = (error: unknown): boolean =>
+const isEngineFailure = (error: unknown, prefix: string): error is ColdironError =>
   error instanceof ColdironError &&
   error.cause instanceof BetterSqlite3.SqliteError &&
-  error.cause.code.startsWith('SQLITE_BUSY');
+  error.cause.code.startsWith(prefix);
+
+const isBusy = (error: unknown): boolean => isEngineFailure(error, 'SQLITE_BUSY');
+
+function outcomeUnknown(error: ColdironError): ColdironError {
+  const unknown = new ColdironError('outcome_unknown', `${error.message}: it may or may not have been written`);
+  unknown.cause = error.cause;
+  return unknown;
+}
 
 const storeIsClosed = (): ColdironError => new ColdironError('store_unavailable', 'the store is closed');
 

@@ -4,6 +4,7 @@
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { ColdironError } from '../../domain/errors.ts';
+import { Publisher } from '../publisher.ts';
 import { insertEvents } from '../sql/events.ts';
 import { migrate, requireCurrent } from '../sql/migrate.ts';
 import type { EngineDdl } from '../sql/migrations/migration.ts';
@@ -18,7 +19,7 @@ import { SqliteLeases } from './sqlite-leases.ts';
 
 export interface SqliteStoreOptions {
   readonly file: string;
-  readonly logger?: { info(fields: object, message: string): void };
+  readonly logger?: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
 /** The verbs that only read. */
@@ -41,7 +42,8 @@ const BUSY_TIMEOUT_MS = 1000;
 
 export async function openSqliteStore({ file, logger }: SqliteStoreOptions): Promise<Store> {
   if (!isDatabaseFile(file)) createDatabaseFile(file);
-  return opened(file, { timeout: BUSY_TIMEOUT_MS }, async (database, db) => {
+  const publisher = new Publisher(logger ?? null);
+  return opened(file, { timeout: BUSY_TIMEOUT_MS }, publisher, async (database, db) => {
     configure(database);
     for (const { number, name } of await migrate(db, SQLITE_DDL, MIGRATIONS, file)) {
       logger?.info({ file, migration: number, name }, 'store schema brought up to date');
@@ -58,12 +60,15 @@ export async function openSqliteStoreReadOnly({ file }: Pick<SqliteStoreOptions,
       `there is no store at ${file}: the appliance makes it when it first starts`,
     );
   }
-  return opened(file, { readonly: true, timeout: BUSY_TIMEOUT_MS }, (_, db) => requireCurrent(db, MIGRATIONS, file));
+  return opened(file, { readonly: true, timeout: BUSY_TIMEOUT_MS }, new Publisher(null), (_, db) =>
+    requireCurrent(db, MIGRATIONS, file),
+  );
 }
 
 async function opened(
   file: string,
   options: BetterSqlite3.Options,
+  publisher: Publisher,
   prepare: (database: BetterSqlite3.Database, db: Kysely<Database>) => Promise<void>,
 ): Promise<Store> {
   const database = translating(file, () => new BetterSqlite3(file, { ...options, fileMustExist: true }));
@@ -82,10 +87,10 @@ async function opened(
     await db.connection().execute(async () => void database.close());
   };
   return {
-    ...createSqlStore(db, close),
+    ...createSqlStore(db, close, publisher),
     commitLeases: (batch) => leases.commit(batch),
     // Many a second while a rack boots.
-    appendEvents: (events) => commits.commit((trx) => insertEvents(trx, events)),
+    appendEvents: (events) => commits.commit(async (trx) => void (await insertEvents(trx, events))),
   };
 }
 

@@ -26,13 +26,6 @@ export function judgeOutcome(session: Session, told: OutcomeBody, hasFacts: bool
   return { ok: false, event: events?.failed ?? null, reason: step === null ? why : `${step}: ${why}` };
 }
 
-/** The answer to it may have been lost: it comes to the same again. */
-export function judgedBefore(mode: SessionMode, { how, reason }: NonNullable<Session['ended']>): JudgedOutcome {
-  const ok = how === 'succeeded';
-  const events = outcomeEvents(mode);
-  return { ok, event: (ok ? events?.ok : events?.failed) ?? null, reason };
-}
-
 /** After a failure the machine stays as it is: what its screen shows is what the technician needs. */
 export function nextStep(mode: SessionMode, ok: boolean): NextStep {
   if (!ok || mode === 'inspect') return 'wait';

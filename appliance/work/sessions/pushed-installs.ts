@@ -22,14 +22,14 @@ import {
 } from '../installers/nixos/push-installer.ts';
 import { probePushTools } from '../installers/nixos/push-tools.ts';
 import { readFacts } from './reports.ts';
+import { fileTaken } from './session-commands.ts';
 import { sessionStanding } from './session-eligibility.ts';
-import { sessionAudit } from './session-records.ts';
 import type { Held, Sessions } from './sessions.ts';
 
 export interface PushedInstallDeps extends Pick<PushInstallerDeps, 'workFolders' | 'environment' | 'limits'> {
   /** Where the installer's SSH server listens, if not where they all do. */
   readonly sshPort?: number;
-  readonly store: Pick<Store, 'machine' | 'sessionsOf' | 'factsOf' | 'takeSessionFile'>;
+  readonly store: Pick<Store, 'machine' | 'sessionsOf' | 'factsOf' | 'commit'>;
   readonly sessions: Pick<Sessions, 'report' | 'conclude'>;
   readonly plan: (machine: Machine) => Parsed<NodePlan>;
   /** Made at this moment: with new keys and a one-time token. */
@@ -151,9 +151,8 @@ class PushedSessions {
     const { session, machine } = held;
     const planned = plan(machine);
     if (!planned.ok) throw new ColdironError('conflict', planned.reason);
-    const happening = { at: now(), machine, correlationId: session.id };
-    const audit = sessionAudit(happening, 'file', session, { file: SECRETS_FILE });
-    if (!(await store.takeSessionFile(session.id, SECRETS_FILE, happening.at, audit))) {
+    const taken = fileTaken({ at: now(), machine, correlationId: session.id }, session, SECRETS_FILE);
+    if ((await store.commit(taken)).outcome === 'refused') {
       throw new ColdironError('conflict', 'its secrets were given out before, and are given out once');
     }
     return files(machine, planned.value);

@@ -1,12 +1,13 @@
 // Everything that machines which start our code have to do with: their orders, their tickets and sessions, and the installations
 // that the appliance does on them itself.
 
-import type { LifecycleRunner } from '../../machines/runner.ts';
+import type { MachineCommands } from '../../machines/execute.ts';
 import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { nixosPushFiles, nixosSessionFile, type SessionFileParts } from '../installers/nixos/session-files.ts';
 import { WorkOrders, type WorkOrdersDeps } from '../orders/work-orders.ts';
 import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
+import { ticketIssued } from './session-commands.ts';
 import { failOnRestart } from './session-watch.ts';
 import { Sessions, type SessionsDeps } from './sessions.ts';
 import { ticketMaker } from './tickets.ts';
@@ -14,10 +15,10 @@ import { ticketMaker } from './tickets.ts';
 export interface SessionServiceDeps
   extends Omit<WorkOrdersDeps, 'nixosFile' | 'pushKey'>,
     Omit<SessionFileParts, 'templates'>,
-    Pick<SessionsDeps, 'refreshFleet' | 'seenAt' | 'now'>,
+    Pick<SessionsDeps, 'seenAt' | 'now'>,
     Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
   readonly store: Store;
-  readonly runner: Pick<LifecycleRunner, 'request'>;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly newId: () => string;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
 }
@@ -37,7 +38,7 @@ export interface SessionService {
 }
 
 export async function openSessionService(deps: SessionServiceDeps): Promise<SessionService> {
-  const { store, runner, refreshFleet, now, newId, log } = deps;
+  const { store, commands, now, newId, log } = deps;
   const orders = new WorkOrders({
     ...deps,
     nixosFile: nixosSessionFile(deps),
@@ -59,8 +60,8 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
     orders,
     sessions: {
       draft: ticketMaker(orders, now, newId),
-      put: (ticket) => store.putTicket(ticket),
-      onRestart: failOnRestart(store, runner, refreshFleet, now, log),
+      put: async (ticket) => void (await store.commit(ticketIssued(ticket))),
+      onRestart: failOnRestart(store, commands, now, log),
       desk,
     },
     pushProblems: () => pushes.problems(),

@@ -1,14 +1,14 @@
 // What the lifecycle wants to know of sessions: how far one had come, and that a machine has left one behind.
 
-import { ColdironError } from '../../domain/errors.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { IntentKind } from '../../domain/intent.ts';
 import { intentNeeded, runsSession } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Session } from '../../domain/session.ts';
 import { STATES } from '../../domain/states.ts';
+import { moved } from '../../machines/commands/move.ts';
+import type { MachineCommands } from '../../machines/execute.ts';
 import { APPLIANCE } from '../../machines/record.ts';
-import type { LifecycleRunner } from '../../machines/runner.ts';
 import type { LifecycleEvent } from '../../machines/transitions.ts';
 import type { Store } from '../../store/store.ts';
 import { lastHeard } from './last-heard.ts';
@@ -38,9 +38,8 @@ const DONE: Readonly<Record<IntentKind, string>> = { deploy: 'installed', erase:
  * once, not at the deadline.
  */
 export function failOnRestart(
-  store: SessionReads & Pick<Store, 'endSessionsOf'>,
-  runner: Pick<LifecycleRunner, 'request'>,
-  refreshFleet: () => Promise<void>,
+  store: SessionReads,
+  commands: Pick<MachineCommands, 'execute'>,
   now: () => Instant,
   log: Log,
 ): (machine: Machine) => void {
@@ -52,18 +51,18 @@ export function failOnRestart(
     try {
       const session = await sessionOfStay(store, machine);
       const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
-      await runner.request(id, event, {
-        actor: APPLIANCE,
-        correlationId: session?.id ?? null,
-        failureReason,
-        failureCause: 'restarted',
+      const origin = { actor: APPLIANCE, correlationId: session?.id ?? null };
+      const command = { machine: id, name: 'restarted', input: { event }, origin };
+      const executed = await commands.execute(command, (current, context) => {
+        const end = { how: 'failed', at: context.now, reason: failureReason } as const;
+        const also = { writes: [{ kind: 'end-sessions', end } as const] };
+        return moved(current, { event, origin, failureReason, failureCause: 'restarted', also }, context);
       });
-      await store.endSessionsOf(id, 'failed', now(), failureReason);
-      await refreshFleet();
-      log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
+      // Otherwise its outcome, or its deadline, came first.
+      if (executed.outcome === 'done') {
+        log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
+      }
     } catch (error) {
-      // Its outcome, or its deadline, came first.
-      if (error instanceof ColdironError && error.code === 'conflict') return;
       log.error({ err: error, node: spec.hostname }, 'a restart could not be written down; the deadline will tell');
     } finally {
       underWay.delete(id);

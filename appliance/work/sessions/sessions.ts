@@ -8,14 +8,15 @@ import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionSecret, SessionStep } from '../../domain/session.ts';
-import type { LifecycleRunner } from '../../machines/runner.ts';
+import { type MachineCommands, refusalError } from '../../machines/execute.ts';
 import type { RenderedFile } from '../../render/rendered-file.ts';
+import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
 import { AWAIT_PUSH, ONCE_FILES } from '../installers/nixos/order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
 import { openerOf, type SeenAt } from './openers.ts';
-import { type JudgedOutcome, judgedBefore, judgeOutcome, type NextStep, nextStep } from './outcomes.ts';
+import { type JudgedOutcome, judgeOutcome, type NextStep, nextStep } from './outcomes.ts';
 import {
   boundedLog,
   boundedMessage,
@@ -26,28 +27,22 @@ import {
   readStep,
   type StepBody,
 } from './reports.ts';
+import {
+  factsReported,
+  fileTaken,
+  sessionConcluded,
+  sessionOpened,
+  sessionOutlived,
+  sessionRefused,
+  sessionReopened,
+  stepReported,
+} from './session-commands.ts';
 import { isWanted, sessionEnd, sessionStanding } from './session-eligibility.ts';
-import { sessionAudit, sessionEvent } from './session-records.ts';
 import { hashOfNonce, hashOfSecret, newSessionSecret } from './session-secret.ts';
 
 export interface SessionsDeps {
-  readonly store: Pick<
-    Store,
-    | 'machine'
-    | 'sessionByTicket'
-    | 'sessionByKey'
-    | 'openSession'
-    | 'reopenSession'
-    | 'reportStep'
-    | 'endSession'
-    | 'takeSessionFile'
-    | 'putFacts'
-    | 'factsOf'
-    | 'appendEvents'
-    | 'appendAudit'
-  >;
-  readonly runner: Pick<LifecycleRunner, 'request'>;
-  readonly refreshFleet: () => Promise<void>;
+  readonly store: Pick<Store, 'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'factsOf' | 'commit'>;
+  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly files: Pick<WorkOrders, 'file'>;
   readonly seenAt: (address: Ipv4 | null) => SeenAt;
   /** An installer has let the appliance in, which now has to do the work. */
@@ -98,31 +93,21 @@ export class Sessions {
 
     const key = newSessionSecret();
     const expiresAt = sessionEnd(machine, at);
-    const happening = { at, machine, correlationId: call.correlationId };
+    const exchange = { at, machine, correlationId: call.correlationId };
     const said = { mode: session.mode, mac: opener.value, address: call.address };
     const nonceHash = told.nonce ? hashOfNonce(told.nonce) : null;
+    const opening = { ticketHash, keyHash: key.hash, nonceHash, now: at, expiresAt };
     const opened =
       session.openedAt === null &&
-      (await store.openSession({
-        ticketHash,
-        keyHash: key.hash,
-        nonceHash,
-        now: at,
-        expiresAt,
-        event: sessionEvent(happening, 'session.opened', { ...said, firmware: told.firmware ?? null }),
-        audit: sessionAudit(happening, 'opened', session, said),
-      }));
+      (await this.#committed(sessionOpened(exchange, session, opening, said, told.firmware ?? null)));
+    const reopening = nonceHash !== null && {
+      ticketHash,
+      keyHash: key.hash,
+      nonceHash,
+      openedSince: at - REOPENED_WITHIN,
+    };
     const reopened =
-      !opened &&
-      nonceHash !== null &&
-      (await store.reopenSession({
-        ticketHash,
-        keyHash: key.hash,
-        nonceHash,
-        openedSince: at - REOPENED_WITHIN,
-        event: sessionEvent(happening, 'session.reopened', said),
-        audit: sessionAudit(happening, 'reopened', session, said),
-      }));
+      !opened && reopening !== false && (await this.#committed(sessionReopened(exchange, session, reopening, said)));
     if (!opened && !reopened) throw await this.#refuse({ session, machine }, USED, call);
     return {
       session: key.text,
@@ -148,13 +133,8 @@ export class Sessions {
     // A report that came twice is the same report.
     if (newest && newest.at >= (session.openedAt ?? 0) && canonicalJson(newest.facts) === canonicalJson(facts)) return;
     const at = now();
-    const happening = { at, machine, correlationId: session.id };
-    const differs = contradictions(machine.spec, facts);
-    await store.putFacts(machine.id, { facts, at }, sessionEvent(happening, 'session.facts', summary(facts)));
-    if (differs.length > 0) {
-      const found = differs.map(({ field, declared, found }) => ({ field, declared, found }));
-      await store.appendEvents([sessionEvent(happening, 'session.contradicted', { contradictions: found })]);
-    }
+    const found = contradictions(machine.spec, facts).map(({ field, declared, found }) => ({ field, declared, found }));
+    await store.commit(factsReported({ at, machine, correlationId: session.id }, { facts, at }, summary(facts), found));
   }
 
   async step(key: SessionSecret, body: unknown, call: SessionCall): Promise<void> {
@@ -177,14 +157,13 @@ export class Sessions {
     const log = boundedLog(told.log);
     const { at: _, ...said } = step;
     const data = { mode: session.mode, ...said, ...(log === null ? {} : { log }) };
-    await this.#deps.store.reportStep({
-      id: session.id,
-      sequence: told.sequence ?? session.sequence + 1,
-      step,
-      event: isNews(session.last, told)
-        ? sessionEvent({ at, machine, correlationId: session.id }, 'session.step', data)
-        : null,
-    });
+    await this.#deps.store.commit(
+      stepReported({ at, machine, correlationId: session.id }, session, {
+        step,
+        sequence: told.sequence ?? session.sequence + 1,
+        news: isNews(session.last, told) ? data : null,
+      }),
+    );
   }
 
   /** A secret file is given out a single time, and that is audited; null: the order has no such file. */
@@ -192,13 +171,9 @@ export class Sessions {
     const { session, machine } = await this.#open(key, call);
     if (session.mode !== 'install') return null;
     // Taken before it is made: making it may issue a token, and of two that ask at once one shall come to that.
-    const at = this.#deps.now();
-    const happening = { at, machine, correlationId: call.correlationId };
-    if (SECRET_FILES.includes(name)) {
-      const audit = sessionAudit(happening, 'file', session, { file: name });
-      if (!(await this.#deps.store.takeSessionFile(session.id, name, at, audit))) {
-        throw await this.#refuse({ session, machine }, `${name} was given out before, and is given out once`, call);
-      }
+    const exchange = { at: this.#deps.now(), machine, correlationId: call.correlationId };
+    if (SECRET_FILES.includes(name) && !(await this.#committed(fileTaken(exchange, session, name)))) {
+      throw await this.#refuse({ session, machine }, `${name} was given out before, and is given out once`, call);
     }
     return this.#deps.files.file(machine, name, session.id);
   }
@@ -208,28 +183,26 @@ export class Sessions {
     return this.conclude(await this.#known(key), told);
   }
 
-  /** Told by whoever does the work. */
+  /** Reported by whoever does the work. A report that came before is answered as it was then. */
   async conclude({ session, machine }: Known, told: OutcomeBody): Promise<{ readonly next: NextStep }> {
-    const { store, now } = this.#deps;
-    const at = now();
-    const standing = sessionStanding(session, machine, at);
-    const toldBefore = session.ended?.how === 'succeeded' || session.ended?.how === 'failed';
-    if (machine === null || (!standing.open && !toldBefore)) throw ended(standing.open ? 'removed' : standing.reason);
-
-    const judged = session.ended
-      ? judgedBefore(session.mode, session.ended)
-      : await this.#judge(session, machine, told);
-    const data = { mode: session.mode, ok: judged.ok, step: told.step ?? null, reason: judged.reason };
-    const event = sessionEvent({ at, machine, correlationId: session.id }, 'session.ended', data);
-    if (!toldBefore) await store.endSession(session.id, judged.ok ? 'succeeded' : 'failed', at, judged.reason, event);
-    // Also for one that was told before: the process may have died between the two.
-    if (judged.event !== null && isWanted(machine, session)) {
-      await this.#deps.runner.request(machine.id, judged.event, {
-        actor: `machine:${machine.spec.hostname}`,
-        correlationId: session.id,
-        ...(judged.reason === null ? {} : { failureReason: judged.reason }),
-      });
-      await this.#deps.refreshFleet();
+    const before = concludedBefore(session);
+    if (before) return before;
+    const standing = sessionStanding(session, machine, this.#deps.now());
+    if (machine === null || !standing.open) throw ended(standing.open ? 'removed' : standing.reason);
+    const judged = await this.#judge(session, machine, told);
+    const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
+    const input = { session: session.id, ok: judged.ok, reason: judged.reason };
+    const executed = await this.#deps.commands.execute(
+      { machine: machine.id, name: 'session-outcome', input, origin },
+      (current, context) => sessionConcluded(current, session, judged, told.step ?? null, context),
+    );
+    if (executed.outcome === 'refused') throw refusalError(executed.refusal);
+    if (executed.outcome === 'lost') {
+      // Somebody ended it meanwhile: this report, on another connection, or whoever cancelled the work.
+      const now = (await this.#deps.store.sessionsOf(machine.id, LAST_SESSIONS)).find(({ id }) => id === session.id);
+      const first = now ? concludedBefore(now) : null;
+      if (first) return first;
+      throw ended(now?.ended?.reason ?? 'somebody else ended it');
     }
     return { next: nextStep(session.mode, judged.ok) };
   }
@@ -253,20 +226,21 @@ export class Sessions {
     if (machine !== null && standing.open) return { session, machine };
     const reason = standing.open ? 'the machine is no longer there' : standing.reason;
     if (machine !== null && !standing.open && session.ended === null) {
-      const happening = { at, machine, correlationId: call.correlationId };
-      const event = sessionEvent(happening, 'session.ended', { mode: session.mode, ok: false, step: null, reason });
-      await this.#deps.store.endSession(session.id, standing.how, at, reason, event);
+      const exchange = { at, machine, correlationId: call.correlationId };
+      await this.#deps.store.commit(sessionOutlived(exchange, session, { how: standing.how, at, reason }));
     }
     throw ended(reason);
   }
 
   async #refuse({ session, machine }: Held, reason: string, call: SessionCall): Promise<ColdironError> {
-    const { store, now } = this.#deps;
-    const happening = { at: now(), machine, correlationId: call.correlationId };
-    const said = { reason, address: call.address };
-    await store.appendAudit([sessionAudit(happening, 'refused', session, said)]);
-    await store.appendEvents([sessionEvent(happening, 'session.refused', { mode: session.mode, ...said })]);
+    const exchange = { at: this.#deps.now(), machine, correlationId: call.correlationId };
+    await this.#deps.store.commit(sessionRefused(exchange, session, { reason, address: call.address }));
     return new ColdironError('conflict', `refused: ${reason}`);
+  }
+
+  /** False: the store refused it, because somebody else was first. */
+  async #committed(change: Change): Promise<boolean> {
+    return (await this.#deps.store.commit(change)).outcome === 'committed';
   }
 }
 
@@ -276,6 +250,9 @@ const SECRET_FILES: readonly string[] = ['user-data', ...ONCE_FILES];
 /** Enough to notice that an answer is lost, and for an appliance to be restarted meanwhile. */
 const REOPENED_WITHIN = 5 * MINUTE;
 
+/** The one that an outcome is about is among the last ones of its machine. */
+const LAST_SESSIONS = 5;
+
 const USED = 'the ticket was used already: somebody else was there';
 
 function ticketProblem(session: Session, machine: Machine, now: Instant): string | null {
@@ -284,6 +261,12 @@ function ticketProblem(session: Session, machine: Machine, now: Instant): string
   if (session.ended !== null) return unused ? (session.ended.reason ?? 'the ticket is no longer good') : USED;
   if (unused && now >= session.ticketExpiresAt) return 'the ticket has expired; boot again for a new one';
   return isWanted(machine, session) ? null : `${machine.spec.hostname} is ${machine.lifecycle.state} now`;
+}
+
+/** The answer to it may have been lost: the same answer again. */
+function concludedBefore({ mode, ended }: Session): { readonly next: NextStep } | null {
+  if (ended?.how !== 'succeeded' && ended?.how !== 'failed') return null;
+  return { next: nextStep(mode, ended.how === 'succeeded') };
 }
 
 const ended = (reason: string): ColdironError => new ColdironError('session_over', `the session has ended: ${reason}`);

@@ -1,6 +1,5 @@
 // The life of a machine in a site that operates BMCs: runner, store, desk and IPMI driver against a simulated BMC.
 
-import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBmcService } from '../../../appliance/bmc/access/bmc-service.ts';
@@ -17,8 +16,10 @@ import { effectHandlers } from '../../../appliance/machines/effects.ts';
 import { systemClock } from '../../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
 import { storyLines } from '../../../appliance/trail/story.ts';
+import { commandsOf } from '../../machines/commands-of.ts';
 import { ENGINES } from '../../store/engines.ts';
 import { addMachines, mac, machineIn, specOf } from '../../store/samples.ts';
+import { NoteBoard } from '../../trail/note-board.ts';
 import { ADMIN, SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
 
 /** IPMI has one port; the process id keeps tests that run side by side apart. */
@@ -39,10 +40,11 @@ async function laboratory() {
   const [machine] = await addMachines(store, { ...spec, bmc: endpoint });
   if (!machine) throw new Error('the machine was not written');
   let now: Machine | null = machine;
+  const trail = new NoteBoard();
   const service = await openBmcService({
     store,
     vault: createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key'))),
-    trail: { note: () => undefined },
+    trail,
     clock: bmcSystemClock,
     bmcMode: () => 'real',
     current: () => now,
@@ -61,18 +63,12 @@ async function laboratory() {
     bmcs: service.effects,
     mayReleaseUnerased: () => false,
   });
-  const runner = new LifecycleRunner({
-    store,
-    effects,
-    deployMinutes: () => null,
-    clock: systemClock,
-    newId: randomUUID,
-    log: QUIET,
-  });
+  const commands = commandsOf(store, systemClock.now, null);
+  const runner = new LifecycleRunner({ store, commands, effects, clock: systemClock, log: QUIET });
   await runner.start();
   onTestFinished(() => runner.stop());
   const request = async (event: 'commission' | 'commissioned' | 'quarantine'): Promise<void> => {
-    now = await runner.request(machine.id, event, by);
+    now = await commands.request(machine.id, event, by);
   };
   /** The machine's firmware: each time it is switched on, it asks for an address if it obeys the boot flags. */
   const firmware = (obeys: (flags: number) => boolean): void => {
@@ -81,7 +77,7 @@ async function laboratory() {
       const flags = bootParameters.get(5)?.[0] ?? 0;
       if (codes.includes(ON) && obeys(flags)) {
         const data = { ...sampleData('dhcp.discover'), program: 'firmware-pxe', architecture: 7 } as const;
-        service.trail.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data });
+        trail.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data });
       }
       return Array.prototype.push.apply(controls, codes);
     };

@@ -7,6 +7,7 @@ import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
 import { mac, newEvent } from '../../store/samples.ts';
+import { NoteBoard } from '../../trail/note-board.ts';
 import { BY, deskRig } from './desk-rig.ts';
 
 const BOOT_TIME = 90 * SECOND;
@@ -15,7 +16,8 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
   const rig = await deskRig({ driver });
   const { store, desk, machine, clock, hardware, keep } = rig;
   await keep('current', 'factory');
-  const watch = new BootWatch({ note: () => undefined }, () => clock.now());
+  const trail = new NoteBoard();
+  const watch = new BootWatch(trail, () => clock.now());
   const now: { machine: Machine | null } = { machine };
   const stopping = new AbortController();
   const networkBoot = new NetworkBoot({
@@ -30,7 +32,7 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
   hardware.onStart = ({ device }) => {
     if (device !== 'network') return;
     clock.wakeAt(clock.now() + BOOT_TIME, () =>
-      watch.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: sampleData('dhcp.discover') }),
+      trail.note({ kind: 'dhcp.discover', mac: mac(1), machine: machine.id, data: sampleData('dhcp.discover') }),
     );
   };
   const reports: BootReport[] = [];

@@ -4,6 +4,7 @@ import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
 import { PersistentBootOverrides } from '../../../appliance/bmc/access/persistent-boot-overrides.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { BmcMode } from '../../../appliance/domain/network.ts';
+import { NoteBoard } from '../../trail/note-board.ts';
 import { deskRig } from './desk-rig.ts';
 
 const CHOSEN = { device: 'network', persistent: true, firmware: 'efi' } as const;
@@ -85,7 +86,7 @@ describe('a persistent boot override that a crash left behind', () => {
       store,
       vault,
       clock,
-      trail: { note: () => undefined },
+      trail: new NoteBoard(),
       bmcMode: () => 'real',
       current: () => machine,
       scanned: [],

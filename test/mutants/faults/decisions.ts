@@ -79,9 +79,9 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   },
   {
     name: 'deadline-of-earlier-state',
-    file: 'appliance/machines/runner.ts',
-    source: `machine.lifecycle.deadline !== null && machine.lifecycle.deadline <= now;`,
-    fault: `machine.lifecycle.deadline !== null;`,
+    file: 'appliance/machines/commands/clock.ts',
+    source: `if (deadline === null || deadline > context.now) return NOTHING;`,
+    fault: `if (deadline === null) return NOTHING;`,
     tests: ['test/machines/runner.test.ts'],
     why: 'A machine that was installed in the last moment is failed by the deadline of the installation.',
   },
@@ -121,7 +121,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   {
     name: 'quarantine-not-wired',
     file: 'appliance/assembly/boot-lookup.ts',
-    source: `const onFinding = quarantineOn(runner, refreshFleet, logger);`,
+    source: `const onFinding = quarantineOn(commands, logger);`,
     fault: `const onFinding = (): void => undefined;`,
     tests: ['test/process/wiring.test.ts'],
     titled: 'another chassis',

@@ -175,10 +175,10 @@ export const TEXT_FAULTS: readonly Mutant[] = [
   },
   {
     name: 'inventory-removed-keeps-identity',
-    file: 'appliance/inventory/plan-nodes.ts',
-    source: `effects: [effect] }`,
-    fault: `effects: [] }`,
-    tests: ['test/inventory/plan.test.ts', 'test/inventory/apply.test.ts'],
+    file: 'appliance/store/sql/transition.ts',
+    source: `  await revokeIdentity(trx, machine, { at, because: 'the node is removed', origin });\n`,
+    fault: `  void revokeIdentity; void origin;\n`,
+    tests: ['test/store/contract.test.ts'],
     why: 'The key of a removed node still opens the node API.',
   },
   {

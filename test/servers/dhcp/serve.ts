@@ -42,7 +42,7 @@ const store = await openSqliteStore({ file: join(state, 'coldiron.db') });
 const site = { file: inventory, inline: null, inventoryFiles: [inventory], state };
 await applySiteInventory(store, await store.inventory(), site, { now: clock.now, newId: randomUUID, logger });
 const fleet = new Fleet();
-await new FleetFollower(store, fleet).refresh();
+await new FleetFollower(store, fleet).start();
 
 const notes = values.trail === undefined ? null : createWriteStream(values.trail);
 const server = new DhcpServer({

@@ -17,7 +17,7 @@ import { DEFAULT_ENROLLMENT_SETTINGS, type EnrollmentSettings } from '../../../a
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../../appliance/inventory/fleet-follower.ts';
 import type { EffectHandler } from '../../../appliance/machines/effects/handler.ts';
-import { revokeIdentityHandler } from '../../../appliance/machines/effects/revocations.ts';
+import type { MachineCommands } from '../../../appliance/machines/execute.ts';
 import { systemClock } from '../../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
 import type { LifecycleEvent } from '../../../appliance/machines/transitions.ts';
@@ -28,6 +28,7 @@ import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { freePort } from '../../free-port.ts';
 import { newKeyPem, newRequest } from '../../identity/openssl.ts';
+import { commandsOf } from '../../machines/commands-of.ts';
 import { endingWithUs } from '../../process/appliance.ts';
 import { addMachine } from '../../store/samples.ts';
 
@@ -47,6 +48,7 @@ export class NodeApiSite {
   readonly #logger: Logger;
   #store: Store | null = null;
   #runner: LifecycleRunner | null = null;
+  #commands: MachineCommands | null = null;
   #service: NodeService | null = null;
   #port = 0;
   #stoodStillAt: Instant | null = null;
@@ -85,18 +87,16 @@ export class NodeApiSite {
     const store = await openSqliteStore({ file: join(this.folder, 'coldiron.db') });
     this.#store = store;
     const follower = new FleetFollower(store, this.fleet);
-    const refreshFleet = () => follower.refresh();
-    await refreshFleet();
+    await follower.start();
     const clock = { ...systemClock, now: this.now };
+    const commands = commandsOf(store, this.now);
+    this.#commands = commands;
     const runner = new LifecycleRunner({
       store,
+      commands,
       clock,
-      newId: randomUUID,
       log: logger,
-      deployMinutes: () => 30,
       effects: {
-        'revoke-intents': done,
-        'revoke-identity': revokeIdentityHandler(store, this.now),
         'boot-from-network': done,
         'boot-from-disk': done,
         'power-off': done,
@@ -108,8 +108,7 @@ export class NodeApiSite {
     this.#service = await openNodeService({
       store,
       fleet: this.fleet,
-      refreshFleet,
-      runner,
+      commands,
       now: this.now,
       setTimer: clock.setTimer,
       newId: randomUUID,
@@ -171,7 +170,7 @@ export class NodeApiSite {
 
   /** As an operator asks for it. */
   async ask(machine: Machine, ...events: LifecycleEvent[]): Promise<void> {
-    for (const event of events) await this.#runner?.request(machine.id, event, ADA);
+    for (const event of events) await this.#commands?.request(machine.id, event, ADA);
     await this.#runner?.idle();
     this.fleet.replace(await this.store.inventory());
   }

@@ -3,6 +3,7 @@ import type { SealedText } from '../../../appliance/domain/sealed-text.ts';
 import type { SealedCredentials } from '../../../appliance/store/bmc-store.ts';
 import { type Engine, useStore } from '../engines.ts';
 import { addMachine, NOW, newAudit, newMachineId, transitionOf } from '../samples.ts';
+import { writesTo } from '../writes.ts';
 
 const sealed = (text: string): SealedText => text as SealedText;
 const FACTORY: SealedCredentials = { username: 'ADMIN', password: sealed('v1.a'), key: null, setAt: NOW };
@@ -105,7 +106,7 @@ export function bmcCredentialsContract(engine: Engine): void {
     const machine = await addMachine(store, 1);
     await store.setBmcCredentials(machine.id, FACTORY, SET);
     await store.setPendingBmcCredentials(machine.id, ROTATED, PENDING);
-    await store.transition(transitionOf(machine, 'removed'));
+    await writesTo(store).transition(transitionOf(machine, 'removed'));
     expect(await store.allBmcCredentials()).toEqual([]);
     await expect(store.setBmcCredentials(machine.id, FACTORY, SET)).rejects.toMatchObject({
       code: 'conflict',

@@ -3,6 +3,7 @@ import { DAY } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import { type Engine, useStore } from '../engines.ts';
 import { addMachine, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
+import { writesTo } from '../writes.ts';
 import {
   certificateNumber,
   fingerprint,
@@ -36,7 +37,7 @@ export function certificatesContract(engine: Engine): void {
     const token = tokenFor(machine);
     await issue(store, token);
     const first = redemptionOf(machine, token, 1);
-    await store.redeemToken(first);
+    await writesTo(store).redeemToken(first);
     return { store, machine, first };
   };
 
@@ -71,7 +72,7 @@ export function certificatesContract(engine: Engine): void {
 
   it('gives nothing to a machine that is removed or never was', async () => {
     const { store, machine } = await prepared();
-    await store.transition(transitionOf(machine, 'removed'));
+    await writesTo(store).transition(transitionOf(machine, 'removed'));
     await expect(store.recordCertificate(certificateNumber(1, machine), ISSUED)).rejects.toMatchObject({
       code: 'conflict',
       message: 'node1 is removed: it gets no certificate',
@@ -109,7 +110,7 @@ export function certificatesContract(engine: Engine): void {
   it('leaves a node what it has until it shows what it was given: the answer may have got lost', async () => {
     const { store, machine, first } = await enrolled();
     const second = renewalOf(machine, 2);
-    expect(await store.renewCertificate(second)).toBe(true);
+    expect(await writesTo(store).renewCertificate(second)).toBe(true);
     expect((await store.heldCertificates({ now: NOW })).map(({ serial }) => serial)).toEqual(['abc1', 'abc2']);
     expect((await store.enrollmentToken(first.recovery.id))?.token.revokedAt).toBeNull();
 
@@ -124,7 +125,7 @@ export function certificatesContract(engine: Engine): void {
 
   it('confirms once, and an older certificate that is shown again replaces no newer one', async () => {
     const { store, machine } = await enrolled();
-    await store.renewCertificate(renewalOf(machine, 2));
+    await writesTo(store).renewCertificate(renewalOf(machine, 2));
     await store.confirmCertificate('abc1', NOW + 5);
     await store.confirmCertificate('abc1', NOW + 6);
     expect(await store.certificatesOf(machine.id)).toMatchObject([
@@ -135,8 +136,8 @@ export function certificatesContract(engine: Engine): void {
 
   it('renews nothing for a removed machine', async () => {
     const { store, machine } = await enrolled();
-    await store.transition(transitionOf(machine, 'removed'));
-    expect(await store.renewCertificate(renewalOf(machine, 2))).toBe(false);
+    await writesTo(store).transition(transitionOf(machine, 'removed'));
+    expect(await writesTo(store).renewCertificate(renewalOf(machine, 2))).toBe(false);
     expect(await store.certificatesOf(machine.id)).toHaveLength(1);
   });
 }

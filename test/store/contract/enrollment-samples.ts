@@ -13,6 +13,8 @@ import type {
 } from '../../../appliance/store/enrollment-store.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { NOW, newAudit, newEvent } from '../samples.ts';
+import type { Recorded } from '../writes.ts';
+import { writesTo } from '../writes.ts';
 
 export const fingerprint = (n: number): Fingerprint => n.toString(16).padStart(64, '0') as Fingerprint;
 
@@ -66,7 +68,7 @@ export const recoveryFor = (machine: Machine, certificate: string): NewEnrollmen
   tokenFor(machine, { kind: 'recovery', delivery: 'node', expiresAt: NOW + 365 * DAY, certificate });
 
 export async function issue(store: Store, token: NewEnrollmentToken, replace = false) {
-  return store.issueToken(token, replace, newEvent('bundle'), () => newAudit('bundle'));
+  return writesTo(store).issueToken(token, replace, newEvent('bundle'), () => newAudit('bundle'));
 }
 
 /** What a node gets for `token`: certificate `n`. */
@@ -75,7 +77,7 @@ export const redemptionOf = (
   token: NewEnrollmentToken,
   n: number,
   changes: Partial<Redemption> = {},
-): Redemption => ({
+): Redemption & Recorded => ({
   token: token.id,
   machine: machine.id,
   now: NOW + n,

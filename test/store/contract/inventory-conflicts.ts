@@ -12,6 +12,7 @@ import {
   specOf,
   transitionOf,
 } from '../samples.ts';
+import { writesTo } from '../writes.ts';
 
 const [provisioning] = specOf(1).interfaces;
 
@@ -112,7 +113,7 @@ export function inventoryConflictsContract(engine: Engine): void {
     );
     const [successor] = (await store.inventory()).machines;
     if (!successor) throw new Error('the successor was written');
-    await store.transition(transitionOf(successor, 'removed'));
+    await writesTo(store).transition(transitionOf(successor, 'removed'));
     const third = await addMachine(store, 1);
     expect(new Set([declaredAway.id, successor.id, third.id]).size).toBe(3);
     const inventory = await store.inventory();

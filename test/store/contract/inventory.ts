@@ -15,7 +15,6 @@ import {
   machineIn,
   NOW,
   newAudit,
-  newEffect,
   newEvent,
   newMachineId,
   objectName,
@@ -23,6 +22,7 @@ import {
   specOf,
   transitionOf,
 } from '../samples.ts';
+import { writesTo } from '../writes.ts';
 
 export function inventoryContract(engine: Engine): void {
   const opened = useStore(engine);
@@ -115,7 +115,7 @@ export function inventoryContract(engine: Engine): void {
     const { store } = opened();
     const [first, second] = await addMachines(store, specOf(1), specOf(2));
     if (!first || !second) throw new Error('two were written');
-    await store.transition(transitionOf(second, 'ready'));
+    await writesTo(store).transition(transitionOf(second, 'ready'));
     const plan = inventoryWrites(1, {
       putCatalogue: [{ kind: 'sku', name: objectName('r640'), source: 'a.yaml', value: skuNamed('r640') }],
       createMachines: [creationOf(specOf(3))],
@@ -149,19 +149,13 @@ export function inventoryContract(engine: Engine): void {
   it('keeps a removed machine out of the inventory, but not out of memory', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    await store.armIntent(intentFor(machine), newEvent('intent.armed'), newAudit('intent.arm'));
-    const removal = {
-      id: machine.id,
-      version: 2,
-      lifecycle: lifecycleIn('removed', { since: NOW + 5 }),
-      effects: [newEffect(machine.id, 'revoke-identity')],
-    };
+    await writesTo(store).armIntent(intentFor(machine), newEvent('intent.armed'), newAudit('intent.arm'));
+    const removal = { id: machine.id, version: 2, lifecycle: lifecycleIn('removed', { since: NOW + 5 }) };
     await store.writeInventory(inventoryWrites(1, { removeMachines: [removal] }));
     expect((await store.inventory()).machines).toEqual([]);
     const removed = await machineIn(store, machine.id);
     expect(removed).toMatchObject({ version: 3, revision: 3, lifecycle: { state: 'removed' } });
     expect(removed.intent?.revokedAt).toBe(NOW + 5);
-    expect(await store.effects(machine.id)).toMatchObject([{ kind: 'revoke-identity', state: 'pending' }]);
     expect((await store.changesSince(2)).machines).toEqual([removed]);
   });
 
@@ -173,16 +167,16 @@ export function inventoryContract(engine: Engine): void {
     const change = { id: machine.id, version: 2, spec: machine.spec, source: 'api' };
     const refusal = { code: 'conflict', message: 'node1 is removed, and that is final' };
     await expect(store.writeInventory(inventoryWrites(2, { changeMachines: [change] }))).rejects.toMatchObject(refusal);
-    await expect(store.transition(transitionOf(await machineIn(store, machine.id), 'ready'))).rejects.toMatchObject(
-      refusal,
-    );
+    await expect(
+      writesTo(store).transition(transitionOf(await machineIn(store, machine.id), 'ready')),
+    ).rejects.toMatchObject(refusal);
   });
 
   it('counts what is declared apart from what becomes of it', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    await store.transition(transitionOf(machine, 'ready'));
-    await store.setHealth(machine.id, 'online', newEvent('health.online'));
+    await writesTo(store).transition(transitionOf(machine, 'ready'));
+    await writesTo(store).setHealth(machine.id, 'online', newEvent('health.online'));
     expect(await store.inventory()).toMatchObject({ declaredRevision: 1, revision: 3 });
   });
 
@@ -198,7 +192,7 @@ export function inventoryContract(engine: Engine): void {
     const { store } = opened();
     const [first, second] = await addMachines(store, specOf(1), specOf(2));
     if (!first || !second) throw new Error('two were written');
-    const changed = await store.transition(transitionOf(second, 'ready'));
+    const changed = await writesTo(store).transition(transitionOf(second, 'ready'));
     expect(await store.changesSince(1)).toEqual({
       revision: 2,
       declaredRevision: 1,

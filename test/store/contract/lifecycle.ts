@@ -17,6 +17,7 @@ import {
   specOf,
   transitionOf,
 } from '../samples.ts';
+import { writesTo } from '../writes.ts';
 
 export function lifecycleContract(engine: Engine): void {
   const opened = useStore(engine);
@@ -33,7 +34,7 @@ export function lifecycleContract(engine: Engine): void {
     });
     const effects = [newEffect(machine.id, 'boot-from-network'), newEffect(machine.id, 'power-off')];
     const event = newEvent('lifecycle.failed', { machine: machine.id, data: { step: 'deploy' }, correlationId: 'c1' });
-    const after = await store.transition({
+    const after = await writesTo(store).transition({
       ...transitionOf(machine, 'failed'),
       lifecycle,
       effects,
@@ -59,13 +60,13 @@ export function lifecycleContract(engine: Engine): void {
   it('refuses a transition from an older version, and writes nothing of it', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    const current = await store.transition(transitionOf(machine, 'ready'));
+    const current = await writesTo(store).transition(transitionOf(machine, 'ready'));
     const stale = transitionOf(machine, 'deploying', {
       effects: [newEffect(machine.id)],
       events: [newEvent('lifecycle.deploying')],
       audit: [newAudit('node.deploy')],
     });
-    await expect(store.transition(stale)).rejects.toMatchObject({
+    await expect(writesTo(store).transition(stale)).rejects.toMatchObject({
       code: 'version_conflict',
       message: 'node1 has changed: it is at version 2, not 1',
     });
@@ -82,7 +83,7 @@ export function lifecycleContract(engine: Engine): void {
     const twice = newEffect(machine.id);
     const events = [newEvent('lifecycle.ready')];
     await expect(
-      store.transition(transitionOf(machine, 'ready', { effects: [twice, twice], events })),
+      writesTo(store).transition(transitionOf(machine, 'ready', { effects: [twice, twice], events })),
     ).rejects.toThrow();
     expect(await store.machine(machine.id)).toEqual(machine);
     expect(await store.effects(machine.id)).toEqual([]);
@@ -94,9 +95,9 @@ export function lifecycleContract(engine: Engine): void {
     const other = await another();
     const machine = await addMachine(store, 1);
     const results = await Promise.allSettled([
-      store.transition(transitionOf(machine, 'ready')),
-      other.transition(transitionOf(machine, 'quarantined')),
-      store.transition(transitionOf(machine, 'retired')),
+      writesTo(store).transition(transitionOf(machine, 'ready')),
+      writesTo(other).transition(transitionOf(machine, 'quarantined')),
+      writesTo(store).transition(transitionOf(machine, 'retired')),
     ]);
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
@@ -108,32 +109,34 @@ export function lifecycleContract(engine: Engine): void {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const nobody = { ...machine, id: newMachineId() };
-    await expect(store.transition(transitionOf(nobody, 'ready'))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(writesTo(store).transition(transitionOf(nobody, 'ready'))).rejects.toMatchObject({
+      code: 'not_found',
+    });
   });
 
   it('leaves nothing armed for a machine that is removed', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = intentFor(machine);
-    await store.armIntent(intent, newEvent('intent.armed'), newAudit('intent.arm'));
-    const removed = await store.transition(transitionOf(await machineIn(store, machine.id), 'removed'));
+    await writesTo(store).armIntent(intent, newEvent('intent.armed'), newAudit('intent.arm'));
+    const removed = await writesTo(store).transition(transitionOf(await machineIn(store, machine.id), 'removed'));
     expect(removed.intent?.revokedAt).toBe(NOW);
-    expect(await store.consumeIntent(intent.id, NOW + 1, newEvent('intent.consumed'))).toBe(false);
+    expect(await writesTo(store).consumeIntent(intent.id, NOW + 1, newEvent('intent.consumed'))).toBe(false);
   });
 
   it('may record on a removed machine that it stays removed', async () => {
     const { store } = opened();
-    const removed = await store.transition(transitionOf(await addMachine(store, 1), 'removed'));
+    const removed = await writesTo(store).transition(transitionOf(await addMachine(store, 1), 'removed'));
     const again = transitionOf(removed, 'removed', { events: [newEvent('lifecycle.ignored')] });
-    expect((await store.transition(again)).version).toBe(3);
+    expect((await writesTo(store).transition(again)).version).toBe(3);
   });
 
   it('changes health with its event, and takes the same health again for no news', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    await store.setHealth(machine.id, 'online', newEvent('health.online'));
+    await writesTo(store).setHealth(machine.id, 'online', newEvent('health.online'));
     expect(await store.machine(machine.id)).toEqual({ ...machine, health: 'online', version: 2, revision: 2 });
-    await store.setHealth(machine.id, 'online', newEvent('health.online'));
+    await writesTo(store).setHealth(machine.id, 'online', newEvent('health.online'));
     expect((await machineIn(store, machine.id)).version).toBe(2);
     expect(await eventKinds(store)).toEqual(['health.online']);
   });
@@ -141,7 +144,9 @@ export function lifecycleContract(engine: Engine): void {
   it('says so when the machine whose health it should keep never was', async () => {
     const { store } = opened();
     const event = newEvent('health.online');
-    await expect(store.setHealth(newMachineId(), 'online', event)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(writesTo(store).setHealth(newMachineId(), 'online', event)).rejects.toMatchObject({
+      code: 'not_found',
+    });
     expect(await eventKinds(store)).toEqual([]);
   });
 
@@ -152,7 +157,7 @@ export function lifecycleContract(engine: Engine): void {
     const deadlines = [NOW + 30, NOW + 10, null, NOW + 20];
     for (const [index, machine] of machines.entries()) {
       const lifecycle = lifecycleIn('commissioning', { deadline: deadlines[index] ?? null });
-      await store.transition({ ...transitionOf(machine, 'commissioning'), lifecycle });
+      await writesTo(store).transition({ ...transitionOf(machine, 'commissioning'), lifecycle });
     }
     const due = async (now: number, limit: number): Promise<string[]> =>
       (await store.dueDeadlines(now, limit)).map(({ spec }) => spec.hostname);

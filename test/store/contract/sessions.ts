@@ -6,6 +6,7 @@ import { KEPT_FACTS, type NewTicket, type Opening, type Reopening } from '../../
 import type { Store } from '../../../appliance/store/store.ts';
 import { type Engine, useStore } from '../engines.ts';
 import { addMachine, eventKinds, intentFor, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
+import { type Recorded, writesTo } from '../writes.ts';
 
 let count = 0;
 const ticketFor = (machine: Machine, differing: Partial<NewTicket> = {}): NewTicket => {
@@ -22,7 +23,7 @@ const ticketFor = (machine: Machine, differing: Partial<NewTicket> = {}): NewTic
   };
 };
 
-const openingOf = ({ ticketHash }: NewTicket, differing: Partial<Opening> = {}): Opening => ({
+const openingOf = ({ ticketHash }: NewTicket, differing: Partial<Opening> = {}): Opening & Recorded => ({
   ticketHash,
   keyHash: `key of ${ticketHash}`,
   nonceHash: null,
@@ -46,12 +47,12 @@ export function sessionsContract(engine: Engine): void {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const ticket = ticketFor(machine, differing);
-    await store.putTicket(ticket);
+    await writesTo(store).putTicket(ticket);
     return { store, machine, ticket };
   };
   const withSession = async () => {
     const made = await withTicket();
-    expect(await made.store.openSession(openingOf(made.ticket))).toBe(true);
+    expect(await writesTo(made.store).openSession(openingOf(made.ticket))).toBe(true);
     return made;
   };
   const sessionOf = (store: Store, { ticketHash }: NewTicket) => store.sessionByTicket(ticketHash);
@@ -79,10 +80,10 @@ export function sessionsContract(engine: Engine): void {
   it('a newer ticket takes the place of one that nobody used', async () => {
     const { store, machine, ticket } = await withTicket();
     const newer = ticketFor(machine, { madeAt: NOW + 5 });
-    await store.putTicket(newer);
+    await writesTo(store).putTicket(newer);
     expect(await sessionOf(store, ticket)).toBeNull();
-    expect(await store.openSession(openingOf(ticket))).toBe(false);
-    expect(await store.openSession(openingOf(newer, { now: NOW + 6 }))).toBe(true);
+    expect(await writesTo(store).openSession(openingOf(ticket))).toBe(false);
+    expect(await writesTo(store).openSession(openingOf(newer, { now: NOW + 6 }))).toBe(true);
   });
 
   it('is opened by one of many callers at once, with event and audit', async () => {
@@ -90,7 +91,7 @@ export function sessionsContract(engine: Engine): void {
     const other = await opened().another();
     const tries = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
-        (n % 2 ? store : other).openSession(openingOf(ticket, { keyHash: `k${n}` })),
+        writesTo(n % 2 ? store : other).openSession(openingOf(ticket, { keyHash: `k${n}` })),
       ),
     );
     expect(tries.filter(Boolean)).toHaveLength(1);
@@ -103,7 +104,7 @@ export function sessionsContract(engine: Engine): void {
   it('is opened once more with the nonce of its opener, until something is reported', async () => {
     const { store, ticket } = await withTicket();
     const again = (differing: Partial<Reopening> = {}) =>
-      store.reopenSession({
+      writesTo(store).reopenSession({
         ticketHash: ticket.ticketHash,
         keyHash: 'new key',
         nonceHash: 'nonce',
@@ -113,7 +114,7 @@ export function sessionsContract(engine: Engine): void {
         ...differing,
       });
     expect(await again()).toBe(false);
-    await store.openSession(openingOf(ticket, { nonceHash: 'nonce' }));
+    await writesTo(store).openSession(openingOf(ticket, { nonceHash: 'nonce' }));
     expect(await again({ nonceHash: 'another' })).toBe(false);
     expect(await again({ openedSince: NOW + 2 })).toBe(false);
     expect(await eventKinds(store)).toEqual(['opened']);
@@ -121,34 +122,34 @@ export function sessionsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['opened', 'reopened']);
     expect(await store.sessionByKey('new key')).toMatchObject({ id: ticket.id, openedAt: NOW + 1 });
     expect(await store.sessionByKey(`key of ${ticket.ticketHash}`)).toBeNull();
-    await store.reportStep(reportOf(ticket, 1));
+    await writesTo(store).reportStep(reportOf(ticket, 1));
     expect(await again()).toBe(false);
   });
 
   it('is not opened after its end, nor for a machine that is removed', async () => {
     const { store, machine, ticket } = await withTicket();
-    expect(await store.openSession(openingOf(ticket, { now: ticket.expiresAt }))).toBe(false);
-    await store.transition(transitionOf(machine, 'removed'));
-    expect(await store.openSession(openingOf(ticket))).toBe(false);
+    expect(await writesTo(store).openSession(openingOf(ticket, { now: ticket.expiresAt }))).toBe(false);
+    await writesTo(store).transition(transitionOf(machine, 'removed'));
+    expect(await writesTo(store).openSession(openingOf(ticket))).toBe(false);
   });
 
   it('ends the older session of the machine when a newer one is opened, and not before', async () => {
     const { store, machine, ticket } = await withSession();
     const newer = ticketFor(machine, { madeAt: NOW + 5 });
-    await store.putTicket(newer);
-    expect(await store.reportStep(reportOf(ticket, 1))).toBe(true);
-    await store.openSession(openingOf(newer, { now: NOW + 9 }));
+    await writesTo(store).putTicket(newer);
+    expect(await writesTo(store).reportStep(reportOf(ticket, 1))).toBe(true);
+    await writesTo(store).openSession(openingOf(newer, { now: NOW + 9 }));
     expect((await sessionOf(store, ticket))?.ended).toMatchObject({ how: 'superseded', at: NOW + 9 });
-    expect(await store.reportStep(reportOf(ticket, 2))).toBe(false);
+    expect(await writesTo(store).reportStep(reportOf(ticket, 2))).toBe(false);
     expect((await store.sessionsOf(machine.id, 10)).map(({ id }) => id)).toEqual([newer.id, ticket.id]);
     expect(await store.sessionsOf(machine.id, 1)).toHaveLength(1);
   });
 
   it('takes each report once, in order', async () => {
     const { store, ticket } = await withSession();
-    expect(await store.reportStep(reportOf(ticket, 2, 'choose-disk'))).toBe(true);
-    expect(await store.reportStep(reportOf(ticket, 2, 'write-image'))).toBe(false);
-    expect(await store.reportStep(reportOf(ticket, 1))).toBe(false);
+    expect(await writesTo(store).reportStep(reportOf(ticket, 2, 'choose-disk'))).toBe(true);
+    expect(await writesTo(store).reportStep(reportOf(ticket, 2, 'write-image'))).toBe(false);
+    expect(await writesTo(store).reportStep(reportOf(ticket, 1))).toBe(false);
     expect(await sessionOf(store, ticket)).toMatchObject({
       sequence: 2,
       heardAt: NOW + 2,
@@ -159,14 +160,14 @@ export function sessionsContract(engine: Engine): void {
 
   it('takes no report before it is opened', async () => {
     const { store, ticket } = await withTicket();
-    expect(await store.reportStep(reportOf(ticket, 1))).toBe(false);
-    expect(await store.endSession(ticket.id, 'succeeded', NOW, null, newEvent('ended'))).toBe(false);
+    expect(await writesTo(store).reportStep(reportOf(ticket, 1))).toBe(false);
+    expect(await writesTo(store).endSession(ticket.id, 'succeeded', NOW, null, newEvent('ended'))).toBe(false);
   });
 
   it('ends once', async () => {
     const { store, ticket } = await withSession();
-    expect(await store.endSession(ticket.id, 'failed', NOW + 9, 'no disk', newEvent('ended'))).toBe(true);
-    expect(await store.endSession(ticket.id, 'succeeded', NOW + 10, null, newEvent('ended'))).toBe(false);
+    expect(await writesTo(store).endSession(ticket.id, 'failed', NOW + 9, 'no disk', newEvent('ended'))).toBe(true);
+    expect(await writesTo(store).endSession(ticket.id, 'succeeded', NOW + 10, null, newEvent('ended'))).toBe(false);
     expect((await sessionOf(store, ticket))?.ended).toEqual({ how: 'failed', at: NOW + 9, reason: 'no disk' });
     expect(await eventKinds(store)).toEqual(['opened', 'ended']);
   });
@@ -175,10 +176,12 @@ export function sessionsContract(engine: Engine): void {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = intentFor(machine);
-    await store.armIntent(intent, newEvent('intent.armed'), newAudit('intent.arm'));
+    await writesTo(store).armIntent(intent, newEvent('intent.armed'), newAudit('intent.arm'));
     const [first, second] = [ticketFor(machine), ticketFor(machine)];
     const tries = await Promise.all(
-      [first, second].map((ticket) => store.consumeIntent(intent.id, NOW + 1, newEvent('intent.consumed'), ticket)),
+      [first, second].map((ticket) =>
+        writesTo(store).consumeIntent(intent.id, NOW + 1, newEvent('intent.consumed'), ticket),
+      ),
     );
     expect(tries).toEqual([true, false]);
     expect(await sessionOf(store, first)).toMatchObject({ id: first.id, openedAt: null });
@@ -187,16 +190,19 @@ export function sessionsContract(engine: Engine): void {
 
   it('ends with its machine, used or not', async () => {
     const { store, machine, ticket } = await withSession();
-    await store.putTicket(ticketFor(machine, { madeAt: NOW + 5 }));
-    expect(await store.endSessionsOf(machine.id, 'cancelled', NOW + 9, 'quarantined')).toBe(2);
-    expect(await store.endSessionsOf(machine.id, 'cancelled', NOW + 9, 'quarantined')).toBe(0);
+    await writesTo(store).putTicket(ticketFor(machine, { madeAt: NOW + 5 }));
+    await writesTo(store).endSessionsOf(machine.id, 'cancelled', NOW + 9, 'quarantined');
+    await writesTo(store).endSessionsOf(machine.id, 'failed', NOW + 10, 'again');
+    const ends = (await store.sessionsOf(machine.id, 10)).map(({ ended }) => ended);
+    expect(ends).toEqual(Array(2).fill({ how: 'cancelled', at: NOW + 9, reason: 'quarantined' }));
     expect((await sessionOf(store, ticket))?.ended).toMatchObject({ how: 'cancelled', reason: 'quarantined' });
   });
 
   it('gives a file out once, whoever asks', async () => {
     const { store, ticket } = await withSession();
     const other = await opened().another();
-    const take = (from: Store, name: string) => from.takeSessionFile(ticket.id, name, NOW, newAudit(`file.${name}`));
+    const take = (from: Store, name: string) =>
+      writesTo(from).takeSessionFile(ticket.id, name, NOW, newAudit(`file.${name}`));
     const tries = await Promise.all([store, other, store, other].map((from) => take(from, 'user-data')));
     expect(tries.filter(Boolean)).toHaveLength(1);
     expect(await take(store, 'meta-data')).toBe(true);
@@ -208,7 +214,7 @@ export function sessionsContract(engine: Engine): void {
     const { store, machine } = await withTicket();
     const other = await addMachine(store, 2);
     for (let at = 1; at <= KEPT_FACTS + 2; at += 1) {
-      await store.putFacts(machine.id, { facts: { memory: { bytes: at } }, at: NOW + at }, newEvent('found'));
+      await writesTo(store).putFacts(machine.id, { facts: { memory: { bytes: at } }, at: NOW + at }, newEvent('found'));
     }
     const kept = await store.factsOf(machine.id);
     expect(kept.map(({ at }) => at - NOW)).toEqual([7, 6, 5, 4, 3]);

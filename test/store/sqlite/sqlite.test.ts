@@ -43,7 +43,7 @@ describe('opening a store', () => {
   it('finds everything again, and brings the schema up to date only once', async () => {
     const file = at('coldiron.db');
     const lines: object[] = [];
-    const logger = { info: (fields: object) => void lines.push(fields) };
+    const logger = { info: (fields: object) => void lines.push(fields), error: () => undefined };
     const first = await openSqliteStore({ file, logger });
     const machine = await addMachine(first, 1);
     await first.close();

@@ -15,7 +15,8 @@ import { applyInventory } from '../../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../../appliance/inventory/check.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../../appliance/inventory/fleet-follower.ts';
-import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
+import type { MachineCommands } from '../../../appliance/machines/execute.ts';
+import type { LifecycleEvent } from '../../../appliance/machines/transitions.ts';
 import type { RenderedFile } from '../../../appliance/render/rendered-file.ts';
 import { compileTemplates } from '../../../appliance/render/templates.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
@@ -25,9 +26,9 @@ import { openSessionService, type SessionService } from '../../../appliance/work
 import { put, temporaryFolder } from '../../assets/tiny-files.ts';
 import { INTENT_ID, name } from '../../boot/boot-fixtures.ts';
 import { freePort } from '../../free-port.ts';
+import { commandsOf } from '../../machines/commands-of.ts';
 import { fakeAnywhere } from '../installers/nixos/fake-anywhere.ts';
 import { hostKey, startSshd } from '../installers/nixos/real-sshd.ts';
-import { NO_EFFECTS } from './sessions-rig.ts';
 
 const MAC = '52:54:00:12:34:56';
 const HERE = mustParse(parseIpv4('127.0.0.1'));
@@ -74,7 +75,7 @@ export class PushRig {
   readonly #port: number;
   readonly #fleet: Fleet;
   readonly #follower: FleetFollower;
-  readonly runner: LifecycleRunner;
+  readonly commands: MachineCommands;
 
   private constructor(store: Store, port: number, folder: string) {
     this.folder = folder;
@@ -83,14 +84,7 @@ export class PushRig {
     this.host = hostKey(folder, 'host');
     this.#fleet = new Fleet();
     this.#follower = new FleetFollower(store, this.#fleet);
-    this.runner = new LifecycleRunner({
-      store,
-      effects: NO_EFFECTS,
-      deployMinutes: () => 60,
-      clock: { now: Date.now, setTimer: () => ({ cancel: () => undefined }) },
-      newId: randomUUID,
-      log: QUIET,
-    });
+    this.commands = commandsOf(store, Date.now, 60);
   }
 
   /** `script`: what stands in the place of nixos-anywhere does. The machine is deploying. */
@@ -105,14 +99,13 @@ export class PushRig {
     if (problems.length > 0) throw new Error(problems.join('\n'));
     const request = { sources, mode: 'reconcile', dryRun: false, actor: 'appliance', correlationId: null } as const;
     await applyInventory(store, request, { now: Date.now, newId: randomUUID });
-    await rig.#follower.refresh();
+    await rig.#follower.start();
     for (const event of ['commission', 'commissioned', 'deploy'] as const) await rig.request(event);
     return rig;
   }
 
-  async request(event: Parameters<LifecycleRunner['request']>[1]): Promise<void> {
-    await this.runner.request((await this.machine()).id, event, { actor: 'local:ada', correlationId: null });
-    await this.#follower.refresh();
+  async request(event: LifecycleEvent): Promise<void> {
+    await this.commands.request((await this.machine()).id, event, { actor: 'local:ada', correlationId: null });
   }
 
   async machine(): Promise<Machine> {
@@ -127,8 +120,7 @@ export class PushRig {
     const service = await openSessionService({
       store: this.store,
       fleet: this.#fleet,
-      refreshFleet: () => this.#follower.refresh(),
-      runner: this.runner,
+      commands: this.commands,
       find: () => null,
       templates: TEMPLATES,
       modules: readNodeModules,

@@ -10,23 +10,13 @@ import type { Machine } from '../../../appliance/domain/machine.ts';
 import { parseObjectName } from '../../../appliance/domain/names.ts';
 import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
 import { parseSessionSecret, type SessionMode, type SessionSecret } from '../../../appliance/domain/session.ts';
-import type { EffectHandlers } from '../../../appliance/machines/effects/handler.ts';
-import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { Sessions } from '../../../appliance/work/sessions/sessions.ts';
 import { ticketMaker } from '../../../appliance/work/sessions/tickets.ts';
+import { commandsOf } from '../../machines/commands-of.ts';
 import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
-
-const nothing = async () => ({ events: [] });
-export const NO_EFFECTS: EffectHandlers = {
-  'revoke-intents': nothing,
-  'revoke-identity': nothing,
-  'boot-from-network': nothing,
-  'boot-from-disk': nothing,
-  'power-off': nothing,
-  'release-without-erase': nothing,
-};
+import { writesTo } from '../../store/writes.ts';
 
 export const CALL = { address: null, correlationId: 'call-1' };
 
@@ -42,19 +32,10 @@ export class DeskRig {
     this.machine = machine;
     this.time = time;
     const now = (): number => this.time.now;
-    const runner = new LifecycleRunner({
-      store,
-      effects: NO_EFFECTS,
-      deployMinutes: () => 30,
-      clock: { now, setTimer: () => ({ cancel: () => undefined }) },
-      newId: randomUUID,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    });
     this.desk = new Sessions({
       store,
-      runner,
+      commands: commandsOf(store, now),
       now,
-      refreshFleet: async () => undefined,
       seenAt: () => ({ address: null, mac: null, wouldBeKnown: false }),
       files: {
         file: async (_machine, name) => {
@@ -68,7 +49,7 @@ export class DeskRig {
   static async open(file: string, state: LifecycleState): Promise<DeskRig> {
     const store = await openSqliteStore({ file });
     const lifecycle = lifecycleIn(state, { deadline: NOW + 60 * MINUTE });
-    const machine = await store.transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
+    const machine = await writesTo(store).transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
     return new DeskRig(store, machine, { now: NOW + 1000 });
   }
 
@@ -76,7 +57,7 @@ export class DeskRig {
   async ticket(mode: SessionMode): Promise<SessionSecret> {
     const make = ticketMaker({ order: () => parsed({ mode }) }, () => this.time.now, randomUUID);
     const { url, ticket } = mustParse(make(this.machine, startOf(mode), { address: SERVER, bootPort: 8080 }));
-    await this.store.putTicket(ticket);
+    await writesTo(this.store).putTicket(ticket);
     return mustParse(parseSessionSecret(url.slice(url.lastIndexOf('/') + 1)));
   }
 

@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
+import { ColdironError } from '../../../appliance/domain/errors.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { SessionMode, SessionSecret } from '../../../appliance/domain/session.ts';
 import { newSessionSecret } from '../../../appliance/work/sessions/session-secret.ts';
 import { mac, transitionOf } from '../../store/samples.ts';
 import { useScratchFolder } from '../../store/scratch-folder.ts';
+import { writesTo } from '../../store/writes.ts';
 import { CALL, DeskRig, keyIn } from './sessions-rig.ts';
 
 const place = useScratchFolder();
@@ -37,11 +38,11 @@ describe('a ticket', () => {
   it('is for nobody once its machine has left the state it was made for, also when it has come back', async () => {
     const { desk, store, machine } = await inState('commissioning');
     const text = await rig.ticket('commission');
-    const ready = await store.transition(transitionOf(machine, 'ready'));
+    const ready = await writesTo(store).transition(transitionOf(machine, 'ready'));
     await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/node1 is ready now/));
     rig.time.now += MINUTE;
     const again = { ...machine.lifecycle, since: rig.time.now };
-    await store.transition(transitionOf(ready, 'commissioning', { lifecycle: again }));
+    await writesTo(store).transition(transitionOf(ready, 'commissioning', { lifecycle: again }));
     await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/commissioning now/));
   });
 
@@ -84,7 +85,7 @@ describe('a ticket', () => {
     rig.time.now += 1;
     const ended = await rig.ticket('install');
     await desk.open(ended, { ...SELF, nonce: NONCE }, CALL);
-    await store.endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
+    await writesTo(store).endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
     await again(ended);
   });
 
@@ -211,21 +212,18 @@ describe('a session', () => {
     expect(await rig.state()).toMatchObject({ state: to });
   });
 
-  it('moves its machine on when the process died between the outcome and that', async () => {
+  it('ends and moves its machine in one commit: when that fails, neither has happened', async () => {
     const { desk, store, machine } = await inState('deploying');
     const key = await rig.session('install');
-    const [session] = await store.sessionsOf(machine.id, 1);
-    const event = {
-      at: rig.time.now,
-      kind: 'session.ended',
-      actor: 'x',
-      machine: machine.id,
-      correlationId: null,
-      data: sampleData('session.ended'),
-    } as const;
-    if (session) await store.endSession(session.id, 'succeeded', rig.time.now, null, event);
+    const { commit } = store;
+    store.commit = () => Promise.reject(new ColdironError('store_unavailable', 'the disk is full'));
+    await expect(desk.outcome(key, { ok: true })).rejects.toMatchObject({ code: 'store_unavailable' });
+    store.commit = commit;
+    expect((await store.sessionsOf(machine.id, 1))[0]?.ended).toBeNull();
+    expect(await rig.state()).toMatchObject({ state: 'deploying' });
     expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
     expect(await rig.state()).toMatchObject({ state: 'enrolling' });
+    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
   });
 
   it('does not commission a machine that told no facts in it', async () => {

@@ -6,6 +6,7 @@ import { renderingTables } from './0005-renderings.ts';
 import { taskTables } from './0006-tasks.ts';
 import { sessionNonces } from './0007-session-nonces.ts';
 import { persistentBootOverrides } from './0008-persistent-boot-overrides.ts';
+import { commandTable } from './0009-commands.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new step is one more line. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   taskTables,
   sessionNonces,
   persistentBootOverrides,
+  commandTable,
 ];

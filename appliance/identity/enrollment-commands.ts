@@ -1,0 +1,35 @@
+// What issuing a bootstrap bundle writes: the token, and the start of the enrollment where the machine did not wait for one yet.
+
+import type { Origin } from '../domain/event.ts';
+import type { Machine } from '../domain/machine.ts';
+import { type CommandContext, type Decision, emptyChange } from '../machines/commands/decision.ts';
+import { moved } from '../machines/commands/move.ts';
+import type { Write } from '../store/change.ts';
+import type { EnrollmentToken, NewEnrollmentToken } from '../store/enrollment-store.ts';
+import { auditOf, eventOf, tokenJson } from './enrollment-records.ts';
+
+export interface IssuedBundle {
+  readonly token: NewEnrollmentToken;
+  /** The open token that the new one replaces. */
+  readonly replaced: EnrollmentToken | null;
+  readonly startsEnrollment: boolean;
+  readonly origin: Origin;
+}
+
+export function bundleIssued(machine: Machine, bundle: IssuedBundle, context: CommandContext): Decision {
+  const { token, replaced, origin, startsEnrollment } = bundle;
+  const at = token.createdAt;
+  const writes: Write[] = [{ kind: 'issue-token', token, replaces: replaced?.id ?? null }];
+  const events = [eventOf('enrollment.bundle_handed_over', machine.id, at, origin, tokenJson(token))];
+  const action = replaced === null ? 'node.bundle_handed_over' : 'node.bundle_reissued';
+  const before = replaced === null ? null : tokenJson(replaced);
+  const audit = [auditOf(action, `node:${machine.spec.hostname}`, at, origin, tokenJson(token), before)];
+  if (startsEnrollment) return moved(machine, { event: 'enroll', origin, also: { writes, events, audit } }, context);
+  return { outcome: 'change', change: { ...emptyChange(machine, at), version: null, writes, events, audit } };
+}
+
+/** Neither used nor revoked; of several, the one that is good for longest. */
+export const openToken = (tokens: readonly EnrollmentToken[]): EnrollmentToken | null =>
+  tokens
+    .filter(({ consumedAt, revokedAt }) => consumedAt === null && revokedAt === null)
+    .reduce<EnrollmentToken | null>((best, token) => (best && best.expiresAt >= token.expiresAt ? best : token), null);

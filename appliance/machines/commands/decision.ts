@@ -1,0 +1,52 @@
+// What a command comes to: a change to commit, a refusal with its reason, or nothing because what it was about has passed.
+
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { NewEvent } from '../../domain/event.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { Change } from '../../store/change.ts';
+
+/** What a command needs besides the machine: gathered before, so that deciding is pure. */
+export interface CommandContext {
+  readonly now: Instant;
+  /** New for every decision: what the change creates is named after it. */
+  readonly id: string;
+  /** How long the machine's profile lets a deployment take; null: there is no such profile. */
+  readonly deployMinutes: number | null;
+}
+
+export interface Refusal {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** One reason each. */
+  readonly details: readonly string[];
+  /** What to do about it, where the table of errors has no better words. */
+  readonly hint?: string | undefined;
+  /** What is recorded about it. */
+  readonly events: readonly NewEvent[];
+}
+
+export type Decision =
+  | { readonly outcome: 'change'; readonly change: Change }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal }
+  | { readonly outcome: 'nothing' };
+
+export const NOTHING: Decision = { outcome: 'nothing' };
+
+export const refused = (code: ErrorCode, message: string, details: readonly string[] = []): Decision => ({
+  outcome: 'refused',
+  refusal: { code, message, details, events: [] },
+});
+
+/** A change that writes nothing yet, decided on this version of the machine. */
+export const emptyChange = ({ id, version }: Pick<Machine, 'id' | 'version'>, at: Instant): Change => ({
+  command: null,
+  at,
+  machine: id,
+  version,
+  lifecycle: null,
+  effects: [],
+  writes: [],
+  events: [],
+  audit: [],
+});

@@ -1,0 +1,107 @@
+// One event of the transition table as a change. Every other command that moves a machine is built on this one.
+
+import type { EffectId } from '../../domain/effect.ts';
+import type { NewAuditEntry, NewEvent, Origin } from '../../domain/event.ts';
+import type { FailureCause } from '../../domain/events/machine-events.ts';
+import type { ArmedIntent } from '../../domain/intent.ts';
+import { isInUse, type LifecycleState } from '../../domain/lifecycle.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { Write } from '../../store/change.ts';
+import { leaveHint } from '../leave-hint.ts';
+import { movedAudit, movedEvent, unexpectedEvent } from '../record.ts';
+import { step } from '../step.ts';
+import type { LifecycleEvent } from '../transitions.ts';
+import { type CommandContext, type Decision, emptyChange } from './decision.ts';
+import { identityRevocation } from './identity.ts';
+
+export interface Move {
+  readonly event: LifecycleEvent;
+  readonly origin: Origin;
+  readonly failureReason?: string | undefined;
+  /** What the diagnosis reads; `failureReason` is for people. */
+  readonly failureCause?: FailureCause | undefined;
+  /** How far it had come when its time was over. */
+  readonly lastHeard?: string | undefined;
+  /** Committed with the transition. */
+  readonly also?: {
+    readonly arm?: ArmedIntent;
+    readonly writes?: readonly Write[];
+    readonly events?: readonly NewEvent[];
+    readonly audit?: readonly NewAuditEntry[];
+  };
+}
+
+export function moved(machine: Machine, move: Move, context: CommandContext): Decision {
+  const { event, origin, also = {} } = move;
+  const { now: at, id } = context;
+  const happening = { at, machine, event, origin, failureCause: move.failureCause };
+  const result = step(machine.lifecycle, event, {
+    now: at,
+    profileDeployMinutes: context.deployMinutes,
+    note: origin.note,
+    failureReason: move.failureReason,
+    lastHeard: move.lastHeard,
+  });
+  if (!result.moved) {
+    const leaves = event === 'retire' || event === 'remove';
+    const code = leaves && isInUse(machine.lifecycle.state) ? 'node_in_use' : 'conflict';
+    const message = `${machine.spec.hostname}: ${result.reason}`;
+    const events = [unexpectedEvent(happening, result.reason)];
+    const hint = leaves ? leaveHint(event, machine.lifecycle.state, machine.spec.hostname) : undefined;
+    return { outcome: 'refused', refusal: { code, message, details: [], hint, events } };
+  }
+  const { lifecycle, effects, revokesIdentity } = result;
+  const intent = also.arm ? armed(machine, also.arm, origin) : revoked(machine, lifecycle.state, origin, at);
+  const identity: Write[] = revokesIdentity
+    ? [{ kind: 'revoke-identity', revocation: identityRevocation(machine, lifecycle.state, at, origin.correlationId) }]
+    : [];
+  return {
+    outcome: 'change',
+    change: {
+      ...emptyChange(machine, at),
+      lifecycle,
+      effects: effects.map((kind, index) => ({
+        id: `${id}.${index + 1}` as EffectId,
+        machine: machine.id,
+        kind,
+        correlationId: origin.correlationId,
+      })),
+      writes: [...(also.writes ?? []), ...intent.writes, ...identity],
+      events: [...(also.events ?? []), ...intent.events, movedEvent(happening, lifecycle)],
+      audit: [...(also.audit ?? []), ...intent.audit, ...movedAudit(happening, lifecycle)],
+    },
+  };
+}
+
+interface IntentPart {
+  readonly writes: readonly Write[];
+  readonly events: readonly NewEvent[];
+  readonly audit: readonly NewAuditEntry[];
+}
+
+function armed({ id, spec }: Machine, intent: ArmedIntent, { actor, correlationId }: Origin): IntentPart {
+  const { kind, profile, armedAt: at, expiresAt, macs, uuid } = intent;
+  const terms = { intent: intent.id, kind, profile, macs, uuid, expires_at: expiresAt };
+  const target = `node:${spec.hostname}`;
+  return {
+    writes: [{ kind: 'arm-intent', intent }],
+    events: [{ at, kind: 'intent.armed', actor, machine: id, correlationId, data: terms }],
+    audit: [{ at, actor, action: 'intent.armed', target, correlationId, before: null, after: terms }],
+  };
+}
+
+/** An intent lives from the transition that armed it to the next one. */
+function revoked(
+  { id, intent }: Machine,
+  state: LifecycleState,
+  { actor, correlationId }: Origin,
+  at: ArmedIntent['armedAt'],
+): IntentPart {
+  if (!intent || intent.consumedAt !== null || intent.revokedAt !== null) return { writes: [], events: [], audit: [] };
+  const data = { intent: intent.id, state };
+  return {
+    writes: [{ kind: 'revoke-intents', at }],
+    events: [{ at, kind: 'intent.revoked', actor, machine: id, correlationId, data }],
+    audit: [],
+  };
+}

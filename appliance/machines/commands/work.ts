@@ -1,0 +1,113 @@
+// What operators ask of a node. What destroys data is armed by name, for one chassis, in the same change that moves the machine.
+
+import type { Origin } from '../../domain/event.ts';
+import { MINUTE } from '../../domain/instant.ts';
+import type { ArmedIntent, IntentId } from '../../domain/intent.ts';
+import { type Machine, macsOf } from '../../domain/machine.ts';
+import type { ObjectName } from '../../domain/names.ts';
+import { STATES } from '../../domain/states.ts';
+import type { Write } from '../../store/change.ts';
+import { step } from '../step.ts';
+import { type CommandContext, type Decision, refused } from './decision.ts';
+import { moved } from './move.ts';
+
+export interface Deploy {
+  /** Null: nothing says what to install. */
+  readonly profile: ObjectName | null;
+  /** How long this profile lets a deployment take. */
+  readonly minutes: number;
+  /** Everything that would stop the deployment later. */
+  readonly problems: readonly string[];
+  readonly origin: Origin;
+}
+
+/** `not_deployable` lists every reason. */
+export function deploy(machine: Machine, command: Deploy, context: CommandContext): Decision {
+  const { profile, minutes, origin } = command;
+  const problems = profile === null ? ['it has no profile: declare one, or name one'] : [...new Set(command.problems)];
+  if (problems.length > 0) return refused('not_deployable', `${machine.spec.hostname} cannot be deployed`, problems);
+  const within = { ...context, deployMinutes: minutes };
+  return withIntent(machine, { kind: 'deploy', profile, minutes, event: 'deploy', origin }, within);
+}
+
+export interface StartServiceOs {
+  /** Why the machine could not start the service OS, or nobody could use it. */
+  readonly problems: readonly string[];
+  readonly origin: Origin;
+}
+
+export function release(machine: Machine, { problems, origin }: StartServiceOs, context: CommandContext): Decision {
+  const refusal = cannotStart(machine, 'release', problems, context);
+  if (refusal) return refusal;
+  const minutes = Number(STATES.releasing.deadline);
+  return withIntent(machine, { kind: 'erase', profile: null, minutes, event: 'release', origin }, context);
+}
+
+export function startServiceOs(
+  machine: Machine,
+  event: 'commission' | 'rescue',
+  { problems, origin }: StartServiceOs,
+  context: CommandContext,
+): Decision {
+  return cannotStart(machine, event, problems, context) ?? moved(machine, { event, origin }, context);
+}
+
+/** Whether a machine got its intent before decides whether anything can have been written. */
+export function cancel(machine: Machine, origin: Origin, context: CommandContext): Decision {
+  const { spec, lifecycle, intent } = machine;
+  if (!STATES[lifecycle.state].cancellable) {
+    return refused('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to cancel`);
+  }
+  const begun = lifecycle.state !== 'commissioning' && intent !== null && intent.consumedAt !== null;
+  const failureReason = `cancelled by ${origin.actor}${begun ? ', after it had begun' : ', before anything was written'}`;
+  const writes: Write[] = [{ kind: 'end-sessions', end: { how: 'cancelled', at: context.now, reason: failureReason } }];
+  return moved(machine, { event: begun ? 'break-off' : 'cancel', origin, failureReason, also: { writes } }, context);
+}
+
+/** The table speaks first: what is not possible from this state needs no further reasons. */
+function cannotStart(
+  machine: Machine,
+  event: 'commission' | 'rescue' | 'release',
+  problems: readonly string[],
+  { now }: CommandContext,
+): Decision | null {
+  const possible = step(machine.lifecycle, event, { now, profileDeployMinutes: null }).moved;
+  if (!possible || problems.length === 0) return null;
+  const message = `${machine.spec.hostname} cannot be ${PAST[event]}: ${problems.join('; ')}`;
+  return refused('conflict', message, problems.length > 1 ? problems : []);
+}
+
+const PAST = { commission: 'commissioned', rescue: 'rescued', release: 'released' } as const;
+
+interface ArmedWork extends Pick<ArmedIntent, 'kind' | 'profile'> {
+  readonly minutes: number;
+  readonly event: 'deploy' | 'release';
+  readonly origin: Origin;
+}
+
+function withIntent(machine: Machine, work: ArmedWork, context: CommandContext): Decision {
+  const { hostname, uuid } = machine.spec;
+  const { kind, profile, event, origin } = work;
+  const { now: at, id } = context;
+  const macs = macsOf(machine.spec);
+  const arm: ArmedIntent = {
+    id: id as IntentId,
+    kind,
+    machine: machine.id,
+    macs,
+    uuid,
+    profile,
+    actor: origin.actor,
+    armedAt: at,
+    expiresAt: at + work.minutes * MINUTE,
+    consumedAt: null,
+    revokedAt: null,
+  };
+  // What was open before ends with it: the next script makes the next ticket.
+  const end = { how: 'cancelled', at, reason: `${event} was asked for` } as const;
+  const decision = moved(machine, { event, origin, also: { arm, writes: [{ kind: 'end-sessions', end }] } }, context);
+  if (decision.outcome === 'change' && macs.length === 0) {
+    return refused('conflict', `${hostname} has no MAC address that it could be armed for`);
+  }
+  return decision;
+}

@@ -1,0 +1,131 @@
+// What sessions of the service OS write, as changes. The store refuses what somebody else did first.
+
+import type { EventData } from '../../domain/events/event-table.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { Machine } from '../../domain/machine.ts';
+import type { Session, SessionStep } from '../../domain/session.ts';
+import { type CommandContext, type Decision, emptyChange } from '../../machines/commands/decision.ts';
+import { moved } from '../../machines/commands/move.ts';
+import type { Change, SessionEnding, Write } from '../../store/change.ts';
+import type { MachineFacts, NewTicket, Opening, Reopening } from '../../store/session-store.ts';
+import type { JudgedOutcome } from './outcomes.ts';
+import { isWanted } from './session-eligibility.ts';
+import { sessionAudit, sessionEvent } from './session-records.ts';
+
+/** Whom a report is about, and when it came. */
+export interface Exchange {
+  readonly at: Instant;
+  readonly machine: Machine;
+  readonly correlationId: string | null;
+}
+
+type Opener = EventData<'session.reopened'>;
+
+/** The preconditions of its writes are enough: sessions do not change the machine's version. */
+const sessionChange = ({ machine, at }: Pick<Exchange, 'machine' | 'at'>, writes: readonly Write[]): Change => ({
+  ...emptyChange(machine, at),
+  version: null,
+  writes,
+});
+
+export const ticketIssued = (ticket: NewTicket): Change => ({
+  ...emptyChange({ id: ticket.machine, version: 0 }, ticket.madeAt),
+  version: null,
+  writes: [{ kind: 'put-ticket', ticket }],
+});
+
+export const sessionOpened = (
+  exchange: Exchange,
+  session: Session,
+  opening: Opening,
+  said: Opener,
+  firmware: string | null,
+): Change => ({
+  ...sessionChange(exchange, [{ kind: 'open-session', opening }]),
+  events: [sessionEvent(exchange, 'session.opened', { ...said, firmware })],
+  audit: [sessionAudit(exchange, 'opened', session, said)],
+});
+
+export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Opener): Change => ({
+  ...sessionChange(exchange, [{ kind: 'reopen-session', reopening }]),
+  events: [sessionEvent(exchange, 'session.reopened', said)],
+  audit: [sessionAudit(exchange, 'reopened', session, said)],
+});
+
+/** Nothing is opened: only that somebody tried. */
+export const sessionRefused = (
+  exchange: Exchange,
+  session: Session,
+  said: Omit<EventData<'session.refused'>, 'mode'>,
+): Change => ({
+  ...sessionChange(exchange, []),
+  events: [sessionEvent(exchange, 'session.refused', { mode: session.mode, ...said })],
+  audit: [sessionAudit(exchange, 'refused', session, said)],
+});
+
+export const factsReported = (
+  exchange: Exchange,
+  facts: MachineFacts,
+  summary: EventData<'session.facts'>,
+  contradictions: EventData<'session.contradicted'>['contradictions'],
+): Change => ({
+  ...sessionChange(exchange, [{ kind: 'put-facts', facts }]),
+  events: [
+    sessionEvent(exchange, 'session.facts', summary),
+    ...(contradictions.length > 0 ? [sessionEvent(exchange, 'session.contradicted', { contradictions })] : []),
+  ],
+});
+
+export const stepReported = (
+  exchange: Exchange,
+  session: Session,
+  report: { readonly step: SessionStep; readonly sequence: number; readonly news: EventData<'session.step'> | null },
+): Change => {
+  const { step, sequence, news } = report;
+  return {
+    ...sessionChange(exchange, [{ kind: 'report-step', report: { id: session.id, sequence, step } }]),
+    events: news === null ? [] : [sessionEvent(exchange, 'session.step', news)],
+  };
+};
+
+export const fileTaken = (exchange: Exchange, session: Session, name: string): Change => ({
+  ...sessionChange(exchange, [{ kind: 'take-session-file', session: session.id, name, at: exchange.at }]),
+  audit: [sessionAudit(exchange, 'file', session, { file: name })],
+});
+
+/** Its time is over, or its machine has left the state that it was for. */
+export const sessionOutlived = (exchange: Exchange, session: Session, end: SessionEnding): Change => ({
+  ...sessionChange(exchange, [{ kind: 'end-session', session: session.id, end }]),
+  events: [endedEvent(exchange, session, { ok: false, step: null, reason: end.reason })],
+});
+
+/** The end of the session and what it means to the machine's life, in one change. */
+export function sessionConcluded(
+  machine: Machine,
+  session: Session,
+  judged: JudgedOutcome,
+  step: string | null,
+  context: CommandContext,
+): Decision {
+  const { now: at } = context;
+  const { ok, reason, event } = judged;
+  const exchange = { at, machine, correlationId: session.id };
+  const end: Write = {
+    kind: 'end-session',
+    session: session.id,
+    end: { how: ok ? 'succeeded' : 'failed', at, reason },
+  };
+  const events = [endedEvent(exchange, session, { ok, step, reason })];
+  if (event === null || !isWanted(machine, session)) {
+    return { outcome: 'change', change: { ...sessionChange(exchange, [end]), events } };
+  }
+  const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
+  const failureReason = reason ?? undefined;
+  return moved(machine, { event, origin, failureReason, also: { writes: [end], events } }, context);
+}
+
+const endedEvent = (
+  exchange: Exchange,
+  { mode }: Session,
+  said: { readonly ok: boolean; readonly step: string | null; readonly reason: string | null },
+) => sessionEvent(exchange, 'session.ended', { mode, ...said });
