@@ -124,7 +124,10 @@ export class Discovery {
     }
     this.#countThisMinute += 1;
     if (this.#countThisMinute === MAX_PER_MINUTE + 1)
-      log.warn({ per_minute: MAX_PER_MINUTE }, 'too many unknown machines: those over the limit are not added to the inventory');
+      log.warn(
+        { per_minute: MAX_PER_MINUTE },
+        'too many unknown machines: those over the limit are not added to the inventory',
+      );
     if (this.#countThisMinute > MAX_PER_MINUTE) return false;
     let listed = 0;
     for (const machine of fleet.machines()) if (machine.lifecycle.state === 'discovered') listed += 1;
