@@ -48,6 +48,21 @@ export const ERRORS = {
     hint: 'Check its state (coldiron nodes show NODE): only a retired node can be removed.',
   },
   version_conflict: { status: 409, exit: 5, hint: 'It was changed in the meantime; read it again.' },
+  request_in_progress: {
+    status: 409,
+    exit: 5,
+    hint: 'Wait for the first request; a repetition with the same Idempotency-Key then returns its response.',
+  },
+  answer_not_kept: {
+    status: 409,
+    exit: 5,
+    hint: 'The request was executed, but its response was not stored. Read the current state; to execute it again, use a new Idempotency-Key.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    exit: 2,
+    hint: 'Use a new Idempotency-Key for every new request; repeat a key only with the same request.',
+  },
   not_deployable: {
     status: 409,
     exit: 5,
@@ -90,7 +105,7 @@ export const ERRORS = {
   outcome_unknown: {
     status: 503,
     exit: 7,
-    hint: 'The change may or may not have been written: send the same request again with the same Idempotency-Key, or check the node.',
+    hint: 'The change may or may not have been made. Repeat the request with the same Idempotency-Key; if the response is the same, read the object and use a new key.',
   },
   store_unavailable: { status: 503, exit: 7, hint: 'Check the disk and the database; nothing was saved.' },
   vault_unavailable: {

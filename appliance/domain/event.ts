@@ -16,9 +16,9 @@ export interface Origin {
   readonly correlationId: string | null;
   /** Why, in the words of the person who asked. */
   readonly note?: string | undefined;
-  /** Idempotency key: a command repeated with the same id is executed once. Omitted: the command is not repeated. */
+  /** The same for every delivery of one request that has an Idempotency-Key: a command with this id is executed once. */
   readonly commandId?: string | undefined;
-  /** The machine version that the caller read; if it has changed, the command fails with `version_conflict`. */
+  /** The version of the machine, or of the declared inventory, that the caller read. If it has changed, the write is rejected. */
   readonly expectedVersion?: number | undefined;
 }
 
