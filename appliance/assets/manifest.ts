@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { readDocument } from '../documents/document.ts';
-import { type Report, type Sound, structureReader } from '../documents/structure.ts';
+import { type Report, structureReader, type ValidPart } from '../documents/structure.ts';
 import { CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { isLoaderName, parseAssetName } from './asset-name.ts';
@@ -75,7 +75,7 @@ const ManifestDocument = Type.Object(
   closed,
 );
 
-type Document = Sound<Static<typeof ManifestDocument>>;
+type Document = ValidPart<Static<typeof ManifestDocument>>;
 const readStructure = structureReader(ManifestDocument);
 
 const OWN_MANIFEST = join(import.meta.dirname, '../../boot-assets/manifest.yaml');
@@ -149,7 +149,7 @@ function isNameOf(kind: 'loader' | 'file', name: string, at: string, report: Rep
   return false;
 }
 
-function readSource(source: Sound<Static<typeof Source>>, at: string, report: Report): AssetSource | null {
+function readSource(source: ValidPart<Static<typeof Source>>, at: string, report: Report): AssetSource | null {
   const { debian, path, url, sha256 } = source;
   if (debian !== undefined && path !== undefined && url === undefined && sha256 === undefined) {
     return { kind: 'debian', package: debian, architecture: source.package_architecture ?? null, path };

@@ -1,7 +1,7 @@
 // Whether what was armed for a machine counts for the one that asks now; if not, exactly why not.
 
 import { type Instant, instantText } from '../domain/instant.ts';
-import { type ArmedIntent, type IntentKind, intentStanding } from '../domain/intent.ts';
+import { type ArmedIntent, type IntentKind, intentValidity } from '../domain/intent.ts';
 import type { Machine } from '../domain/machine.ts';
 import { type Because, because } from './because.ts';
 import type { ClientFacts } from './client-facts.ts';
@@ -25,7 +25,7 @@ export function honourIntent(machine: Machine, kind: IntentKind, facts: ClientFa
 
   const rightCard = facts.mac !== null && intent.macs.includes(facts.mac);
   const untold = rightCard && facts.uuid === null && (machine.spec.uuid ?? intent.uuid) !== null;
-  switch (intentStanding(intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)) {
+  switch (intentValidity(intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)) {
     case 'other-machine':
       return not(because('intent-for-other-machine', told));
     case 'revoked':

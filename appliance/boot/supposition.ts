@@ -1,7 +1,7 @@
 // "What if it were in this state, and armed?": the machine that `explain` asks the decision about, and what was assumed for it.
 
 import { HOUR, type Instant } from '../domain/instant.ts';
-import { type ArmedIntent, type IntentId, type IntentKind, intentStanding } from '../domain/intent.ts';
+import { type ArmedIntent, type IntentId, type IntentKind, intentValidity } from '../domain/intent.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
@@ -45,7 +45,7 @@ export function supposeMachine(actual: Machine, { state, armed }: Supposed, mac:
 
 function isOpen({ id, spec, intent }: Machine, kind: IntentKind, mac: Mac, now: Instant): boolean {
   if (intent === null || intent.kind !== kind) return false;
-  return intentStanding(intent, { machine: id, mac, uuid: spec.uuid }, now) === 'valid';
+  return intentValidity(intent, { machine: id, mac, uuid: spec.uuid }, now) === 'valid';
 }
 
 const assumedIntent = ({ id, spec, intent }: Machine, kind: IntentKind, now: Instant): ArmedIntent => ({

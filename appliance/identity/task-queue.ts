@@ -7,13 +7,13 @@ import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import {
   isOver,
-  kindOfTask,
-  LONGEST_OUTPUT,
+  MAX_TASK_OUTPUT,
   type Task,
   type TaskId,
   type TaskKind,
   type TaskParameters,
   type TaskResult,
+  taskDefinition,
   taskParameters,
 } from '../domain/task.ts';
 import type { Store } from '../store/store.ts';
@@ -93,7 +93,7 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
   const run: TaskQueue['run'] = async (machine, { kind, parameters, within = STANDARD_WAIT }, onBehalf) => {
     const { tasks, because } = standingOf(machine.lifecycle);
     if (!tasks) throw new ColdironError('conflict', `${machine.spec.hostname} gets no tasks: ${because}`);
-    const { onlyWhile = machine.lifecycle.state } = kindOfTask(kind);
+    const { onlyWhile = machine.lifecycle.state } = taskDefinition(kind);
     if (onlyWhile !== machine.lifecycle.state) {
       throw new ColdironError('conflict', `${machine.spec.hostname} is not ${onlyWhile}: it gets no task ${kind}`);
     }
@@ -158,14 +158,14 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
     const at = now();
     return store.startTask(
       id,
-      { machine: holder.id, lease, now: at, until: at + kindOfTask(task.kind).limit + MARGIN },
+      { machine: holder.id, lease, now: at, until: at + taskDefinition(task.kind).limit + MARGIN },
       eventOf('task.begun', holder.id, at, behalfOf(holder, correlationId), { task: id, kind: task.kind }),
     );
   };
 
   const finish: TaskQueue['finish'] = async (holder, id, result, correlationId) => {
-    if (Buffer.byteLength(result.output) > LONGEST_OUTPUT) {
-      throw new ColdironError('payload_too_large', `output: has more than ${LONGEST_OUTPUT} bytes`);
+    if (Buffer.byteLength(result.output) > MAX_TASK_OUTPUT) {
+      throw new ColdironError('payload_too_large', `output: has more than ${MAX_TASK_OUTPUT} bytes`);
     }
     const at = now();
     const onBehalf = behalfOf(holder, correlationId);
@@ -237,7 +237,7 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
 
 /** Its life may have gone on since the task was handed out. */
 const mayBegin = ({ kind }: Task, { lifecycle }: TaskHolder): boolean =>
-  standingOf(lifecycle).tasks && (kindOfTask(kind).onlyWhile ?? lifecycle.state) === lifecycle.state;
+  standingOf(lifecycle).tasks && (taskDefinition(kind).onlyWhile ?? lifecycle.state) === lifecycle.state;
 
 const behalfOf = ({ spec }: TaskHolder, correlationId: string): Origin => ({
   actor: `machine:${spec.hostname}`,

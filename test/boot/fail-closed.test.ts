@@ -7,7 +7,7 @@ import type { ClientFacts } from '../../appliance/boot/client-facts.ts';
 import { type BootQuestion, decideBoot } from '../../appliance/boot/decide-boot.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES } from '../../appliance/domain/architecture.ts';
 import { HOUR } from '../../appliance/domain/instant.ts';
-import { type ArmedIntent, intentStanding } from '../../appliance/domain/intent.ts';
+import { type ArmedIntent, intentValidity } from '../../appliance/domain/intent.ts';
 import { LIFECYCLE_STATES } from '../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../appliance/domain/machine.ts';
 import { DHCP_MODES, UNKNOWN_POLICIES } from '../../appliance/domain/network.ts';
@@ -127,7 +127,7 @@ const RUNS = { numRuns: 20_000 };
 /** What the domain says of the intent, without any help from the policy. */
 const standing = ({ machine, facts, now }: BootQuestion) =>
   machine?.intent
-    ? intentStanding(machine.intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)
+    ? intentValidity(machine.intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)
     : null;
 
 describe('a boot that nobody armed', () => {

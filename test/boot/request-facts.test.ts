@@ -69,7 +69,7 @@ describe('the facts of an HTTP request', () => {
     expect(wrong.oddities.map((oddity) => oddity.split(/[:(]/)[0]?.trim())).toEqual([
       'not a MAC address',
       'not a UUID',
-      'not an architecture we know',
+      'not a supported architecture',
     ]);
   });
 

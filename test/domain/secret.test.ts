@@ -19,7 +19,7 @@ describe('a secret', () => {
     expect(shown).not.toContain(Buffer.from(PASSWORD).toString('hex').slice(0, 8));
   });
 
-  it('is still itself where it is needed', () => {
+  it('reveals its value on request', () => {
     expect(Buffer.from(holder.password.reveal()).toString()).toBe(PASSWORD);
   });
 });
@@ -34,11 +34,11 @@ describe('a login', () => {
     ['an empty password', parse('admin', ''), 'anyone could log in'],
     ['a key over 20 bytes', parse('admin', 'x', 'k'.repeat(21)), '(Kg) has 21 bytes'],
     ['a key that reads as none', parse('admin', 'x', '\0key'), 'zero byte'],
-  ])('is refused with %s', (_what, result, reason) => {
+  ])('is rejected with %s', (_what, result, reason) => {
     expect(result).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it('shows neither password nor key, and takes the password for a missing key', () => {
+  it('shows neither password nor key, and uses the password for a missing key', () => {
     const login = parse('admin', PASSWORD);
     expect(inspect(login, { depth: null })).not.toContain('hunter2');
     if (!login.ok) throw new Error(login.reason);

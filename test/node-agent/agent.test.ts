@@ -198,12 +198,12 @@ describe('the agent and a real appliance', () => {
       const boot = site.serving?.where('boot') ?? '';
       return (await fetch(`${boot}boot/ipxe/52-54-00-12-34-56.ipxe?arch=7&platform=efi`)).text();
     };
-    expect(await script()).toMatch(/Reason: node01 was removed at \S+Z.*, and its identity is dead/);
+    expect(await script()).toMatch(/Reason: node01 was removed at \S+Z.*, and its identity is revoked/);
     expect(site.run('explain', '52:54:00:12:34:56', '--arch', '7')).toContain('node01 was removed');
     const nodes = () => site.json<{ hostname: string; state: string }[]>('nodes', 'list');
     expect(nodes().map(({ hostname }) => hostname)).not.toContain('node01');
     expect(site.run('apply', join(ROOT, 'inventory/example.yaml'))).toMatch(
-      /node01 created\n.*was that of node01, removed at .*: this is a new node/,
+      /node01 created\n.*belonged to node01, removed at .*: this is a new node/,
     );
     expect(nodes()).toContainEqual(expect.objectContaining({ hostname: 'node01', state: 'registered' }));
     expect(await script()).not.toContain('removed');

@@ -23,7 +23,7 @@ import { sweepLeftovers } from '../../appliance/lab/rack/leftovers.ts';
 import { FULL_RACK_PACKAGES } from '../../appliance/lab/rack/packages.ts';
 import type { Rack } from '../../appliance/lab/rack/rack.ts';
 import { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
-import { tellStory } from '../../appliance/trail/story.ts';
+import { storyLines } from '../../appliance/trail/story.ts';
 import { needPackages } from '../interop/packages.ts';
 import { ROOT, type Run } from '../process/appliance.ts';
 
@@ -194,7 +194,7 @@ export class OnboardingRig {
     const events = await this.trail(name).catch(() => []);
     return [
       what,
-      ...tellStory(events.slice(-TRAIL_EVENTS).map((event) => ({ ...event, attempt: event.correlation_id }))),
+      ...storyLines(events.slice(-TRAIL_EVENTS).map((event) => ({ ...event, attempt: event.correlation_id }))),
       `--- the last of the console of ${name}`,
       ...this.#lastLines(name),
     ].join('\n');

@@ -68,7 +68,7 @@ describe('without an appliance', () => {
     [
       ['explain', 'node01', '--arch', '99', '-i', 'inventory/example.yaml'],
       2,
-      'not a client architecture that IANA lists: 99',
+      'not a client architecture in the IANA registry: 99',
     ],
     [['explain', 'node01', '--as', 'happy', '-i', 'inventory/example.yaml'], 2, 'Allowed choices are discovered'],
     [['frobnicate'], 2, "unknown command 'frobnicate'"],

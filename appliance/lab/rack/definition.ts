@@ -3,7 +3,7 @@
 
 import { type Static, Type } from 'typebox';
 import { readDocument } from '../../documents/document.ts';
-import { type Report, type Sound, structureReader } from '../../documents/structure.ts';
+import { type Report, structureReader, type ValidPart } from '../../documents/structure.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { parseMac } from '../../domain/mac.ts';
 import { parseHostname, parseObjectName } from '../../domain/names.ts';
@@ -86,7 +86,7 @@ const RackDocument = Type.Object(
   closed,
 );
 
-type MachineText = Sound<Static<typeof MachineSection>>;
+type MachineText = ValidPart<Static<typeof MachineSection>>;
 
 const readStructure = structureReader(RackDocument);
 

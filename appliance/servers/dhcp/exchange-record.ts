@@ -123,7 +123,7 @@ export class ExchangeRecord {
     words: string,
   ): void {
     const { mac, about, network } = request;
-    const frame = { mac, machine: about?.id ?? null, ofTheSite: true };
+    const frame = { mac, machine: about?.id ?? null, siteWide: true };
     const details = { network: network.name, ...data } as unknown as Omit<EventData<Kind>, 'mac'>;
     this.#deps.trail.note(trailNote(frame, kind, details));
     this.#deps.logger.warn({ mac, network: network.name, node: about?.spec.hostname, ...data }, words);

@@ -80,7 +80,7 @@ export class InterfaceListener {
     if (on?.dhcp !== 'authoritative' || this.#isOurs(server)) return;
     if (!this.#rogues.isNew(`${server} ${network}`, clock.now())) return;
     const data = { server, interface: this.device, network, how };
-    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data });
+    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data });
     logger.warn(data, `dhcp: another server assigns addresses on ${network}, via ${this.device}: ${server} (${how})`);
   }
 
@@ -141,7 +141,7 @@ export class InterfaceListener {
     const network = this.#networks.direct?.name ?? null;
     for (const server of servers) {
       const data = { server, interface: this.device, network, how: 'it answered a DISCOVER' };
-      this.#deps.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data });
+      this.#deps.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data });
     }
     const [who, what] =
       servers.length === 1

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { App } from '../../api/base-app.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
-import { kindOfTask, type TaskId } from '../../domain/task.ts';
+import { type TaskId, taskDefinition } from '../../domain/task.ts';
 import { standingOf } from '../../identity/node-eligibility.ts';
 import { sendFields } from './answer.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
@@ -39,7 +39,7 @@ export function nodeTaskRoutes(app: App, { store, enrollment, stopping }: NodeAp
       return sendFields(request, reply, {
         task_id: task.id,
         lease: task.lease ?? '',
-        limit_seconds: kindOfTask(task.kind).limit / SECOND,
+        limit_seconds: taskDefinition(task.kind).limit / SECOND,
         payload: task.payload,
         signature: task.signature,
         key_id: task.signingKey,

@@ -4,7 +4,7 @@ import { parseGrubConfigName } from '../../boot/replies/grub-config.ts';
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
-import { isSeldomThere, tftpPart } from '../../trail/tftp-files.ts';
+import { isOptionalTftpFile, tftpFileKind } from '../../trail/tftp-files.ts';
 import type { TftpAnswer } from './tftp-resolver.ts';
 import type { TftpServerDeps } from './tftp-server.ts';
 import type { TftpPeer, TransferOutcome } from './tftp-transfer.ts';
@@ -18,7 +18,7 @@ export function noteAnswer({ trail, log }: NoteDeps, answer: TftpAnswer, from: T
   const kind = reply.do === 'refuse' ? reply.kind : 'tftp.ignored';
   const data = { file: shown(name), address: from.address, why: reply.why };
   trail.note({ kind, mac, machine: resolved?.about?.id ?? null, data });
-  const level = kind === 'tftp.not-found' && isSeldomThere(name) ? 'debug' : 'info';
+  const level = kind === 'tftp.not-found' && isOptionalTftpFile(name) ? 'debug' : 'info';
   log[level]({ mac, ...data }, kind);
 }
 
@@ -42,7 +42,7 @@ export function noteBegun(
   from: TftpPeer,
   size: number,
 ): void {
-  if (own || tftpPart(name) !== 'image') return;
+  if (own || tftpFileKind(name) !== 'image') return;
   const data = { file: name, address: from.address, size };
   trail.note({ kind: 'tftp.begun', mac, machine: resolved?.about?.id ?? null, data });
 }

@@ -5,13 +5,13 @@ import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import {
-  kindOfTask,
   type SweptTask,
   type Task,
   type TaskId,
   type TaskKind,
   type TaskParameters,
   type TaskResult,
+  taskDefinition,
 } from '../../domain/task.ts';
 import {
   type FinishedTask,
@@ -190,7 +190,7 @@ type Silence = Pick<SweptTask, 'state' | 'lease' | 'leaseUntil' | 'finishedAt' |
 function afterSilence({ state, kind, attempts, expiresAt }: Task, now: Instant): Silence {
   const nobody = { lease: null, leaseUntil: null, result: null };
   const over = (as: SweptTask['state']): Silence => ({ ...nobody, state: as, finishedAt: now });
-  if (state === 'running' && !kindOfTask(kind).repeatable) return over('unknown');
+  if (state === 'running' && !taskDefinition(kind).repeatable) return over('unknown');
   if (attempts >= MOST_ATTEMPTS) return over(state === 'running' ? 'unknown' : 'expired');
   return now < expiresAt
     ? { ...nobody, state: 'queued', finishedAt: null }

@@ -15,7 +15,7 @@ import { newKeyText, parseVaultKeys } from '../../../appliance/identity/vault/va
 import { effectHandlers } from '../../../appliance/machines/effects.ts';
 import { systemClock } from '../../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
-import { tellStory } from '../../../appliance/trail/story.ts';
+import { storyLines } from '../../../appliance/trail/story.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
 import { ENGINES } from '../../store/engines.ts';
 import { addMachines, mac, machineIn, specOf } from '../../store/samples.ts';
@@ -116,7 +116,7 @@ describe('commissioning', () => {
     await until('bmc.boot-obeyed');
     await runner.idle();
     const events = await store.events({ machine: machine.id, kind: 'bmc', limit: 100 });
-    const text = tellStory(
+    const text = storyLines(
       events.map((event) => ({ ...event, at: new Date(event.at).toISOString(), attempt: event.correlationId })),
     ).join('\n');
     expect(text).toContain('the firmware ignored it: the machine did not show up within 2 s');

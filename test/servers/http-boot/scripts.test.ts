@@ -79,8 +79,8 @@ describe('the script of a machine', () => {
     const echoed = (await script()).split('\n').filter((line) => line.startsWith('echo '));
     expect(echoed.slice(0, 4)).toEqual([
       `echo Coldiron does not boot node01 (${MAC}), state: removed`,
-      `echo Reason: node01 was removed at ${instantText(removed.lifecycle.since)} (no longer declared by lab), and its identity is dead`,
-      expect.stringMatching(/^echo To do: .*declare it anew .*it is then a new node/),
+      `echo Reason: node01 was removed at ${instantText(removed.lifecycle.since)} (no longer declared by lab), and its identity is revoked`,
+      expect.stringMatching(/^echo To do: .*declare it as a new node /),
       'echo Code: removed',
     ]);
     const [note] = await rig.noted('http.script');

@@ -60,7 +60,7 @@ describe('a text that a loader requests over TFTP', () => {
     const { text = '', decided } = (await ask(`grub/machine/${MAC}_${UUID}.cfg`)) ?? {};
     const [who, why, , code] = text.split('\n');
     expect(who).toBe(`echo Coldiron does not boot 'node01 ${MAC}', state: 'removed'`);
-    expect(why).toContain(`node01 was removed at ${instantText(removed.lifecycle.since)}, and its identity is dead`);
+    expect(why).toContain(`node01 was removed at ${instantText(removed.lifecycle.since)}, and its identity is revoked`);
     expect(code).toBe("echo Code: 'removed'");
     expect(decided?.resolved).toMatchObject({ machine: null, about: { id: NODE_ID } });
   });

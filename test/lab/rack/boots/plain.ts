@@ -91,7 +91,7 @@ export const plainBoots = () =>
       const screen = unwrapped(await bootAndRead(site, distrusted, /The next boot entry follows/));
       expect(screen).toContain(`Coldiron does not boot distrusted-node (${distrusted.mac}), state: quarantined`);
       expect(screen).toContain('Reason: distrusted-node is quarantined: the lid stood open');
-      expect(screen).toContain('To do: Settle the reason, then clear the quarantine of distrusted-node.');
+      expect(screen).toContain('To do: Resolve the cause, then clear the quarantine of distrusted-node.');
       expect(screen).toContain('Code: quarantined');
     });
   });
