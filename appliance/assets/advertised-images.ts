@@ -1,8 +1,8 @@
 // Which kernels and initrds some machine can be sent to start, out of the tables of loaders and images, the profiles, and the
 // loaders that are here.
 
-import { imageFor, type WantedImage } from '../boot/boot-images.ts';
-import { type LoaderWishes, loaderFor } from '../boot/loaders.ts';
+import { imageFor, type RequiredImage } from '../boot/boot-images.ts';
+import { type LoaderPreferences, loaderFor } from '../boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
 import { SERVICE_OS_BUILDS } from './service-os/recipe.ts';
@@ -24,11 +24,11 @@ export type InstalledProfile = Pick<Profile, 'name' | 'kind' | 'active' | 'archi
 
 export function advertisedImages(
   profiles: Iterable<InstalledProfile>,
-  available: NonNullable<LoaderWishes['available']>,
+  available: NonNullable<LoaderPreferences['available']>,
 ): readonly AdvertisedImage[] {
   const starters = startersHere(available);
   const built = SERVICE_OS_BUILDS.map(({ cpu }) => cpu);
-  const parts = (part: string, cpus: readonly CpuArchitecture[], wanted: WantedImage | null): AdvertisedImage[] => {
+  const parts = (part: string, cpus: readonly CpuArchitecture[], wanted: RequiredImage | null): AdvertisedImage[] => {
     const throughGrub = cpus.some((cpu) => starters.get(cpu)?.has('grub'));
     if (wanted === null) return [];
     return (['kernel', 'initrd'] as const).map((kind) => ({ name: wanted[kind], kind, cpus, part, throughGrub }));
@@ -52,7 +52,7 @@ export function advertisedImages(
 
 /** What the loaders that are here start on each kind of machine. */
 function startersHere(
-  available: NonNullable<LoaderWishes['available']>,
+  available: NonNullable<LoaderPreferences['available']>,
 ): ReadonlyMap<CpuArchitecture, ReadonlySet<'ipxe' | 'grub'>> {
   const found = new Map<CpuArchitecture, Set<'ipxe' | 'grub'>>();
   for (const architecture of CLIENT_ARCHITECTURES.values()) {
