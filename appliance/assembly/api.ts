@@ -10,8 +10,8 @@ import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
 import type { Place } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
-/** What the subsystems bring; the foundation brings the rest. */
-export type ApiParts = Pick<
+/** The dependencies that the subsystems provide; the foundation provides the rest. */
+export type ApiDeps = Pick<
   ManagementDeps,
   | 'enrollment'
   | 'work'
@@ -25,9 +25,9 @@ export type ApiParts = Pick<
   | 'bmc'
 >;
 
-export async function openApi(foundation: Foundation, parts: ApiParts): Promise<Place[]> {
+export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
-  const shared = { ...parts, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const shared = { ...deps, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));
