@@ -2,7 +2,7 @@
 // machine checks again, but by then it has booted for nothing.
 
 import type { DiskSelector } from '../domain/system.ts';
-import { chooseDisks, disksMeant, pathsWithoutInspection } from '../render/nixos/choose-disks.ts';
+import { chooseDisks, matchDisks, pathsWithoutInspection } from '../render/nixos/choose-disks.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
 
@@ -18,6 +18,6 @@ export function diskProblems(
     return ['its disks are not known yet, and its storage names none by id: commission it first'];
   }
   // The service OS writes an image, and needs no device name that is stable across boots.
-  const chosen = profile.kind === 'nixos' ? chooseDisks(plan, inspection.disks) : disksMeant(plan, inspection.disks);
+  const chosen = profile.kind === 'nixos' ? chooseDisks(plan, inspection.disks) : matchDisks(plan, inspection.disks);
   return chosen.ok ? [] : [chosen.reason];
 }

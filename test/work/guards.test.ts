@@ -123,7 +123,7 @@ describe('the guards of a deployment', () => {
     [
       'its profile is for another architecture',
       { profile: { architectures: ['arm64'] } },
-      /is for arm64, and it is x86_64$/,
+      /is for arm64, but the node is x86_64$/,
     ],
     ['its profile names no image', { profile: { image: null } }, /names none \(image:\)$/],
     ['nothing boots from its network', { network: { server: null } }, /names this appliance \(server:\)$/],
@@ -198,7 +198,7 @@ describe('the guards of a deployment', () => {
     ],
     [
       'its BMC does not answer',
-      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be asked'] } },
+      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be used'] } },
       /^its BMC at 10\.0\.10\.50/,
     ],
   ])('report when %s', async (_, world, reason) => {

@@ -37,6 +37,7 @@ export interface Database {
   session_files: { session: string; name: string; taken_at: Instant };
   facts: { machine: string; at: Instant; facts: string };
   /** What each machine was last given; the files as a JSON list. */
+  requests: RequestTable;
   renderings: {
     machine: string;
     at: Instant;
@@ -273,4 +274,15 @@ export interface SessionTable {
   ended_at: Instant | null;
   ended_how: SessionEnd | null;
   ended_reason: string | null;
+}
+
+export interface RequestTable {
+  id: string;
+  fingerprint: string;
+  operation: string;
+  holder: string;
+  claimed_at: Instant;
+  finished_at: Instant | null;
+  /** A `RequestOutcome` as JSON. */
+  outcome: string | null;
 }

@@ -1,0 +1,14 @@
+// Dependencies of the node API.
+
+import type { AppEdge } from '../../api/base-app.ts';
+import type { Instant } from '../../domain/instant.ts';
+import type { EnrollmentService } from '../../identity/enrollment-service.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface NodeApiDeps extends AppEdge {
+  readonly store: Pick<Store, 'machine' | 'certificate' | 'confirmCertificate' | 'authorities'>;
+  readonly enrollment: EnrollmentService;
+  readonly now: () => Instant;
+  /** Aborted on stop: ends pending long polls. */
+  readonly stopping: AbortSignal;
+}
