@@ -1,8 +1,8 @@
 // Lists the kernels and initrds that some machine can be booted with. Derived from the loader and image tables, the profiles, and
 // the loaders in the library.
 
-import { imageFor, type WantedImage } from '../boot/boot-images.ts';
-import { type LoaderWishes, loaderFor } from '../boot/loaders.ts';
+import { imageFor, type RequiredImage } from '../boot/boot-images.ts';
+import { type LoaderPreferences, loaderFor } from '../boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
 import { SERVICE_OS_BUILDS } from './service-os/recipe.ts';
@@ -24,11 +24,11 @@ export type InstalledProfile = Pick<Profile, 'name' | 'kind' | 'active' | 'archi
 
 export function advertisedImages(
   profiles: Iterable<InstalledProfile>,
-  available: NonNullable<LoaderWishes['available']>,
+  available: NonNullable<LoaderPreferences['available']>,
 ): readonly AdvertisedImage[] {
   const starters = availableStarters(available);
   const built = SERVICE_OS_BUILDS.map(({ cpu }) => cpu);
-  const filesOf = (part: string, cpus: readonly CpuArchitecture[], image: WantedImage | null): AdvertisedImage[] => {
+  const filesOf = (part: string, cpus: readonly CpuArchitecture[], image: RequiredImage | null): AdvertisedImage[] => {
     const throughGrub = cpus.some((cpu) => starters.get(cpu)?.has('grub'));
     if (image === null) return [];
     return (['kernel', 'initrd'] as const).map((kind) => ({ name: image[kind], kind, cpus, part, throughGrub }));
@@ -52,7 +52,7 @@ export function advertisedImages(
 
 /** The boot programs that the available loaders start, by CPU architecture. */
 function availableStarters(
-  available: NonNullable<LoaderWishes['available']>,
+  available: NonNullable<LoaderPreferences['available']>,
 ): ReadonlyMap<CpuArchitecture, ReadonlySet<'ipxe' | 'grub'>> {
   const found = new Map<CpuArchitecture, Set<'ipxe' | 'grub'>>();
   for (const architecture of CLIENT_ARCHITECTURES.values()) {

@@ -2,7 +2,7 @@
 // whole appliance: the boot decision asks it for every DHCP packet, so each netboot script is read once and then cached.
 
 import { readFileSync } from 'node:fs';
-import type { BootImage, WantedImage } from '../boot/boot-images.ts';
+import type { BootImage, RequiredImage } from '../boot/boot-images.ts';
 import { readNetbootParameters } from '../boot/replies/netboot-script.ts';
 import { type Parsed, parsed, unparsable } from '../domain/parsed.ts';
 import type { Asset } from './asset.ts';
@@ -20,7 +20,7 @@ export class AvailableImages {
   }
 
   /** The reason names the missing file; it completes a sentence after "is to start". */
-  find(wanted: WantedImage): Parsed<BootImage> {
+  find(wanted: RequiredImage): Parsed<BootImage> {
     for (const name of [wanted.kernel, wanted.initrd]) {
       const asset = this.#library.find(name);
       if (asset === null) return unparsable(name);
@@ -33,7 +33,7 @@ export class AvailableImages {
     return parsed({ kernel: wanted.kernel, initrd: wanted.initrd, parameters: parameters.value });
   }
 
-  #parametersOf({ netbootScript }: WantedImage): Parsed<readonly string[]> {
+  #parametersOf({ netbootScript }: RequiredImage): Parsed<readonly string[]> {
     const script = netbootScript === null ? null : this.#library.find(netbootScript);
     // An image that was built differently may have its init at the kernel's default path.
     if (script === null) return parsed([]);

@@ -1,4 +1,4 @@
-// BMCs as effects meet them: written down, or with a machine in memory behind them.
+// BMCs for effects: recorded, or with a machine in memory behind them.
 
 import { bmcEligibility } from '../../appliance/bmc/access/bmc-eligibility.ts';
 import type { Bmc } from '../../appliance/bmc/bmc.ts';
@@ -11,6 +11,6 @@ export const bmcAccess = (mode: BmcMode | null, real: Partial<BmcAccess> & { rea
   eligibility: (machine: Machine) => bmcEligibility(machine, mode),
   using: (_machine, record, work) => work(real.bmc ?? recorderBmc(record)),
   bootedSince: async () => false,
-  bootFromNetwork: () => Promise.reject(new Error('nobody was to boot from the network')),
+  bootFromNetwork: () => Promise.reject(new Error('unexpected network boot')),
   ...real,
 });

@@ -123,10 +123,10 @@ describe('a machine and its service OS', () => {
 
     const refused = (await events()).filter(({ kind }: { kind: string }) => kind === 'session.refused');
     expect(refused.map(({ data }: { data: { reason: string } }) => data.reason)).toEqual([
-      `it comes from ${NEIGHBOUR.address}, which was given to ${NEIGHBOUR.mac}`,
-      `node01 is chassis ${UUID}, and it is 0badcafe-0000-4080-8000-525400123456`,
-      `${NEIGHBOUR.mac} is no card of node01`,
-      'the ticket was used already: somebody else was there',
+      `it comes from ${NEIGHBOUR.address}, which is leased to ${NEIGHBOUR.mac}`,
+      `node01 is chassis ${UUID}, but the request says 0badcafe-0000-4080-8000-525400123456`,
+      `${NEIGHBOUR.mac} is not a card of node01`,
+      'the ticket was used already: another client opened the session',
     ]);
     expect(verb('audit', 'list', '--json')).toContain('session.refused');
     expect(serving.stderr).not.toContain(ticket);
@@ -215,7 +215,7 @@ describe('a machine and its service OS', () => {
     serving = await new ServingProcess(site.path).up();
     const run = site.run('deploy', 'node01', '--yes');
     expect(run.status).toBe(5);
-    expect(run.stderr).toContain(`has sha256 ${IMAGE_SHA256}, and the profile says ${'f'.repeat(64)}`);
+    expect(run.stderr).toContain(`has sha256 ${IMAGE_SHA256}, but the profile says ${'f'.repeat(64)}`);
     expect(await node()).toMatchObject({ state: 'ready', intent: null });
     expect(site.run('deploy', 'node01').status).toBe(2);
   });

@@ -42,7 +42,7 @@ const sessionWith = (changes: Partial<Session>): Session => ({
   ...changes,
 });
 
-const failedAt = (step: FailedStep, reason = 'deploying for 30 min without an end.'): Lifecycle => ({
+const failedAt = (step: FailedStep, reason = 'deploying for 30 min, past its deadline.'): Lifecycle => ({
   ...lifeIn('failed', T0 + 30 * MINUTE),
   failure: { step, reason },
 });

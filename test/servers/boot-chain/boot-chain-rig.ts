@@ -5,7 +5,7 @@ import { truncateSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { AvailableImages } from '../../../appliance/assets/available-images.ts';
 import { AssetLibrary } from '../../../appliance/assets/library.ts';
-import type { WantedImage } from '../../../appliance/boot/boot-images.ts';
+import type { RequiredImage } from '../../../appliance/boot/boot-images.ts';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
@@ -81,7 +81,7 @@ export class BootChainRig {
   private constructor(library: AssetLibrary, { machines = [], network = {} }: RigOptions, address: string) {
     this.library = library;
     const images = new AvailableImages(library);
-    const startability = { ...EVERYTHING_STARTS, image: (image: WantedImage) => images.find(image) };
+    const startability = { ...EVERYTHING_STARTS, image: (image: RequiredImage) => images.find(image) };
     this.#resolver = new BootResolver(this.fleet, () => NOW, { startability });
     this.#scripts = this.#scriptIssuer();
     this.#machines = machines;

@@ -25,7 +25,7 @@ describe('an exchange', () => {
     expect(rig.notes.map((note) => note.beginsAttempt ?? false)).toEqual([true, false, false, false]);
     expect(rig.lines.filter(({ level }) => level === 'info').map(({ message }) => message)).toEqual([
       'dhcp: answers on eth1',
-      'dhcp ack to request: it takes the address that it was offered',
+      'dhcp ack to request: it accepts the offered address',
     ]);
     expect(rig.unknown).toEqual(['52:54:00:00:00:01 on provisioning']);
     await rig.server.stop();
