@@ -9,7 +9,7 @@ import { persistentBootOverrides } from './0008-persistent-boot-overrides.ts';
 import { commandTable } from './0009-commands.ts';
 import type { Migration } from './migration.ts';
 
-/** In order, without gaps. A new step is one more line. */
+/** In order, without gaps. A new migration is one more line. */
 export const MIGRATIONS: readonly Migration[] = [
   firstTables,
   bmcTables,
