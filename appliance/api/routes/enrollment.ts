@@ -26,7 +26,7 @@ export function enrollmentRoutes(app: App, deps: ManagementDeps): void {
     async (request, reply) => {
       const machine = await findNode(deps, request.params.node);
       const { reissue = false } = request.body;
-      const { bundle, files, replaced } = await deps.enrollment.handOver(machine, reissue, originOf(request));
+      const { bundle, files, replaced } = await deps.enrollment.issueBundle(machine, reissue, originOf(request));
       return reply.code(201).send({
         node: bundle.hostname,
         node_id: bundle.nodeId,

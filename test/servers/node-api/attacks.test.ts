@@ -38,7 +38,7 @@ describe('guessing tokens', () => {
 
   it('does not keep out the node whose token is right, although it asks from the same address', async () => {
     const machine = await site.machine(1);
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const stranger = await site.client({ id: newMachineId() });
     for (let n = 0; n < 12; n++) await stranger.enroll(guess(n), { request: 'x' });
     expect(await stranger.enroll(guess(99))).toMatchObject({ status: 429 });
