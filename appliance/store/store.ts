@@ -82,7 +82,7 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
    *   - `conflict`: the command id was used for another command, or the machine is removed;
    *   - `not_found`: there is no such machine;
    *   - `store_unavailable`: nothing was written;
-   *   - `outcome_unknown`: the engine failed during the commit. Repeat it with the same command id to learn whether it was written.
+   *   - `outcome_unknown`: the engine failed during the commit. Repeating the command id tells whether it was written.
    */
   commit(change: Change): Promise<Committed>;
   /** Null: no such command was committed, or its record was trimmed. */

@@ -167,7 +167,7 @@ describe('an appliance at a URL', () => {
           expect.stringContaining('NODE_EXTRA_CA_CERTS'),
         ]);
       },
-      'asked',
+      'optional',
     );
   });
 

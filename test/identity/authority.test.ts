@@ -200,7 +200,7 @@ describe('the keys of an authority', () => {
     await expect(again(passphrase)).rejects.toThrow(/accessible to others \(mode 0644\): chmod 0600/);
     chmodSync(keyFile(), 0o600);
     writeFileSync(keyFile(), '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n');
-    await expect(again(passphrase)).rejects.toThrow(/does not open/);
+    await expect(again(passphrase)).rejects.toThrow(/cannot be decrypted/);
     writeFileSync(keyFile(), newKeyPem('P-256'));
     await expect(again(passphrase)).rejects.toThrow(/is not encrypted, but a passphrase is configured/);
     await expect(again(null)).rejects.toThrow(/does not match its certificate/);
@@ -208,7 +208,7 @@ describe('the keys of an authority', () => {
     await expect(again(null)).rejects.toThrow(/contains no private key/);
     const { store, deps, file } = rig();
     const elsewhere = await openKeyFolder(file('elsewhere'), null);
-    await expect(openAuthority({ ...deps, keys: elsewhere })).rejects.toThrow(/is missing: bring it back/);
+    await expect(openAuthority({ ...deps, keys: elsewhere })).rejects.toThrow(/is missing: restore it/);
     expect(await store.authorities()).toHaveLength(1);
   });
 });

@@ -77,11 +77,11 @@ describe('bundle validation', () => {
     expect(await withPem('<CA_PEM>')).toEqual(['ca.pem: has no CERTIFICATE in PEM']);
     expect(await withPem('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n')).toEqual([
       'ca.pem: certificate 1 cannot be read',
-      expect.stringMatching(/^ca\.fingerprint: is that of none/),
+      expect.stringMatching(/^ca\.fingerprint: matches none/),
     ]);
     expect(await withPem(leaf?.text ?? '')).toEqual([
       'ca.pem: certificate 1 is not a CA certificate',
-      expect.stringMatching(/^ca\.fingerprint: is that of none/),
+      expect.stringMatching(/^ca\.fingerprint: matches none/),
     ]);
     expect(await problems({ nodeCertificateCa: { ...good.ca, fingerprint: 'AB:CD' } })).toEqual([
       `node_cert_ca.fingerprint: matches none of its certificates (${good.ca.fingerprint})`,

@@ -30,7 +30,7 @@ describe('an enrollment token', () => {
     const thief = await site.client(machine);
     expect(await thief.enroll(token)).toMatchObject({
       status: 403,
-      json: { message: expect.stringContaining('used before') },
+      json: { message: expect.stringContaining('already used') },
     });
     expect(await thief.enroll(token, { path: 'recover' })).toMatchObject({ status: 403 });
     expect((await site.refusals()).slice(-3)).toEqual(['consumed', 'consumed', 'consumed']);
