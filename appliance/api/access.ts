@@ -2,12 +2,12 @@
 // public is closed.
 
 import type { FastifyRequest } from 'fastify';
+import type { Access } from '../contract/operation.ts';
+import type { OperationId } from '../contract/operations.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Actor } from '../domain/event.ts';
 import { mayActAs, ROLES, type Role } from '../domain/token.ts';
 import type { App } from './base-app.ts';
-
-export type Access = 'public' | Role;
 
 export interface Caller {
   readonly actor: Actor;
@@ -34,6 +34,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     access?: Access;
+    /** The row of the operation table that the route was made from. */
+    operation?: OperationId;
   }
   interface FastifyRequest {
     /** null on public routes, where nobody is asked. */

@@ -1,13 +1,14 @@
 // Inventory documents that came over the API take the way the files take: one check, one plan, one write.
 
 import { ColdironError } from '../domain/errors.ts';
-import type { Actor } from '../domain/event.ts';
+import type { Origin } from '../domain/event.ts';
 import { parseObjectName } from '../domain/names.ts';
 import { shown } from '../domain/parsed.ts';
 import { type ApplyReport, applyInventory } from '../inventory/apply.ts';
 import { type ApplyMode, checkInventory } from '../inventory/check.ts';
 import { type RawSource, TAKEN } from '../inventory/read-files.ts';
 import type { ManagementDeps } from './deps.ts';
+import { inventoryConflict } from './preconditions.ts';
 
 type Edge = Pick<ManagementDeps, 'store' | 'fleet' | 'clock' | 'newId'>;
 
@@ -17,23 +18,35 @@ export const API_SOURCE = 'api';
 export async function applyDocuments(
   edge: Edge,
   documents: readonly RawSource[],
-  how: { mode: ApplyMode; dryRun: boolean; actor: Actor; correlationId: string },
+  { mode, dryRun, origin }: { mode: ApplyMode; dryRun: boolean; origin: Origin },
 ): Promise<ApplyReport & { readonly warnings: readonly string[] }> {
   const held = edge.fleet.inventory();
-  const { problems, warnings, sources } = checkInventory(documents, held, how.mode);
+  const { problems, warnings, sources } = checkInventory(documents, held, mode);
   if (problems.length > 0) {
     const [only] = problems;
     throw problems.length === 1 && only !== undefined
       ? new ColdironError('invalid_inventory', only)
       : new ColdironError('invalid_inventory', `${problems.length} problems; nothing was changed`, problems);
   }
+  const { actor, correlationId, expectedVersion } = origin;
   const report = await applyInventory(
-    edge.store,
-    { ...how, sources, held },
+    expectedVersion === undefined ? edge.store : onRevision(edge.store, expectedVersion),
+    // Read anew when a revision was named: only then is it checked at the moment that the plan is made.
+    { mode, dryRun, actor, correlationId, sources, ...(expectedVersion === undefined && { held }) },
     { now: () => edge.clock.now(), newId: edge.newId },
   );
   return { ...report, warnings };
 }
+
+/** A plan is made from this declared revision or not at all; writing it is refused by the store when there is another one. */
+const onRevision = (store: Edge['store'], expected: number): Pick<Edge['store'], 'inventory' | 'writeInventory'> => ({
+  inventory: async () => {
+    const inventory = await store.inventory();
+    if (inventory.declaredRevision === expected) return inventory;
+    throw await inventoryConflict({ store }, inventory.declaredRevision, [expected]);
+  },
+  writeInventory: (writes) => store.writeInventory(writes),
+});
 
 export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [
   { file: 'request', name: API_SOURCE, value: { nodes } },

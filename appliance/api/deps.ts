@@ -13,6 +13,7 @@ import type { NodeWork } from '../work/node-work.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
+import type { RequestLedger } from './request-ledger.ts';
 
 export type ServiceName = 'dhcp' | 'tftp' | 'http';
 export type ServiceState = 'running' | 'off' | 'starting' | 'failed';
@@ -30,6 +31,8 @@ export interface ManagementDeps extends AppEdge {
   readonly work: Pick<NodeWork, 'cancel' | 'plain' | 'rescue' | 'deploy' | 'release'>;
   readonly fleet: Fleet;
   readonly commands: Pick<MachineCommands, 'request'>;
+  /** One for all listeners of the process. */
+  readonly requests: RequestLedger;
   readonly authenticate: Authenticate;
   readonly clock: Clock;
   readonly services: () => Services;

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ColdironError, ERRORS } from '../domain/errors.ts';
 import { shown } from '../domain/parsed.ts';
+import { ReplayedError } from './request-ledger.ts';
 
 export interface Envelope {
   readonly code: string;
@@ -31,7 +32,8 @@ export function envelope(error: ColdironError, correlationId: string): Envelope 
 
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = asColdironError(error);
-  const { status } = ERRORS[known.code];
+  const status = statusOf(known, request);
+  if (known instanceof ReplayedError) reply.header('idempotent-replayed', 'true');
   if (status >= 500) request.failure = error;
   return reply
     .code(status)
@@ -39,6 +41,12 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     .type('application/json; charset=utf-8')
     .serializer((payload: unknown) => JSON.stringify(payload))
     .send(envelope(known, request.id));
+}
+
+/** 412 only where the caller named a version (RFC 9110 §15.5.13); otherwise somebody else was faster, which is a conflict. */
+function statusOf({ code }: ColdironError, { headers }: FastifyRequest): number {
+  const named = headers['if-match'];
+  return code === 'version_conflict' && named !== undefined && named.trim() !== '*' ? 412 : ERRORS[code].status;
 }
 
 export function sendNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -6,7 +6,10 @@ import { type Machine, macsOf } from '../domain/machine.ts';
 export interface NodeQuery {
   readonly state?: LifecycleState;
   readonly site?: string;
+  readonly cluster?: string;
   readonly profile?: string;
+  readonly labels?: readonly (readonly [key: string, value: string])[];
+  readonly bmc?: boolean;
   readonly q?: string;
   readonly after?: string;
   readonly limit: number;
@@ -19,10 +22,7 @@ export function listNodes(
   const sought = query.q?.toLowerCase();
   const matching: Machine[] = [];
   for (const machine of machines) {
-    const { spec, lifecycle } = machine;
-    if (query.state !== undefined && lifecycle.state !== query.state) continue;
-    if (query.site !== undefined && spec.site !== query.site) continue;
-    if (query.profile !== undefined && spec.profile !== query.profile) continue;
+    if (!matches(machine, query)) continue;
     if (sought !== undefined && !searchable(machine).some((text) => text.includes(sought))) continue;
     matching.push(machine);
   }
@@ -33,6 +33,17 @@ export function listNodes(
   const last = page.at(-1);
   const more = last !== undefined && last !== matching.at(-1);
   return { page, total: matching.length, next: more ? last.spec.hostname : null };
+}
+
+function matches({ spec, lifecycle }: Machine, query: NodeQuery): boolean {
+  return (
+    (query.state === undefined || lifecycle.state === query.state) &&
+    (query.site === undefined || spec.site === query.site) &&
+    (query.cluster === undefined || spec.cluster === query.cluster) &&
+    (query.profile === undefined || spec.profile === query.profile) &&
+    (query.bmc === undefined || (spec.bmc !== null) === query.bmc) &&
+    (query.labels ?? []).every(([key, value]) => Object.hasOwn(spec.labels, key) && spec.labels[key] === value)
+  );
 }
 
 function searchable({ spec }: Machine): string[] {

@@ -8,6 +8,7 @@ export async function generateOpenApi(): Promise<object> {
     store: untouched('store'),
     fleet: untouched('fleet'),
     commands: untouched('commands'),
+    requests: untouched('requests'),
     authenticate: untouched('authenticate'),
     clock: untouched('clock'),
     newId: untouched('newId'),

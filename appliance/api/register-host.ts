@@ -2,7 +2,7 @@
 // audit entry, or not at all.
 
 import { ColdironError } from '../domain/errors.ts';
-import type { Actor } from '../domain/event.ts';
+import type { Origin } from '../domain/event.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import { parseIpv4 } from '../domain/ipv4.ts';
 import { lifeIn } from '../domain/lifecycle.ts';
@@ -33,7 +33,7 @@ const ATTEMPTS = 5;
 export async function registerHost(
   edge: Edge,
   registration: HostRegistration,
-  by: { actor: Actor; correlationId: string },
+  by: Origin,
 ): Promise<{ machine: Machine; probe: ProbeResult | null }> {
   const { host, hostname, key } = readRequest(registration);
   specFor(await edge.store.inventory(), registration, host, hostname, key);
@@ -156,7 +156,7 @@ async function write(
   { store, clock }: Edge,
   declaredRevision: number,
   node: { id: MachineId; spec: MachineSpec; key: SshPublicKey; probe: ProbeResult | null },
-  { actor, correlationId }: { actor: Actor; correlationId: string },
+  { actor, correlationId }: Origin,
 ): Promise<void> {
   const at = clock.now();
   const { id, spec, key, probe } = node;

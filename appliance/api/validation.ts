@@ -27,6 +27,8 @@ function fromText(schema: TSchema, given: unknown): unknown {
   return Object.fromEntries(
     Object.entries(given).map(([key, text]) => {
       const field: unknown = schema.properties[key];
+      // One value of a parameter that may be repeated comes as a text, several as a list.
+      if (Type.IsArray(field) && typeof text === 'string') return [key, [text]];
       if (Type.IsInteger(field) && /^\d{1,15}$/.test(String(text))) return [key, Number(text)];
       if (Type.IsBoolean(field) && /^(true|false)$/.test(String(text))) return [key, text === 'true'];
       return [key, text];

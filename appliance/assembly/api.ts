@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import { buildManagementApi } from '../api/app.ts';
 import { bearerAuthenticator, localAuthenticator } from '../api/auth.ts';
 import type { ManagementDeps } from '../api/deps.ts';
+import { RequestLedger } from '../api/request-ledger.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
 import type { Place } from './boot-servers.ts';
@@ -27,7 +28,9 @@ export type ApiParts = Pick<
 
 export async function openApi(foundation: Foundation, parts: ApiParts): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
-  const shared = { ...parts, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  // Both listeners share it: a request may be repeated on the other one.
+  const requests = new RequestLedger({ store, clock, holder: newId() });
+  const shared = { ...parts, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

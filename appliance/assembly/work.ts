@@ -24,7 +24,7 @@ import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
-const LOOK_AT_TEMPLATES_EVERY = MINUTE;
+const RELOAD_TEMPLATES_EVERY = MINUTE;
 
 export interface Work {
   readonly renderings: Renderings;
@@ -45,7 +45,7 @@ export async function openWork(
     index: () => indexInventory(fleet.inventory()),
     log: logger,
   });
-  stops.add(repeat(LOOK_AT_TEMPLATES_EVERY, () => templates.look(), logger));
+  stops.add(repeat(RELOAD_TEMPLATES_EVERY, () => templates.reload(), logger));
   const serviceFiles = (machine: Machine, by: Origin): Promise<readonly RenderedFile[]> =>
     enrollment.authority.serviceFiles(identityIn(fleet, machine), by);
   const renderings = new Renderings({
@@ -66,7 +66,7 @@ export async function openWork(
     installedFiles: (machine) => enrollment.installedFiles(machine),
     nodeParts: (machine) => enrollment.firstBootParts(machine),
     given: (machine, plan, files) =>
-      renderings.delivered(machine, plan, files, 'order', {
+      renderings.recordDelivery(machine, plan, files, 'order', {
         actor: `machine:${machine.spec.hostname}`,
         correlationId: null,
       }),

@@ -1,8 +1,10 @@
+import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { ObjectChange } from '../domain/inventory.ts';
 import { readInventoryFiles } from '../inventory/read-files.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { type ChangedNode, printChangedNodes } from './rendering-changes.ts';
+import { operate } from './operate.ts';
+import { printChangedNodes } from './rendering-changes.ts';
 import { type Output, printable, printJson, type Style, standardOutput, styled } from './terminal.ts';
 
 interface ApplyOptions extends ConnectionOptions {
@@ -10,24 +12,17 @@ interface ApplyOptions extends ConnectionOptions {
   readonly diff?: boolean;
 }
 
-export interface ApplyAnswer {
-  readonly dry_run: boolean;
-  readonly revision: number;
-  readonly changes: readonly ObjectChange[];
-  readonly unchanged: number;
-  readonly warnings?: readonly string[];
-  readonly renderings?: readonly ChangedNode[];
-}
-
 export async function apply(files: string[], options: ApplyOptions): Promise<void> {
   if (options.diff && !options.dryRun) throw new ColdironError('usage', '--diff shows what --dry-run finds: give both');
   // Files that contradict each other are told apart here, with their names; what contradicts the store, by the appliance.
   const raw = await readInventoryFiles(files);
   const connection = await connect(options);
-  const answer = await connection.post<ApplyAnswer>('/api/v1/inventory/apply', {
-    sources: raw.map(({ name, file, value }) => ({ name, file, document: value })),
-    dry_run: options.dryRun === true,
-    diff: options.diff === true,
+  const answer = await operate(connection, 'applyInventory', {
+    body: {
+      sources: raw.map(({ name, file, value }) => ({ name, file, document: value as Record<string, unknown> })),
+      dry_run: options.dryRun === true,
+      diff: options.diff === true,
+    },
   });
   const output = standardOutput();
   if (options.json) printJson(output, answer);
@@ -45,7 +40,7 @@ const MARKS: Readonly<Record<ObjectChange['change'], readonly [mark: string, sty
   unchanged: ['=', 'grey'],
 };
 
-export function printChanges(output: Output, answer: ApplyAnswer): void {
+export function printChanges(output: Output, answer: Answer<'applyInventory'>): void {
   for (const { kind, name, change, details } of answer.changes) {
     const [mark, style] = MARKS[change];
     output.write(`${styled(output, style, `${mark} ${kind} ${printable(name)}`)} ${change}\n`);

@@ -1,25 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { openSqliteStoreReadOnly } from '../store/sqlite/sqlite.ts';
-import type { AuditVerdict } from '../store/store.ts';
 import { type ConnectionOptions, connect, stateFolder } from './connection.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput, table } from './terminal.ts';
 
-interface AuditLine {
-  readonly seq: number;
-  readonly at: string;
-  readonly actor: string;
-  readonly action: string;
-  readonly target: string;
-  readonly correlation_id: string | null;
-}
-
 export async function listAudit(options: ConnectionOptions & { readonly limit: string }): Promise<void> {
-  const { entries } = await (await connect(options)).get<{ entries: AuditLine[] }>('/api/v1/audit', {
-    limit: options.limit,
-    newest: 'true',
-  });
+  const query = { limit: options.limit, newest: 'true' };
+  const { entries } = await operate(await connect(options), 'listAuditEntries', { query });
   const output = standardOutput();
   if (options.json) return printJson(output, entries);
   const rows = entries.map((entry) => [String(entry.seq), entry.at, entry.actor, entry.action, entry.target]);
@@ -37,9 +27,9 @@ export async function verifyAudit(options: ConnectionOptions): Promise<void> {
   else output.write(`Intact: ${verdict.entries} entries. Head ${verdict.head}\n`);
 }
 
-async function verdictOf(options: ConnectionOptions): Promise<AuditVerdict> {
+async function verdictOf(options: ConnectionOptions): Promise<Answer<'verifyAudit'>> {
   try {
-    return await (await connect(options)).get<AuditVerdict>('/api/v1/audit/verify');
+    return await operate(await connect(options), 'verifyAudit', {});
   } catch (error) {
     const stopped = error instanceof ColdironError && error.code === 'not_running' && options.server === undefined;
     if (!stopped) throw error;

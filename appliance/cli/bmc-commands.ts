@@ -1,15 +1,15 @@
 // The verbs that go to a node's BMC, and what they take. Their work is loaded only when one runs.
 
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import { BOOT_WORDS } from './boot-words.ts';
+import { selecting } from './selection-options.ts';
 
 const NODE = ['<node>', 'host name, MAC address or id'] as const;
-const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 /** `connected`: adds the options that find the appliance. */
 export function addBmcCommands(program: Command, connected: (command: Command) => Command): void {
-  addPower(connected(program.command('power')));
-  addBootdev(connected(program.command('bootdev')));
+  addPower(selecting(connected(program.command('power'))));
+  addBootdev(selecting(connected(program.command('bootdev'))));
   connected(program.command('console'))
     .summary("a node's serial console in this terminal")
     .description(
@@ -30,12 +30,14 @@ export function addBmcCommands(program: Command, connected: (command: Command) =
     .option('--clear', 'empty it after it was shown')
     .option('--yes', 'do not ask for the name to be typed out')
     .action(async (node, options) => (await import('./sel.ts')).sel(node, options));
-  connected(program.command('identify'))
+  selecting(connected(program.command('identify')))
     .summary('the light that shows which one it is')
-    .description('Switches the light on or off that shows which machine of a rack it is.')
-    .argument(...NODE)
-    .argument('[light]', 'on, off, or for so many seconds', 'on')
-    .action(async (node, light, options) => (await import('./identify.ts')).identify(node, light, options));
+    .description(
+      'Switches the light on or off that shows which machine of a rack it is. The last word is on (if left out),\noff, or for so many seconds.',
+    )
+    .argument('[words...]', 'nodes by host name, MAC address or id, then on, off or seconds')
+    .addHelpText('after', '\nExamples:\n  coldiron identify node01 60\n  coldiron identify --rack r7 off')
+    .action(async (words, options) => (await import('./identify.ts')).identify(words, options));
   addBmc(program, connected);
 }
 
@@ -47,11 +49,6 @@ function addPower(command: Command): void {
         'off, cycle and reset do not ask the operating system; soft asks it to shut down.',
     )
     .argument('<words...>', 'nodes by host name, MAC address or id, then what to do')
-    .option('--all', 'every node that has a BMC')
-    .option('--label <key=value>', 'every node with this label (may be repeated)', collect)
-    .option('--cluster <name>', 'every node of this cluster')
-    .option('--rack <name>', 'every node with this label rack')
-    .option('--yes', 'do not ask before several nodes are taken down')
     .addHelpText(
       'after',
       '\nExamples:\n  coldiron power node01 status\n  coldiron power node01 node02 on\n  coldiron power --rack r7 soft',
@@ -61,16 +58,18 @@ function addPower(command: Command): void {
 
 function addBootdev(command: Command): void {
   command
-    .summary('what a node starts from the next time')
-    .description('Tells the BMC what the node is to start from, and reads it back. Power is not touched.')
-    .argument(...NODE)
-    .addArgument(new Argument('<device>', 'bios: its setup; none: its own order').choices(Object.keys(BOOT_WORDS)))
+    .summary('what nodes start from the next time')
+    .description(
+      'Sets in the BMC what nodes start from, and reads it back. Power is not touched. The last word is the device:\n' +
+        `${Object.keys(BOOT_WORDS).join(', ')} (bios: its setup; none: its own order).`,
+    )
+    .argument('<words...>', 'nodes by host name, MAC address or id, then the device')
     .option('--once', 'the next start only (this is the rule)')
     .option('--persistent', 'every start from now on')
     .option('--efi', 'as a UEFI start')
     .option('--legacy', 'as a BIOS start')
-    .addHelpText('after', '\nExample:\n  coldiron bootdev node01 pxe --once --efi')
-    .action(async (node, device, options) => (await import('./bootdev.ts')).bootdev(node, device, options));
+    .addHelpText('after', '\nExamples:\n  coldiron bootdev node01 pxe --once --efi\n  coldiron bootdev --rack r7 pxe')
+    .action(async (words, options) => (await import('./bootdev.ts')).bootdev(words, options));
 }
 
 function addBmc(program: Command, connected: (command: Command) => Command): void {

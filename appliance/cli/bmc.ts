@@ -1,10 +1,10 @@
+import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { ipv4FromNumber, ipv4ToNumber, parsePrefix } from '../domain/ipv4.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { operate } from './operate.ts';
 import { readSecret, readSecretFile } from './read-secret.ts';
 import { printJson, standardOutput, table } from './terminal.ts';
-
-const pathOf = (node: string, rest: string): string => `/api/v1/nodes/${encodeURIComponent(node)}/bmc/${rest}`;
 
 interface CredentialsOptions extends ConnectionOptions {
   readonly username: string;
@@ -13,21 +13,13 @@ interface CredentialsOptions extends ConnectionOptions {
   readonly check: boolean;
 }
 
-interface CredentialsAnswer {
-  readonly node: string;
-  readonly username: string;
-  readonly checked: boolean;
-}
-
 export async function setCredentials(node: string, options: CredentialsOptions): Promise<void> {
   const { username, check } = options;
   const password = await readSecret(options.passwordFile, `password of ${username}`);
   const key = options.keyFile === undefined ? {} : { key: readSecretFile(options.keyFile, 'the BMC key') };
-  const answer = await (await connect(options)).put<CredentialsAnswer>(pathOf(node, 'credentials'), {
-    username,
-    password,
-    ...key,
-    check,
+  const answer = await operate(await connect(options), 'setBmcCredentials', {
+    params: { node },
+    body: { username, password, ...key, check },
   });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
@@ -36,10 +28,7 @@ export async function setCredentials(node: string, options: CredentialsOptions):
 }
 
 export async function rotate(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await (await connect(options)).post<{ node: string; mode: string; username: string }>(
-    pathOf(node, 'rotate'),
-    {},
-  );
+  const answer = await operate(await connect(options), 'rotateBmcPassword', { params: { node }, body: {} });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
   if (answer.mode === 'recorder') return output.write(`${answer.node}: only written down; its site records.\n`);
@@ -47,23 +36,14 @@ export async function rotate(node: string, options: ConnectionOptions): Promise<
 }
 
 export async function forgetCertificate(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await (await connect(options)).delete<{ node: string }>(pathOf(node, 'certificate'));
+  const answer = await operate(await connect(options), 'forgetBmcCertificate', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
   output.write(`The next certificate that ${answer.node}'s BMC shows is the one to trust.\n`);
 }
 
-interface Quirk {
-  readonly vendor: string;
-  readonly product: string;
-  readonly firmware: string;
-  readonly method: string;
-  readonly worked: number;
-  readonly ignored: number;
-}
-
 export async function listQuirks(options: ConnectionOptions): Promise<void> {
-  const { quirks } = await (await connect(options)).get<{ quirks: Quirk[] }>('/api/v1/bmc/quirks');
+  const { quirks } = await operate(await connect(options), 'listBmcQuirks', {});
   const output = standardOutput();
   if (options.json) return printJson(output, quirks);
   if (quirks.length === 0) return output.write('No machine was made to boot from the network yet.\n');
@@ -78,27 +58,16 @@ export async function listQuirks(options: ConnectionOptions): Promise<void> {
   output.write(table(output, ['VENDOR', 'PRODUCT', 'FIRMWARE', 'METHOD', 'OBEYED', 'IGNORED'], rows));
 }
 
-interface Found {
-  readonly address: string;
-  readonly node: string | null;
-  readonly ipmi: { readonly ipmi2: boolean | null } | null;
-  readonly redfish: {
-    readonly vendor: string | null;
-    readonly product: string | null;
-    readonly version: string;
-  } | null;
-}
-
 /** Part by part, so that a large network shows how far it is. */
 export async function scan(networks: readonly string[], options: ConnectionOptions): Promise<void> {
   const parts = networks.flatMap(partsOf);
   const connection = await connect(options);
   const output = standardOutput();
-  const found: Found[] = [];
+  const found: Answer<'scanForBmcs'>['found'] = [];
   for (const [at, part] of parts.entries()) {
     if (process.stderr.isTTY)
       process.stderr.write(`\r${at} of ${parts.length} parts, ${found.length} found; ${part} …`);
-    const answer = await connection.post<{ found: Found[] }>('/api/v1/bmc/scan', { networks: [part] });
+    const answer = await operate(connection, 'scanForBmcs', { body: { networks: [part] } });
     found.push(...answer.found);
   }
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[2K');

@@ -1,36 +1,49 @@
 import { ColdironError } from '../domain/errors.ts';
 import { BOOT_WORDS } from './boot-words.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { printable, printJson, standardOutput } from './terminal.ts';
+import { chosenNodes, type SelectionOptions } from './node-selection.ts';
+import { runOnMany } from './on-many.ts';
+import { operate } from './operate.ts';
 
-interface BootOptions extends ConnectionOptions {
+interface BootOptions extends ConnectionOptions, SelectionOptions {
   readonly once?: boolean;
   readonly persistent?: boolean;
   readonly efi?: boolean;
   readonly legacy?: boolean;
 }
 
-interface BootAnswer {
-  readonly node: string;
-  readonly mode: 'real' | 'recorder';
-  readonly device: string;
-  readonly differences: readonly string[];
-}
-
-export async function bootdev(node: string, word: keyof typeof BOOT_WORDS, options: BootOptions): Promise<void> {
+/** The last word is the device, the ones before name nodes. */
+export async function bootdev(words: readonly string[], options: BootOptions): Promise<void> {
+  const word = deviceWord(words.at(-1));
   if (options.once && options.persistent) throw new ColdironError('usage', 'either --once or --persistent, not both');
   if (options.efi && options.legacy) throw new ColdironError('usage', 'either --efi or --legacy, not both');
   const persistent = options.persistent === true;
-  const answer = await (await connect(options)).post<BootAnswer>(`/api/v1/nodes/${encodeURIComponent(node)}/bootdev`, {
-    device: BOOT_WORDS[word],
-    persistent,
-    ...(options.efi && { firmware: 'efi' }),
-    ...(options.legacy && { firmware: 'legacy' }),
-  });
-  const output = standardOutput();
-  if (options.json) return printJson(output, answer);
+  const firmware = options.efi
+    ? ({ firmware: 'efi' } as const)
+    : options.legacy
+      ? ({ firmware: 'legacy' } as const)
+      : {};
+  const connection = await connect(options);
+  const undertaking = { verb: `bootdev ${word}`, destroys: null, needsBmc: true };
+  const nodes = await chosenNodes(connection, words.slice(0, -1), options, undertaking);
+  if (nodes === null) return;
+  const body = { device: BOOT_WORDS[word], persistent, ...firmware };
   const when = persistent ? 'from now on' : 'the next time';
-  const recorded = answer.mode === 'recorder' ? ' (only written down: its site records)' : '';
-  output.write(`${answer.node} starts from ${word} ${when}${recorded}.\n`);
-  for (const difference of answer.differences) output.write(`  but: ${printable(difference)}\n`);
+  await runOnMany(nodes, options, {
+    work: (node) => operate(connection, 'setNodeBootDevice', { params: { node }, body }),
+    doing: `bootdev ${word} …`,
+    done: ({ mode, differences }) => {
+      const recorded = mode === 'recorder' ? ' (only written down: its site records)' : '';
+      const but = differences.length === 0 ? '' : `; but: ${differences.join('; ')}`;
+      return `starts from ${word} ${when}${recorded}${but}`;
+    },
+    json: (answer) => answer,
+  });
+}
+
+function deviceWord(word: string | undefined): keyof typeof BOOT_WORDS {
+  const known = Object.keys(BOOT_WORDS) as (keyof typeof BOOT_WORDS)[];
+  const device = known.find((each) => each === word);
+  if (device === undefined) throw new ColdironError('usage', `the last word is the device: ${known.join(', ')}`);
+  return device;
 }

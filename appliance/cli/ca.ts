@@ -1,31 +1,13 @@
+import type { Answer } from '../contract/wire.ts';
 import { confirmed } from './confirmed.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput, table } from './terminal.ts';
 
-interface Authority {
-  readonly fingerprint: string;
-  readonly state: string;
-  readonly created_at: string;
-  readonly not_after: string;
-}
-
-interface Holder {
-  readonly holder: string;
-  readonly kind: string;
-  readonly serial: string;
-  readonly not_after: string;
-}
-
-interface Authorities {
-  readonly authorities: readonly Authority[];
-  readonly stale: readonly Holder[];
-  readonly stale_until: string | null;
-  readonly expiring: readonly Holder[];
-  readonly task_signing_keys: readonly { readonly id: string; readonly state: string }[];
-}
+type Holder = Answer<'getAuthorities'>['stale'][number];
 
 export async function showAuthorities(options: ConnectionOptions): Promise<void> {
-  const answer = await (await connect(options)).get<Authorities>('/api/v1/ca');
+  const answer = await operate(await connect(options), 'getAuthorities', {});
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
   const rows = answer.authorities.map(({ state, not_after, fingerprint }) => [state, not_after, fingerprint]);
@@ -51,8 +33,8 @@ export async function showAuthorities(options: ConnectionOptions): Promise<void>
 }
 
 export async function rotateAuthority(options: ConnectionOptions & { readonly stageOnly?: boolean }): Promise<void> {
-  const answer = await (await connect(options)).post<Authority>('/api/v1/ca/rotate', {
-    stage_only: options.stageOnly ?? false,
+  const answer = await operate(await connect(options), 'rotateAuthority', {
+    body: { stage_only: options.stageOnly ?? false },
   });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
@@ -70,13 +52,13 @@ interface RetireOptions extends ConnectionOptions {
 
 export async function retireAuthority(options: RetireOptions): Promise<void> {
   const connection = await connect(options);
-  const answer = await connection.post<Authority>('/api/v1/ca/retire', options.force ? await forced() : {});
+  const answer = await operate(connection, 'retireAuthority', { body: options.force ? await forced() : {} });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
   output.write(`${answer.fingerprint} is trusted no longer.\n`);
 
   async function forced(): Promise<object> {
-    const { authorities, stale } = await connection.get<Authorities>('/api/v1/ca');
+    const { authorities, stale } = await operate(connection, 'getAuthorities', {});
     const outgoing = authorities.find(({ state }) => state === 'outgoing');
     if (!outgoing) return {};
     const who = [...new Set(stale.map(({ holder }) => holder))].join(', ') || 'nobody';
@@ -90,7 +72,7 @@ export async function retireAuthority(options: RetireOptions): Promise<void> {
 }
 
 export async function rotateTaskKey(options: ConnectionOptions): Promise<void> {
-  const answer = await (await connect(options)).post<{ id: string; state: string }>('/api/v1/ca/task-key', {});
+  const answer = await operate(await connect(options), 'rotateTaskKey', { body: {} });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
   output.write(

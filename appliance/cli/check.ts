@@ -10,8 +10,9 @@ import type { DeclaredInventory } from '../domain/inventory.ts';
 import type { Listener } from '../domain/listener.ts';
 import { declaredInventory } from '../inventory/declared-inventory.ts';
 import { deployWarnings, missingBootFiles } from './check-warnings.ts';
-import { connect } from './connection.ts';
+import { type Connection, connect } from './connection.ts';
 import { sourcesWithWarnings } from './inventory-files.ts';
+import { operate } from './operate.ts';
 import { invalidTemplates, templateProblems, unrenderable, withStableIds } from './render-offline.ts';
 import { printable, printJson, standardOutput } from './terminal.ts';
 
@@ -93,24 +94,24 @@ export async function check(options: CheckOptions): Promise<void> {
 
 /** From the appliance, which fetches everything from itself; when none runs, from the files alone. */
 async function bootContract(state: string, library: AssetLibrary, profiles: readonly Profile[]): Promise<BootContract> {
-  const told = await fromRunning<BootContract>(state, '/api/v1/boot-contract');
+  const told = await fromRunning(state, (appliance) => operate(appliance, 'checkBootContract', {}));
   if (told !== null) return told;
   return checkBootContract((name) => library.find(name), profiles);
 }
 
 /** Of the appliance that runs: an interface may be missing, or another DHCP server there. */
 async function silentListeners(state: string): Promise<readonly (Listener & { readonly problem: string })[]> {
-  const told = await fromRunning<{ readonly listeners: readonly Listener[] }>(state, '/api/v1/listeners');
+  const told = await fromRunning(state, (appliance) => operate(appliance, 'listListeners', {}));
   return (told?.listeners ?? []).flatMap((each) => (each.problem === null ? [] : [{ ...each, problem: each.problem }]));
 }
 
 const refusedTemplates = async (state: string): Promise<readonly string[]> =>
-  (await fromRunning<{ readonly problems: readonly string[] }>(state, '/api/v1/templates'))?.problems ?? [];
+  (await fromRunning(state, (appliance) => operate(appliance, 'getTemplates', {})))?.problems ?? [];
 
 /** Null: none runs. */
-async function fromRunning<T>(state: string, path: string): Promise<T | null> {
+async function fromRunning<T>(state: string, ask: (appliance: Connection) => Promise<T>): Promise<T | null> {
   try {
-    return await (await connect({ state })).get<T>(path);
+    return await ask(await connect({ state }));
   } catch (error) {
     if (error instanceof ColdironError && error.code === 'not_running') return null;
     throw error;

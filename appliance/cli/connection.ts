@@ -15,19 +15,24 @@ export interface ConnectionOptions {
   readonly state?: string;
   readonly server?: string;
   readonly tokenFile?: string;
+  readonly caFile?: string;
   readonly json?: boolean;
 }
 
 export interface Connection {
-  get<T>(path: string, query?: Query): Promise<T>;
-  post<T>(path: string, body: unknown): Promise<T>;
-  put<T>(path: string, body: unknown): Promise<T>;
-  delete<T>(path: string): Promise<T>;
+  /** Verbs use `operate`, which knows the path and the type of the answer. */
+  call<T>(method: Method, path: string, sent: Sent): Promise<T>;
   /** The connection itself, once the appliance has agreed to speak that protocol on it. */
   upgrade(path: string, query: Query, protocol: string): Promise<Duplex>;
 }
 
-type Query = Readonly<Record<string, string | undefined>>;
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+interface Sent {
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+}
 
 const DEFAULT_CONFIG = 'coldiron.yaml';
 const DEFAULT_STATE = 'state';
@@ -48,29 +53,46 @@ async function stateNamedBy(file: string): Promise<string> {
 }
 
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  if (options.server === undefined) {
+  const server = options.server ?? serverFromEnvironment(options);
+  if (server === undefined) {
     return speaking({
       socketPath: join(await stateFolder(options), 'coldiron.sock'),
       origin: 'http://coldiron',
       headers: {},
+      ca: null,
     });
   }
-  if (!/^https?:\/\//.test(options.server))
-    throw new ColdironError('usage', `--server takes a URL like https://host:8443, not ${options.server}`);
-  return speaking({ socketPath: null, origin: options.server, headers: { authorization: `Bearer ${token(options)}` } });
+  if (!/^https?:\/\//.test(server)) {
+    const from = options.server === undefined ? 'COLDIRON_SERVER' : '--server';
+    throw new ColdironError('usage', `${from} takes a URL like https://host:8443, not ${server}`);
+  }
+  const headers = { authorization: `Bearer ${token(options)}` };
+  return speaking({ socketPath: null, origin: server, headers, ca: readCa(options.caFile) });
+}
+
+/** A state folder or site file that was named on the command line stands for the appliance on this machine. */
+const serverFromEnvironment = ({ state, config }: ConnectionOptions): string | undefined =>
+  state === undefined && config === undefined ? process.env.COLDIRON_SERVER || undefined : undefined;
+
+function readCa(file: string | undefined): string | null {
+  if (file === undefined) return null;
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ColdironError('usage', `cannot read the certificate file ${file}: ${(error as Error).message}`);
+  }
 }
 
 interface Appliance {
   readonly socketPath: string | null;
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** PEM of the authority that its certificate is checked against; null: those of the system. */
+  readonly ca: string | null;
 }
 
 const speaking = (appliance: Appliance): Connection => ({
-  get: (path, query) => call(appliance, 'GET', path, { query }),
-  post: (path, body) => call(appliance, 'POST', path, { body }),
-  put: (path, body) => call(appliance, 'PUT', path, { body }),
-  delete: (path) => call(appliance, 'DELETE', path, {}),
+  call: (method, path, sent) => call(appliance, method, path, sent),
   upgrade: (path, query, protocol) => upgrade(appliance, urlOf(appliance, path, query), protocol),
 });
 
@@ -93,16 +115,13 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 function urlOf({ origin }: Appliance, path: string, query: Query = {}): URL {
   const url = new URL(path, origin);
-  for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, value);
+  for (const [key, value] of Object.entries(query)) {
+    for (const each of value === undefined ? [] : [value].flat()) url.searchParams.append(key, each);
+  }
   return url;
 }
 
-async function call<T>(
-  appliance: Appliance,
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-  path: string,
-  { query, body }: { query?: Query | undefined; body?: unknown },
-): Promise<T> {
+async function call<T>(appliance: Appliance, method: Method, path: string, { query, body }: Sent): Promise<T> {
   const asked = await requestTo(appliance, urlOf(appliance, path, query), { method, agent: false });
   // Also of one that is answered before it was heard to the end, and then cannot be sent any further.
   asked.on('error', () => undefined);
@@ -130,7 +149,7 @@ async function call<T>(
 }
 
 async function requestTo(
-  { socketPath, headers }: Appliance,
+  { socketPath, headers, ca }: Appliance,
   url: URL,
   options: http.RequestOptions & { headers?: Readonly<Record<string, string>> },
 ): Promise<http.ClientRequest> {
@@ -138,6 +157,7 @@ async function requestTo(
   const { request } = url.protocol === 'https:' ? await import('node:https') : http;
   return request(url, {
     ...(socketPath !== null && { socketPath }),
+    ...(ca !== null && { ca }),
     ...options,
     headers: { ...headers, ...options.headers },
   });

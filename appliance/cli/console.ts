@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type { ReadStream } from 'node:tty';
 import { CONSOLE_PROTOCOL } from '../api/upgrade.ts';
+import { OPERATIONS } from '../contract/operations.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { ESCAPE_HELP, EscapeReader } from './escape.ts';
+import { pathOf } from './operate.ts';
 
 interface ConsoleOptions extends ConnectionOptions {
   readonly steal?: boolean;
@@ -13,7 +15,7 @@ interface ConsoleOptions extends ConnectionOptions {
 
 export async function openConsole(node: string, options: ConsoleOptions): Promise<void> {
   const connection = await connect(options);
-  const path = `/api/v1/nodes/${encodeURIComponent(node)}/console`;
+  const path = pathOf(OPERATIONS.openNodeConsole.path, { node });
   const stream = await connection.upgrade(path, { steal: options.steal ? 'true' : undefined }, CONSOLE_PROTOCOL);
   const { stdin } = process;
   const leaveRawMode = stdin.isTTY ? enterRawMode(stdin) : () => undefined;

@@ -1,21 +1,9 @@
 import { type ConnectionOptions, connect } from './connection.ts';
+import { operate } from './operate.ts';
 import { printable, printJson, standardOutput, styled } from './terminal.ts';
 
-interface DiagnosisAnswer {
-  readonly node: string;
-  readonly state: string;
-  readonly waits_for: string;
-  readonly diagnosis: {
-    readonly id: string;
-    readonly reason: string;
-    readonly next_step: string;
-    readonly evidence: readonly string[];
-  } | null;
-}
-
 export async function diagnose(node: string, options: ConnectionOptions): Promise<void> {
-  const path = `/api/v1/nodes/${encodeURIComponent(node)}/diagnosis`;
-  const answer = await (await connect(options)).get<DiagnosisAnswer>(path);
+  const answer = await operate(await connect(options), 'diagnoseNode', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
   const { diagnosis, state, waits_for } = answer;

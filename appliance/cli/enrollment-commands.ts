@@ -1,7 +1,9 @@
 // The verbs of enrollment: bundles, authorities, tasks.
 
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import { TASK_KIND_NAMES } from '../domain/task.ts';
+import { ROLES } from '../domain/token.ts';
+import { selecting } from './selection-options.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
@@ -27,6 +29,27 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
       .action(async (node, options) => (await import('./token.ts')).handOver(node, verb === 'reissue', options));
   }
 
+  const apiToken = program
+    .command('api-token')
+    .summary('tokens of people and programs that call the API')
+    .description('Tokens of the management API. For the bundle that a node enrolls with, see: coldiron token');
+  connected(apiToken.command('list'))
+    .description('Lists tokens, without their secrets.')
+    .action(async (options) => (await import('./api-token.ts')).listApiTokens(options));
+  connected(apiToken.command('create'))
+    .description(
+      'Makes a token and prints its text once; with --output it is written to a file that only you can read.',
+    )
+    .argument('<name>', 'what the audit calls its holder')
+    .requiredOption('--role <role>', ROLES.join(', '))
+    .option('--expires-in-hours <n>', 'how long it works (default: for ever)')
+    .option('-o, --output <file>', 'where to write it')
+    .action(async (name, options) => (await import('./api-token.ts')).createApiToken(name, options));
+  connected(apiToken.command('revoke'))
+    .description('Revokes a token, at once and permanently.')
+    .argument('<token>', 'its id or name')
+    .action(async (token, options) => (await import('./api-token.ts')).revokeApiToken(token, options));
+
   const ca = program
     .command('ca')
     .summary('the certificate authority of this appliance')
@@ -51,14 +74,13 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     .command('task')
     .summary('tell an enrolled node to do something')
     .description('Tasks are signed, and come from a closed list.');
-  connected(task.command('run'))
-    .description('Gives a node a task.')
-    .argument('<node>', 'host name, MAC address or id')
-    .addArgument(new Argument('<kind>', 'what to do').choices(TASK_KIND_NAMES))
+  selecting(connected(task.command('run')))
+    .description(`Gives nodes a task. The last word is its kind:\n${TASK_KIND_NAMES.join(', ')}.`)
+    .argument('<words...>', 'nodes by host name, MAC address or id, then the kind of task')
     .option('--set <name=value>', 'a parameter (may be repeated)', collect)
     .option('--wait', 'until it is over, and tell what came of it')
     .addHelpText('after', '\nExample:\n  coldiron task run node01 run-diagnostics --set level=full --wait')
-    .action(async (node, kind, options) => (await import('./task.ts')).runTask(node, kind, options));
+    .action(async (words, options) => (await import('./task.ts')).runTask(words, options));
   connected(task.command('list'))
     .description('Lists the tasks of a node, the newest first.')
     .argument('<node>', 'host name, MAC address or id')

@@ -11,6 +11,7 @@ import { declaredInventory } from '../inventory/declared-inventory.ts';
 import { Fleet } from '../inventory/fleet.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { checkedSources } from './inventory-files.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput } from './terminal.ts';
 
 interface ExplainOptions extends ConnectionOptions {
@@ -37,13 +38,11 @@ export async function explain(machine: string, options: ExplainOptions): Promise
 }
 
 async function online(machine: string, { arch, via, as, armed, ...connection }: ExplainOptions): Promise<Explanation> {
-  const path = `/api/v1/nodes/${encodeURIComponent(machine)}/explain`;
-  return (await connect(connection)).get<Explanation>(path, {
-    arch,
-    via,
-    as,
-    armed: armed === undefined ? undefined : String(armed),
-  });
+  const query = { arch, via, as, armed: armed === undefined ? undefined : String(armed) };
+  return (await operate(await connect(connection), 'explainNode', {
+    params: { node: machine },
+    query,
+  })) as unknown as Explanation;
 }
 
 async function offline(machine: string, options: ExplainOptions, files: string[]): Promise<Explanation> {

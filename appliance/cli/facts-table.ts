@@ -4,7 +4,7 @@ import { type Output, printable, styled } from './terminal.ts';
 
 type Maybe<T> = T | null | undefined;
 
-interface Found {
+export interface Found {
   readonly at: string;
   readonly facts: {
     readonly system?: Maybe<{ manufacturer?: Maybe<string>; product?: Maybe<string>; serial?: Maybe<string> }>;
@@ -19,10 +19,6 @@ interface Found {
       neighbour?: Maybe<{ system?: Maybe<string>; port?: Maybe<string> }>;
     }[];
   };
-}
-
-export interface FactsAnswer {
-  readonly facts: readonly Found[];
 }
 
 const GIBIBYTE = 1024 ** 3;

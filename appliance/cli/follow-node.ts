@@ -1,16 +1,14 @@
 // One look at a node that is being followed: what has happened since the last one, how far it is, and whether that is the end.
 
+import type { Way } from '../contract/operation.ts';
+import type { Answer } from '../contract/wire.ts';
 import type { Json } from '../domain/event.ts';
-import type { LifecycleState } from '../domain/lifecycle.ts';
-import { type StoryEvent, tellEvent } from '../trail/story.ts';
+import { tellEvent } from '../trail/story.ts';
 import type { Connection } from './connection.ts';
-import type { NodeAnswer } from './nodes.ts';
-import type { SessionAnswer } from './sessions.ts';
+import { operate } from './operate.ts';
 
-export interface Way {
-  readonly via: readonly LifecycleState[];
-  readonly to: LifecycleState | null;
-}
+type NodeAnswer = Answer<'getNode'>;
+type SessionAnswer = Answer<'listNodeSessions'>['sessions'][number];
 
 export interface Look {
   readonly node: NodeAnswer;
@@ -25,37 +23,26 @@ export type Ending =
   | { readonly ok: true }
   | { readonly ok: false; readonly stage: string; readonly reason: string; readonly nextStep: string };
 
-interface EventAnswer extends Omit<StoryEvent, 'attempt'> {
-  readonly seq: number;
-  readonly correlation_id: string | null;
-  readonly data: Json;
-}
-
-interface EventPage {
-  readonly events: readonly EventAnswer[];
-  readonly next: number | null;
-}
-
 export async function newestEvent(connection: Connection, node: string): Promise<number> {
-  const { next } = await connection.get<EventPage>('/api/v1/events', { node, limit: '1', newest: 'true' });
+  const { next } = await operate(connection, 'listEvents', { query: { node, limit: '1', newest: 'true' } });
   return next ?? 0;
 }
 
 const PAGE = '500';
 
 export async function lookAt(connection: Connection, name: string, after: number, way: Way): Promise<Look> {
-  const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
   // The state first: whatever led to it is then among the events.
-  const node = await connection.get<NodeAnswer>(path);
-  const { sessions } = await connection.get<{ sessions: SessionAnswer[] }>(`${path}/sessions`, { limit: '1' });
-  const { events, next } = await connection.get<EventPage>('/api/v1/events', {
-    node: node.id,
-    after: String(after),
-    limit: PAGE,
-  });
+  const node = await operate(connection, 'getNode', { params: { node: name } });
+  const params = { node: node.id };
+  const { sessions } = await operate(connection, 'listNodeSessions', { params, query: { limit: '1' } });
+  const query = { node: node.id, after: String(after), limit: PAGE };
+  const { events, next } = await operate(connection, 'listEvents', { query });
   return {
     node,
-    news: events.map((event) => ({ at: event.at, words: tellEvent({ ...event, attempt: event.correlation_id }) })),
+    news: events.map((event) => ({
+      at: event.at,
+      words: tellEvent({ ...event, data: event.data as Json, attempt: event.correlation_id }),
+    })),
     progress: progressOf(sessions[0]),
     after: next ?? after,
     end: endOf(node, way),

@@ -2,9 +2,10 @@
 // a terminal a bar for what takes long.
 
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Way } from '../contract/operation.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Connection } from './connection.ts';
-import { type Ending, type Look, lookAt, type Way } from './follow-node.ts';
+import { type Ending, type Look, lookAt } from './follow-node.ts';
 import { type Output, printable, printJson, standardOutput, styled } from './terminal.ts';
 
 const LOOK_EVERY_MS = 1000;

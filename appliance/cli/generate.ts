@@ -2,6 +2,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { generateOpenApi } from '../api/open-api.ts';
+import { apiDocument } from '../contract/document.ts';
 import { eventDocument } from '../domain/events/event-document.ts';
 import { lifecycleDocument } from '../machines/diagram.ts';
 import { AGENT_FILE, joinedAgent } from './joined-agent.ts';
@@ -9,6 +10,7 @@ import { AGENT_FILE, joinedAgent } from './joined-agent.ts';
 const root = new URL('../../', import.meta.url);
 
 writeFileSync(new URL('appliance/api/openapi.json', root), `${JSON.stringify(await generateOpenApi(), null, 2)}\n`);
+writeFileSync(new URL('docs/api.md', root), apiDocument());
 writeFileSync(new URL('docs/lifecycle.md', root), lifecycleDocument());
 writeFileSync(new URL('docs/events.md', root), eventDocument());
 writeFileSync(new URL(AGENT_FILE, root), joinedAgent(root));

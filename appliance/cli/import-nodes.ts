@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { ColdironError } from '../domain/errors.ts';
 import { shown } from '../domain/parsed.ts';
-import { type ApplyAnswer, printChanges } from './apply.ts';
+import { printChanges } from './apply.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { parseCsv } from './csv.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput } from './terminal.ts';
 
 const NEEDED = ['name', 'mac', 'network', 'sku'] as const;
@@ -28,11 +29,10 @@ export async function importNodes(
 ): Promise<void> {
   const { nodes, lines } = nodesFromCsv(readText(file), file);
   const connection = await connect(options);
-  const answer = await connection
-    .post<ApplyAnswer>('/api/v1/nodes/import', { nodes, dry_run: options.dryRun === true })
-    .catch((error: unknown) => {
-      throw error instanceof ColdironError ? placedInCsv(error, file, lines) : error;
-    });
+  const body = { nodes, dry_run: options.dryRun === true };
+  const answer = await operate(connection, 'importNodes', { body }).catch((error: unknown) => {
+    throw error instanceof ColdironError ? placedInCsv(error, file, lines) : error;
+  });
   const output = standardOutput();
   if (options.json) printJson(output, answer);
   else printChanges(output, answer);
@@ -47,7 +47,7 @@ function readText(file: string): string {
 }
 
 /** One node document per row, in the form of the inventory files, and the line that each comes from. */
-export function nodesFromCsv(text: string, file: string): { nodes: unknown[]; lines: number[] } {
+export function nodesFromCsv(text: string, file: string): { nodes: Record<string, unknown>[]; lines: number[] } {
   const rows = parseCsv(text);
   if (!rows.ok) throw new ColdironError('invalid_inventory', `${file}: ${rows.reason}`);
   const [head, ...body] = rows.value;
@@ -90,7 +90,7 @@ export function placedInCsv(error: ColdironError, file: string, lines: readonly 
 const columnOf = (field: string): string =>
   field === 'interfaces[0].name' ? 'interface' : field.replace(/^interfaces\[0\]\./, '').replace(/^bmc\./, 'bmc_');
 
-function nodeDocument(cell: (column: Column) => string | undefined): unknown {
+function nodeDocument(cell: (column: Column) => string | undefined): Record<string, unknown> {
   const bmc = cell('bmc_address');
   return withoutUndefined({
     name: cell('name'),

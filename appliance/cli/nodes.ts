@@ -1,92 +1,65 @@
-import type { LifecycleState } from '../domain/lifecycle.ts';
-import { confirmed } from './confirmed.ts';
-import { type Connection, type ConnectionOptions, connect } from './connection.ts';
-import { type FactsAnswer, factsTable } from './facts-table.ts';
+// `coldiron nodes list`, `show` and `add`.
+
+import type { Answer } from '../contract/wire.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { type Found, factsTable } from './facts-table.ts';
+import { type FilterOptions, nodesMatching } from './node-selection.ts';
+import { operate } from './operate.ts';
 import { type Output, printable, printJson, standardOutput, styled, table } from './terminal.ts';
 
-export interface NodeAnswer {
-  readonly id: string;
-  readonly hostname: string;
-  readonly state: LifecycleState;
-  readonly since: string;
-  readonly deadline: string | null;
-  readonly failure: { readonly step: string; readonly reason: string } | null;
-  readonly note: string | null;
-  readonly waits_for: string;
-  readonly next_step: string;
-  readonly health: string;
-  readonly sku: string | null;
-  readonly profile: string | null;
-  readonly cluster: string | null;
-  readonly uuid: string | null;
-  readonly interfaces: readonly {
-    readonly name: string;
-    readonly mac: string | null;
-    readonly network: string;
-    readonly address: string | null;
-  }[];
-  readonly bmc: { readonly address: string; readonly driver: string } | null;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly source: string;
-}
+type NodeAnswer = Answer<'getNode'>;
 
-interface NodePage {
-  readonly nodes: readonly NodeAnswer[];
-  readonly next: string | null;
-}
-
-const PAGE = '1000';
-
-/** All pages of those that match. */
-export async function nodesMatching(
-  connection: Connection,
-  query: { readonly state?: string | undefined; readonly q?: string | undefined } = {},
-): Promise<NodeAnswer[]> {
-  const nodes: NodeAnswer[] = [];
-  let after: string | undefined;
-  do {
-    const page = await connection.get<NodePage>('/api/v1/nodes', { ...query, limit: PAGE, after });
-    nodes.push(...page.nodes);
-    after = page.next ?? undefined;
-  } while (after !== undefined);
-  return nodes;
-}
-
-export async function listNodes(
-  options: ConnectionOptions & { readonly in?: LifecycleState; readonly match?: string },
-): Promise<void> {
-  const nodes = await nodesMatching(await connect(options), { state: options.in, q: options.match });
+export async function listNodes(options: ConnectionOptions & FilterOptions): Promise<void> {
+  const nodes = await nodesMatching(await connect(options), options);
   const output = standardOutput();
   if (options.json) return printJson(output, nodes);
   if (nodes.length === 0) return output.write(noNodes(options));
   const rows = nodes.map((node) => {
     const nic = node.interfaces[0];
-    const state = node.failure ? `failed(${node.failure.step})` : node.state;
-    return [node.hostname, state, node.health, nic?.mac ?? '-', nic?.address ?? '-', node.profile ?? '-', node.source];
+    return [
+      node.hostname,
+      stateText(node),
+      node.health,
+      nic?.mac ?? '-',
+      nic?.address ?? '-',
+      node.profile ?? '-',
+      node.source,
+    ];
   });
   output.write(table(output, ['NAME', 'STATE', 'HEALTH', 'MAC', 'ADDRESS', 'PROFILE', 'SOURCE'], rows));
 }
 
 /** An empty fleet and a filter that nothing matches need different advice. */
-function noNodes(filter: { readonly in?: LifecycleState; readonly match?: string }): string {
+function noNodes({ match, in: state, site, rack, label = [], cluster }: FilterOptions): string {
   const asked = [
-    ...(filter.match === undefined ? [] : [`matches ${printable(filter.match)}`]),
-    ...(filter.in === undefined ? [] : [`is ${filter.in}`]),
+    ...(match === undefined ? [] : [`matches ${printable(match)}`]),
+    ...(state === undefined ? [] : [`is ${state}`]),
+    ...(site === undefined ? [] : [`is at site ${printable(site)}`]),
+    ...(rack === undefined ? [] : [`is in rack ${printable(rack)}`]),
+    ...label.map((each) => `has the label ${printable(each)}`),
+    ...(cluster === undefined ? [] : [`is in cluster ${printable(cluster)}`]),
   ];
   return asked.length === 0
     ? 'No nodes. Declare some: coldiron apply inventory/example.yaml\n'
     : `No node ${asked.join(' and ')}. List all: coldiron nodes list\n`;
 }
 
+/** A node that is quarantined or retired may have failed before: its state comes first. */
+const stateText = ({ state, failure }: NodeAnswer): string =>
+  state === 'failed' && failure ? `failed(${failure.step})` : state;
+
 export async function showNode(node: string, options: ConnectionOptions): Promise<void> {
   const connection = await connect(options);
-  const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
-  const answer = await connection.get<NodeAnswer>(path);
-  const { facts } = await connection.get<FactsAnswer>(`${path}/facts`);
+  const answer = await operate(connection, 'getNode', { params: { node } });
+  // By its id from here on: a name may stand for another node a moment later.
+  const params = { node: answer.id };
+  const presence = await operate(connection, 'getNodePresence', { params });
+  const { facts } = await operate(connection, 'listNodeFacts', { params });
+  const { last_seen, leases } = presence;
   const output = standardOutput();
-  if (options.json) return printJson(output, { ...answer, found: facts[0] ?? null });
-  printNode(output, answer);
-  if (facts[0]) output.write(factsTable(output, facts[0]));
+  if (options.json) return printJson(output, { ...answer, last_seen, leases, found: facts[0] ?? null });
+  printNode(output, answer, presence);
+  if (facts[0]) output.write(factsTable(output, facts[0] as Found));
 }
 
 interface AddOptions extends ConnectionOptions {
@@ -106,7 +79,7 @@ interface AddOptions extends ConnectionOptions {
 export async function addNode(name: string, options: AddOptions): Promise<void> {
   const { mac, network, sku, profile, address, uuid, bmc, bmcDriver, bmcUsername, bmcPasswordFile } = options;
   // Members that are undefined are not sent.
-  const answer = await (await connect(options)).post<NodeAnswer>('/api/v1/nodes', {
+  const body = {
     name,
     sku,
     profile,
@@ -116,42 +89,14 @@ export async function addNode(name: string, options: AddOptions): Promise<void> 
       bmc === undefined
         ? undefined
         : { address: bmc, driver: bmcDriver, username: bmcUsername, password_file: bmcPasswordFile },
-  });
+  };
+  const answer = await operate(await connect(options), 'createNode', { body });
   const output = standardOutput();
   if (options.json) printJson(output, answer);
   else output.write(`Added ${answer.hostname} as ${answer.state}. ${answer.waits_for}\n`);
 }
 
-interface LifeOptions extends ConnectionOptions {
-  readonly note?: string;
-  readonly yes?: boolean;
-}
-
-/** `retire`, `reactivate` and the like: the verb is the route. Ending a node for good needs its name typed out, or --yes. */
-export async function changeLife(action: string, node: string, options: LifeOptions): Promise<void> {
-  const connection = await connect(options);
-  const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
-  const confirm = action === 'remove' ? { confirm: await nameTyped(await connection.get(path), options) } : {};
-  const answer = await connection.post<NodeAnswer>(`${path}/${action}`, { note: options.note, ...confirm });
-  const output = standardOutput();
-  if (options.json) printJson(output, answer);
-  else output.write(`${answer.hostname} is ${answer.state}. ${answer.waits_for}\n`);
-}
-
-const nameTyped = ({ hostname }: NodeAnswer, { yes }: LifeOptions): Promise<string> =>
-  confirmed(hostname, { yes, means: `this ends ${hostname} for good`, asked: 'to end it for good' });
-
-export async function acceptNode(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await (await connect(options)).post<NodeAnswer>(
-    `/api/v1/nodes/${encodeURIComponent(node)}/accept`,
-    {},
-  );
-  const output = standardOutput();
-  if (options.json) printJson(output, answer);
-  else output.write(`Accepted ${answer.hostname} as ${answer.state}. ${answer.waits_for}\n`);
-}
-
-function printNode(output: Output, node: NodeAnswer): void {
+function printNode(output: Output, node: NodeAnswer, { last_seen, leases }: Answer<'getNodePresence'>): void {
   const line = (label: string, text: string | null): void => {
     if (text !== null) output.write(`${styled(output, 'grey', label.padEnd(12))}${printable(text)}\n`);
   };
@@ -162,12 +107,20 @@ function printNode(output: Output, node: NodeAnswer): void {
   line('waits for', node.waits_for);
   line('next step', node.next_step);
   line('health', node.health);
+  line('last seen', last_seen ?? 'never');
+  line('site', node.site);
   line('sku', node.sku);
   line('profile', node.profile);
   line('cluster', node.cluster);
   line('uuid', node.uuid);
+  line('serial', node.serial);
   for (const nic of node.interfaces)
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
+  for (const { address, mac, network, held, expires_at } of leases) {
+    line('lease', `${address} for ${mac} on ${network}, ${held ? `until ${expires_at}` : 'not held any more'}`);
+  }
   line('bmc', node.bmc && `${node.bmc.address} over ${node.bmc.driver}`);
+  const labels = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
+  line('labels', labels.length === 0 ? null : labels.join(' '));
   line('declared by', node.source);
 }

@@ -10,9 +10,10 @@ import { ServedRack } from '../lab/demo/served-rack.ts';
 import { secondsInWords, stages } from '../lab/demo/stages.ts';
 import { openWayOut } from '../lab/demo/way-out.ts';
 import { connect } from './connection.ts';
+import { operate } from './operate.ts';
+import { runCommand } from './run-command.ts';
 import { serve } from './serve.ts';
 import { runTask } from './task.ts';
-import { work } from './work.ts';
 
 const STATE = resolve('state');
 const PORT = 8080;
@@ -84,13 +85,13 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
   const unlessInterrupted = (doing: Promise<void>): Promise<void> => Promise.race([doing, interrupted.happens]);
   const place = { state: STATE };
   await stage.run(`${NODE}, which is off: commission it over its BMC`, () =>
-    unlessInterrupted(work('commission', [NODE], { ...place, wait: true })),
+    unlessInterrupted(runCommand('commissionNode', [NODE], { ...place, wait: true })),
   );
   await stage.run(`${NODE}: install ${DEMO_PROFILE}, start it from its disk, enroll it`, () =>
-    unlessInterrupted(work('deploy', [NODE], { ...place, wait: true, yes: true })),
+    unlessInterrupted(runCommand('deployNode', [NODE], { ...place, wait: true, yes: true })),
   );
-  await stage.run(`${NODE}: a signed task`, () => unlessInterrupted(runTask(NODE, 'ping', { ...place, wait: true })));
-  const { nodes } = await (await connect(place)).get<{ nodes: unknown[] }>('/api/v1/nodes');
+  await stage.run(`${NODE}: a signed task`, () => unlessInterrupted(runTask([NODE, 'ping'], { ...place, wait: true })));
+  const { nodes } = await operate(await connect(place), 'listNodes', {});
   write(
     `\n${NODE} is active, ${secondsInWords((performance.now() - began) / 1000)} after npm start.\n\n` +
       stage.done.map(({ name, seconds }) => `  ${secondsInWords(seconds).padStart(9)}  ${name}\n`).join('') +

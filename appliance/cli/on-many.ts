@@ -52,11 +52,25 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
   const code: ErrorCode = causes[0]?.[0] ?? first.error.code;
   const details = causes.flatMap(([cause, those]) => [
     `${cause}, ${those.length}: ${those.map(({ node }) => node).join(' ')}`,
-    `  ${those[0]?.error.message ?? ''}`,
+    ...reasonsOf(those),
     ...(cause === code ? [] : [`  → ${those[0]?.error.hint ?? ERRORS[cause].hint}`]),
   ]);
   const hint = causes[0]?.[1][0]?.error.hint;
   return new ColdironError(code, `${failed.length} of ${outcomes.length} nodes failed`, details, hint);
+}
+
+/** Every reason with the nodes that it is true of: those with the same reasons share their lines. */
+function reasonsOf(failed: readonly { readonly node: string; readonly error: ColdironError }[]): string[] {
+  // Messages begin with the name of their node, which the line has already.
+  const linesOf = ({ node, error }: (typeof failed)[number]): string[] =>
+    [error.message, ...error.details]
+      .map((line) => (line.startsWith(node) ? line.slice(node.length) : line))
+      .map((line) => line.replace(/^:? /, ''));
+  const alike = Map.groupBy(failed, (each) => linesOf(each).join('\n'));
+  return [...alike].flatMap(([reasons, those]) => {
+    const [message, ...details] = reasons.split('\n');
+    return [`  ${those.map(({ node }) => node).join(' ')}: ${message}`, ...details.map((detail) => `    ${detail}`)];
+  });
 }
 
 const failureJson = (error: ColdironError | null) => ({

@@ -1,21 +1,13 @@
-import type { PowerAction } from '../api/schemas/bmc.ts';
+import { POWER_ACTIONS, type PowerAction } from '../contract/power-actions.ts';
+import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
-import { confirmed } from './confirmed.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
-import { type SelectionOptions, selectNodes } from './node-selection.ts';
+import { chosenNodes, type SelectionOptions } from './node-selection.ts';
 import { runOnMany } from './on-many.ts';
+import { operate } from './operate.ts';
 
-export interface PowerOptions extends ConnectionOptions, SelectionOptions {
-  readonly yes?: boolean;
-}
+export interface PowerOptions extends ConnectionOptions, SelectionOptions {}
 
-interface PowerAnswer {
-  readonly node: string;
-  readonly mode: 'real' | 'recorder';
-  readonly power: string;
-}
-
-const ACTIONS = ['on', 'off', 'cycle', 'reset', 'soft'] as const satisfies readonly PowerAction[];
 const STATUS = 'status';
 /** What takes a running machine down without asking it. */
 const HARD: readonly string[] = ['off', 'cycle', 'reset'];
@@ -24,11 +16,12 @@ const HARD: readonly string[] = ['off', 'cycle', 'reset'];
 export async function power(words: readonly string[], options: PowerOptions): Promise<void> {
   const action = actionOf(words.at(-1));
   const connection = await connect(options);
-  const nodes = await selectNodes(connection, words.slice(0, -1), options);
-  if (nodes.length > 1 && HARD.includes(action)) {
-    const means = `this takes ${nodes.length} nodes down without asking them (${preview(nodes)})`;
-    await confirmed(String(nodes.length), { yes: options.yes, means, asked: `to do it to ${preview(nodes)}` });
-  }
+  const names = words.slice(0, -1);
+  // One machine that was named is what its operator means.
+  const destroys = HARD.includes(action) && names.length !== 1 ? 'interrupts the operating system' : null;
+  const undertaking = { verb: `power ${action}`, destroys, needsBmc: true, reads: action === STATUS };
+  const nodes = await chosenNodes(connection, names, options, undertaking);
+  if (nodes === null) return;
   await runOnMany(nodes, options, {
     work: (node) => requested(connection, node, action),
     doing: action === STATUS ? 'is asked' : `power ${action} …`,
@@ -37,18 +30,18 @@ export async function power(words: readonly string[], options: PowerOptions): Pr
   });
 }
 
-function requested(connection: Connection, node: string, action: PowerAction | typeof STATUS): Promise<PowerAnswer> {
-  const path = `/api/v1/nodes/${encodeURIComponent(node)}/power`;
-  return action === STATUS ? connection.get<PowerAnswer>(path) : connection.post<PowerAnswer>(path, { action });
+function requested(
+  connection: Connection,
+  node: string,
+  action: PowerAction | typeof STATUS,
+): Promise<Answer<'getNodePower'>> {
+  if (action === STATUS) return operate(connection, 'getNodePower', { params: { node } });
+  return operate(connection, 'setNodePower', { params: { node }, body: { action } });
 }
 
 function actionOf(word: string | undefined): PowerAction | typeof STATUS {
-  const known = [...ACTIONS, STATUS] as const;
+  const known = [...POWER_ACTIONS, STATUS] as const;
   const action = known.find((each) => each === word);
   if (action === undefined) throw new ColdironError('usage', `the last word says what to do: ${known.join(', ')}`);
   return action;
 }
-
-const SHOWN = 5;
-const preview = (nodes: readonly string[]): string =>
-  nodes.length <= SHOWN ? nodes.join(' ') : `${nodes.slice(0, SHOWN).join(' ')} and ${nodes.length - SHOWN} more`;

@@ -7,19 +7,12 @@ import { BMC_DRIVERS } from '../domain/machine.ts';
 import { addBmcCommands } from './bmc-commands.ts';
 import { SHELLS } from './completion.ts';
 import { addEnrollmentCommands } from './enrollment-commands.ts';
+import { addNodeCommands } from './node-commands.ts';
+import { addNodeReads } from './node-reads.ts';
 import { addRackCommands } from './rack.ts';
-import { addWorkCommands } from './work-commands.ts';
+import { filtering, selecting } from './selection-options.ts';
 
 const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
-
-/** What an operator may ask of a node's life; each is the route of the same name. */
-const LIFE_VERBS = [
-  ['retire', 'take a node out of use; it can be reactivated'],
-  ['reactivate', 'return a retired node to where it was'],
-  ['quarantine', 'stop trusting a node: it boots nothing until cleared'],
-  ['clear-quarantine', 'trust a quarantined node again'],
-  ['remove', 'end a retired node for good'],
-] as const;
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
@@ -28,8 +21,9 @@ const connected = (command: Command): Command =>
   command
     .option('-c, --config <file>', 'the site file, to find the state folder (default: ./coldiron.yaml if there is one)')
     .option('--state <dir>', 'the state folder of an appliance on this machine')
-    .option('--server <url>', 'an appliance elsewhere; its token comes from --token-file or $COLDIRON_TOKEN')
-    .option('--token-file <file>', 'a file that holds the token (never an argument: process lists are public)')
+    .option('--server <url>', 'an appliance elsewhere (default: $COLDIRON_SERVER); it needs a token')
+    .option('--token-file <file>', 'a file that holds the token (default: the token in $COLDIRON_TOKEN)')
+    .option('--ca-file <file>', 'a PEM file with the authority that vouches for the certificate of --server')
     .option('--json', 'print one JSON value');
 
 /** Options of the verbs that work on the state folder itself. */
@@ -95,10 +89,8 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
     .command('nodes')
     .summary('list, show, add, accept and import nodes')
     .description('The nodes of the inventory.');
-  connected(nodes.command('list'))
+  filtering(connected(nodes.command('list')))
     .description('Lists nodes with state, address and profile.')
-    .addOption(new Option('--in <state>', 'only those in this state').choices(LIFECYCLE_STATES))
-    .option('--match <text>', 'only those whose name, MAC or address contains this')
     .action(async (options) => (await import('./nodes.ts')).listNodes(options));
   connected(nodes.command('show'))
     .description('Shows one node: what was declared, where it is in its life, and what it waits for.')
@@ -123,10 +115,6 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
       '\nExample:\n  coldiron nodes add node09 --mac 52:54:00:12:34:99 --network provisioning --sku gp1',
     )
     .action(async (name, options) => (await import('./nodes.ts')).addNode(name, options));
-  connected(nodes.command('accept'))
-    .description('Accepts a discovered machine into the inventory.')
-    .argument('<node>', 'host name, MAC address or id')
-    .action(async (node, options) => (await import('./nodes.ts')).acceptNode(node, options));
   connected(nodes.command('import'))
     .description('Adds or changes nodes from a CSV file, as a whole or not at all.')
     .argument('<csv>', 'the file; its first line names the columns')
@@ -162,17 +150,17 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
     )
     .action(async (machine, options) => (await import('./explain.ts')).explain(machine, options));
 
-  offline(connected(program.command('render')))
+  selecting(offline(connected(program.command('render'))), '--at')
     .summary('write everything that a node, or a whole site, is installed from')
     .description(
       'Renders what the inventory says about a node: its NixOS flake, its cloud-init seed or the answers for its installer.\n' +
         'With a folder it is written there, as a whole or not at all; without one it is shown. What is in the folder and is\n' +
         'not ours stays.',
     )
-    .argument('<node-or-folder>', 'host name, MAC address or id; with --site the folder')
-    .argument('[folder]', 'where to write it')
+    .argument('<node-or-folder>', 'host name, MAC address or id; with --site or a selector the folder')
+    .argument('[folder]', 'where to write it; with a selector each node gets a folder of its own in it')
     .option('--site', 'a whole site: one flake for all nodes, DNS zones, hosts, firewalls, Ansible, Prometheus')
-    .option('--at <site>', 'which site, where there are several')
+    .option('--at <site>', 'which site, where there are several; with a selector: nodes of this site')
     .option('--diff', 'show what has changed since the node was last given something')
     .option('--force', 'replace also files that somebody else wrote or changed')
     .option('--no-secrets', 'leave out keys; nothing is made or remembered')
@@ -180,7 +168,7 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
     .addHelpText(
       'after',
       '\nExamples:\n  coldiron render node01 ./node01 --inventory inventory/example.yaml\n' +
-        '  coldiron render --site ./site\n  coldiron render node01 --diff',
+        '  coldiron render --site ./site\n  coldiron render node01 --diff\n  coldiron render --rack r7 ./rack7',
     )
     .action(async (first, second, options) => (await import('./render.ts')).render(first, second, options));
 
@@ -215,17 +203,8 @@ Exit codes: 0 done, 1 our mistake, 2 wrong usage, 3 bad config or inventory, 4 n
     .description('Lists the boot files that machines can be sent.')
     .action(async (options) => (await import('./assets.ts')).listBootFiles(options));
 
-  for (const [action, means] of LIFE_VERBS) {
-    const verb = connected(program.command(action))
-      .summary(means)
-      .description(`${means[0]?.toUpperCase()}${means.slice(1)}.`)
-      .argument('<node>', 'host name, MAC address or id')
-      .option('--note <text>', 'why, for whoever reads it later')
-      .action(async (node, options) => (await import('./nodes.ts')).changeLife(action, node, options));
-    if (action === 'remove') verb.option('--yes', 'do not ask for the name to be typed out');
-  }
-
-  addWorkCommands(program, connected);
+  addNodeCommands(program, connected);
+  addNodeReads(program, connected);
   addBmcCommands(program, connected);
   addEnrollmentCommands(program, connected);
 

@@ -2,9 +2,10 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import { knownAs } from '../api/find-node.ts';
-import { fileView, type RenderedNode, type RenderedSite, renderingView } from '../api/schemas/rendering.ts';
+import { fileView, renderingView } from '../api/views/rendering.ts';
 import { BUILT_IN_TEMPLATES, readNodeModules, readTemplateFiles } from '../assets/template-files.ts';
 import { loadConfig } from '../config.ts';
+import type { RenderedNode, RenderedSite } from '../contract/schemas/rendering.ts';
 import { readOverrides } from '../deliveries/read-overrides.ts';
 import { Renderings } from '../deliveries/renderings.ts';
 import { tryTemplates } from '../deliveries/try-templates.ts';
@@ -17,7 +18,7 @@ import { Fleet } from '../inventory/fleet.ts';
 import { previewExtras } from '../render/node-files.ts';
 import { indexInventory } from '../render/plan-index.ts';
 import { USUAL_PORTS } from '../render/site/render-site.ts';
-import type { LeftOut } from '../render/site-folder.ts';
+import type { SkippedNode } from '../render/site-folder.ts';
 import type { TemplateSources } from '../render/templates.ts';
 import { compileTemplates } from '../render/templates.ts';
 import { chosenSite } from './chosen-site.ts';
@@ -51,18 +52,18 @@ export async function renderedSite(files: readonly string[], options: OfflineOpt
   const site = sites.find((one) => one.name === name);
   const answer: RenderedSite = { site: name, inventory_revision: 0, files: [], left_out: [] };
   if (!site) return answer;
-  const leaveOut = ({ node, reasons }: LeftOut): void => {
+  const onSkipped = ({ node, reasons }: SkippedNode): void => {
     answer.left_out.push({ node, reasons: [...reasons] });
   };
-  for await (const made of renderings.site(site, leaveOut)) {
+  for await (const made of renderings.site(site, onSkipped)) {
     for (const file of made) answer.files.push(fileView(file, true));
   }
   return answer;
 }
 
 /** Nodes with a profile that cannot be rendered with our own templates, each with every reason. */
-export async function unrenderable(inventory: Inventory): Promise<readonly LeftOut[]> {
-  const left: LeftOut[] = [];
+export async function unrenderable(inventory: Inventory): Promise<readonly SkippedNode[]> {
+  const left: SkippedNode[] = [];
   const withProfile = inventory.machines.filter(({ spec }) => spec.profile !== null);
   const { renderings } = renderingsOf(inventory, new Map());
   for (const machine of withProfile) {
@@ -90,7 +91,7 @@ function renderingsOf(inventory: Inventory, overrides: TemplateSources) {
   const renderings = new Renderings({
     fleet,
     store: NOTHING_REMEMBERED,
-    templates: { ...templates, overridden: overrides.size, look: async () => [] },
+    templates: { ...templates, overridden: overrides.size, reload: async () => [] },
     modules: readNodeModules(),
     serviceFiles: null,
     ports: USUAL_PORTS,

@@ -1,19 +1,21 @@
 // `coldiron render`: what a node or a whole site is given, as a folder, on the screen, or against what was given last.
 
-import type { RenderedNode, RenderedSite } from '../api/schemas/rendering.ts';
+import { join } from 'node:path';
+import type { RenderedNode, RenderedSite } from '../contract/schemas/rendering.ts';
 import type { FolderRecord } from '../deliveries/folder-record.ts';
 import { writeFolder } from '../deliveries/write-folder.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { folderLinks } from '../render/node-folder.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
-import type { FileChange } from '../render/rendering-diff.ts';
 import { chosenSite } from './chosen-site.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { chosenNodes, isSelecting, type SelectionOptions } from './node-selection.ts';
+import { operate } from './operate.ts';
 import { renderedNode, renderedSite } from './render-offline.ts';
 import { printChangedFiles } from './rendering-changes.ts';
 import { type Output, printable, printJson, standardOutput, styled } from './terminal.ts';
 
-export interface RenderOptions extends ConnectionOptions {
+export interface RenderOptions extends ConnectionOptions, Omit<SelectionOptions, 'site'> {
   readonly inventory?: string[];
   readonly templates?: string;
   readonly site?: boolean;
@@ -29,7 +31,12 @@ export async function render(first: string, second: string | undefined, options:
     if (second !== undefined || options.diff) throw usage('render --site takes a folder and nothing else');
     return renderSiteInto(first, options);
   }
-  if (options.at !== undefined) throw usage('--at chooses the site for --site');
+  const { site: _whole, at, ...rest } = options;
+  const selection = { ...rest, ...(at !== undefined && { site: at }) };
+  if (isSelecting(selection)) {
+    if (second !== undefined || options.diff) throw usage('render with a selector takes a folder and nothing else');
+    return renderSelection(first, selection, options);
+  }
   if (options.diff) {
     if (second !== undefined) throw usage('render --diff shows differences and writes no folder');
     return showDifference(first, options);
@@ -39,6 +46,14 @@ export async function render(first: string, second: string | undefined, options:
 }
 
 const usage = (message: string): ColdironError => new ColdironError('usage', message);
+
+/** Each node gets a folder of its own, named after it. */
+async function renderSelection(folder: string, selection: SelectionOptions, options: RenderOptions): Promise<void> {
+  if (options.inventory) throw usage('selectors ask an appliance; offline, render one node or a whole site');
+  const undertaking = { verb: 'render', destroys: null };
+  const nodes = await chosenNodes(await connect(options), [], selection, undertaking);
+  for (const node of nodes ?? []) await renderNodeInto(node, join(folder, node), options);
+}
 
 async function renderNodeInto(reference: string, folder: string, options: RenderOptions): Promise<void> {
   const rendering = await nodeRendering(reference, options);
@@ -91,17 +106,9 @@ async function showNode(reference: string, options: RenderOptions): Promise<void
 
 const lines = (text: string): string[] => text.replace(/\n$/, '').concat('\n').split('\n');
 
-interface Difference {
-  readonly node: string;
-  readonly inventory_revision: number;
-  readonly since: { readonly at: string; readonly by: string; readonly inventory_revision: number } | null;
-  readonly files: readonly FileChange[];
-}
-
 async function showDifference(reference: string, options: RenderOptions): Promise<void> {
   if (options.inventory) throw usage('--diff compares with what an appliance remembers; it does not work offline');
-  const path = `/api/v1/nodes/${encodeURIComponent(reference)}/rendering/difference`;
-  const difference = await (await connect(options)).get<Difference>(path);
+  const difference = await operate(await connect(options), 'compareRendering', { params: { node: reference } });
   const output = standardOutput();
   if (options.json) return printJson(output, difference);
   const { node, since, files } = difference;
@@ -113,30 +120,29 @@ async function showDifference(reference: string, options: RenderOptions): Promis
 async function nodeRendering(reference: string, options: RenderOptions): Promise<RenderedNode> {
   if (options.inventory) return renderedNode(reference, options.inventory, options);
   const connection = await connect(options);
-  const path = `/api/v1/nodes/${encodeURIComponent(reference)}/rendering`;
-  if (options.secrets === false) return connection.get<RenderedNode>(path);
-  return withSecrets(connection, path);
+  if (options.secrets === false) return operate(connection, 'previewRendering', { params: { node: reference } });
+  return withSecrets(connection, { node: reference });
 }
 
 /** Whoever may not have them gets the rest, and is told. */
-async function withSecrets(connection: Connection, path: string): Promise<RenderedNode> {
+async function withSecrets(connection: Connection, params: { node: string }): Promise<RenderedNode> {
   try {
-    return await connection.post<RenderedNode>(path, {});
+    return await operate(connection, 'createRendering', { params });
   } catch (error) {
     if (!(error instanceof ColdironError && error.code === 'forbidden')) throw error;
-    return connection.get<RenderedNode>(path);
+    return operate(connection, 'previewRendering', { params });
   }
 }
 
 async function siteRendering(options: RenderOptions): Promise<RenderedSite> {
   if (options.inventory) return renderedSite(options.inventory, options);
   const connection = await connect(options);
-  const { sites } = await connection.get<{ sites: { name: string }[] }>('/api/v1/sites');
+  const { sites } = await operate(connection, 'listSites', {});
   const site = chosenSite(
     sites.map(({ name }) => name),
     options.at,
   );
-  return connection.get<RenderedSite>(`/api/v1/sites/${encodeURIComponent(site)}/rendering`);
+  return operate(connection, 'renderSite', { params: { site } });
 }
 
 const filesOf = (files: RenderedNode['files']): RenderedFile[] =>

@@ -1,20 +1,10 @@
 // Changes of rendered files for a person: which, how many lines, and the lines themselves in colour.
 
+import type { Answer } from '../contract/wire.ts';
 import { type Output, printable, type Style, styled } from './terminal.ts';
 
-interface ChangedFile {
-  readonly path: string;
-  readonly change: 'added' | 'removed' | 'changed';
-  readonly added: number;
-  readonly removed: number;
-  readonly diff?: string;
-}
-
-export interface ChangedNode {
-  readonly node: string;
-  readonly files: readonly ChangedFile[];
-  readonly reasons: readonly string[];
-}
+type ChangedNode = NonNullable<Answer<'applyInventory'>['renderings']>[number];
+type ChangedFile = ChangedNode['files'][number];
 
 export function printChangedFiles(output: Output, files: readonly ChangedFile[], withDiff: boolean): void {
   for (const { path, change, added, removed, diff } of files) {

@@ -1,16 +1,7 @@
 import { confirmed } from './confirmed.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput, table } from './terminal.ts';
-
-interface EventLogAnswer {
-  readonly node: string;
-  readonly entries: readonly {
-    readonly id: string;
-    readonly at: string | null;
-    readonly severity: string;
-    readonly message: string;
-  }[];
-}
 
 interface SelOptions extends ConnectionOptions {
   readonly clear?: boolean;
@@ -20,8 +11,8 @@ interface SelOptions extends ConnectionOptions {
 /** With --clear, what was in the log is shown before it is gone. */
 export async function sel(node: string, options: SelOptions): Promise<void> {
   const connection = await connect(options);
-  const path = `/api/v1/nodes/${encodeURIComponent(node)}/sel`;
-  const { node: hostname, entries } = await connection.get<EventLogAnswer>(path);
+  const params = { node };
+  const { node: hostname, entries } = await operate(connection, 'getNodeEventLog', { params });
   const output = standardOutput();
   if (!options.json) {
     if (entries.length === 0) output.write(`The event log of ${hostname} is empty.\n`);
@@ -33,7 +24,7 @@ export async function sel(node: string, options: SelOptions): Promise<void> {
   if (options.clear) {
     const means = `this empties the event log of ${hostname} for good`;
     await confirmed(hostname, { yes: options.yes, means, asked: 'to empty its event log' });
-    await connection.delete(path);
+    await operate(connection, 'clearNodeEventLog', { params });
     if (!options.json) output.write(`The event log of ${hostname} is cleared.\n`);
   }
   if (options.json) printJson(output, { node: hostname, entries, cleared: options.clear === true });

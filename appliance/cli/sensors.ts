@@ -1,14 +1,9 @@
-import type { SensorReading } from '../bmc/bmc.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { operate } from './operate.ts';
 import { printJson, type Style, standardOutput, styled, table } from './terminal.ts';
 
-interface SensorsAnswer {
-  readonly mode: 'real' | 'recorder';
-  readonly sensors: readonly SensorReading[];
-}
-
 export async function sensors(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await (await connect(options)).get<SensorsAnswer>(`/api/v1/nodes/${encodeURIComponent(node)}/sensors`);
+  const answer = await operate(await connect(options), 'getNodeSensors', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, answer.sensors);
   if (answer.sensors.length === 0) return output.write(`${node} has no sensors that its BMC tells of.\n`);

@@ -1,28 +1,55 @@
+import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
-import { isOver, type TaskState } from '../domain/task.ts';
+import { isOver, TASK_KIND_NAMES, type TaskKind } from '../domain/task.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
+import { chosenNodes, type SelectionOptions } from './node-selection.ts';
+import { runOnMany } from './on-many.ts';
+import { operate } from './operate.ts';
 import { printable, printJson, standardOutput, table } from './terminal.ts';
 
-interface Task {
-  readonly id: string;
-  readonly kind: string;
-  readonly state: TaskState;
-  readonly actor: string;
-  readonly created_at: string;
-  readonly output: string | null;
-}
+type Task = Answer<'getTask'>;
 
-interface RunOptions extends ConnectionOptions {
+interface RunOptions extends ConnectionOptions, SelectionOptions {
   readonly set?: readonly string[];
   readonly wait?: boolean;
 }
 
-const pathOf = (node: string): string => `/api/v1/nodes/${encodeURIComponent(node)}/tasks`;
-
-export async function runTask(node: string, kind: string, options: RunOptions): Promise<void> {
+/** The last word is the kind of task, the ones before name nodes. */
+export async function runTask(words: readonly string[], options: RunOptions): Promise<void> {
+  const kind = kindOf(words.at(-1));
+  const body = { kind, parameters: parameters(options.set ?? []) };
   const connection = await connect(options);
-  const given = await connection.post<Task>(pathOf(node), { kind, parameters: parameters(options.set ?? []) });
-  const task = options.wait ? await over(connection, node, given) : given;
+  const undertaking = { verb: `task ${kind}`, destroys: null };
+  const nodes = await chosenNodes(connection, words.slice(0, -1), options, undertaking);
+  if (nodes === null) return;
+  const given = async (node: string): Promise<Task> => {
+    const task = await operate(connection, 'createTask', { params: { node }, body });
+    return options.wait ? over(connection, node, task) : task;
+  };
+  const [only] = nodes;
+  if (nodes.length === 1 && only !== undefined) return showTask(await given(only), options);
+  if (!options.wait) {
+    return runOnMany(nodes, options, {
+      work: given,
+      doing: `task ${kind} …`,
+      done: ({ id, state }) => `${state} (${id})`,
+      json: (task) => task,
+    });
+  }
+  await runOnMany(nodes, options, {
+    work: async (node) => mustHaveSucceeded(await given(node)),
+    doing: `task ${kind} …`,
+    done: ({ state, output }) => (output ? `${state}: ${output.split('\n', 1)[0]}` : state),
+    json: (task) => task,
+  });
+}
+
+function mustHaveSucceeded(task: Task): Task {
+  if (task.state === 'succeeded') return task;
+  throw new ColdironError('conflict', `the task is ${task.state}`, task.output ? task.output.split('\n') : []);
+}
+
+function showTask(task: Task, options: RunOptions): void {
   const output = standardOutput();
   if (options.json) printJson(output, task);
   else {
@@ -32,11 +59,20 @@ export async function runTask(node: string, kind: string, options: RunOptions): 
   if (options.wait && task.state !== 'succeeded') throw new ColdironError('conflict', `the task is ${task.state}`);
 }
 
+function kindOf(word: string | undefined): TaskKind {
+  const kind = TASK_KIND_NAMES.find((each) => each === word);
+  if (kind === undefined) {
+    throw new ColdironError('usage', `the last word is the kind of task: ${TASK_KIND_NAMES.join(', ')}`);
+  }
+  return kind;
+}
+
 const WAIT_SECONDS = 30;
 
 async function over(connection: Connection, node: string, { id }: Task): Promise<Task> {
   for (;;) {
-    const task = await connection.get<Task>(`${pathOf(node)}/${id}`, { wait: String(WAIT_SECONDS) });
+    const query = { wait: String(WAIT_SECONDS) };
+    const task = await operate(connection, 'getTask', { params: { node, task: id }, query });
     if (isOver(task.state)) return task;
   }
 }
@@ -52,16 +88,16 @@ function parameters(assignments: readonly string[]): Record<string, string> {
 }
 
 export async function listTasks(node: string, options: ConnectionOptions): Promise<void> {
-  const { tasks } = await (await connect(options)).get<{ tasks: Task[] }>(pathOf(node));
+  const { tasks } = await operate(await connect(options), 'listTasks', { params: { node } });
   const output = standardOutput();
   if (options.json) return printJson(output, tasks);
   if (tasks.length === 0) return output.write('No task was given to this node.\n');
-  const rows = tasks.map(({ created_at, kind, state, actor, output: told }) => [
-    created_at,
-    kind,
-    state,
-    actor,
-    told?.split('\n', 1)[0] ?? '',
+  const rows = tasks.map((task) => [
+    task.created_at,
+    task.kind,
+    task.state,
+    task.actor,
+    task.output?.split('\n', 1)[0] ?? '',
   ]);
-  output.write(table(output, ['WHEN', 'WHAT', 'STATE', 'ASKED BY', 'TOLD'], rows));
+  output.write(table(output, ['WHEN', 'WHAT', 'STATE', 'ASKED BY', 'OUTPUT'], rows));
 }

@@ -1,7 +1,9 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput } from './terminal.ts';
 
 interface TokenOptions extends ConnectionOptions {
@@ -10,16 +12,7 @@ interface TokenOptions extends ConnectionOptions {
   readonly show?: boolean;
 }
 
-interface Handed {
-  readonly node: string;
-  readonly node_id: string;
-  readonly bundle_id: string;
-  readonly expires_at: string;
-  readonly replaced: string | null;
-  readonly bootstrap_bundle: object;
-  readonly environment: string;
-  readonly install_script: string;
-}
+type Handed = Answer<'issueEnrollmentBundle'>;
 
 const FORMATS = {
   script: {
@@ -46,9 +39,7 @@ export async function handOver(node: string, reissue: boolean, options: TokenOpt
   const draft = `${file}.new`;
   const handle = file === null ? null : await createPrivately(draft, format.mode);
   try {
-    const handed = await connection.post<Handed>(`/api/v1/nodes/${encodeURIComponent(node)}/enrollment-token`, {
-      reissue,
-    });
+    const handed = await operate(connection, 'issueEnrollmentBundle', { params: { node }, body: { reissue } });
     if (handle === null || file === null) return output.write(format.text(handed));
     await handle.writeFile(format.text(handed));
     await handle.sync();

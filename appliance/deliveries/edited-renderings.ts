@@ -1,4 +1,4 @@
-// What an edit of the inventory changes in what nodes are given: only the nodes that it concerns are rendered, each twice.
+// The effect of an inventory edit on renderings: only affected nodes are rendered, each before and after the edit.
 
 import { setImmediate } from 'node:timers/promises';
 import { ColdironError } from '../domain/errors.ts';
@@ -20,7 +20,7 @@ export interface EditedRendering {
 
 type Render = (plan: NodePlan) => readonly RenderedFile[];
 
-/** Nodes whose rendering changes, by host name; nodes that come or go are not among them. Other work goes on in between. */
+/** Nodes whose rendering changes, by host name; without added and removed nodes. Yields to the event loop after each node. */
 export async function* editedRenderings(
   before: Inventory,
   after: Inventory,

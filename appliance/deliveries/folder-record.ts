@@ -1,4 +1,4 @@
-// A rendered folder's record of itself: which inventory it came from, and which files are ours. Only these are ever replaced.
+// The record in a rendered folder: the inventory it was rendered from, and which files are ours. Only these are replaced.
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ export const RECORD_NAME = 'coldiron-rendering.json';
 export interface FolderRecord {
   /** `node node01` or `site example`. */
   readonly of: string;
-  /** The revision of what is declared that it was made from. Nothing else in the folder changes with it alone. */
+  /** The declared revision of the inventory that it was rendered from. No other file changes with the revision alone. */
   readonly inventory_revision: number;
   readonly files: readonly RecordedFile[];
 }
@@ -26,7 +26,7 @@ export const recordText = (record: FolderRecord): string => `${JSON.stringify(re
 
 export const sha256Of = (content: string | Buffer): string => createHash('sha256').update(content).digest('hex');
 
-/** Hashes by path; empty where there is no record, or none that we can read. */
+/** Hashes by path; empty if there is no readable record. */
 export async function readRecord(folder: string): Promise<ReadonlyMap<string, string>> {
   try {
     const record: unknown = JSON.parse(await readFile(join(folder, RECORD_NAME), 'utf8'));

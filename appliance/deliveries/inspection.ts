@@ -1,4 +1,4 @@
-// What the service OS found in a machine, as renderers ask for it.
+// Converts the inspection report of the service OS to the form that renderers use.
 
 import type { Json } from '../domain/event.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
@@ -9,7 +9,7 @@ export function inspectionOf(facts: Json): Inspection {
   return {
     firmware: firmware?.kind === 'bios' ? 'bios' : 'efi',
     disks: disks
-      // As the service OS itself does: nothing is installed onto these.
+      // As in the service OS: never an installation target.
       .filter(({ read_only: isReadOnly, removable }) => isReadOnly !== true && removable !== true)
       .map(({ name, by_id: byId = [], serial, model, bytes, rotational }) => ({
         path: name.startsWith('/') ? name : `/dev/${name}`,

@@ -1,4 +1,4 @@
-// The folder of an operator's own templates, `templates:` in the site file. It mirrors the appliance's: nixos/, installers/, site/.
+// The folder of the operator's templates, `templates:` in the site file. Same layout as the appliance's: nixos/, installers/, site/.
 
 import { lstatSync, readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -6,7 +6,7 @@ import { readTemplateFiles } from '../assets/template-files.ts';
 import { shown } from '../domain/parsed.ts';
 import type { TemplateSources } from '../render/templates.ts';
 
-/** What boots a machine and what makes it a node is not for replacing: others hold the other end of it. */
+/** Boot and enrollment templates cannot be replaced: other components depend on their exact contents. */
 const REPLACEABLE = ['nixos', 'installers', 'site'];
 const LARGEST_BYTES = 1024 * 1024;
 const MOST_FILES = 500;
@@ -27,13 +27,13 @@ function problemsIn(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, name))
     .filter((file) => !/(?:^|\/)\./.test(relative(folder, file)) && !lstatSync(file).isDirectory());
-  if (files.length > MOST_FILES) return [`${folder} has ${files.length} files; ${MOST_FILES} are the most`];
+  if (files.length > MOST_FILES) return [`${folder} has ${files.length} files; at most ${MOST_FILES} are allowed`];
   return files.flatMap((file) => {
     const name = relative(folder, file);
     const found = lstatSync(file);
     if (!REPLACEABLE.includes(name.split('/')[0] ?? '') || !name.endsWith('.hbs')) {
       const where = REPLACEABLE.map((one) => `${one}/`).join(', ');
-      return [`${shown(name)} is no template that can be replaced: those are below ${where} and end in .hbs`];
+      return [`${shown(name)} is not a replaceable template: those are below ${where} and end in .hbs`];
     }
     if (!found.isFile()) return [`${shown(name)} is not a file`];
     return found.size > LARGEST_BYTES ? [`${shown(name)} is larger than ${LARGEST_BYTES} bytes`] : [];

@@ -1,4 +1,4 @@
-// Renderings of the inventory as it is now, for people, for installers and for the memory of what a machine was given.
+// Renderings of the current inventory, for people and installers, and the record of what was delivered to each machine.
 
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
@@ -18,7 +18,7 @@ import { planNode } from '../render/plan-node.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import { type FileChange, renderingDiff } from '../render/rendering-diff.ts';
 import type { AppliancePorts } from '../render/site/firewall.ts';
-import { type LeftOut, renderSiteFolder } from '../render/site-folder.ts';
+import { renderSiteFolder, type SkippedNode } from '../render/site-folder.ts';
 import { TemplateError } from '../render/template-error.ts';
 import type { DeliveredFile, DeliveredRendering } from '../store/rendering-store.ts';
 import type { Store } from '../store/store.ts';
@@ -30,10 +30,10 @@ export interface RenderingDeps {
   readonly fleet: Pick<Fleet, 'inventory' | 'at'>;
   readonly store: Pick<Store, 'factsOf' | 'renderingOf' | 'putRendering' | 'appendAudit'>;
   readonly templates: TemplateSet;
-  /** The NixOS modules that configurations import, by their path. */
+  /** The NixOS modules that configurations import, by path. */
   readonly modules: ReadonlyMap<string, string>;
-  /** Makes a key and a certificate for the services of a node. Null: there is no authority here. */
-  readonly serviceFiles: ((machine: Machine, onBehalf: Origin) => Promise<readonly RenderedFile[]>) | null;
+  /** Issues a key and a certificate for the services of a node. Null: there is no certificate authority. */
+  readonly serviceFiles: ((machine: Machine, origin: Origin) => Promise<readonly RenderedFile[]>) | null;
   readonly ports: AppliancePorts;
   readonly now: () => Instant;
 }
@@ -41,12 +41,12 @@ export interface RenderingDeps {
 export interface NodeRendering {
   readonly plan: NodePlan;
   readonly files: readonly RenderedFile[];
-  /** What is not in it, in words, and where to get it. */
+  /** What the rendering lacks, as text, and where to get it. */
   readonly missing: readonly string[];
 }
 
 export interface RenderingChanges {
-  /** What it is compared with; null: the node was never given anything. */
+  /** The delivery that it is compared with; null: nothing was ever delivered to the node. */
   readonly since: Pick<DeliveredRendering, 'at' | 'by' | 'inventoryRevision'> | null;
   readonly inventoryRevision: number;
   readonly files: readonly FileChange[];
@@ -54,14 +54,14 @@ export interface RenderingChanges {
 
 export class Renderings {
   readonly #deps: RenderingDeps;
-  /** Many ask between two changes of the inventory. */
+  /** Cached, because there are many requests between two changes of the inventory. */
   #indexed: { readonly revision: number; readonly index: PlanIndex } | null = null;
 
   constructor(deps: RenderingDeps) {
     this.#deps = deps;
   }
 
-  /** The inventory as it is now, looked up once for each revision. */
+  /** The current inventory, indexed once per revision. */
   index(): PlanIndex {
     const { revision } = this.#deps.fleet.at;
     if (this.#indexed?.revision !== revision) {
@@ -70,42 +70,43 @@ export class Renderings {
     return this.#indexed.index;
   }
 
-  /** `invalid_inventory` with every reason why there is nothing to render. */
+  /** Throws `invalid_inventory` with every reason why the node cannot be rendered. */
   plan(machine: Machine): NodePlan {
     return planOf(this.index(), machine);
   }
 
-  /** The files of an installation, with what only its moment knows. `invalid_inventory` or `invalid_templates`. */
+  /** The files of an installation, with its extras. Throws `invalid_inventory` or `invalid_templates`. */
   files(plan: NodePlan, extras: NodeExtras): readonly RenderedFile[] {
     return withTemplates(() => renderNodeFiles(plan, extras, this.#deps.templates));
   }
 
-  /** The newest look into the machine, if there was one. */
+  /** The newest inspection of the machine, if any. */
   async inspection(machine: Machine): Promise<Inspection | null> {
     const [newest] = await this.#deps.store.factsOf(machine.id);
     return newest ? inspectionOf(newest.facts) : null;
   }
 
-  /** Without a secret, and nothing is made for it. */
+  /** Without secrets; issues nothing. */
   async preview(machine: Machine): Promise<NodeRendering> {
     const plan = this.plan(machine);
     const lacks = needsCertificate(plan)
-      ? ['the key and certificate of its services: an appliance makes them for an admin']
+      ? ['the key and certificate of its services: an appliance issues them to an admin']
       : [];
     return this.#folder(machine, plan, [], lacks);
   }
 
-  /** With everything that can be made for somebody who installs the node. A new key each time; remembered and audited. */
-  async handOver(machine: Machine, onBehalf: Origin): Promise<NodeRendering> {
+  /** The complete rendering for an operator who installs the node. Issues a new key on each call; recorded and audited. */
+  async issueFolder(machine: Machine, origin: Origin): Promise<NodeRendering> {
     const plan = this.plan(machine);
-    // What cannot be rendered must not cost a certificate.
+    // Render first: a node that cannot be rendered must not get a certificate.
     const { missing } = await this.#folder(machine, plan, [], []);
     const { serviceFiles } = this.#deps;
-    const isWanted = needsCertificate(plan);
-    const made = isWanted && serviceFiles ? await serviceFiles(machine, onBehalf) : [];
-    const lacks = isWanted && !serviceFiles ? ['the key and certificate of its services: there is no authority'] : [];
-    const rendering = await this.#folder(machine, plan, made, lacks);
-    await this.delivered(machine, plan, rendering.files, 'folder', onBehalf);
+    const isRequired = needsCertificate(plan);
+    const issued = isRequired && serviceFiles ? await serviceFiles(machine, origin) : [];
+    const lacks =
+      isRequired && !serviceFiles ? ['the key and certificate of its services: there is no certificate authority'] : [];
+    const rendering = await this.#folder(machine, plan, issued, lacks);
+    await this.recordDelivery(machine, plan, rendering.files, 'folder', origin);
     return { ...rendering, missing: [...missing, ...lacks] };
   }
 
@@ -122,27 +123,27 @@ export class Renderings {
   }
 
   /**
-   * Remembers what a machine was given: of its own files what the inventory alone makes of them, of `given` the hashes. Call it
-   * when an order was fetched or a folder handed over.
+   * Records what was delivered to a machine: of its own files the rendering from the inventory alone, of `delivered` the hashes.
+   * Call it when an order was fetched or a folder issued.
    */
-  async delivered(
+  async recordDelivery(
     machine: Machine,
     plan: NodePlan,
-    given: readonly RenderedFile[],
+    delivered: readonly RenderedFile[],
     by: DeliveredRendering['by'],
     { actor, correlationId }: Origin,
   ): Promise<void> {
     const at = this.#deps.now();
     const own = this.files(plan, previewExtras(plan, await this.inspection(machine)));
-    const secrets = given.filter(({ secret }) => secret);
+    const secrets = delivered.filter(({ secret }) => secret);
     const data = {
       by,
       inventory_revision: plan.inventoryRevision,
-      files: given.length,
+      files: delivered.length,
       secret_files: secrets.map(({ path }) => path),
     };
     await this.#deps.store.putRendering(
-      { machine: machine.id, at, by, inventoryRevision: plan.inventoryRevision, files: remembered(own, secrets) },
+      { machine: machine.id, at, by, inventoryRevision: plan.inventoryRevision, files: recordedFiles(own, secrets) },
       { at, kind: 'rendering.delivered', actor, machine: machine.id, correlationId, data },
     );
     if (secrets.length === 0) return;
@@ -159,7 +160,7 @@ export class Renderings {
     await this.#deps.store.appendAudit([entry]);
   }
 
-  /** What the inventory would give the machine now, against what it was last given. */
+  /** Compares what the inventory renders now with the last delivery to the machine. */
   async changes(machine: Machine): Promise<RenderingChanges> {
     const plan = this.plan(machine);
     const now = this.files(plan, previewExtras(plan, await this.inspection(machine)));
@@ -176,14 +177,14 @@ export class Renderings {
 
   /** How many templates are the operator's, and what is wrong with those in the folder now. */
   async templates(): Promise<{ readonly overridden: number; readonly problems: readonly string[] }> {
-    const findings = await this.#deps.templates.look();
+    const findings = await this.#deps.templates.reload();
     return { overridden: this.#deps.templates.overridden, problems: findings.map(({ message }) => message) };
   }
 
-  /** A step for each node; other work goes on in between. */
-  async *site(site: Site, leaveOut: (left: LeftOut) => void): AsyncGenerator<readonly RenderedFile[]> {
+  /** One step per node; yields to the event loop after each. */
+  async *site(site: Site, onSkipped: (skipped: SkippedNode) => void): AsyncGenerator<readonly RenderedFile[]> {
     const { templates, modules, ports } = this.#deps;
-    const steps = renderSiteFolder({ index: this.index(), site, templates, modules, ports, leaveOut });
+    const steps = renderSiteFolder({ index: this.index(), site, templates, modules, ports, onSkipped });
     for (;;) {
       const step = withTemplates(() => steps.next());
       if (step.done) return;
@@ -192,7 +193,7 @@ export class Renderings {
     }
   }
 
-  /** What an edit of the inventory would change in what nodes are given. */
+  /** The effect of an inventory edit on the renderings of nodes. */
   edited(before: Inventory, after: Inventory): AsyncGenerator<EditedRendering> {
     const render = (plan: NodePlan): readonly RenderedFile[] => this.files(plan, previewExtras(plan));
     return editedRenderings(before, after, render, this.#deps.templates.overridden > 0);
@@ -205,7 +206,7 @@ function planOf(index: PlanIndex, machine: Machine): NodePlan {
   throw new ColdironError('invalid_inventory', `${machine.spec.hostname} cannot be rendered`, planned.reasons);
 }
 
-/** Its services speak to each other with certificates of ours. */
+/** Services of a cluster authenticate to each other with certificates that we issue. */
 const needsCertificate = ({ profile, cluster }: NodePlan): boolean => profile.kind === 'nixos' && cluster !== null;
 
 function withTemplates<T>(render: () => T): T {
@@ -217,16 +218,16 @@ function withTemplates<T>(render: () => T): T {
   }
 }
 
-function remembered(own: readonly RenderedFile[], secrets: readonly RenderedFile[]): DeliveredFile[] {
-  const given = new Map(secrets.map((file) => [file.path, file]));
+function recordedFiles(own: readonly RenderedFile[], secrets: readonly RenderedFile[]): DeliveredFile[] {
+  const delivered = new Map(secrets.map((file) => [file.path, file]));
   const files = own.map(({ path, mode, text, secret }): DeliveredFile => {
-    const sha256 = sumOf(given.get(path)?.text ?? text);
-    given.delete(path);
+    const sha256 = sumOf(delivered.get(path)?.text ?? text);
+    delivered.delete(path);
     return { path, mode, sha256, text: secret ? null : text };
   });
   return [
     ...files,
-    ...[...given.values()].map(({ path, mode, text }) => ({ path, mode, sha256: sumOf(text), text: null })),
+    ...[...delivered.values()].map(({ path, mode, text }) => ({ path, mode, sha256: sumOf(text), text: null })),
   ];
 }
 

@@ -1,5 +1,5 @@
-// The templates in force: ours, with the operator's in the place of those of the same name. A set that does not render is never
-// used; the last one that did stays, also over a restart.
+// The templates in use: ours, with the operator's replacing those of the same name. A set that fails to render is never used;
+// the last valid set stays in use, even after a restart.
 
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { type TemplateFinding, tryTemplates } from './try-templates.ts';
 export interface TemplateSetDeps {
   /** The operator's folder; null: there is none. */
   readonly folder: string | null;
-  /** Where the last good set is kept. */
+  /** The folder that stores the last valid set. */
   readonly state: string;
   readonly index: () => PlanIndex;
   readonly log: {
@@ -25,8 +25,8 @@ export interface TemplateSetDeps {
 export interface TemplateSet extends Templates {
   /** How many templates are the operator's. */
   readonly overridden: number;
-  /** Looks at the folder again. Empty: what is there is in force. */
-  look(): Promise<readonly TemplateFinding[]>;
+  /** Reads the folder again. Empty: its templates are in use. */
+  reload(): Promise<readonly TemplateFinding[]>;
 }
 
 const MEMORY = 'templates-in-force.json';
@@ -42,7 +42,7 @@ export async function openTemplateSet(deps: TemplateSetDeps): Promise<TemplateSe
     templates = compileTemplates(builtIn, next);
     overrides = next;
   };
-  const look = async (): Promise<readonly TemplateFinding[]> => {
+  const reload = async (): Promise<readonly TemplateFinding[]> => {
     const { folder, log } = deps;
     if (folder === null) return [];
     const read = readOverrides(folder);
@@ -53,38 +53,38 @@ export async function openTemplateSet(deps: TemplateSetDeps): Promise<TemplateSe
     seen = { sources: read.sources, findings };
     if (findings.length === 0) {
       use(read.sources);
-      await remember(deps.state, memory, read.sources);
-      log.info({ folder, templates: overrides.size }, 'the templates of the site are in force');
+      await saveLastValid(deps.state, memory, read.sources);
+      log.info({ folder, templates: overrides.size }, 'the templates of the site are in use');
     } else {
       log.error(
         { folder, problems: findings.map(({ message }) => message) },
-        'the templates of the site are refused; the last good ones stay in force',
+        'the templates of the site are rejected; the last valid ones stay in use',
       );
     }
     return findings;
   };
 
   if (deps.folder !== null) {
-    const findings = await look();
-    if (findings.length > 0) await recall(memory).then((last) => last && use(last));
+    const findings = await reload();
+    if (findings.length > 0) await readLastValid(memory).then((last) => last && use(last));
   }
   return {
     render: (name, values) => templates.render(name, values),
     get overridden() {
       return overrides.size;
     },
-    look,
+    reload,
   };
 }
 
-async function remember(state: string, file: string, sources: TemplateSources): Promise<void> {
+async function saveLastValid(state: string, file: string, sources: TemplateSources): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 });
   await writeFile(`${file}.new`, JSON.stringify([...sources]), { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
-/** What was good for the nodes then; null when nothing is remembered, or this version cannot use it any more. */
-async function recall(file: string): Promise<TemplateSources | null> {
+/** The last valid set; null if there is none, or if this version cannot compile it. */
+async function readLastValid(file: string): Promise<TemplateSources | null> {
   try {
     const sources: TemplateSources = new Map(JSON.parse(await readFile(file, 'utf8')));
     compileTemplates(readTemplateFiles(BUILT_IN_TEMPLATES), sources);

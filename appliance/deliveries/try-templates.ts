@@ -1,4 +1,4 @@
-// An operator's templates tried on every node and every site there is, before any of them is used.
+// Tests an operator's templates on every node and every site before any of them is used.
 
 import { setImmediate } from 'node:timers/promises';
 import { ColdironError } from '../domain/errors.ts';
@@ -9,14 +9,14 @@ import { renderSite } from '../render/site/render-site.ts';
 import { tryOverrides } from '../render/template-overrides.ts';
 import type { TemplateSources, Templates } from '../render/templates.ts';
 
-/** One thing that is wrong, however many nodes show it. */
+/** One problem, with all nodes that show it. */
 export interface TemplateFinding {
-  /** Template, line, field, reason, and for whom. */
+  /** Template, line, field, reason, and the affected nodes. */
   readonly message: string;
   readonly nodes: readonly string[];
 }
 
-/** Other work goes on in between. Empty: they can be used. */
+/** Yields to the event loop after each node. Empty: the templates can be used. */
 export async function tryTemplates(
   builtIn: TemplateSources,
   overrides: TemplateSources,
@@ -27,7 +27,7 @@ export async function tryTemplates(
     try {
       trial.run(name, render);
     } catch (error) {
-      // A node that cannot be rendered at all says nothing about a template.
+      // A node that cannot be rendered with any templates is no evidence against these.
       if (!(error instanceof ColdironError)) throw error;
     }
   };
@@ -58,7 +58,7 @@ function grouped(problems: readonly { readonly message: string; readonly node: s
   return [...found].map(([what, names]) => {
     const nodes = [...names];
     const more = nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : '';
-    const whom = nodes.length === 0 ? '' : ` (for ${nodes.slice(0, MOST_NAMED).join(', ')}${more})`;
-    return { message: what + whom, nodes };
+    const suffix = nodes.length === 0 ? '' : ` (for ${nodes.slice(0, MOST_NAMED).join(', ')}${more})`;
+    return { message: what + suffix, nodes };
   });
 }

@@ -1,5 +1,5 @@
-// A rendering on disk. It is made beside its place and takes it as a whole, so nobody ever sees half of it; what is in the folder
-// and is not ours stays there.
+// Writes a rendering to disk. It is written to a sibling folder and renamed, so that a partial rendering is never visible; files
+// in the folder that are not ours are kept.
 
 import { randomUUID } from 'node:crypto';
 import {
@@ -28,17 +28,17 @@ export interface FolderRequest {
   readonly of: string;
   readonly inventoryRevision: number;
   readonly files: AsyncIterable<readonly RenderedFile[]> | Iterable<readonly RenderedFile[]>;
-  /** Other names for what is in the folder: link → path, both from its root. */
+  /** Additional names for files in the folder: link → path, both relative to its root. */
   readonly links?: ReadonlyMap<string, string>;
-  /** Replace also files that somebody else wrote or changed. */
+  /** Also replace files that we did not write or that were changed. */
   readonly force: boolean;
 }
 
-/** `conflict` names the files that are not ours; `not_writable` says why nothing can be written. Either leaves all as it was. */
+/** `conflict` lists the files that are not ours; `not_writable` says why nothing can be written. Both leave the folder unchanged. */
 export async function writeFolder(request: FolderRequest): Promise<FolderRecord> {
   const folder = await realpath(request.folder).catch(() => resolve(request.folder));
   try {
-    await putBack(folder);
+    await recoverInterrupted(folder);
     return await replaceFolder(folder, request);
   } catch (error) {
     throw notWritable(request.folder, error);
@@ -56,7 +56,7 @@ async function replaceFolder(folder: string, request: FolderRequest): Promise<Fo
       await rename(draft, folder);
       return record;
     }
-    await keepOthers(folder, draft, present, record, request);
+    await keepForeignFiles(folder, draft, present, record, request);
     const before = siblingOf(folder, 'old');
     await rename(folder, before);
     await rename(draft, folder);
@@ -67,20 +67,20 @@ async function replaceFolder(folder: string, request: FolderRequest): Promise<Fo
   }
 }
 
-/** Beside it, so that a rename is enough. */
+/** In the same parent folder, so that a rename suffices. */
 const siblingOf = (folder: string, what: 'new' | 'old'): string =>
   join(dirname(folder), `.${basename(folder)}.coldiron-${what}-${process.pid}-${randomUUID().slice(0, 8)}`);
 
-/** After a process that was killed: a folder that was on its way out comes back, drafts go. Those of the living are left alone. */
-async function putBack(folder: string): Promise<void> {
+/** After a killed process: restores a folder that was being replaced and deletes drafts. Skips those of running processes. */
+async function recoverInterrupted(folder: string): Promise<void> {
   const prefix = `.${basename(folder)}.coldiron-`;
   const names = await readdir(dirname(folder)).catch((): string[] => []);
   for (const name of names.filter((one) => one.startsWith(prefix))) {
     const [what, pid] = name.slice(prefix.length).split('-');
     if (isAlive(Number(pid))) continue;
     const left = join(dirname(folder), name);
-    const isWanted = what === 'old' && (await lstat(folder).catch(() => null)) === null;
-    if (isWanted) await rename(left, folder);
+    const isNeeded = what === 'old' && (await lstat(folder).catch(() => null)) === null;
+    if (isNeeded) await rename(left, folder);
     else await rm(left, { recursive: true, force: true });
   }
 }
@@ -104,7 +104,7 @@ async function writeDraft(
       const place = join(draft, checkedPath(file.path));
       const parent = dirname(place);
       for (let at = parent; !folders.has(at); at = dirname(at)) folders.set(at, 0o755);
-      // What others must not read, others must not see either.
+      // The folder of a private file is private too.
       if (file.secret || (file.mode & 0o077) === 0) folders.set(parent, 0o700);
       await mkdir(parent, { recursive: true, mode: 0o700 });
       await writeFile(place, file.text, { mode: 0o600, flag: 'wx' });
@@ -121,7 +121,7 @@ async function writeDraft(
   return whole;
 }
 
-/** Names come from an appliance, maybe from another machine's: none of them leads out of the folder. */
+/** Paths may come from another host's appliance: rejects those that leave the folder. */
 function checkedPath(path: string): string {
   const parts = path.split('/');
   if (
@@ -130,10 +130,10 @@ function checkedPath(path: string): string {
   ) {
     return path;
   }
-  throw new ColdironError('internal', `a rendering has a file with the name ${JSON.stringify(path)}`);
+  throw new ColdironError('internal', `a rendering contains an invalid file name: ${JSON.stringify(path)}`);
 }
 
-/** Whatever is in a folder, by its path; folders themselves only where they are empty. Null: there is no such folder. */
+/** All files below a folder, by path; no folders. Null: there is no such folder. */
 async function filesIn(folder: string): Promise<string[] | null> {
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -150,8 +150,8 @@ async function filesIn(folder: string): Promise<string[] | null> {
 
 const MOST_NAMED = 10;
 
-/** What is not ours moves along; where it is in the way, nothing is done. */
-async function keepOthers(
+/** Links files that are not ours into the draft; throws if one of them collides with a rendered file. */
+async function keepForeignFiles(
   folder: string,
   draft: string,
   present: readonly string[],
@@ -168,7 +168,7 @@ async function keepOthers(
     const isOurs = ours.has(path) && (await hasHash(join(folder, path), ours.get(path) ?? ''));
     if (isOurs) continue;
     const points = await readlink(join(folder, path)).catch(() => null);
-    // A name that we, or an earlier rendering, gave to one of our own files.
+    // A link that we, or an earlier rendering, created to one of our files.
     if (points !== null && (next.has(points) || folders.has(points))) continue;
     if (collides(path) || ours.has(path)) inTheWay.push(path);
     else await carryOver(folder, draft, path);
@@ -177,7 +177,7 @@ async function keepOthers(
   const more = inTheWay.length - MOST_NAMED;
   throw new ColdironError(
     'conflict',
-    `${named} has files that somebody else wrote or changed; with --force they are replaced`,
+    `${named} has files that were not rendered here or were changed since; use --force to replace them`,
     [...inTheWay.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more`] : [])],
   );
 }
@@ -186,7 +186,7 @@ async function hasHash(file: string, sha256: string): Promise<boolean> {
   return (await lstat(file)).isFile() && sha256Of(await readFile(file)) === sha256;
 }
 
-/** `a/b/c` lies below `a` and `a/b`. */
+/** `a/b/c` is below `a` and `a/b`. */
 const foldersAbove = (path: string): string[] => {
   const parts = path.split('/').slice(0, -1);
   return parts.map((_part, at) => parts.slice(0, at + 1).join('/'));

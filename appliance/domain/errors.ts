@@ -44,6 +44,21 @@ export const ERRORS = {
     hint: 'Look at its state (coldiron nodes show NODE): only a node that is retired can be removed.',
   },
   version_conflict: { status: 409, exit: 5, hint: 'Somebody else changed it in the meantime; read it again.' },
+  request_in_progress: {
+    status: 409,
+    exit: 5,
+    hint: 'Wait for the first request; the same Idempotency-Key then gives its answer.',
+  },
+  answer_not_kept: {
+    status: 409,
+    exit: 5,
+    hint: 'It was done. Look at the current state; to do it once more, use a new Idempotency-Key.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    exit: 2,
+    hint: 'Use a new Idempotency-Key for every new request; repeat a key only with the same request.',
+  },
   not_deployable: {
     status: 409,
     exit: 5,
@@ -86,7 +101,7 @@ export const ERRORS = {
   outcome_unknown: {
     status: 503,
     exit: 7,
-    hint: 'The change may or may not have been written: send the same request again with the same Idempotency-Key, or look at the node.',
+    hint: 'The change may or may not have been made. Repeat the request with the same Idempotency-Key; if the answer is the same, look at the object and use a new key.',
   },
   store_unavailable: { status: 503, exit: 7, hint: 'Check the disk and the database; nothing was acknowledged.' },
   vault_unavailable: {

@@ -16,9 +16,9 @@ export interface Origin {
   readonly correlationId: string | null;
   /** Why, in the words of the person who asked. */
   readonly note?: string | undefined;
-  /** Names the request: repeated with the same id, a command is carried out once. Left out: it is not repeated. */
+  /** The same for every delivery of one request that has an Idempotency-Key: a command with this id is carried out once. */
   readonly commandId?: string | undefined;
-  /** The version of the machine that the asker saw; another one is refused with `version_conflict`. */
+  /** The version of the machine, or of the declared inventory, that the caller saw. Another version refuses the write. */
   readonly expectedVersion?: number | undefined;
 }
 

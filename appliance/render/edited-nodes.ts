@@ -1,5 +1,5 @@
-// Which nodes' renderings an edit of the inventory can change. Renderings are not made for this, only plans, and of those only
-// the ones of nodes that have something to do with what was edited.
+// Finds the nodes whose rendering an inventory edit can change. Compares plans instead of renderings, and only the plans of
+// nodes that are related to an edited object.
 
 import { roceName } from '../domain/catalogue.ts';
 import type { Inventory } from '../domain/inventory.ts';
@@ -18,13 +18,13 @@ export interface EditedNode {
 interface Edit {
   readonly before: { readonly inventory: Inventory; readonly index: PlanIndex };
   readonly after: { readonly inventory: Inventory; readonly index: PlanIndex };
-  /** Whether templates may name everybody in a cluster. Ours name only those that form it. */
+  /** Whether templates may list all members of a cluster. Our templates list only the bootstrap members. */
   readonly namesMembers: boolean;
   readonly same: (a: unknown, b: unknown) => boolean;
 }
 
 /**
- * Nodes that are there before and after. What was not edited must be the very same object in both inventories. By host name.
+ * Nodes that exist before and after, by host name. Unedited objects must be identical (===) in both inventories.
  */
 export function* editedNodes({ before, after, namesMembers, same }: Edit): Generator<EditedNode> {
   const old = new Map(before.inventory.machines.map((machine) => [machine.id, machine]));
@@ -41,7 +41,7 @@ export function* editedNodes({ before, after, namesMembers, same }: Edit): Gener
   }
 }
 
-/** Everything that differs, as `kind/name`; a cluster also when somebody in it does. */
+/** Everything that differs, as `kind/name`; a cluster also when one of its members differs. */
 function touchedObjects(before: Inventory, after: Inventory, old: ReadonlyMap<string, Machine>): Set<string> {
   const touched = new Set<string>();
   for (const kind of ['sites', 'networks', 'profiles', 'clusters', 'roce'] as const) {
@@ -75,7 +75,7 @@ function concerns(touched: ReadonlySet<string>, spec: MachineSpec, index: PlanIn
   );
 }
 
-/** What a rendering can depend on. The revision is told beside a rendering, not in it. */
+/** What a rendering can depend on. The revision is returned beside a rendering and is not part of it. */
 function essence(planned: PlannedNode, namesMembers: boolean): unknown {
   if (!planned.ok) return planned.reasons;
   const plan: Partial<NodePlan> = { ...planned.plan, inventoryRevision: 0 };

@@ -1,5 +1,5 @@
-// Everything that one machine is handed when it is installed, whatever kind of profile it has. Install orders, previews and
-// `coldiron render` all come through here.
+// All files for the installation of one machine, whatever the kind of its profile. Install orders, previews and
+// `coldiron render` all use this.
 
 import type { ProfileKind } from '../domain/catalogue.ts';
 import { Secret } from '../domain/secret.ts';
@@ -14,9 +14,9 @@ import type { NodePlan } from './node-plan.ts';
 import type { RenderedFile } from './rendered-file.ts';
 import type { Templates } from './templates.ts';
 
-/** What the inventory does not know, and the moment of an installation does. */
+/** What is only known at the time of an installation, and not from the inventory. */
 export interface NodeExtras extends InstallerExtras {
-  /** Null: nobody has looked into the machine. */
+  /** Null: the machine was never inspected. */
   readonly inspection: Inspection | null;
 }
 
@@ -32,19 +32,19 @@ const RENDERERS: Readonly<Record<ProfileKind, Renderer>> = {
 };
 
 /**
- * Paths are relative: below the flake's folder for NixOS, below the place that the installer reads from for all others. Throws
- * a ColdironError that lists everything that stands in the way.
+ * Paths are relative: to the flake's folder for NixOS, to the installer's base path for all others. Throws a ColdironError
+ * that lists all problems.
  */
 export const renderNodeFiles = (plan: NodePlan, extras: NodeExtras, templates: Templates): RenderedFile[] =>
   RENDERERS[plan.profile.kind](plan, extras, templates);
 
-/** Stands where a passphrase will be. Nothing is ever encrypted with it. */
+/** A placeholder for the passphrase. Nothing is ever encrypted with it. */
 const NO_PASSPHRASE = 'PASSPHRASE-GOES-HERE';
 
-/** Where the files would be served; a name that leads nowhere (RFC 2606). */
+/** A placeholder for the base URL, in a domain that never resolves (RFC 2606). */
 const NO_ADDRESS = 'http://coldiron.invalid/';
 
-/** For looking at a rendering when nothing is being installed: the same inventory always makes the same bytes. */
+/** For previews outside an installation: the same inventory always renders to the same bytes. */
 export const previewExtras = (plan: NodePlan, inspection: Inspection | null = null): NodeExtras => ({
   instanceId: plan.id,
   nodeParts: [],
@@ -55,17 +55,16 @@ export const previewExtras = (plan: NodePlan, inspection: Inspection | null = nu
   inspection,
 });
 
-/** What a preview of this node lacks, in words, and where to get it. */
+/** What a preview of this node lacks, as text, and where to get it. */
 export function missingFromPreview(plan: NodePlan): string[] {
   const { hostname, profile, storage } = plan;
   const kind = profile.kind;
   return [
     ...(plan.enrollment === 'first-boot' && kind !== 'nixos'
-      ? ['the enrollment bundle: it is made and handed over once, when the node is deployed']
+      ? ['the enrollment bundle: it is issued once, when the node is deployed']
       : []),
-    ...(kind === 'preseed' ? [`addresses: ${NO_ADDRESS} stands where the appliance will serve the files`] : []),
     ...(storage?.layout === 'luks' && kind !== 'nixos' && kind !== 'ignition'
-      ? [`the passphrase of the disks: ${NO_PASSPHRASE} stands in its place`]
+      ? [`the passphrase of the disks: ${NO_PASSPHRASE} is a placeholder`]
       : []),
     ...(kind === 'nixos' && plan.secretsBy === 'sops' && plan.cluster !== null
       ? [

@@ -1,8 +1,8 @@
-// The rendering of one node as a folder that somebody installs it from.
+// The rendering of one node as a folder to install it from.
 //
 //   NixOS                flake/        a flake of this one node, for `nixos-anywhere --flake DIR/flake#NODE`
-//                        extra-files/  what belongs onto the node and not into the Nix store, for `--extra-files DIR/extra-files`
-//                        configuration.nix, hardware.nix, disko.nix, cluster-config.json, secrets: links to the same, by their usual names
+//                        extra-files/  files for the node that must not be in the Nix store, for `--extra-files DIR/extra-files`
+//                        configuration.nix, hardware.nix, disko.nix, cluster-config.json, secrets: links to these files, by their usual names
 //   everything else      the files as its installer reads them
 
 import { nodeFolder } from './nixos/render-nixos.ts';
@@ -14,14 +14,14 @@ import type { Templates } from './templates.ts';
 
 export interface FolderParts {
   readonly templates: Templates;
-  /** The NixOS modules that configurations import, by their path. */
+  /** The NixOS modules that configurations import, by path. */
   readonly modules: ReadonlyMap<string, string>;
   /** The certificates of the node's services, below secrets/. */
   readonly serviceFiles: readonly RenderedFile[];
 }
 
 const SECRETS = 'secrets/';
-/** Nix copies a flake's whole folder into its store, where everybody can read it. */
+/** Nix copies a flake's whole folder into its store, which is world-readable. */
 const OUTSIDE = 'extra-files/etc/nixos/secrets/';
 
 export function renderNodeFolder(plan: NodePlan, extras: NodeExtras, parts: FolderParts): RenderedFile[] {
@@ -42,7 +42,7 @@ export function renderNodeFolder(plan: NodePlan, extras: NodeExtras, parts: Fold
   ];
 }
 
-/** Where the runbooks look for a node's files: link → path. Empty for everything but NixOS. */
+/** Where the runbooks expect a node's files: link → path. Empty for everything but NixOS. */
 export function folderLinks(files: readonly Pick<RenderedFile, 'path' | 'secret'>[]): Map<string, string> {
   const links = new Map<string, string>();
   for (const { path } of files) {
@@ -51,7 +51,7 @@ export function folderLinks(files: readonly Pick<RenderedFile, 'path' | 'secret'
     if (path.startsWith(OUTSIDE)) links.set('secrets', OUTSIDE.slice(0, -1));
     if (path === `${OUTSIDE}cluster-config.json`) links.set(name, path);
   }
-  // A flake at the root would take what lies beside it into the Nix store.
+  // A flake at the root would copy everything beside it into the Nix store.
   const isFlake = files.some(({ path }) => path === 'flake/flake.nix') && !files.some(({ secret }) => secret);
   return isFlake ? links.set('flake.nix', 'flake/flake.nix') : links;
 }

@@ -1,5 +1,5 @@
-// Everything that the renderings of one node say, worked out once from the inventory. Renderers read this and nothing else,
-// so that the same plan always makes the same bytes.
+// All values of the renderings of one node, computed once from the inventory. Renderers read only this, so that the same plan
+// always renders to the same bytes.
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { ProfileKind } from '../domain/catalogue.ts';
@@ -13,12 +13,12 @@ export type NodeRole = 'control-plane' | 'worker' | 'all-in-one';
 
 interface LinkBase {
   readonly name: string;
-  /** The inventory's network it is on; null for a link that only carries others. */
+  /** Its network in the inventory; null for a link that only carries others. */
   readonly network: ObjectName | null;
-  /** `provisioning` is the one it was installed over. */
+  /** `provisioning` is the network that it was installed over. */
   readonly purpose: 'provisioning' | 'production' | 'other';
   readonly mtu: number | null;
-  /** Null: no address of its own. `dhcp`: whatever it is given. */
+  /** Null: no address. `dhcp`: assigned by DHCP. */
   readonly address: { readonly ip: Ipv4; readonly prefix: Prefix } | 'dhcp' | null;
   readonly routes: readonly Route[];
 }
@@ -41,7 +41,7 @@ export interface VlanLink extends LinkBase {
   readonly parent: string;
 }
 
-/** What carries others comes before what is carried. */
+/** A carrier comes before the links on it. */
 export type PlannedLink = EthernetLink | BondLink | VlanLink;
 
 export interface ClusterMember {
@@ -57,15 +57,15 @@ export interface ClusterPlan {
   readonly network: ObjectName;
   readonly prefix: Prefix;
   readonly vip: Ipv4 | null;
-  /** `bootstrap`: this node is one of those that form the cluster; `join`: it joins them. */
+  /** `bootstrap`: this node is one of the members that form the cluster; `join`: it joins them. */
   readonly mode: 'bootstrap' | 'join';
-  /** This node as the others know it. */
+  /** This node as a member. */
   readonly self: ClusterMember;
-  /** The first bootstrap member: the one whom others join through. */
+  /** The first bootstrap member, through which others join. */
   readonly leader: ClusterMember;
-  /** Those that form it, in the order the inventory names them. */
+  /** The members that form the cluster, in inventory order. */
   readonly bootstrap: readonly ClusterMember[];
-  /** Everybody in it, by host name. */
+  /** All members, by host name. */
   readonly members: readonly ClusterMember[];
 }
 
@@ -73,11 +73,11 @@ export interface NodePlan {
   readonly id: MachineId;
   readonly hostname: Hostname;
   readonly domain: DomainName | null;
-  /** The host name alone when there is no domain. */
+  /** The host name alone if there is no domain. */
   readonly fqdn: string;
   readonly site: ObjectName | null;
   readonly region: string | null;
-  /** The revision of what is declared that this comes from. */
+  /** The declared revision of the inventory that this was planned from. */
   readonly inventoryRevision: number;
   readonly architecture: CpuArchitecture;
   readonly secureBoot: boolean;
@@ -88,11 +88,11 @@ export interface NodePlan {
     readonly image: DiskImage | null;
   };
   readonly links: readonly PlannedLink[];
-  /** Where everything goes that no route names: of the production network where it has one. */
+  /** The default gateway: that of the production network, if it has one. */
   readonly gateway: Ipv4 | null;
   readonly nameservers: readonly Ipv4[];
   readonly searchDomains: readonly DomainName[];
-  /** Null: the profile writes a whole image, which brings its own. */
+  /** Null: the profile writes a whole image with its own layout. */
   readonly storage: Storage | null;
   readonly accounts: readonly Account[];
   readonly timeZone: string;
@@ -101,15 +101,15 @@ export interface NodePlan {
   readonly keyboard: string;
   readonly packages: readonly string[];
   readonly kernelParameters: readonly string[];
-  /** Of NixOS: the release whose defaults its data was made with. */
+  /** NixOS: the release whose defaults its data was created with. */
   readonly stateVersion: string;
   /** How secrets reach a NixOS node: as files beside the configuration, or encrypted with sops-nix. */
   readonly secretsBy: 'files' | 'sops';
   readonly cluster: ClusterPlan | null;
-  /** Empty unless the profile enables it and the node was given some. */
+  /** Empty unless the profile enables RoCE and links are assigned to the node. */
   readonly roce: readonly RoceLink[];
   readonly siteBootstrap: SiteBootstrap | null;
-  /** Null: neither the node nor its profile says. */
+  /** Null: neither the node nor its profile declares it. */
   readonly enrollment: EnrollmentMode | null;
   readonly labels: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,4 @@
-// A cluster as its members see it: who forms it, who joins, and whom everybody joins through.
+// A cluster from the view of its members: who forms it, who joins, and through which member.
 
 import type { Cluster } from '../domain/catalogue.ts';
 import type { Machine, MachineSpec } from '../domain/machine.ts';
@@ -11,15 +11,15 @@ import { addressOnNetwork, planLinks } from './plan-links.ts';
 export interface ClusterView {
   readonly cluster: Cluster;
   readonly network: SiteNetwork;
-  /** Those that can take part, by host name. */
+  /** Those that can be members, by host name. */
   readonly members: readonly ClusterMember[];
   readonly byHostname: ReadonlyMap<string, ClusterMember>;
   readonly bootstrap: readonly ClusterMember[];
-  /** Why nobody can form it, or only some of those who should. */
+  /** Why the cluster cannot be formed, or only by some of its bootstrap members. */
   readonly problems: readonly string[];
 }
 
-/** One view for all members of a cluster. */
+/** One view, shared by all members of a cluster. */
 export function clusterView(index: PlanIndex, cluster: Cluster): ClusterView | null {
   const network = index.networks.get(cluster.network);
   return network ? index.once(cluster, () => viewOf(index, cluster, network)) : null;
@@ -35,13 +35,15 @@ function viewOf(index: PlanIndex, cluster: Cluster, network: SiteNetwork): Clust
   const problems: string[] = [];
   for (const hostname of cluster.bootstrap) {
     const member = byHostname.get(hostname);
-    const said = found.find(({ machine }) => machine.spec.hostname === hostname)?.member;
+    const result = found.find(({ machine }) => machine.spec.hostname === hostname)?.member;
     if (member) bootstrap.push(member);
-    // One that was retired has left; those that are still there hold the cluster.
-    else if (typeof said === 'string') problems.push(`${hostname}, which is to form cluster ${cluster.name}, ${said}`);
+    // A retired member has left the cluster; the remaining members keep it running.
+    else if (typeof result === 'string') {
+      problems.push(`${hostname}, a bootstrap member of cluster ${cluster.name}, ${result}`);
+    }
   }
   if (bootstrap.length === 0 && problems.length === 0) {
-    problems.push(`cluster ${cluster.name} has nobody to form it: name its first members (bootstrap:)`);
+    problems.push(`cluster ${cluster.name} has no bootstrap members: name them (bootstrap:)`);
   }
   return { cluster, network, members, byHostname, bootstrap, problems };
 }
@@ -51,13 +53,13 @@ function memberOf(index: PlanIndex, cluster: Cluster, { spec }: Machine): Cluste
   const network = index.networks.get(cluster.network);
   const address = network ? addressOnNetwork(planLinks(index, spec), network) : null;
   const role = (spec.profile && index.profiles.get(spec.profile)?.role) ?? null;
-  if (address === null) return `has no address on ${cluster.network}, where its members talk to each other`;
-  if (role === null) return `has no role: its profile says none (role:)`;
+  if (address === null) return `has no address on ${cluster.network}, the network of the cluster`;
+  if (role === null) return `has no role: set one in its profile (role:)`;
   const { hostname } = spec;
   return { hostname, fqdn: fqdnOf(hostname, domainOf(index, spec)), address, role };
 }
 
-/** The plan of one member; what stands in its way is added to `reasons`. */
+/** The cluster plan of one member; problems are added to `reasons`. */
 export function planCluster(index: PlanIndex, spec: MachineSpec, reasons: string[]): ClusterPlan | null {
   if (spec.cluster === null) return null;
   const cluster = index.clusters.get(spec.cluster);
@@ -86,12 +88,12 @@ export function planCluster(index: PlanIndex, spec: MachineSpec, reasons: string
 
 function ownReasons(index: PlanIndex, { cluster, network }: ClusterView, spec: MachineSpec): string[] {
   const profile = spec.profile === null ? undefined : index.profiles.get(spec.profile);
-  const where = `where the members of ${cluster.name} talk to each other`;
+  const where = `the network of cluster ${cluster.name}`;
   return [
     ...(addressOnNetwork(planLinks(index, spec), network) === null
       ? [`it has no address on ${network.name}, ${where}`]
       : []),
-    // Without a profile that is the reason, and it is given already.
+    // A missing profile is already among the reasons.
     ...(profile && profile.role === null
       ? [`its profile ${profile.name} has no role, and a member of ${cluster.name} needs one (role:)`]
       : []),
@@ -102,14 +104,14 @@ interface Named<T> {
   get(name: ObjectName): T | undefined;
 }
 
-/** As much of an inventory as domains are found in. */
+/** The part of an inventory that determines domains. */
 export interface DomainIndex {
   readonly sites: Named<Pick<Site, 'domain'>>;
   readonly clusters: Named<Pick<Cluster, 'domain' | 'network'>>;
   readonly networks: Named<Pick<SiteNetwork, 'domain'>>;
 }
 
-/** The cluster's, else the site's, else that of the network the node is known on. */
+/** The cluster's domain, else the site's, else that of the network of the node's primary address. */
 export function domainOf(
   index: DomainIndex,
   spec: MachineSpec,

@@ -1,4 +1,4 @@
-// The inventory, looked up once so that the plans of all its nodes cost no more than the nodes themselves.
+// The inventory, indexed once, so that planning all nodes takes linear time.
 
 import { type Cluster, type Profile, type RoceAssignment, roceName } from '../domain/catalogue.ts';
 import type { Inventory } from '../domain/inventory.ts';
@@ -14,16 +14,16 @@ export interface PlanIndex {
   readonly profiles: ReadonlyMap<ObjectName, Profile>;
   readonly clusters: ReadonlyMap<ObjectName, Cluster>;
   roceOf(spec: MachineSpec): RoceAssignment | null;
-  /** Those that are in service, by host name. */
+  /** Machines in service, by host name. */
   readonly machines: readonly Machine[];
   machineByHostname(hostname: Hostname): Machine | null;
-  /** Of those in service, by host name. */
+  /** Members in service, by host name. */
   membersOf(cluster: ObjectName): readonly Machine[];
-  /** What `make` makes of an object of the inventory, made once. */
+  /** The result of `make` for an object of the inventory, computed once. */
   once<Key extends object, Value>(key: Key, make: (key: Key) => Value): Value;
 }
 
-/** What nobody has accepted is not a node yet; what was retired or removed is none any more. */
+/** A discovered machine is not a node yet; a retired or removed machine no longer is. */
 export const inService = ({ lifecycle }: Machine): boolean => STATES[lifecycle.state].inService;
 
 export function indexInventory(inventory: Inventory): PlanIndex {
@@ -49,7 +49,7 @@ export function indexInventory(inventory: Inventory): PlanIndex {
   };
 }
 
-/** By code unit, so that the order is the same in every language. */
+/** By code unit, so that the order does not depend on the locale. */
 const byHostname = (a: Machine, b: Machine): number =>
   a.spec.hostname < b.spec.hostname ? -1 : Number(a.spec.hostname > b.spec.hostname);
 

@@ -1,4 +1,4 @@
-// The links of an installed node: what is on which network, and through which of them it reaches the rest of the world.
+// The links of an installed node: the network of each, and the link of the default route.
 
 import type { Ipv4 } from '../domain/ipv4.ts';
 import type { MachineBond, MachineInterface, MachineSpec, MachineVlan } from '../domain/machine.ts';
@@ -16,7 +16,7 @@ export function planLinks(index: PlanIndex, spec: MachineSpec): PlannedLink[] {
       const { name, mac } = nic;
       const bond = bondOf.get(name);
       if (!bond) return { kind: 'ethernet', name, mac, ...onNetwork(index, nic) };
-      // Its address is for booting only: in a bond a card has none.
+      // Its address is for booting only: a member of a bond has none.
       const { purpose } = onNetwork(index, nic);
       const mtu = nic.mtu ?? mtuOf(bond);
       return { kind: 'ethernet', name, mac, network: null, purpose, mtu, address: null, routes: [] };
@@ -47,21 +47,21 @@ function onNetwork(index: PlanIndex, link: DeclaredLink) {
 const networkOf = (index: PlanIndex, { network }: DeclaredLink): SiteNetwork | null =>
   network === null ? null : (index.networks.get(network) ?? null);
 
-/** Asking for an address where nobody gives any would only hold up the boot. */
+/** Without a DHCP server, requesting an address would only delay the boot. */
 function addressOn(network: SiteNetwork | null, ip: Ipv4 | null): PlannedLink['address'] {
   if (network === null) return null;
   if (ip !== null) return { ip, prefix: network.prefix };
   return network.dhcp !== 'off' || network.pools.length > 0 ? 'dhcp' : null;
 }
 
-/** VLANs may stand in any order, and on each other. */
+/** VLANs may be declared in any order, and on each other. */
 function carriersFirst(vlans: readonly MachineVlan[]): MachineVlan[] {
   const placed: MachineVlan[] = [];
   let waiting = [...vlans];
   while (waiting.length > 0) {
     const carried = new Set(waiting.map(({ name }) => name));
     const next = waiting.filter(({ parent }) => !carried.has(parent));
-    // A circle cannot be declared; should one be there all the same, it must not hang us.
+    // A cycle cannot be declared; if there is one anyway, it must not cause an endless loop.
     if (next.length === 0) return [...placed, ...waiting];
     placed.push(...next);
     waiting = waiting.filter((vlan) => !next.includes(vlan));
@@ -71,11 +71,11 @@ function carriersFirst(vlans: readonly MachineVlan[]): MachineVlan[] {
 
 export const WORK_FIRST: readonly NetworkPurpose[] = ['production', 'other', 'provisioning'];
 
-/** Links that have an address, those that the node works on first. */
+/** Links with an address, production links first. */
 export const workingLinks = (links: readonly PlannedLink[]): PlannedLink[] =>
   WORK_FIRST.flatMap((purpose) => links.filter((link) => link.purpose === purpose && link.address !== null));
 
-/** The address a node has on a network, if it has a fixed one. */
+/** The static address of a node on a network, if any. */
 export function addressOnNetwork(links: readonly PlannedLink[], network: SiteNetwork): Ipv4 | null {
   for (const link of links) {
     if (link.network === network.name && link.address !== null && link.address !== 'dhcp') return link.address.ip;

@@ -1,4 +1,4 @@
-// One node of the inventory as a whole: everything its renderings say, or every reason why there is nothing to render.
+// The plan of one node of the inventory: all values of its renderings, or every reason why it cannot be rendered.
 
 import { IMAGE_KINDS, type Profile } from '../domain/catalogue.ts';
 import type { Ipv4 } from '../domain/ipv4.ts';
@@ -15,7 +15,7 @@ export type PlannedNode =
   | { readonly ok: true; readonly plan: NodePlan }
   | { readonly ok: false; readonly reasons: readonly string[] };
 
-/** Pure: the same inventory always makes the same plan. */
+/** Pure: the same inventory always results in the same plan. */
 export function planNode(index: PlanIndex, machine: Machine): PlannedNode {
   const { spec } = machine;
   const reasons: string[] = [];
@@ -25,7 +25,7 @@ export function planNode(index: PlanIndex, machine: Machine): PlannedNode {
   const links = planLinks(index, spec);
   for (const name of unknownNetworks(index, spec)) reasons.push(`its network ${name} is not declared`);
   if (links.every(({ address }) => address === null)) {
-    reasons.push('it has no address: no link has one, and no network it is on gives them out');
+    reasons.push('it has no address: no link has one, and none of its networks assigns addresses');
   }
   const cluster = planCluster(index, spec, reasons);
   if (!site || !profile || reasons.length > 0) return { ok: false, reasons };
@@ -71,7 +71,7 @@ export function planNode(index: PlanIndex, machine: Machine): PlannedNode {
 
 function siteOf(index: PlanIndex, spec: MachineSpec, reasons: string[]): Site | null {
   const site = spec.site === null ? undefined : index.sites.get(spec.site);
-  if (spec.site === null) reasons.push('it is at no site (site:)');
+  if (spec.site === null) reasons.push('it has no site (site:)');
   else if (!site) reasons.push(`its site ${spec.site} is not declared`);
   return site ?? null;
 }
@@ -83,10 +83,10 @@ function profileOf(index: PlanIndex, spec: MachineSpec, reasons: string[]): Prof
   if (!profile) return null;
   if (!profile.architectures.includes(spec.architecture)) {
     const known = profile.architectures.join(', ');
-    reasons.push(`its profile ${profile.name} is for ${known}, and it is ${spec.architecture}`);
+    reasons.push(`its profile ${profile.name} is for ${known}, but the node is ${spec.architecture}`);
   }
   if (profile.kind === 'cloud-image' && profile.image === null) {
-    reasons.push(`its profile ${profile.name} writes an image and names none (image:)`);
+    reasons.push(`its profile ${profile.name} writes an image but names none (image:)`);
   }
   return profile;
 }
@@ -101,7 +101,7 @@ const unknownNetworks = (index: PlanIndex, spec: MachineSpec): Set<string> =>
 const networksOf = (index: PlanIndex, links: readonly PlannedLink[]): SiteNetwork[] =>
   links.flatMap(({ network }) => (network === null ? [] : (index.networks.get(network) ?? [])));
 
-/** A link that is given its address is given its gateway with it. */
+/** A link with a DHCP address gets its gateway from DHCP too. */
 function gatewayOf(index: PlanIndex, working: readonly PlannedLink[]): Ipv4 | null {
   const fixed = working.filter(({ address }) => address !== 'dhcp');
   return networksOf(index, fixed).find(({ gateway }) => gateway !== null)?.gateway ?? null;
@@ -111,7 +111,7 @@ const searchDomains = (domain: DomainName | null, network: SiteNetwork | null): 
   ...new Set([domain, network?.domain ?? null].flatMap((one) => one ?? [])),
 ];
 
-/** The one disk that the machine has, whatever it is. */
+/** The only disk of the machine, whatever it is. */
 const PLAIN_STORAGE: Storage = {
   layout: 'single',
   disks: [{ byId: null, serial: null, model: null, minBytes: null, maxBytes: null, rotational: null }],
@@ -123,9 +123,9 @@ function storageOf(spec: MachineSpec, { kind, storage }: Profile): Storage | nul
   return spec.storage ?? storage ?? (IMAGE_KINDS.includes(kind) ? null : PLAIN_STORAGE);
 }
 
-/** By name, in the order they are first named; the most particular word counts. */
-function accountsOf(...said: readonly { readonly accounts: readonly Account[] }[]): Account[] {
+/** By name, in the order of first occurrence; the most specific declaration wins. */
+function accountsOf(...sources: readonly { readonly accounts: readonly Account[] }[]): Account[] {
   const accounts = new Map<string, Account>();
-  for (const { accounts: list } of said) for (const account of list) accounts.set(account.name, account);
+  for (const { accounts: list } of sources) for (const account of list) accounts.set(account.name, account);
   return [...accounts.values()];
 }

@@ -1,11 +1,11 @@
-// A file as a renderer made it: where it belongs, what it says, and who may read it.
+// A rendered file: its path, content and permissions.
 
 export interface RenderedFile {
-  /** Relative, with slashes, below the folder that everything is written to. */
+  /** Relative, with slashes, to the folder that is written. */
   readonly path: string;
   readonly text: string;
   /** Permission bits. */
   readonly mode: number;
-  /** Must not reach a log, a version control system, the Nix store or anybody but its node. */
+  /** Must not reach a log, a version control system, the Nix store or anyone but its node. */
   readonly secret: boolean;
 }

@@ -1,4 +1,4 @@
-// What has become different between two renderings of the same thing, file by file. What is secret is told by its path alone.
+// The differences between two renderings of the same thing, per file. A secret file is reported by its path only.
 
 import type { RenderedFile } from './rendered-file.ts';
 import { textDiff } from './text-diff.ts';
@@ -6,10 +6,10 @@ import { textDiff } from './text-diff.ts';
 export interface FileChange {
   readonly path: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** Lines. Of a secret file both are 0. */
+  /** Number of lines. 0 for a secret file. */
   readonly added: number;
   readonly removed: number;
-  /** Unified; empty for a secret file, and where only the mode differs. */
+  /** Unified diff; empty for a secret file, and if only the mode differs. */
   readonly diff: string;
 }
 

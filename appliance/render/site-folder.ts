@@ -1,5 +1,5 @@
-// A whole site as one folder: the flake of its NixOS nodes with every node's folder below nodes/, and what the site needs
-// besides. There is no secret in it: keys are made for one node at a time.
+// A whole site as one folder: the flake of its NixOS nodes with every node's folder below nodes/, and the files of the site.
+// It contains no secrets: keys are issued for one node at a time.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Site } from '../domain/network.ts';
@@ -13,24 +13,24 @@ import type { AppliancePorts } from './site/firewall.ts';
 import { renderSite } from './site/render-site.ts';
 import type { Templates } from './templates.ts';
 
-export interface LeftOut {
+export interface SkippedNode {
   readonly node: string;
   readonly reasons: readonly string[];
 }
 
-interface SiteQuestion {
+interface SiteFolderInput {
   readonly index: PlanIndex;
   readonly site: Site;
   readonly templates: Templates;
   readonly modules: ReadonlyMap<string, string>;
   readonly ports: AppliancePorts;
-  /** A node that cannot be rendered is told here, and the others are. */
-  readonly leaveOut: (left: LeftOut) => void;
+  /** Called for a node that cannot be rendered; the others still are. */
+  readonly onSkipped: (left: SkippedNode) => void;
 }
 
-/** One step for each node: whoever takes them decides how long to pause in between. The same inventory makes the same bytes. */
-export function* renderSiteFolder(question: SiteQuestion): Generator<readonly RenderedFile[]> {
-  const { index, site, templates, modules, ports, leaveOut } = question;
+/** One step per node, so that the caller can yield in between. The same inventory renders to the same bytes. */
+export function* renderSiteFolder(input: SiteFolderInput): Generator<readonly RenderedFile[]> {
+  const { index, site, templates, modules, ports, onSkipped } = input;
   const plans: NodePlan[] = [];
   for (const machine of index.machines) {
     if (machine.spec.site !== site.name) continue;
@@ -40,14 +40,14 @@ export function* renderSiteFolder(question: SiteQuestion): Generator<readonly Re
       plans.push(planned.plan);
       yield rendered;
     } else {
-      leaveOut({ node: machine.spec.hostname, reasons: rendered.filter((one) => typeof one === 'string') });
+      onSkipped({ node: machine.spec.hostname, reasons: rendered.filter((one) => typeof one === 'string') });
     }
   }
   yield renderFlake({ plans, templates, modules });
   yield renderSite(index, site.name, templates, ports);
 }
 
-/** Or every reason why there are none. */
+/** The files, or every reason why there are none. */
 function filesOf(plan: NodePlan, templates: Templates): RenderedFile[] | string[] {
   try {
     const files = renderNodeFiles(plan, previewExtras(plan), templates);

@@ -1,12 +1,12 @@
-// What is wrong with a template, or with a value in it, and where.
+// An error in a template or in a value, with its location.
 
 export interface TemplatePlace {
-  /** The template that was asked for. */
+  /** The template that was rendered. */
   readonly template: string;
-  /** Where the placeholder stands: in the same template, or in a part that it takes in. */
+  /** The file with the placeholder: the template itself, or a part that it includes. */
   readonly file: string;
   readonly line: number | null;
-  /** The value as the template names it. */
+  /** The value, as named in the template. */
   readonly field: string | null;
 }
 
@@ -17,7 +17,7 @@ export class TemplateError extends Error {
   constructor(place: TemplatePlace, reason: string) {
     super(`${placeText(place)}: ${place.field === null ? '' : `${place.field} `}${reason}`);
     this.name = 'TemplateError';
-    // Only these: what Handlebars passes along has more in it.
+    // Copies only these fields: the object from Handlebars has more.
     this.place = { template: place.template, file: place.file, line: place.line, field: place.field };
     this.reason = reason;
   }
@@ -28,6 +28,6 @@ function placeText({ template, file, line }: TemplatePlace): string {
   return file === template ? `template ${template}${at}` : `template ${template}, in its part ${file}${at}`;
 }
 
-/** A mistake of the whole template, in no line of its own. */
-export const templateMistake = (template: string, reason: string): TemplateError =>
+/** An error of the whole template, without a line. */
+export const templateError = (template: string, reason: string): TemplateError =>
   new TemplateError({ template, file: template, line: null, field: null }, reason);

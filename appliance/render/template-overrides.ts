@@ -1,42 +1,42 @@
-// Templates that an operator puts in the place of ours, tried on the nodes they are meant for before any node gets them.
+// Templates of an operator that replace ours, tested on their nodes before any node gets them.
 
 import type { NodePlan } from './node-plan.ts';
-import { TemplateError, type TemplatePlace, templateMistake } from './template-error.ts';
+import { TemplateError, type TemplatePlace, templateError } from './template-error.ts';
 import { readTemplate } from './template-reader.ts';
 import { compileReporting, type TemplateSources, type Templates } from './templates.ts';
 
 export interface TemplateProblem extends TemplatePlace {
-  /** Null: the template itself is wrong, whatever it is rendered for. */
+  /** Null: the template itself is wrong, for every node. */
   readonly node: string | null;
   readonly reason: string;
-  /** All of it in words. */
+  /** The whole problem as text. */
   readonly message: string;
 }
 
-interface OverrideQuestion {
+interface OverrideInput {
   readonly builtIn: TemplateSources;
   readonly overrides: TemplateSources;
   readonly plans: readonly NodePlan[];
-  /** Everything that is rendered for one node. */
+  /** Renders everything for one node. */
   readonly render: (plan: NodePlan, templates: Templates) => unknown;
 }
 
-/** Every problem at once; none: these overrides can be used. */
-export function checkOverrides({ builtIn, overrides, plans, render }: OverrideQuestion): TemplateProblem[] {
+/** All problems at once; empty: these overrides can be used. */
+export function checkOverrides({ builtIn, overrides, plans, render }: OverrideInput): TemplateProblem[] {
   const trial = tryOverrides(builtIn, overrides);
   for (const plan of plans) trial.run(plan.hostname, (templates) => render(plan, templates));
   return [...trial.problems];
 }
 
 export interface OverrideTrial {
-  /** Every problem so far. */
+  /** All problems so far. */
   readonly problems: readonly TemplateProblem[];
   run(node: string, render: (templates: Templates) => unknown): void;
 }
 
-/** For many nodes, one after the other. Those of the templates themselves are found at once. */
+/** For many nodes in turn. Errors in the templates themselves are found at once. */
 export function tryOverrides(builtIn: TemplateSources, overrides: TemplateSources): OverrideTrial {
-  const mistakes = mistakesIn(builtIn, overrides);
+  const mistakes = templateErrors(builtIn, overrides);
   const broken = new Set(mistakes.flatMap(({ place }) => [place.template, place.file]));
   const sound = new Map([...builtIn, ...[...overrides].filter(([name]) => !broken.has(name))]);
   const problems = mistakes.map((mistake) => problemFrom(mistake, null));
@@ -51,8 +51,8 @@ export function tryOverrides(builtIn: TemplateSources, overrides: TemplateSource
   };
 }
 
-/** Those of the templates themselves. An override may also spoil a template of ours that takes it in. */
-function mistakesIn(builtIn: TemplateSources, overrides: TemplateSources): TemplateError[] {
+/** Errors in the templates themselves. An override may also break a template of ours that includes it. */
+function templateErrors(builtIn: TemplateSources, overrides: TemplateSources): TemplateError[] {
   const all = new Map([...builtIn, ...overrides]);
   const mistakes: TemplateError[] = [];
   const used = new Set(builtIn.keys());
@@ -67,7 +67,7 @@ function mistakesIn(builtIn: TemplateSources, overrides: TemplateSources): Templ
   const stray = [...overrides.keys()].filter((name) => !used.has(name));
   return [
     ...mistakes,
-    ...stray.map((name) => templateMistake(name, 'takes the place of no template, and none takes it in')),
+    ...stray.map((name) => templateError(name, 'replaces no template, and no template includes it')),
   ];
 }
 

@@ -1,8 +1,8 @@
-// A template's source as a program in which every value goes through its format, and stands only where its format lets it.
+// Compiles a template's source so that every value goes through its format, and only in places that the format allows.
 
 import Handlebars from 'handlebars';
 import { dedupe, type Lexer, type LexerState, type PlaceholderKind } from './formats/lexer.ts';
-import { TemplateError, templateMistake } from './template-error.ts';
+import { TemplateError, templateError } from './template-error.ts';
 import { extensionOf, formatOf, TEXT_FORMATS, type TextFormatName } from './text-format.ts';
 
 type Statement = hbs.AST.Statement;
@@ -11,26 +11,26 @@ type Expression = hbs.AST.Expression;
 const BLOCKS = ['if', 'unless', 'each'];
 export const KNOWN_HELPERS = Object.fromEntries([...BLOCKS, 'literal', 'shown'].map((name) => [name, true]));
 
-/** What each helper is told besides its value: where it stands, and the steps on the way to the value. */
+/** What each helper gets besides its value: its location, and the steps of the path to the value. */
 export interface PlaceHash {
   readonly template: string;
   readonly file: string;
   readonly line: number;
   readonly field: string;
 }
-/** Their names in the hash begin with this. */
+/** Prefix of the names of the steps in the hash. */
 export const STEP_PREFIX = 'step ';
 
 interface ReadTemplate {
   readonly program: hbs.AST.Program;
   readonly format: TextFormatName;
-  /** The templates that it takes in. */
+  /** The templates that it includes. */
   readonly parts: ReadonlySet<string>;
 }
 
 export function readTemplate(sources: ReadonlyMap<string, string>, name: string): ReadTemplate {
   const format = formatOf(name);
-  if (format === null) throw templateMistake(name, 'is of no text format that is known');
+  if (format === null) throw templateError(name, 'has no known text format');
   const reader = new TemplateReader(sources, name);
   const program = reader.read(name, 1);
   reader.checkPlaces(program, TEXT_FORMATS[format].lexer);
@@ -51,9 +51,9 @@ class TemplateReader {
   read(name: string, line: number): hbs.AST.Program {
     const including = this.#open.at(-1) ?? name;
     const source = this.#sources.get(name);
-    if (source === undefined) throw this.#mistake(including, line, `there is no template ${name}`);
-    if (this.#open.includes(name)) throw this.#mistake(including, line, `takes in itself through ${name}`);
-    if (source.includes('\0')) throw this.#mistake(name, null, 'has the character U+0000');
+    if (source === undefined) throw this.#error(including, line, `there is no template ${name}`);
+    if (this.#open.includes(name)) throw this.#error(including, line, `includes itself through ${name}`);
+    if (source.includes('\0')) throw this.#error(name, null, 'has the character U+0000');
     this.#open.push(name);
     const program = this.#parsed(name, source);
     program.body = this.#checked(program.body);
@@ -66,7 +66,7 @@ class TemplateReader {
       return Handlebars.parse(source, { srcName: name });
     } catch (error) {
       const line = (error as { readonly lineNumber?: number }).lineNumber ?? null;
-      throw this.#mistake(name, line, (error as Error).message.replace(/\s+/g, ' '));
+      throw this.#error(name, line, (error as Error).message.replace(/\s+/g, ' '));
     }
   }
 
@@ -89,21 +89,21 @@ class TemplateReader {
       case 'PartialStatement':
         return this.#part(statement as hbs.AST.PartialStatement);
       default:
-        throw this.#mistakeAt(statement, `${statement.type} is not allowed`);
+        throw this.#errorAt(statement, `${statement.type} is not allowed`);
     }
   }
 
-  /** The part's own statements stand in its place. */
+  /** The part's statements replace the partial statement. */
   #part(statement: hbs.AST.PartialStatement): Statement[] {
     if (statement.params.length > 0 || statement.hash?.pairs.length > 0) {
-      throw this.#mistakeAt(statement, 'a part takes no values of its own');
+      throw this.#errorAt(statement, 'a part cannot have parameters');
     }
     const original = (statement.name as hbs.AST.PathExpression).original;
     const folder = this.#template.slice(0, this.#template.lastIndexOf('/') + 1);
     const extension = extensionOf(this.#template);
     const name = `${folder}${original}${extension === '' || extensionOf(original) !== '' ? '' : `.${extension}`}`;
     if (this.#sources.has(name) && formatOf(name) !== formatOf(this.#template)) {
-      throw this.#mistakeAt(statement, `the part ${name} is of another format`);
+      throw this.#errorAt(statement, `the part ${name} has another format`);
     }
     this.parts.add(name);
     return this.read(name, statement.loc.start.line).body;
@@ -113,7 +113,7 @@ class TemplateReader {
     const helper = this.#path(block.path).original;
     const [only, ...more] = block.params;
     if (!BLOCKS.includes(helper) || only === undefined || more.length > 0 || block.hash?.pairs.length > 0) {
-      throw this.#mistakeAt(block, `only {{#${BLOCKS.join(' x}}, {{#')} x}} are blocks`);
+      throw this.#errorAt(block, `only {{#${BLOCKS.join(' x}}, {{#')} x}} are blocks`);
     }
     const value = this.#path(only);
     block.hash = this.#place(value, block);
@@ -122,15 +122,15 @@ class TemplateReader {
     }
   }
 
-  /** Makes `{{x}}` into `{{literal x}}`, with the names that an error needs. */
+  /** Rewrites `{{x}}` to `{{literal x}}`, with the names that an error needs. */
   #throughFormat(statement: hbs.AST.MustacheStatement): void {
-    // {{{x}}} and {{&x}} ask for the value as it is.
-    if (!statement.escaped) throw this.#mistakeAt(statement, 'a value cannot leave out its format');
+    // {{{x}}} and {{&x}} request the unescaped value.
+    if (!statement.escaped) throw this.#errorAt(statement, 'a value cannot bypass its format');
     const path = this.#path(statement.path);
     const isShown = path.original === 'shown' && statement.params.length > 0;
     const [only, ...more] = isShown ? statement.params : [path, ...statement.params];
     if (only === undefined || more.length > 0 || statement.hash?.pairs.length > 0) {
-      throw this.#mistakeAt(statement, 'only {{value}} and {{shown value}} are known');
+      throw this.#errorAt(statement, 'only {{value}} and {{shown value}} are allowed');
     }
     const value = this.#path(only);
     statement.params = [value];
@@ -140,7 +140,7 @@ class TemplateReader {
 
   #path(expression: Expression | hbs.AST.Literal): hbs.AST.PathExpression {
     if (expression.type === 'PathExpression') return expression as hbs.AST.PathExpression;
-    throw this.#mistakeAt(expression, `${expression.type} is not allowed`);
+    throw this.#errorAt(expression, `${expression.type} is not allowed`);
   }
 
   #place(value: hbs.AST.PathExpression, { loc }: hbs.AST.Node): hbs.AST.Hash {
@@ -162,28 +162,28 @@ class TemplateReader {
     return this.#open.at(-1) ?? this.#template;
   }
 
-  #mistakeAt({ loc }: hbs.AST.Node, reason: string): TemplateError {
-    return this.#mistake(this.#file, loc.start.line, reason);
+  #errorAt({ loc }: hbs.AST.Node, reason: string): TemplateError {
+    return this.#error(this.#file, loc.start.line, reason);
   }
 
-  #mistake(file: string, line: number | null, reason: string): TemplateError {
+  #error(file: string, line: number | null, reason: string): TemplateError {
     return new TemplateError({ template: this.#template, file, line, field: null }, reason);
   }
 
-  /** Follows the text on every way through the blocks at once. */
+  /** Follows the text on all paths through the blocks at once. */
   checkPlaces(program: hbs.AST.Program, lexer: Lexer): void {
     const states = this.#through(program.body, lexer, [lexer.start], {});
     for (const state of states) {
       const problem = lexer.end(state);
-      if (problem !== null) throw templateMistake(this.#template, problem);
+      if (problem !== null) throw templateError(this.#template, problem);
     }
   }
 
   #through(body: readonly Statement[], lexer: Lexer, from: States, turn: Turn): States {
-    return body.reduce((states, statement) => this.#behind(statement, lexer, states, turn), from);
+    return body.reduce((states, statement) => this.#after(statement, lexer, states, turn), from);
   }
 
-  #behind(statement: Statement, lexer: Lexer, states: States, turn: Turn): States {
+  #after(statement: Statement, lexer: Lexer, states: States, turn: Turn): States {
     if (statement.type === 'BlockStatement') {
       return this.#behindBlock(statement as hbs.AST.BlockStatement, lexer, states, turn);
     }
@@ -194,7 +194,7 @@ class TemplateReader {
             ? lexer.text(state, (statement as hbs.AST.ContentStatement).value)
             : lexer.value(state, kindOf(statement as hbs.AST.MustacheStatement));
         if (next.ok) return next.value;
-        throw this.#mistake(statement.loc.source ?? this.#template, statement.loc.start.line, next.reason);
+        throw this.#error(statement.loc.source ?? this.#template, statement.loc.start.line, next.reason);
       }),
     );
   }
@@ -222,7 +222,7 @@ class TemplateReader {
 }
 
 type States = readonly LexerState[];
-/** What is known of @first and @last within a list. */
+/** What is known about @first and @last in a list. */
 type Turn = Readonly<Record<string, boolean>>;
 
 const kindOf = (statement: hbs.AST.MustacheStatement): PlaceholderKind =>

@@ -1,40 +1,40 @@
-// The template engine: Handlebars with everything taken out that could put a value into a text as it is. Each value goes
-// through the format of its template; a template that tries another way is refused when it is loaded.
+// The template engine: Handlebars without everything that could insert a value unescaped. Each value goes through the format
+// of its template; a template that tries another way is rejected when it is loaded.
 //
 // HOW TO WRITE A TEMPLATE. A file templates/FOLDER/NAME.EXT.hbs is the template `FOLDER/NAME.EXT`, and EXT is its format
 // (text-format.ts): nix, yaml, json, sh, env (NAME="…" for shells and systemd), conf and systemd's own extensions, zone,
-// hosts, nft. Templates in ipxe/ and grub/ are of these formats whatever they are called.
+// hosts, nft. Templates in ipxe/ and grub/ have these formats whatever their names.
 //
 //   {{value}}          the value as a complete literal of the format, with its quotes. Write `name = {{name}};`, never
-//                      `name = "{{name}}";`: a value between the template's own quotes is refused when it is loaded.
+//                      `name = "{{name}}";`: a value between the template's own quotes is rejected at load.
 //                      Before a closing brace leave a space: `{{x}} }`.
-//                      nix, yaml and json take all plain data (texts, whole numbers, booleans, null, lists, sets).
-//   {{shown value}}    words for people: for a screen (ipxe, grub), a comment (# … in nix, yaml, sh, env, hosts, nft), a
+//                      nix, yaml and json accept all plain data (strings, integers, booleans, null, lists, sets).
+//   {{shown value}}    text for people: for a screen (ipxe, grub), a comment (# … in nix, yaml, sh, env, hosts, nft), a
 //                      Description= (conf), the text of a TXT record (zone).
 //   {{#if x}} {{#unless x}} {{#each x}}, {{else}}, {{else if y}}, {{this}}, {{../x}}, {{@index}}, {{@key}}, {{@first}}, {{@last}}
-//   {{> part}}         another template of the same folder and format, in place; `{{> part}}` in x.nix is FOLDER/part.nix.
+//   {{> part}}         includes another template of the same folder and format; `{{> part}}` in x.nix is FOLDER/part.nix.
 //
-// Nothing else is known. A value that is missing fails, also one that only chooses, also one behind a null: give null or false
-// where there is none. Errors name the template, the line and the field, and never show a value that could be a secret.
+// Nothing else is allowed. A missing value is an error, also in a condition and also below a null: pass null or false if there
+// is none. Errors name the template, the line and the field, and never show a value that could be a secret.
 
 import Handlebars from 'handlebars';
 import { type Parsed, parsed, unparsable } from '../domain/parsed.ts';
 import type { TextFormat } from './formats/format.ts';
-import { TemplateError, templateMistake } from './template-error.ts';
+import { TemplateError, templateError } from './template-error.ts';
 import { KNOWN_HELPERS, type PlaceHash, readTemplate, STEP_PREFIX } from './template-reader.ts';
 import { TEXT_FORMATS, type TextFormatName } from './text-format.ts';
 
 export interface Templates {
-  /** Throws a TemplateError when a value is missing or cannot be put into the text. */
+  /** Throws a TemplateError if a value is missing or cannot be inserted. */
   render(name: string, values: object): string;
 }
 
 export type TemplateSources = ReadonlyMap<string, string>;
 
-/** Handlebars' default; said out loud, it does not write to the console about it. */
+/** Handlebars' default; set explicitly, it does not log a warning. */
 const OWN_PROPERTIES_ONLY = { allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false };
 
-/** Templates of the same name in `overrides` take the place of those in `sources`. Throws at the first mistake. */
+/** Templates in `overrides` replace those of the same name in `sources`. Throws at the first error. */
 export function compileTemplates(sources: TemplateSources, overrides: TemplateSources = new Map()): Templates {
   return compileReporting(new Map([...sources, ...overrides]), (mistake) => {
     throw mistake;
@@ -42,8 +42,8 @@ export function compileTemplates(sources: TemplateSources, overrides: TemplateSo
 }
 
 /**
- * What goes wrong in a rendering is reported; where the report comes back, an empty text stands in the value's place. A mistake
- * in a template itself is thrown.
+ * Reports errors of a rendering; if `report` returns, an empty text replaces the value. Throws an error in a template
+ * itself.
  */
 export function compileReporting(sources: TemplateSources, report: Report): Templates {
   const environments = new Map<TextFormatName, typeof Handlebars>();
@@ -60,7 +60,7 @@ export function compileReporting(sources: TemplateSources, report: Report): Temp
     compiled.set(name, (values) => {
       const text = template(values, OWN_PROPERTIES_ONLY);
       const problem = TEXT_FORMATS[format].problemOf?.(text) ?? null;
-      if (problem !== null) report(templateMistake(name, `renders what ${problem}`));
+      if (problem !== null) report(templateError(name, `renders text that ${problem}`));
       return text;
     });
   }
@@ -79,7 +79,7 @@ interface HelperOptions {
   readonly hash: PlaceHash;
 }
 
-/** What goes into the text, or why nothing can. */
+/** The text to insert, or why nothing can be inserted. */
 type Helper = (value: unknown, options: HelperOptions, context: unknown) => Parsed<string>;
 
 function environmentFor(format: TextFormat, report: Report): typeof Handlebars {
@@ -103,7 +103,7 @@ function environmentFor(format: TextFormat, report: Report): typeof Handlebars {
   return environment;
 }
 
-/** Handlebars' own block, which takes anything for a list. */
+/** Handlebars' own block helper, which accepts anything as a list. */
 function blockOf(environment: typeof Handlebars, name: string): Helper {
   const original = environment.helpers[name] as (this: unknown, value: unknown, options: HelperOptions) => string;
   return (value, options, context) => {
@@ -114,10 +114,10 @@ function blockOf(environment: typeof Handlebars, name: string): Helper {
   };
 }
 
-/** Handlebars passes over a null on the way to a value; here every step on the way is looked at. */
+/** Handlebars ignores a null on the path to a value; here every step of the path is checked. */
 function isMissing(value: unknown, hash: PlaceHash): boolean {
   if (value === undefined) return true;
-  // A loop, because every value of every rendering comes by here.
+  // A loop for speed: every value of every rendering passes here.
   for (const name in hash) {
     if (name.startsWith(STEP_PREFIX) && (hash[name as keyof PlaceHash] ?? null) === null) return true;
   }

@@ -1,16 +1,16 @@
-// Two texts compared by lines, as a unified diff that `patch` accepts.
+// Compares two texts by lines; returns a unified diff that `patch` accepts.
 
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatch, structuredPatch } from 'diff';
 
 export interface TextDiff {
   readonly added: number;
   readonly removed: number;
-  /** With its two headers; empty when the texts are the same. */
+  /** Including the two headers; empty if the texts are equal. */
   readonly text: string;
 }
 
 const CONTEXT = 3;
-/** The search for the shortest diff takes the square of this. Beyond it the whole text is replaced. */
+/** The search for the shortest diff takes quadratic time. Above this limit the whole text is replaced. */
 const MOST_EDITS = 1000;
 
 /** `from` and `to` are the names in the headers; null: there is no such file. */

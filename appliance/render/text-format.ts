@@ -1,4 +1,4 @@
-// How a value is put into a text of each kind so that it stays one value. What cannot be made safe is refused, not bent.
+// Inserts a value into a text of each format so that it stays one value. What cannot be made safe is rejected, not altered.
 
 import { env } from './formats/env.ts';
 import { grub } from './formats/grub.ts';
@@ -15,7 +15,7 @@ import { zone } from './formats/zone.ts';
 export const TEXT_FORMATS = { ipxe, grub, nix, yaml, json, shell, env, unit, zone, hosts, nftables } as const;
 export type TextFormatName = keyof typeof TEXT_FORMATS;
 
-/** Folders whose templates are all of one format, and are named without an extension. */
+/** Folders whose templates all have one format, and no extension. */
 const BY_FOLDER: Readonly<Record<string, TextFormatName>> = { ipxe: 'ipxe', grub: 'grub' };
 
 const BY_EXTENSION: Readonly<Record<string, TextFormatName>> = {
@@ -40,12 +40,12 @@ const BY_EXTENSION: Readonly<Record<string, TextFormatName>> = {
   nft: 'nftables',
 };
 
-/** By the name of a template: `ipxe/installer` by its folder, `nixos/configuration.nix` by its extension. */
+/** By template name: `ipxe/installer` by its folder, `nixos/configuration.nix` by its extension. */
 export function formatOf(template: string): TextFormatName | null {
   const own = (table: Readonly<Record<string, TextFormatName>>, key: string): TextFormatName | null =>
     Object.hasOwn(table, key) ? (table[key] ?? null) : null;
   return own(BY_FOLDER, template.split('/', 1)[0] ?? '') ?? own(BY_EXTENSION, extensionOf(template));
 }
 
-/** Without its dot; empty where there is none. */
+/** Without the dot; empty if there is none. */
 export const extensionOf = (template: string): string => /\.([a-z]+)$/.exec(template)?.[1] ?? '';

@@ -26,6 +26,7 @@ import type { BmcStore } from './bmc-store.ts';
 import type { Change, CommandId, Committed, RecordedCommand, Subscriber } from './change.ts';
 import type { EnrollmentStore } from './enrollment-store.ts';
 import type { RenderingStore } from './rendering-store.ts';
+import type { RequestStore } from './request-store.ts';
 import type { SessionStore } from './session-store.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -65,7 +66,7 @@ export type AuditVerdict =
   | { readonly intact: true; readonly entries: number; readonly head: string }
   | { readonly intact: false; readonly entries: number; readonly seq: number; readonly reason: string };
 
-export interface Store extends BmcStore, EnrollmentStore, SessionStore, RenderingStore, TaskStore {
+export interface Store extends BmcStore, EnrollmentStore, SessionStore, RenderingStore, RequestStore, TaskStore {
   /** One consistent snapshot. Cost grows with the number of machines. */
   inventory(): Promise<Inventory>;
   /** The machines (removed ones included) that changed after `revision`, and whether the catalogue did. */

@@ -2,7 +2,7 @@
 // machine itself asks again, and then it stands there, booted for nothing.
 
 import type { DiskSelector } from '../domain/system.ts';
-import { chooseDisks, disksMeant, pathsWithoutInspection } from '../render/nixos/choose-disks.ts';
+import { chooseDisks, matchDisks, pathsWithoutInspection } from '../render/nixos/choose-disks.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
 
@@ -19,6 +19,6 @@ export function diskProblems(
   }
   // An image is written by the service OS, which needs no name that outlives a boot.
   const chosen =
-    profile.kind === 'nixos' ? chooseDisks(wanted, inspection.disks) : disksMeant(wanted, inspection.disks);
+    profile.kind === 'nixos' ? chooseDisks(wanted, inspection.disks) : matchDisks(wanted, inspection.disks);
   return chosen.ok ? [] : [chosen.reason];
 }

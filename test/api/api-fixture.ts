@@ -11,6 +11,7 @@ import { buildManagementApi } from '../../appliance/api/app.ts';
 import { bearerAuthenticator } from '../../appliance/api/auth.ts';
 import type { App } from '../../appliance/api/base-app.ts';
 import type { ManagementDeps, ProbeResult } from '../../appliance/api/deps.ts';
+import { RequestLedger } from '../../appliance/api/request-ledger.ts';
 import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
@@ -52,17 +53,28 @@ export const RACK = {
     { name: 'h100', architecture: 'x86_64', gpus: 8, regions: ['region-1', 'region-2'] },
     { name: 'v100', architecture: 'x86_64', gpus: 8, active: false },
   ],
-  profiles: [{ name: 'worker', kind: 'nixos', role: 'worker' }],
+  profiles: [{ name: 'worker', kind: 'nixos', role: 'worker', enrollment: 'first-boot' }],
   nodes: [1, 2, 3].map((n) => ({
     name: `node0${n}`,
     sku: 'gp1',
     profile: 'worker',
     serial: `SN-00${n}`,
+    uuid: `00000000-0000-4000-8000-00000000000${n}`,
+    ...(n > 1 && { labels: { rack: 'r1', ...(n === 3 && { tier: 'gold' }) } }),
     interfaces: [
       { name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
       { name: 'eth0', mac: `52:54:00:12:34:5${n}`, network: 'provisioning', address: `10.0.100.5${n}` },
     ],
   })),
+};
+
+const DISK = {
+  path: '/dev/sda',
+  byId: ['ata-Disk_D-1'],
+  serial: 'D-1',
+  model: 'Disk',
+  bytes: 1e12,
+  rotational: false,
 };
 
 export const START = Date.UTC(2026, 0, 15, 8);
@@ -87,6 +99,8 @@ export interface FixtureOptions {
   /** Whether the library has a service OS. */
   readonly serviceOs?: boolean;
   readonly deps?: (real: ManagementDeps) => Partial<ManagementDeps>;
+  /** Every image and file is in the library, and each node has one disk: then nothing stands against a deployment. */
+  readonly deployable?: boolean;
 }
 
 export async function openApi({
@@ -94,6 +108,7 @@ export async function openApi({
   openDriver,
   serviceOs = true,
   deps = () => ({}),
+  deployable = false,
 }: FixtureOptions = {}): Promise<Fixture> {
   const stateDir = await mkdtemp(join(tmpdir(), 'coldiron-api-'));
   const clock = { time: START, now: () => clock.time };
@@ -159,7 +174,7 @@ export async function openApi({
     find: () => null,
     images: {
       find: (wanted) =>
-        serviceOs && wanted.kernel.includes('service-os')
+        deployable || (serviceOs && wanted.kernel.includes('service-os'))
           ? parsed({ ...wanted, parameters: [] })
           : unparsable(wanted.kernel),
     },
@@ -168,7 +183,7 @@ export async function openApi({
     fetchable: async () => ({ ok: true, value: { bytes: null } }),
     bundleProblems: async () => [],
     bmcProblems: async () => [],
-    inspection: async () => null,
+    inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
     pushProblems: async () => [],
   });
   const real: ManagementDeps = {
@@ -190,7 +205,7 @@ export async function openApi({
     renderings: new Renderings({
       fleet,
       store,
-      templates: { ...templates, overridden: 0, look: async () => [] },
+      templates: { ...templates, overridden: 0, reload: async () => [] },
       modules: readNodeModules(),
       serviceFiles: async ({ spec: { hostname } }) => [
         { path: `secrets/${hostname}-key.pem`, text: 'a private key', mode: 0o600, secret: true },
@@ -200,6 +215,7 @@ export async function openApi({
     }),
     store,
     fleet,
+    requests: new RequestLedger({ store, clock, holder: 'this-process' }),
     resolver: new BootResolver(fleet, clock.now),
     bootContract: async () => ({ problems: [], missing: [] }),
     commands,

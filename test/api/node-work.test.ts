@@ -24,6 +24,11 @@ const put = async (state: LifecycleState): Promise<void> => {
   const moved = await writesTo(api.store).transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
   api.fleet.update([moved], api.fleet.at);
 };
+/** The cards and the SMBIOS UUID of node01, as the rack declares them. */
+const CHASSIS = {
+  macs: ['52:54:00:22:34:51', '52:54:00:12:34:51'],
+  uuid: '00000000-0000-4000-8000-000000000001',
+};
 const CONFIRMED = { confirm: 'node01' };
 
 describe('work on a node', () => {
@@ -95,6 +100,7 @@ describe('work on a node', () => {
   it('releases with an erasure that is armed for this chassis, by this caller, and not for ever', async () => {
     await put('active');
     expect((await ask('release', CONFIRMED)).json()).toMatchObject({ state: 'releasing' });
+    expect((await api.store.machine(await id()))?.intent).toMatchObject(CHASSIS);
     expect((await get()).intent).toMatchObject({
       kind: 'erase',
       actor: 'token:test-operator',
@@ -106,6 +112,22 @@ describe('work on a node', () => {
     const again = await ask('release', CONFIRMED);
     expect(again.json()).toMatchObject({ code: 'conflict' });
     expect((await get()).intent).toMatchObject({ revoked_at: null });
+  });
+
+  it('deploys when nothing is against it: armed for this chassis, with the profile, by this caller', async () => {
+    await api.close();
+    api = await openApi({ deployable: true });
+    await put('ready');
+    const answer = await ask('deploy', CONFIRMED);
+    expect(answer.json()).toMatchObject({ state: 'deploying', intent: { kind: 'deploy', profile: 'worker' } });
+    expect((await api.store.machine(await id()))?.intent).toMatchObject({
+      ...CHASSIS,
+      kind: 'deploy',
+      profile: 'worker',
+      actor: 'token:test-operator',
+      consumedAt: null,
+      revokedAt: null,
+    });
   });
 
   it('rescues nobody to a machine that nobody could log in to', async () => {

@@ -40,7 +40,11 @@ describe('the list of nodes', () => {
     ['?state=registered', ['node01', 'node02', 'node03']],
     ['?state=active', []],
     ['?site=lab&profile=worker', ['node01', 'node02', 'node03']],
-    ['?site=elsewhere', []],
+    ['?label=rack%3Dr1', ['node02', 'node03']],
+    ['?rack=r1&label=tier%3Dgold', ['node03']],
+    ['?label=rack%3Dr1&label=tier%3Dgold', ['node03']],
+    ['?bmc=true', []],
+    ['?bmc=false', ['node01', 'node02', 'node03']],
     ['?q=NODE02', ['node02']],
     ['?q=12:34:53', ['node03']],
     ['?q=10.0.100.51', ['node01']],
@@ -49,6 +53,22 @@ describe('the list of nodes', () => {
     ['?after=node03', []],
   ])('filtered by "%s" has %j', async (query, expected) => {
     expect(await names(query)).toEqual(expected);
+  });
+
+  it.each([
+    ['site=elsewhere', 'site: there is no site elsewhere; there are lab'],
+    ['cluster=kube', 'cluster: there is no cluster kube; there is none'],
+    ['profile=nothing', 'profile: there is no profile nothing; there are worker'],
+    ['rack=r9', 'rack: no node has the label rack=r9; there are r1'],
+    ['label=tier%3Dtin', 'label: no node has the label tier=tin; there are gold'],
+    ['label=row%3D3', 'label: no node has the label row=3; no node has a label row'],
+    ['label=constructor%3Dx', 'label: no node has the label constructor=x; no node has a label constructor'],
+    ['label=tier', 'label: must be key=value, not tier'],
+    ['label=', 'label: must be key=value, not '],
+  ])('refuses %s and says what there is', async (query, message) => {
+    const answer = await api.call({ role: 'viewer', url: `/api/v1/nodes?${query}` });
+    expect([answer.statusCode, answer.json().code]).toEqual([400, 'invalid_request']);
+    expect(answer.json().message.replaceAll('"', '')).toBe(message);
   });
 
   it('comes in pages that together are the whole', async () => {
@@ -104,7 +124,7 @@ describe('one node', () => {
       profile: 'worker',
       cluster: null,
       architecture: 'x86_64',
-      uuid: null,
+      uuid: '00000000-0000-4000-8000-000000000002',
       serial: 'SN-002',
       secure_boot: null,
       plain_pxe: false,
@@ -117,7 +137,7 @@ describe('one node', () => {
       bmc: null,
       access: null,
       enrollment: null,
-      labels: {},
+      labels: { rack: 'r1' },
       source: 'rack',
       intent: null,
       version: 1,

@@ -1,17 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateOpenApi } from '../../appliance/api/open-api.ts';
+import { ERRORS } from '../../appliance/domain/errors.ts';
 import { type Fixture, openApi } from './api-fixture.ts';
 
 interface Operation {
+  readonly operationId?: string;
   readonly summary?: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly security?: readonly object[];
   readonly responses: Readonly<Record<string, object>>;
 }
 interface Document {
   readonly openapi: string;
+  readonly info: object;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly securitySchemes: object;
+  };
 }
 
 const committed = readFileSync(new URL('../../appliance/api/openapi.json', import.meta.url), 'utf8');
@@ -22,6 +33,11 @@ beforeAll(async () => {
   document = (await generateOpenApi()) as Document;
 });
 afterAll(() => api.close());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((operation) => ({ path, operation })),
+  );
 
 describe('the OpenAPI document', () => {
   it('in the repository is the one the routes make', () => {
@@ -36,15 +52,73 @@ describe('the OpenAPI document', () => {
   it('describes every route there is, each with a summary, who may call it, and how it fails', () => {
     const routes = api.app.routeTable.filter(({ method }) => method !== 'HEAD');
     for (const { method, url, access } of routes) {
+      // A byte stream after an upgrade, which OpenAPI cannot describe; the introduction says so.
+      if (url.endsWith('/console')) continue;
       const operation = document.paths[url.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
       expect(operation, `${method} ${url}`).toMatchObject({
         summary: expect.any(String),
         security: access === 'public' ? [] : [{ token: [] }],
-        responses: { default: expect.any(Object) },
+        responses: { 400: expect.any(Object) },
       });
     }
     const described = Object.values(document.paths).flatMap(Object.keys);
-    expect(described).toHaveLength(routes.length);
+    expect(described).toHaveLength(routes.length - 1);
+  });
+
+  it('names every operation once, with a tag that is described and with path parameters that are declared', () => {
+    const tags = new Map(document.tags.map(({ name, description }) => [name, description]));
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { path, operation } of operations()) {
+      expect(operation.operationId, path).toMatch(/^[a-z][A-Za-z]+$/);
+      expect(operation.description, path).toMatch(/./);
+      expect(operation.summary, path).toMatch(/./);
+      expect(operation.tags, path).toHaveLength(1);
+      expect(tags.get(operation.tags?.[0] ?? ''), path).toMatch(/./);
+      const declared = (operation.parameters ?? []).filter((each) => each.in === 'path').map(({ name }) => name);
+      expect(declared, path).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    }
+  });
+
+  it('has an answer and a refusal for every operation, each with a description', () => {
+    for (const { path, operation } of operations()) {
+      const statuses = Object.keys(operation.responses);
+      expect(
+        statuses.some((status) => /^2\d\d$/.test(status)),
+        path,
+      ).toBe(true);
+      expect(
+        statuses.some((status) => /^4\d\d$/.test(status)),
+        path,
+      ).toBe(true);
+      for (const response of Object.values(operation.responses)) {
+        expect((response as { description?: string }).description, path).toMatch(/./);
+      }
+    }
+  });
+
+  it('says who made it, under which licence, where it is served and how a caller proves who it is', () => {
+    const { info, servers, components } = document;
+    expect(info).toMatchObject({
+      license: { identifier: 'Apache-2.0' },
+      contact: { name: expect.any(String) },
+      description: expect.stringContaining('Idempotency-Key'),
+    });
+    expect(servers.length).toBeGreaterThan(0);
+    for (const { url } of servers) expect(url).not.toMatch(/\/$|example\.com|localhost/);
+    const used = new Set(operations().flatMap(({ operation }) => (operation.security ?? []).flatMap(Object.keys)));
+    expect([...used]).toEqual(Object.keys(components.securitySchemes));
+  });
+
+  it('has no path with a trailing slash or a query, and no component that nothing uses', () => {
+    for (const path of Object.keys(document.paths)) expect(path).not.toMatch(/.\/$|\?/);
+    for (const name of Object.keys(document.components.schemas)) {
+      expect(committed, name).toContain(`"#/components/schemas/${name}"`);
+    }
+  });
+
+  it('lists the codes of errors', () => {
+    expect(document.components.schemas.ErrorCode).toMatchObject({ enum: Object.keys(ERRORS) });
   });
 
   it('is OpenAPI 3.1 and every reference in it leads somewhere', () => {

@@ -36,7 +36,7 @@ describe('renderings over the API', () => {
     expect(body).toMatchObject({ node: 'node01', kind: 'nixos', inventory_revision: 2 });
     expect(files(body).some(({ path }) => path.endsWith('/configuration.nix'))).toBe(true);
     expect(files(body).filter(({ secret }) => secret)).toEqual([]);
-    expect(body.missing).toEqual([expect.stringContaining('for an admin')]);
+    expect(body.missing).toEqual([expect.stringContaining('to an admin')]);
     expect((await get('/nodes/node01/rendering', 'viewer')).statusCode).toBe(403);
   });
 

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { operate } from '../../appliance/cli/operate.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
 import { bootServiceOs, serviceOs } from '../lab/rack/service-os-machine.ts';
 import { ServiceOsSession } from '../lab/rack/service-os-session.ts';
@@ -142,9 +143,7 @@ async function directStart(rig: OnboardingRig, disk: string): Promise<number> {
 }
 
 const refusals = async (rig: OnboardingRig): Promise<readonly unknown[]> => {
-  const { entries } = await (await rig.api()).get<{ entries: { action: string }[] }>('/api/v1/audit', {
-    limit: '1000',
-  });
+  const { entries } = await operate(await rig.api(), 'listAuditEntries', { query: { limit: '1000' } });
   return entries.filter(({ action }) => action === 'node.enrollment_refused');
 };
 

@@ -62,7 +62,7 @@ describe('iPXE in a DHCP packet', () => {
     expect(facts({ 60: PXE_X64, 175: Uint8Array.of(0x13, 1, 1, 0x24, 9) })).toMatchObject({
       program: 'ipxe',
       ipxe: null,
-      oddities: ['option 175: sub-option 36 at byte 3 passes the end'],
+      oddities: ['option 175: sub-option 36 at byte 3 extends past the end'],
     });
   });
 });
@@ -78,7 +78,7 @@ describe('the architecture in a DHCP packet', () => {
     expect(facts({ 60: PXE_X64 }).architecture?.code).toBe(7);
     expect(facts({ 60: PXE_X64, 93: Uint8Array.of(7) })).toMatchObject({ architecture: { code: 7 } });
     expect(facts({ 60: PXE_X64, 93: Uint8Array.of(7) }).oddities).toEqual([
-      'option 93: a list of architectures has an even number of bytes, this has 1',
+      'option 93: a list of architectures needs an even, non-zero number of bytes, got 1',
     ]);
   });
 

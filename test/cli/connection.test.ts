@@ -82,13 +82,15 @@ describe('speaking with an appliance', () => {
       });
     });
     const connection = await connect({ state: folder });
-    expect(await connection.get('/api/v1/nodes', { match: 'a b', in: undefined })).toEqual({
+    expect(
+      await connection.call('GET', '/api/v1/nodes', { query: { match: 'a b', in: undefined, label: ['x=1', 'y=2'] } }),
+    ).toEqual({
       method: 'GET',
-      url: '/api/v1/nodes?match=a+b',
+      url: '/api/v1/nodes?match=a+b&label=x%3D1&label=y%3D2',
       body: '',
     });
     const long = 'ü'.repeat(1_000_000);
-    expect(await connection.post('/api/v1/x', { long })).toEqual({
+    expect(await connection.call('POST', '/api/v1/x', { body: { long } })).toEqual({
       method: 'POST',
       url: '/api/v1/x',
       type: 'application/json',
@@ -101,7 +103,7 @@ describe('speaking with an appliance', () => {
       response.statusCode = 409;
       response.end(JSON.stringify({ code: 'conflict', message: 'not now', details: ['a', 'b'], correlation_id: 'x' }));
     });
-    const refusal = await refusalOf((await connect({ state: folder })).delete('/api/v1/x'));
+    const refusal = await refusalOf((await connect({ state: folder })).call('DELETE', '/api/v1/x', {}));
     expect([refusal.code, refusal.message, refusal.details]).toEqual(['conflict', 'not now', ['a', 'b']]);
   });
 
@@ -112,8 +114,8 @@ describe('speaking with an appliance', () => {
       response.end(JSON.stringify({ code: 'conflict', message: 'not now', hint: hints.shift(), correlation_id: 'x' }));
     });
     const connection = await connect({ state: folder });
-    expect((await refusalOf(connection.get('/api/v1/x'))).hint).toBe('Cancel it first.');
-    expect((await refusalOf(connection.get('/api/v1/x'))).hint).toBe(ERRORS.conflict.hint);
+    expect((await refusalOf(connection.call('GET', '/api/v1/x', {}))).hint).toBe('Cancel it first.');
+    expect((await refusalOf(connection.call('GET', '/api/v1/x', {}))).hint).toBe(ERRORS.conflict.hint);
   });
 
   it('hears a refusal also when the appliance hangs up before it was told everything', async () => {
@@ -124,12 +126,12 @@ describe('speaking with an appliance', () => {
       });
     });
     const connection = await connect({ state: folder });
-    const refusal = await refusalOf(connection.post('/api/v1/x', { long: 'x'.repeat(8_000_000) }));
+    const refusal = await refusalOf(connection.call('POST', '/api/v1/x', { body: { long: 'x'.repeat(8_000_000) } }));
     expect(['invalid_request', 'not_running']).toContain(refusal.code);
   });
 
   it('says that nothing runs where nobody listens', async () => {
-    const refusal = await refusalOf((await connect({ state: folder })).get('/api/v1/nodes'));
+    const refusal = await refusalOf((await connect({ state: folder })).call('GET', '/api/v1/nodes', {}));
     expect([refusal.code, refusal.message]).toEqual([
       'not_running',
       `no appliance is running at ${join(folder, 'coldiron.sock')}`,
@@ -142,7 +144,7 @@ describe('speaking with an appliance', () => {
       response.write('{');
       setImmediate(() => request.socket.destroy());
     });
-    const refusal = await refusalOf((await connect({ state: folder })).get('/api/v1/nodes'));
+    const refusal = await refusalOf((await connect({ state: folder })).call('GET', '/api/v1/nodes', {}));
     expect(refusal.code).toBe('not_running');
   });
 });
@@ -161,7 +163,7 @@ describe('an appliance at a URL', () => {
     await withNodeApi(
       credentials,
       async (port) => {
-        const refusal = await refusalOf((await at(`https://127.0.0.1:${port}`)).get('/api/v1/nodes'));
+        const refusal = await refusalOf((await at(`https://127.0.0.1:${port}`)).call('GET', '/api/v1/nodes', {}));
         expect([refusal.code, refusal.hint]).toEqual([
           'server_untrusted',
           expect.stringContaining('NODE_EXTRA_CA_CERTS'),
@@ -176,7 +178,7 @@ describe('an appliance at a URL', () => {
     server = listening;
     await new Promise<void>((listens) => listening.listen(0, '127.0.0.1', listens));
     const { port } = listening.address() as AddressInfo;
-    const refusal = await refusalOf((await at(`https://127.0.0.1:${port}`)).get('/api/v1/nodes'));
+    const refusal = await refusalOf((await at(`https://127.0.0.1:${port}`)).call('GET', '/api/v1/nodes', {}));
     expect([refusal.code, refusal.message]).toEqual([
       'unreachable',
       `https://127.0.0.1:${port} does not answer with TLS`,
@@ -186,7 +188,7 @@ describe('an appliance at a URL', () => {
 
   it('that no route leads to is reported as unreachable', async () => {
     // TCP knows no broadcast: the kernel refuses at once, and no packet leaves this machine.
-    const refusal = await refusalOf((await at('http://255.255.255.255:8443')).get('/api/v1/nodes'));
+    const refusal = await refusalOf((await at('http://255.255.255.255:8443')).call('GET', '/api/v1/nodes', {}));
     expect(refusal.code).toBe('unreachable');
   });
 });

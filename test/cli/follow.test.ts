@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FollowScreen } from '../../appliance/cli/follow.ts';
 import { endOf, type Look } from '../../appliance/cli/follow-node.ts';
-import type { NodeAnswer } from '../../appliance/cli/nodes.ts';
+import type { Answer } from '../../appliance/contract/wire.ts';
 
 const BEGAN = Date.UTC(2030, 0, 1);
 const at = (seconds: number): string => new Date(BEGAN + seconds * 1000).toISOString();
+
+type NodeAnswer = Answer<'getNode'>;
 
 const node = (changes: Partial<NodeAnswer> = {}): NodeAnswer => ({
   id: 'id-1',
@@ -20,6 +22,19 @@ const node = (changes: Partial<NodeAnswer> = {}): NodeAnswer => ({
   sku: null,
   profile: null,
   cluster: null,
+  resume: null,
+  site: null,
+  architecture: 'x86_64',
+  serial: null,
+  secure_boot: null,
+  plain_pxe: false,
+  gpus: null,
+  region: null,
+  access: null,
+  enrollment: null,
+  intent: null,
+  version: 1,
+  revision: 1,
   uuid: null,
   interfaces: [],
   bmc: null,

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { matcher } from '../../appliance/cli/node-selection.ts';
 import { failureOf, onMany } from '../../appliance/cli/on-many.ts';
 import { progressOn } from '../../appliance/cli/progress.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
@@ -42,12 +41,33 @@ describe('a verb for many nodes', () => {
       message: '3 of 5 nodes failed',
       details: [
         'bmc_unreachable, 2: node2 node4',
-        '  node2: no BMC answers',
+        '  node2 node4: no BMC answers',
         'bmc_login_failed, 1: node1',
         '  node1: wrong password',
         expect.stringContaining('set-credentials'),
       ],
     });
+  });
+
+  it('lists every reason of every node, once for those that have the same', () => {
+    const refused = (node: string, ...reasons: string[]) => ({
+      node,
+      answer: null,
+      error: new ColdironError('not_deployable', `${node} cannot be deployed`, reasons),
+    });
+    const failure = failureOf([
+      refused('node1', 'its disk is too small', 'no DNS server is declared'),
+      refused('node2', 'no DNS server is declared'),
+      refused('node3', 'no DNS server is declared'),
+    ]);
+    expect(failure?.details).toEqual([
+      'not_deployable, 3: node1 node2 node3',
+      '  node1: cannot be deployed',
+      '    its disk is too small',
+      '    no DNS server is declared',
+      '  node2 node3: cannot be deployed',
+      '    no DNS server is declared',
+    ]);
   });
 
   it('fails for one node as for that node alone, and not at all when all is well', () => {
@@ -95,26 +115,5 @@ describe('progress', () => {
     const { written, output } = screen(rows, columns);
     progressOn(output, names(10)).show('node3', 'on', 'green', true);
     expect(written).toEqual(['node3  on\n']);
-  });
-});
-
-describe('choosing nodes', () => {
-  const node = (labels: Record<string, string>, cluster: string | null = null) => ({ labels, cluster });
-
-  it.each([
-    ['all of them', {}, node({}), true],
-    ['by a label', { label: ['tier=gold'] }, node({ tier: 'gold' }), true],
-    ['by a label that is otherwise', { label: ['tier=gold'] }, node({ tier: 'tin' }), false],
-    ['by two labels', { label: ['tier=gold', 'row=3'] }, node({ tier: 'gold' }), false],
-    ['by a label with an equals sign in it', { label: ['a=b=c'] }, node({ a: 'b=c' }), true],
-    ['by rack', { rack: 'r7' }, node({ rack: 'r7' }), true],
-    ['by cluster and rack', { rack: 'r7', cluster: 'kube' }, node({ rack: 'r7' }, 'mail'), false],
-    ['by a label that every object has', { label: ['constructor=x'] }, node({}), false],
-  ])('%s', (_how, options, candidate, chosen) => {
-    expect(matcher(options)(candidate)).toBe(chosen);
-  });
-
-  it('refuses a label without a value', () => {
-    expect(() => matcher({ label: ['tier'] })).toThrow('--label takes key=value, not tier');
   });
 });

@@ -1,4 +1,4 @@
-// Renderings of the example inventory, over a store that only remembers.
+// Renderings of the example inventory, with an in-memory store.
 
 import { BUILT_IN_TEMPLATES, readNodeModules, readTemplateFiles } from '../../appliance/assets/template-files.ts';
 import { type RenderingDeps, Renderings } from '../../appliance/deliveries/renderings.ts';
@@ -43,7 +43,7 @@ export function rig(change?: (document: ExampleDocument) => void, deps: Partial<
       },
       appendAudit: async (entries) => void audit.push(...entries),
     },
-    templates: { ...templates, overridden: 0, look: async () => [] },
+    templates: { ...templates, overridden: 0, reload: async () => [] },
     modules: readNodeModules(),
     serviceFiles: async ({ spec }) => {
       made.push(spec.hostname);
@@ -67,7 +67,7 @@ export function rig(change?: (document: ExampleDocument) => void, deps: Partial<
       if (!found) throw new Error(`the example has no ${hostname}`);
       return found;
     },
-    /** As if it had been applied: what is the same stays the same object. */
+    /** As after an apply: unchanged objects stay identical. */
     edit: (next: (before: Inventory) => Inventory): void => {
       inventory = { ...next(inventory), revision: inventory.revision + 1 };
     },

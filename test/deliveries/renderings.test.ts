@@ -5,7 +5,7 @@ import type { Renderings } from '../../appliance/deliveries/renderings.ts';
 import type { Inventory } from '../../appliance/domain/inventory.ts';
 import type { MachineSpec } from '../../appliance/domain/machine.ts';
 import type { RenderedFile } from '../../appliance/render/rendered-file.ts';
-import type { LeftOut } from '../../appliance/render/site-folder.ts';
+import type { SkippedNode } from '../../appliance/render/site-folder.ts';
 import { compileTemplates } from '../../appliance/render/templates.ts';
 import { example, inventoryFrom, named } from '../render/plan-rack.ts';
 import { BY, KEY, rig } from './renderings-rig.ts';
@@ -27,16 +27,16 @@ async function editedBy(renderings: Renderings, before: Inventory, after: Invent
   return edited;
 }
 
-async function siteOf(renderings: Renderings): Promise<{ files: RenderedFile[]; left: LeftOut[] }> {
+async function siteOf(renderings: Renderings): Promise<{ files: RenderedFile[]; left: SkippedNode[] }> {
   const [site] = [...renderings.index().sites.values()];
   if (!site) throw new Error('there is no site');
-  const [files, left]: [RenderedFile[], LeftOut[]] = [[], []];
+  const [files, left]: [RenderedFile[], SkippedNode[]] = [[], []];
   for await (const made of renderings.site(site, (one) => left.push(one))) files.push(...made);
   return { files, left };
 }
 
 describe('a preview', () => {
-  it('of a NixOS node is a flake of its own, and beside it what must not get into the Nix store', async () => {
+  it('of a NixOS node is a flake of its own, with the files that must not be in the Nix store beside it', async () => {
     const { renderings, machine, made } = rig();
     const { files, missing } = await renderings.preview(machine('node01'));
     expect(paths(files)).toEqual(
@@ -56,7 +56,7 @@ describe('a preview', () => {
     expect(made).toEqual([]);
   });
 
-  it('of an image is its seed, as cloud-init reads it', async () => {
+  it('of an image is its seed for cloud-init', async () => {
     const { renderings, machine } = rig();
     const { files, missing } = await renderings.preview(machine('node05'));
     expect(paths(files)).toEqual(['meta-data', 'network-config', 'user-data', 'vendor-data']);
@@ -68,7 +68,7 @@ describe('a preview', () => {
     ['preseed', ['disks.sh', 'late.sh', 'preseed.cfg']],
     ['kickstart', ['ks.cfg']],
     ['ignition', ['config.ign']],
-  ])('of %s is what its installer asks for', async (kind, expected) => {
+  ])('of %s is the set of files that its installer reads', async (kind, expected) => {
     const { renderings, machine } = rig((document) => {
       const disks = [{ by_id: 'nvme-disk-1' }];
       document.profiles.push({ name: 'other', kind, storage: { layout: 'single', disks } });
@@ -87,7 +87,7 @@ describe('a preview', () => {
     });
   });
 
-  it('is the same twice', async () => {
+  it('is the same on each call', async () => {
     const [one, two] = [rig(), rig()];
     for (const {
       spec: { hostname },
@@ -98,10 +98,10 @@ describe('a preview', () => {
   });
 });
 
-describe('what is handed over', () => {
-  it('has the key in it, is remembered without it, and somebody answers for it', async () => {
+describe('an issued folder', () => {
+  it('contains the key, is recorded without it, and is audited', async () => {
     const { renderings, machine, delivered, events, audit } = rig();
-    const { files, missing } = await renderings.handOver(machine('node01'), BY);
+    const { files, missing } = await renderings.issueFolder(machine('node01'), BY);
     const key = files.find(({ path }) => path === 'extra-files/etc/nixos/secrets/node01-key.pem');
     expect(key).toMatchObject({ text: KEY, mode: 0o600, secret: true });
     expect(missing).toEqual([]);
@@ -115,38 +115,38 @@ describe('what is handed over', () => {
     expect(events).toEqual([expect.objectContaining({ kind: 'rendering.delivered', correlationId: 'c-1' })]);
   });
 
-  it('makes no key for a node that has no use for one, or that cannot be rendered', async () => {
+  it('issues no key for a node that needs none or cannot be rendered', async () => {
     const { renderings, machine, made } = rig((document) => {
       named(document.nodes, 'node02').secure_boot = true;
     });
-    await renderings.handOver(machine('node05'), BY);
-    await expect(renderings.handOver(machine('node02'), BY)).rejects.toMatchObject({ code: 'invalid_inventory' });
+    await renderings.issueFolder(machine('node05'), BY);
+    await expect(renderings.issueFolder(machine('node02'), BY)).rejects.toMatchObject({ code: 'invalid_inventory' });
     expect(made).toEqual([]);
   });
 
-  it('says that there is no authority where there is none', async () => {
+  it('reports a missing certificate authority', async () => {
     const { renderings, machine } = rig(undefined, { serviceFiles: null });
-    const { missing } = await renderings.handOver(machine('node01'), BY);
-    expect(missing).toEqual(['the key and certificate of its services: there is no authority']);
+    const { missing } = await renderings.issueFolder(machine('node01'), BY);
+    expect(missing).toEqual(['the key and certificate of its services: there is no certificate authority']);
   });
 });
 
-describe('the difference to what was given last', () => {
-  it('is everything when nothing ever was, and nothing right after', async () => {
+describe('the difference to the last delivery', () => {
+  it('is everything before the first delivery, and nothing right after one', async () => {
     const { renderings, machine } = rig();
     const first = await renderings.changes(machine('node05'));
     expect(first.since).toBeNull();
     expect(first.files.map(({ change }) => change)).toEqual(['added', 'added', 'added', 'added']);
-    await renderings.handOver(machine('node05'), BY);
+    await renderings.issueFolder(machine('node05'), BY);
     expect(await renderings.changes(machine('node05'))).toMatchObject({
       since: { at: 1000, by: 'folder', inventoryRevision: 7 },
       files: [],
     });
   });
 
-  it('is what an edit changed, by lines; another revision alone is none', async () => {
+  it('is what an edit changed, by lines; a new revision alone changes nothing', async () => {
     const { renderings, machine, edit } = rig();
-    await renderings.handOver(machine('node01'), BY);
+    await renderings.issueFolder(machine('node01'), BY);
     edit((inventory) => ({ ...inventory, declaredRevision: 99 }));
     expect(await renderings.changes(machine('node01'))).toMatchObject({ inventoryRevision: 99, files: [] });
     edit(spec('node01', () => ({ packages: ['htop'] })));
@@ -157,7 +157,7 @@ describe('the difference to what was given last', () => {
     expect(files[0]?.diff).toContain('+  environment.systemPackages = map package [ "htop" ];\n');
   });
 
-  it('does not depend on what only a moment knew', async () => {
+  it('does not depend on values of one installation', async () => {
     const { renderings, machine } = rig((document) => {
       named(document.nodes, 'node05').enrollment = 'first-boot';
     });
@@ -168,19 +168,19 @@ describe('the difference to what was given last', () => {
       instanceId: 'deployment-1',
       nodeParts: [part],
     });
-    await renderings.delivered(machine('node05'), plan, given, 'order', BY);
+    await renderings.recordDelivery(machine('node05'), plan, given, 'order', BY);
     expect((await renderings.changes(machine('node05'))).files).toEqual([]);
   });
 });
 
 describe('an edit', () => {
-  it('of one node changes its own rendering, and nobody else is asked', async () => {
+  it('of one node changes only its own rendering, and renders no other node', async () => {
     const { renderings, inventory } = rig();
     const edited = await editedBy(renderings, inventory, spec('node05', () => ({ packages: ['jq'] }))(inventory));
     expect(edited).toMatchObject([{ node: 'node05', files: [{ path: 'user-data', change: 'changed' }], reasons: [] }]);
   });
 
-  it('that adds a worker to a cluster changes nothing for those who are there', async () => {
+  it('that adds a worker to a cluster changes nothing for the existing members', async () => {
     const [all, without] = [rig(), rig()];
     without.edit((inventory) => ({
       ...inventory,
@@ -200,7 +200,7 @@ describe('an edit', () => {
     expect(paths(changed).filter((path) => path.startsWith('nodes/'))).toEqual([]);
   });
 
-  it('of a member that others join through changes what they are told', async () => {
+  it('of a member that others join through changes their renderings', async () => {
     const { renderings, inventory } = rig();
     const moved = spec('node01', ({ interfaces }) => ({
       interfaces: interfaces.map((one) =>
@@ -229,18 +229,18 @@ describe('an edit', () => {
       }),
       1,
     ],
-  ])('of %s concerns all who use it', async (_what, change, count) => {
+  ])('of %s affects every node that uses it', async (_what, change, count) => {
     const { renderings, inventory } = rig();
     expect(await editedBy(renderings, inventory, change(inventory))).toHaveLength(count);
   });
 
-  it('after which a node cannot be rendered says so', async () => {
+  it('that makes a node impossible to render reports the reasons', async () => {
     const { renderings, inventory } = rig();
     const edited = await editedBy(renderings, inventory, spec('node05', () => ({ profile: null }))(inventory));
     expect(edited).toEqual([{ node: 'node05', files: [], reasons: ['it has no profile (profile:)'] }]);
   });
 
-  it('concerns every member where templates may name them all', async () => {
+  it('affects every member if templates may list all of them', async () => {
     const sources = new Map(readTemplateFiles(BUILT_IN_TEMPLATES));
     const ours = sources.get('nixos/configuration.nix') ?? '';
     const own = ours.replace(
@@ -249,7 +249,7 @@ describe('an edit', () => {
     );
     const templates = compileTemplates(sources, new Map([['nixos/configuration.nix', own]]));
     const { renderings, inventory } = rig(undefined, {
-      templates: { ...templates, overridden: 1, look: async () => [] },
+      templates: { ...templates, overridden: 1, reload: async () => [] },
     });
     const without = { ...inventory, machines: inventory.machines.filter(({ spec: one }) => one.hostname !== 'node04') };
     expect((await editedBy(renderings, without, inventory)).map(({ node }) => node)).toEqual([
@@ -261,7 +261,7 @@ describe('an edit', () => {
 });
 
 describe('a site', () => {
-  it('has every node that can be rendered, tells the others, and no flake names them', async () => {
+  it('has every node that can be rendered, reports the others, and leaves them out of the flake', async () => {
     const { renderings } = rig((document) => {
       named(document.nodes, 'node04').secure_boot = true;
       delete named(document.nodes, 'node05').profile;
@@ -274,7 +274,7 @@ describe('a site', () => {
     expect(files.filter(({ secret }) => secret)).toEqual([]);
   });
 
-  it('of an inventory that is the same makes the same bytes', async () => {
+  it('of an unchanged inventory renders to the same bytes', async () => {
     const twice = await Promise.all([siteOf(rig().renderings), siteOf(rig().renderings)]);
     expect(twice[0]).toEqual(twice[1]);
     expect(inventoryFrom(example()).machines).toHaveLength(5);

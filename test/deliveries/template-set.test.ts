@@ -37,7 +37,7 @@ const GOOD = '# ours\n{{#each hosts}}\n{{address}}{{#each names}} {{this}}{{/eac
 const system = readTemplateFiles(BUILT_IN_TEMPLATES).get('nixos/system.nix') ?? '';
 
 describe("an operator's templates", () => {
-  it('take the place of ours by their name; all others stay', async () => {
+  it('replace ours by name; all others stay', async () => {
     put('site/hosts.hosts.hbs', GOOD);
     const set = await open();
     expect(hostsOf(set)).toBe('# ours\n10.0.0.1 node01\n');
@@ -54,20 +54,20 @@ describe("an operator's templates", () => {
     ).toContain('SOA');
   });
 
-  it('are not looked for where the site file names none', async () => {
+  it('are not read if the site file names no folder', async () => {
     const set = await open(null);
     expect(hostsOf(set)).toContain('localhost');
-    expect(await set.look()).toEqual([]);
+    expect(await set.reload()).toEqual([]);
   });
 
-  it('with a mistake are refused with template, line, field and node, and the last good ones stay', async () => {
+  it('with an error are rejected with template, line, field and node, and the last valid ones stay in use', async () => {
     put('site/hosts.hosts.hbs', GOOD);
     const set = await open();
     put(
       'nixos/system.nix.hbs',
       system.replace('nixpkgs.lib.nixosSystem {', 'nixpkgs.lib.nixosSystem {\n  # {{shown rack.row}}'),
     );
-    const findings = await set.look();
+    const findings = await set.reload();
     expect(findings).toEqual([
       {
         message: expect.stringMatching(
@@ -79,30 +79,30 @@ describe("an operator's templates", () => {
     expect(hostsOf(set)).toBe('# ours\n10.0.0.1 node01\n');
     expect(lines.at(-1)).toMatchObject({
       level: 'error',
-      message: 'the templates of the site are refused; the last good ones stay in force',
+      message: 'the templates of the site are rejected; the last valid ones stay in use',
     });
   });
 
-  it('are good again once they are corrected, and are not tried again while nothing changes', async () => {
+  it('are valid again once they are corrected, and are not tested again while nothing changes', async () => {
     put('site/hosts.hosts.hbs', '{{nothing}}\n');
     const set = await open();
     expect(hostsOf(set)).toContain('localhost');
-    const told = lines.length;
-    expect(await set.look()).toHaveLength(1);
-    expect(lines).toHaveLength(told);
+    const logged = lines.length;
+    expect(await set.reload()).toHaveLength(1);
+    expect(lines).toHaveLength(logged);
     put('site/hosts.hosts.hbs', GOOD);
-    expect(await set.look()).toEqual([]);
+    expect(await set.reload()).toEqual([]);
     expect(hostsOf(set)).toContain('# ours');
   });
 
-  it('that were good before a restart are used when those of now are not', async () => {
+  it('that were valid before a restart are used when the current ones are not', async () => {
     put('site/hosts.hosts.hbs', GOOD);
     await open();
     put('site/hosts.hosts.hbs', '{{#if}}');
     expect(hostsOf(await open())).toBe('# ours\n10.0.0.1 node01\n');
   });
 
-  it('that a restart cannot use any more give way to ours', async () => {
+  it('that cannot be compiled after a restart are replaced by ours', async () => {
     mkdirSync(join(place, 'state'));
     writeFileSync(join(place, 'state/templates-in-force.json'), '[["site/hosts.hosts","{{{x}}}"]]');
     put('site/hosts.hosts.hbs', '{{#if}}');
@@ -110,32 +110,32 @@ describe("an operator's templates", () => {
   });
 
   it.each([
-    ['ipxe/menu.ipxe.hbs', 'x\n', 'is no template that can be replaced'],
-    ['bundle/install-node-agent.sh.hbs', 'x\n', 'is no template that can be replaced'],
-    ['nixos/configuration.nix', 'x\n', 'is no template that can be replaced'],
-    ['nixos/mine.nix.hbs', '{ }\n', 'takes the place of no template'],
-    ['site/hosts.hosts.hbs', '{{{address}}}\n', 'cannot leave out its format'],
-  ])('called %s are refused for what they say: %j', async (name, text, why) => {
+    ['ipxe/menu.ipxe.hbs', 'x\n', 'is not a replaceable template'],
+    ['bundle/install-node-agent.sh.hbs', 'x\n', 'is not a replaceable template'],
+    ['nixos/configuration.nix', 'x\n', 'is not a replaceable template'],
+    ['nixos/mine.nix.hbs', '{ }\n', 'replaces no template'],
+    ['site/hosts.hosts.hbs', '{{{address}}}\n', 'cannot bypass its format'],
+  ])('called %s are rejected for their contents: %j', async (name, text, why) => {
     put(name, text);
     const set = await open();
-    const [finding] = await set.look();
+    const [finding] = await set.reload();
     expect(finding?.message).toContain(name.replace(/\.hbs$/, ''));
     expect(finding?.message).toContain(why);
     expect(set.overridden).toBe(0);
   });
 
-  it('never come through a link: it could lead to a secret', async () => {
+  it('are never read through a link, which could lead to a secret', async () => {
     mkdirSync(join(place, 'own/site'));
     symlinkSync('/etc/shadow', join(place, 'own/site/hosts.hosts.hbs'));
     const set = await open();
-    expect(await set.look()).toEqual([{ message: expect.stringContaining('is not a file'), nodes: [] }]);
+    expect(await set.reload()).toEqual([{ message: expect.stringContaining('is not a file'), nodes: [] }]);
   });
 
-  it('in a folder that is gone are a problem, not an end', async () => {
+  it('in a missing folder are a problem and not fatal', async () => {
     put('site/hosts.hosts.hbs', GOOD);
     const set = await open();
     rmSync(join(place, 'own'), { recursive: true });
-    expect(await set.look()).toEqual([{ message: expect.stringContaining('cannot be read'), nodes: [] }]);
+    expect(await set.reload()).toEqual([{ message: expect.stringContaining('cannot be read'), nodes: [] }]);
     expect(hostsOf(set)).toContain('# ours');
   });
 });

@@ -44,7 +44,7 @@ const linked = (path: string, to: string): void => {
 };
 
 describe('a rendering on disk', () => {
-  it('is what was rendered, with its modes whatever the umask is, and says where it came from', async () => {
+  it('has the rendered contents, with modes independent of the umask, and records where it came from', async () => {
     const before = process.umask(0o077);
     try {
       await write([file('a.nix'), file('run.sh', '#!/bin/sh\n', 0o755), file('deep/er/b.txt')]);
@@ -57,7 +57,7 @@ describe('a rendering on disk', () => {
     expect(readdirSync(place)).toEqual(['node01']);
   });
 
-  it('gives its files other names, and takes them back when they are no longer wanted', async () => {
+  it('creates links to its files, and removes them when they are no longer requested', async () => {
     const files = [file('flake/flake.nix'), file('extra/key', 'k', 0o600, true)];
     const request = { folder, of: 'node node01', inventoryRevision: 7, files: [files], force: false };
     const links = new Map([
@@ -71,7 +71,7 @@ describe('a rendering on disk', () => {
     expect(readdirSync(folder).sort()).toEqual(['coldiron-rendering.json', 'extra', 'flake']);
   });
 
-  it('does not give a name to one of its files that somebody else uses', async () => {
+  it('does not replace a foreign file with a link', async () => {
     await write([file('flake/flake.nix')]);
     writeFileSync(join(folder, 'flake.nix'), 'mine');
     const links = new Map([['flake.nix', 'flake/flake.nix']]);
@@ -82,7 +82,7 @@ describe('a rendering on disk', () => {
     expect(read('flake.nix')).toBe('flake/flake.nix\n');
   });
 
-  it('hides the folder of whatever is secret', async () => {
+  it('hides the folder of secret files', async () => {
     const before = process.umask(0);
     try {
       await write([file('secrets/key.pem', 'k', 0o600, true), file('secrets/cert.pem'), file('plain/x')]);
@@ -97,14 +97,14 @@ describe('a rendering on disk', () => {
     ]);
   });
 
-  it('takes the place of the one before as a whole: what is not rendered any more goes', async () => {
+  it('replaces the previous rendering as a whole: files that are no longer rendered are deleted', async () => {
     await write([file('a', '1'), file('old/gone', '1')]);
     await write([file('a', '2')]);
     expect(read('a')).toBe('2');
     expect(existsSync(join(folder, 'old'))).toBe(false);
   });
 
-  it('leaves what is not ours where it is', async () => {
+  it('keeps files that are not ours', async () => {
     await write([file('a', '1'), file('nodes/n/x')]);
     mkdirSync(join(folder, '.git/refs'), { recursive: true });
     writeFileSync(join(folder, '.git/refs/head'), 'ref');
@@ -117,14 +117,11 @@ describe('a rendering on disk', () => {
   });
 
   it.each([
-    ['that somebody changed', () => writeFileSync(join(folder, 'a'), 'edited')],
-    ['that somebody made a link of', () => linked('a', '/etc/hosts')],
+    ['that was changed', () => writeFileSync(join(folder, 'a'), 'edited')],
+    ['that was replaced by a link', () => linked('a', '/etc/hosts')],
     ['of a folder without a record', () => rmSync(join(folder, 'coldiron-rendering.json'))],
-    [
-      'of a folder whose record says nothing',
-      () => writeFileSync(join(folder, 'coldiron-rendering.json'), '{"files":1}'),
-    ],
-  ])('does not replace a file %s, unless it is told to', async (_which, change) => {
+    ['of a folder whose record is empty', () => writeFileSync(join(folder, 'coldiron-rendering.json'), '{"files":1}')],
+  ])('does not replace a file %s, unless forced', async (_which, change) => {
     await write([file('a', '1'), file('b', '1')]);
     change();
     const was = read('a');
@@ -138,7 +135,7 @@ describe('a rendering on disk', () => {
     expect([read('a'), read('b')]).toEqual(['2', '2']);
   });
 
-  it('never writes through a link that lies in its place', async () => {
+  it('never writes through a link at the path of a file', async () => {
     const victim = join(place, 'victim');
     mkdirSync(victim);
     mkdirSync(folder);
@@ -150,7 +147,7 @@ describe('a rendering on disk', () => {
     expect(readdirSync(victim)).toEqual([]);
   });
 
-  it('does not replace a folder of somebody by a file', async () => {
+  it('does not replace a foreign folder with a file', async () => {
     mkdirSync(join(folder, 'a'), { recursive: true, mode: 0o700 });
     writeFileSync(join(folder, 'a/mine'), 'mine');
     await expect(write([file('a')])).rejects.toMatchObject({ code: 'conflict', details: ['a/mine'] });
@@ -159,14 +156,14 @@ describe('a rendering on disk', () => {
   });
 
   it.each(['../x', '/etc/x', 'a/../../x', 'a//b', '.', 'coldiron-rendering.json', 'a\0b'])(
-    'takes no file called %j',
+    'rejects a file called %j',
     async (path) => {
-      await expect(write([file(path)])).rejects.toThrow('a rendering has a file with the name');
+      await expect(write([file(path)])).rejects.toThrow('a rendering contains an invalid file name');
       expect(readdirSync(place)).toEqual([]);
     },
   );
 
-  it('says why nothing can be written', async () => {
+  it('reports why nothing can be written', async () => {
     writeFileSync(join(place, 'plain'), '');
     folder = join(place, 'plain/node01');
     await expect(write([file('a')])).rejects.toMatchObject({
@@ -175,7 +172,7 @@ describe('a rendering on disk', () => {
     });
   });
 
-  it('makes the same bytes of the same rendering', async () => {
+  it('writes the same bytes for the same rendering', async () => {
     await write([file('b'), file('a')]);
     const first = read('coldiron-rendering.json');
     await write([file('a'), file('b')]);
@@ -209,7 +206,7 @@ describe('a writer that is killed', () => {
     }
   }
 
-  it('leaves no folder where there was none, and the next one cleans up', async () => {
+  it('leaves no folder if there was none, and the next writer cleans up', async () => {
     await killedMidway();
     expect(existsSync(folder)).toBe(false);
     expect(readdirSync(place)).toHaveLength(1);
@@ -217,14 +214,14 @@ describe('a writer that is killed', () => {
     expect(readdirSync(place)).toEqual(['node01']);
   });
 
-  it('leaves the one before as it was', async () => {
+  it('leaves the previous rendering unchanged', async () => {
     await write([file('a', '1')]);
     await killedMidway();
     expect(readdirSync(folder).sort()).toEqual(['a', 'coldiron-rendering.json']);
     expect(read('a')).toBe('1');
   });
 
-  it('between the two renames: the next one puts back what was there', async () => {
+  it('between the two renames: the next writer restores the previous rendering', async () => {
     await write([file('a', '1')]);
     writeFileSync(join(folder, 'mine'), 'mine');
     chmodSync(folder, 0o750);

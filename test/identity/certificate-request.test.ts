@@ -74,7 +74,7 @@ describe('a certification request', () => {
   });
 
   it.each([
-    ['an e-mail address', 'subjectAltName=email:root@node01', /a name of a kind that we do not give/],
+    ['an e-mail address', 'subjectAltName=email:root@node01', /a name of an unsupported kind/],
     ['an IPv6 address', 'subjectAltName=IP:fe80::1', /an IPv4 address has 4 bytes, this has 16/],
     ['a CA certificate', 'basicConstraints=critical,CA:TRUE', /it requests a CA certificate/],
   ])('is refused when it requests %s', (_what, extension, reason) => {
@@ -134,7 +134,7 @@ describe('a certification request', () => {
     for (let length = 1; length < der.length; length++) {
       expect(refusal(asPem(der.subarray(0, length))), `${length} bytes`).toMatch(/^not a certification request/);
     }
-    expect(refusal(asPem(Uint8Array.of(...der, 0)))).toMatch(/has 1 bytes left over/);
+    expect(refusal(asPem(Uint8Array.of(...der, 0)))).toMatch(/has 1 trailing bytes/);
   });
 
   it.each([

@@ -65,7 +65,7 @@ async function showUp(rig: OnboardingRig): Promise<void> {
     .toMatchObject([{ hostname: LISTED_AS, state: 'discovered', source: 'network', bmc: null, profile: null }]);
   // Off again, so that the next boot that is seen is the one that was asked for.
   await rig.ipmitool(NODE, 'power', 'off');
-  expect(await rig.json('nodes', 'accept', LISTED_AS)).toMatchObject({ state: 'registered' });
+  expect(await rig.json('nodes', 'accept', LISTED_AS)).toMatchObject([{ state: 'registered' }]);
   await rig.json('apply', join(rig.state, 'rack', DECLARED_LATER));
   expect(await rig.node(NODE)).toMatchObject({ state: 'registered', profile: 'debian-12', bmc: { driver: 'ipmi' } });
 }

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CLOUD_IMAGE_PACKAGES } from '../../appliance/assets/cloud-image/build.ts';
 import { type Connection, connect } from '../../appliance/cli/connection.ts';
-import type { NodeAnswer } from '../../appliance/cli/nodes.ts';
+import { operate } from '../../appliance/cli/operate.ts';
+import type { Answer } from '../../appliance/contract/wire.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
 import type { Json } from '../../appliance/domain/event.ts';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
@@ -140,8 +141,8 @@ export class OnboardingRig {
     throw new Error([`coldiron ${args.join(' ')}: ${stderr || stdout}`, ...stories].join('\n'));
   }
 
-  async node(name: string): Promise<NodeAnswer> {
-    return (await this.api()).get<NodeAnswer>(`/api/v1/nodes/${name}`);
+  async node(name: string): Promise<Answer<'getNode'>> {
+    return operate(await this.api(), 'getNode', { params: { node: name } });
   }
 
   /** The whole trail of a node, oldest first; `kind` with everything below it. */
@@ -150,15 +151,15 @@ export class OnboardingRig {
     const all: TrailEvent[] = [];
     for (let after = 0; ; ) {
       const query = { node: name, after: String(after), limit: String(PAGE), ...(kind !== undefined && { kind }) };
-      const { events } = await api.get<{ events: TrailEvent[] }>('/api/v1/events', query);
-      all.push(...events);
+      const { events } = await operate(api, 'listEvents', { query });
+      all.push(...(events as TrailEvent[]));
       if (events.length < PAGE) return all;
       after = events.at(-1)?.seq ?? 0;
     }
   }
 
   /** Rejects at once when the node fails on the way, or the time is up, with what happened to it. */
-  async waitForState(name: string, state: LifecycleState, milliseconds: number): Promise<NodeAnswer> {
+  async waitForState(name: string, state: LifecycleState, milliseconds: number): Promise<Answer<'getNode'>> {
     const deadline = performance.now() + milliseconds;
     for (;;) {
       const node = await this.node(name);

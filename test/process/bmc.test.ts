@@ -70,14 +70,17 @@ describe('power', () => {
 
   it.each(['off', 'cycle', 'reset'])('%s of several needs --yes when nobody is there to ask', async (action) => {
     const refused = await site.run(['power', 'node01', 'node02', action]);
-    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('this takes 2 nodes down')]);
+    expect([refused.status, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('this interrupts the operating system of 2 nodes'),
+    ]);
     expect([first.machine.controls, second.machine.controls]).toEqual([[], []]);
     expect((await site.run(['power', 'node01', 'node02', action, '--yes'])).status).toBe(0);
   });
 
   it.each([
     [['node01', 'explode'], 'the last word says what to do: on, off, cycle, reset, soft, status'],
-    [['on'], 'name a node, or choose some'],
+    [['on'], 'name a node, or select some'],
     [['node01', '--all', 'on'], 'not both'],
   ])('power %j is wrong usage', async (words, message) => {
     const run = await site.run(['power', ...words]);
@@ -138,9 +141,9 @@ describe('what the BMC tells', () => {
   });
 
   it('is where it stands', async () => {
-    expect((await site.run(['identify', 'node01', '20'])).stdout).toBe('The light of node01 is on for 20 s.\n');
+    expect((await site.run(['identify', 'node01', '20'])).stdout).toBe('node01  the light is on for 20 s\n');
     expect(first.machine.identify).toEqual([20]);
-    expect((await site.run(['identify', 'node01', 'loudly'])).status).toBe(2);
+    expect((await site.run(['identify', 'node01', 'loudly'])).status).toBe(4);
   });
 });
 

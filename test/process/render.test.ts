@@ -101,7 +101,7 @@ describe('without an appliance', () => {
       ],
       ...['sh', at('node01'), site.path, join(ROOT, 'coldiron')],
     );
-    expect(done.stderr).toContain('it is on a file system that can only be read');
+    expect(done.stderr).toContain('it is on a read-only file system');
     expect(done.status).toBe(5);
   });
 
@@ -210,7 +210,7 @@ describe('with an appliance', () => {
     writeFileSync(at('own/site/hosts.hosts.hbs'), '{{nothing}}\n');
     await serving.end('SIGTERM');
     serving = await new ServingProcess(site.path).up();
-    expect(serving.stderr).toContain('the templates of the site are refused; the last good ones stay in force');
+    expect(serving.stderr).toContain('the templates of the site are rejected; the last valid ones stay in use');
     expect(serving.stderr).toContain('template site/hosts.hosts, line 1: nothing is missing');
     expect(site.run('render', '--site', 'still').status).toBe(0);
     const checked = site.run('check');

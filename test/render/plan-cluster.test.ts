@@ -40,7 +40,7 @@ async function applied(store: MemoryStore, document: ExampleDocument): Promise<I
 }
 
 describe('the cluster of a plan', () => {
-  it('is formed by the first members, led by the first of them, and joined by the others', () => {
+  it('is formed by its bootstrap members, led by the first of them, and joined by the others', () => {
     const index = indexOf();
     const member = (number: number, role = 'control-plane') => ({
       hostname: `node0${number}`,
@@ -62,7 +62,7 @@ describe('the cluster of a plan', () => {
     expect(planned(index, 'node05').cluster).toBeNull();
   });
 
-  it('is led by the first that the inventory names, whatever it is called', () => {
+  it('is led by the first bootstrap member of the inventory, whatever its name', () => {
     const index = indexOf(({ clusters }) => {
       named(clusters, 'prod-cluster').bootstrap = ['node03', 'node01'];
     });
@@ -70,7 +70,7 @@ describe('the cluster of a plan', () => {
     expect(planned(index, 'node02').cluster?.mode).toBe('join');
   });
 
-  it('goes on without a member that was retired', () => {
+  it('continues without a retired member', () => {
     const inventory = inventoryFrom(example());
     const machines = inventory.machines.map((machine) =>
       machine.spec.hostname === ('node01' as string)
@@ -87,7 +87,7 @@ describe('the cluster of a plan', () => {
     }
   });
 
-  it('shares one list of members, however many plans name it', () => {
+  it('shares one list of members between all plans', () => {
     const index = indexOf();
     expect(planned(index, 'node01').cluster?.members).toBe(planned(index, 'node04').cluster?.members);
   });
@@ -97,7 +97,7 @@ describe('adding a fourth node', () => {
   const before = indexOf(withoutNode04);
   const after = indexOf();
 
-  it('changes nothing about the first three but the list of members', () => {
+  it('changes nothing for the first three but the list of members', () => {
     for (const hostname of FORMERS) {
       const then = planned(before, hostname);
       const now = planned(after, hostname);
@@ -106,7 +106,7 @@ describe('adding a fourth node', () => {
     }
   });
 
-  it('leaves what is rendered for the first three as it is, byte for byte', () => {
+  it('leaves the renderings of the first three unchanged, byte for byte', () => {
     for (const hostname of FORMERS) {
       const then = renderNixos(planned(before, hostname), TEMPLATES);
       expect(then.length).toBeGreaterThan(3);
@@ -114,7 +114,7 @@ describe('adding a fourth node', () => {
     }
   });
 
-  it('adds to the files of the site what is its own, and nothing else', () => {
+  it('adds only its own entries to the files of the site', () => {
     const then = siteFiles(before);
     const now = siteFiles(after);
     const changed = [...now].filter(([path, text]) => then.get(path) !== text).map(([path]) => path);
@@ -142,7 +142,7 @@ describe('adding a fourth node', () => {
 });
 
 describe('replacing a node', () => {
-  it('keeps its name, its addresses and its place in the cluster, on cards that are new', async () => {
+  it('keeps its name, its addresses and its place in the cluster, on new interfaces', async () => {
     const store = new MemoryStore();
     const before = indexInventory(await applied(store, example()));
     const replaced = example(({ nodes }) => {

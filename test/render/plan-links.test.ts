@@ -6,7 +6,7 @@ import { type ExampleDocument, indexOf, named, planned } from './plan-rack.ts';
 const linksOf = (change: (document: ExampleDocument) => void, hostname = 'node04') =>
   planned(indexOf(change), hostname).links;
 
-/** node04 with both cards in a bond on production, and storage on a VLAN of it, whose VLAN is named first. */
+/** node04 with both interfaces in a bond on production, and storage on a VLAN of it; the VLAN comes first in the document. */
 const bonded = (document: ExampleDocument): void => {
   document.networks.push(
     {
@@ -44,7 +44,7 @@ const bonded = (document: ExampleDocument): void => {
 };
 
 describe('the links of a plan', () => {
-  it('are cards, bonds and VLANs, what carries before what is carried', () => {
+  it('are interfaces, bonds and VLANs, carriers before the links on them', () => {
     const at = (ip: string, network: string, length: number) => ({ ip, prefix: { network, length } });
     expect(linksOf(bonded)).toEqual([
       {
@@ -113,13 +113,13 @@ describe('the links of a plan', () => {
     ]);
   });
 
-  it('tell the cluster the address of the bond', () => {
+  it('give the cluster the address of the bond', () => {
     const plan = planned(indexOf(bonded), 'node04');
     expect(plan.cluster?.self.address).toBe('10.0.200.20');
     expect(plan.gateway).toBe('10.0.200.1');
   });
 
-  it('ask for an address only where somebody gives one', () => {
+  it('request an address only on networks with DHCP', () => {
     const addresses = (links: readonly PlannedLink[]) =>
       links.map(({ name, address }) => [name, address && (address === 'dhcp' ? address : address.ip)]);
     const open = (document: ExampleDocument): void => {
@@ -139,7 +139,7 @@ describe('the links of a plan', () => {
     ]);
   });
 
-  it('lead out of production, else out of whatever there is', () => {
+  it('use the gateway of production, else any other', () => {
     const out = (change: (document: ExampleDocument) => void) => {
       const { gateway, nameservers, searchDomains } = planned(indexOf(change), 'node05');
       return { gateway, nameservers, searchDomains };
@@ -152,13 +152,13 @@ describe('the links of a plan', () => {
       '10.0.100.1',
       '8.8.8.8',
     ]);
-    // One network for everything, as in a small site: it boots and works on the same.
+    // One network for everything, as in a small site: it boots and works on the same network.
     expect(out((document) => named(document.nodes, 'node05').interfaces.pop())).toEqual({
       gateway: '10.0.100.1',
       nameservers: ['10.0.100.1', '8.8.8.8'],
       searchDomains: ['example.com', 'prov.example.com'],
     });
-    // What gives the address gives the gateway too.
+    // DHCP provides the gateway together with the address.
     expect(
       out((document) => {
         const node = named(document.nodes, 'node05');
@@ -168,7 +168,7 @@ describe('the links of a plan', () => {
     ).toBeNull();
   });
 
-  it('are in an order in which each is carried by an earlier one, whatever the order they are named in', () => {
+  it('are in an order in which each carrier comes before its links, whatever the declared order', () => {
     const names = ['v1', 'v2', 'v3', 'v4', 'v5'];
     const tree = fc.record({
       order: fc.shuffledSubarray(names, { minLength: 5 }),

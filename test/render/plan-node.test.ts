@@ -10,7 +10,7 @@ const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7
 const account = (name: string, admin = false) => ({ name, admin, ssh_keys: [KEY] });
 
 describe('the plan of a node', () => {
-  it('says what the runbook says about node01', () => {
+  it('matches the runbook for node01', () => {
     const plan = planned(indexOf(), 'node01');
     expect(plan).toMatchObject({
       fqdn: 'node01.example.com',
@@ -45,7 +45,7 @@ describe('the plan of a node', () => {
     ]);
   });
 
-  it('has the image of a cloud image, and no layout of its own', () => {
+  it('has the image of a cloud image, and no layout', () => {
     const plan = planned(indexOf(), 'node05');
     expect(plan).toMatchObject({ cluster: null, storage: null, packages: ['chrony'] });
     expect(plan.profile.image).toMatchObject({ source: 'debian-12.raw.zst', format: 'zstd' });
@@ -55,7 +55,7 @@ describe('the plan of a node', () => {
     expect(planned(chosen, 'node05').storage).toMatchObject({ layout: 'single', disks: [{ serial: 'S1' }] });
   });
 
-  it('takes the most particular word about accounts, disks, packages and the time', () => {
+  it('uses the most specific accounts, disks, packages and time settings', () => {
     const index = indexOf((document) => {
       Object.assign(named(document.sites, 'example'), { accounts: [account('ada'), account('bob')] });
       Object.assign(named(document.profiles, 'worker'), {
@@ -87,7 +87,7 @@ describe('the plan of a node', () => {
     ).toBe('UTC');
   });
 
-  it('has the links that were assigned to it only where the profile uses them', () => {
+  it('has the links that were assigned to it only if the profile uses them', () => {
     const roce = [{ hostname: 'node04', links: [{ name: 'roce0', address: '10.50.0.4/24' }] }];
     const without = indexOf((document) => Object.assign(document, { roce }));
     expect(planned(without, 'node04').roce).toEqual([]);
@@ -102,7 +102,7 @@ describe('the plan of a node', () => {
     expect(planned(index, 'node01').roce).toEqual([]);
   });
 
-  it('boots securely when the node says so, or else the network it boots from', () => {
+  it('uses Secure Boot as set on the node, or else on its boot network', () => {
     const secure = indexOf((document) => {
       named(document.networks, 'provisioning').secure_boot = true;
       named(document.nodes, 'node02').secure_boot = false;
@@ -111,7 +111,7 @@ describe('the plan of a node', () => {
     expect(planned(secure, 'node02').secureBoot).toBe(false);
   });
 
-  it('has the domain of its cluster, else of its site, else of the network it works on', () => {
+  it('has the domain of its cluster, else of its site, else of its production network', () => {
     const domain = (change: Parameters<typeof indexOf>[0]) => planned(indexOf(change), 'node01').fqdn;
     expect(domain((document) => (named(document.clusters, 'prod-cluster').domain = 'prod.test'))).toBe(
       'node01.prod.test',
@@ -133,7 +133,7 @@ describe('the plan of a node', () => {
     expect(planned(indexOf(bare()), 'node01').domain).toBeNull();
   });
 
-  it('is the same for the same inventory, whatever else it was asked about before', () => {
+  it('is the same for the same inventory, whatever was planned before', () => {
     const index = indexOf();
     const first = planned(index, 'node03');
     for (const hostname of ['node01', 'node04', 'node05']) planned(index, hostname);
@@ -160,12 +160,12 @@ describe('a node that cannot be planned', () => {
     return result && !result.ok ? result.reasons : [];
   };
 
-  it('gives every reason at once', () => {
+  it('reports every reason at once', () => {
     expect(spoilt({ site: null, profile: null, interfaces: [] })).toEqual([
-      'it is at no site (site:)',
+      'it has no site (site:)',
       'it has no profile (profile:)',
-      'it has no address: no link has one, and no network it is on gives them out',
-      'it has no address on production, where the members of prod-cluster talk to each other',
+      'it has no address: no link has one, and none of its networks assigns addresses',
+      'it has no address on production, the network of cluster prod-cluster',
     ]);
   });
 
@@ -173,13 +173,13 @@ describe('a node that cannot be planned', () => {
     expect(spoilt({}, {}, state)).toContain(`it is ${state}`);
   });
 
-  it('names what is not declared any more', () => {
+  it('reports references that are no longer declared', () => {
     expect(spoilt({}, { sites: [], profiles: [], clusters: [], networks: [] })).toEqual([
       'its site example is not declared',
       'its profile control-plane is not declared',
       'its network provisioning is not declared',
       'its network production is not declared',
-      'it has no address: no link has one, and no network it is on gives them out',
+      'it has no address: no link has one, and none of its networks assigns addresses',
       'its cluster prod-cluster is not declared',
     ]);
     const { networks } = inventoryFrom(example());
@@ -189,14 +189,16 @@ describe('a node that cannot be planned', () => {
     ]);
   });
 
-  it('has a profile for another architecture, without its image, or without a role', () => {
-    expect(spoilt({ architecture: 'arm64' })).toEqual(['its profile control-plane is for x86_64, and it is arm64']);
+  it('has a profile for another architecture, without an image, or without a role', () => {
+    expect(spoilt({ architecture: 'arm64' })).toEqual([
+      'its profile control-plane is for x86_64, but the node is arm64',
+    ]);
     expect(
       reasonsFor(
         indexOf(({ profiles }) => delete named(profiles, 'debian-12').image),
         'node05',
       ),
-    ).toEqual(['its profile debian-12 writes an image and names none (image:)']);
+    ).toEqual(['its profile debian-12 writes an image but names none (image:)']);
     expect(
       reasonsFor(
         indexOf(({ profiles }) => delete named(profiles, 'worker').role),
@@ -205,16 +207,16 @@ describe('a node that cannot be planned', () => {
     ).toEqual(['its profile worker has no role, and a member of prod-cluster needs one (role:)']);
   });
 
-  it('is to join a cluster that nobody forms, or not all who should', () => {
+  it('is in a cluster without bootstrap members, or with unusable ones', () => {
     const nobody = indexOf(({ clusters }) => Object.assign(named(clusters, 'prod-cluster'), { bootstrap: [] }));
     expect(reasonsFor(nobody, 'node04')).toEqual([
-      'cluster prod-cluster has nobody to form it: name its first members (bootstrap:)',
+      'cluster prod-cluster has no bootstrap members: name them (bootstrap:)',
     ]);
     const roleless = indexOf(({ nodes, profiles }) => {
       profiles.push({ name: 'plain', kind: 'nixos' });
       named(nodes, 'node02').profile = 'plain';
     });
-    const because = 'node02, which is to form cluster prod-cluster, has no role: its profile says none (role:)';
+    const because = 'node02, a bootstrap member of cluster prod-cluster, has no role: set one in its profile (role:)';
     expect(reasonsFor(roleless, 'node04')).toEqual([because]);
     expect(reasonsFor(roleless, 'node01')).toEqual([because]);
     expect(reasonsFor(roleless, 'node02')).toEqual([

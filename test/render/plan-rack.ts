@@ -1,4 +1,4 @@
-// The example inventory as a document that tests can change, and what is planned from it.
+// The example inventory as an editable document, and the plans made from it.
 
 import type { Inventory } from '../../appliance/domain/inventory.ts';
 import { parseHostname, parseObjectName } from '../../appliance/domain/names.ts';

@@ -1,4 +1,4 @@
-// Plans of nodes as the inventory would make them: the runbook's rack, and one node for each thing that a plan can say.
+// Plans of nodes as the inventory would produce them: the runbook's rack, and one node for each feature of a plan.
 
 import type { Ipv4, Prefix } from '../../appliance/domain/ipv4.ts';
 import { parseIpv4, parsePrefix } from '../../appliance/domain/ipv4.ts';
@@ -142,7 +142,7 @@ const alone = (name: string, number: number): NodePlan => ({
   labels: {},
 });
 
-/** Two cards bonded, two VLANs on them, large frames, routes, two mirrored disks, a lossless link, 64-bit ARM. */
+/** Two interfaces bonded, two VLANs on them, jumbo frames, routes, two mirrored disks, a lossless link, 64-bit ARM. */
 const bonded: NodePlan = {
   ...alone('bonded01', 11),
   architecture: 'arm64',
@@ -196,7 +196,7 @@ const bonded: NodePlan = {
   ],
 };
 
-/** Everything on one machine that forms a cluster with nobody, on ZFS, with sops and a bootstrap script of its site. */
+/** All services on one machine that is a cluster of its own, on ZFS, with sops and a bootstrap script of its site. */
 const allInOne: NodePlan = {
   ...alone('lab01', 12),
   domain: null,
@@ -220,7 +220,7 @@ const allInOne: NodePlan = {
   siteBootstrap: { name: 'example-baseline', version: '3', script: `#!/bin/sh\nset -eu\necho "\${HOME}" ''x\n` },
 };
 
-/** By name. Renderers and their tests all take these. */
+/** By name. All renderers and their tests use these. */
 export const SAMPLE_PLANS = {
   controlPlane: ofRack(1, NODE01, '10.0.100.50'),
   secondControlPlane: ofRack(2, NODE02, '10.0.100.51'),
@@ -238,7 +238,7 @@ export const SAMPLE_PLANS = {
     }),
   },
   luks: { ...alone('luks01', 14), storage: storage({ layout: 'luks', swapMegabytes: 2048 }) },
-  /** Which disk it is, is only known once somebody has looked. */
+  /** Its disk is only known after an inspection. */
   uninspected: {
     ...alone('cold01', 15),
     storage: storage({ disks: [{ ...ANY_DISK, minBytes: 400_000_000_000, rotational: false }] }),
@@ -266,7 +266,7 @@ export const SAMPLE_PLANS = {
       },
     ],
   },
-  /** Not NixOS: its image brings its own disks. */
+  /** Not NixOS: its image has its own disk layout. */
   debian: {
     ...alone('node05', 17),
     profile: {

@@ -1,4 +1,4 @@
-// Where a value may stand in a template of each format. What is refused here would break out of, or break, the finished text.
+// Where a value may be in a template of each format. What is rejected here would break out of the rendered text, or break it.
 
 import { describe, expect, it } from 'vitest';
 import { compileTemplates } from '../../appliance/render/templates.ts';
@@ -45,15 +45,15 @@ const REFUSED: readonly [extension: string, source: string, why: RegExp][] = [
   ['nix', '/* {{x}} */ 1', /in a comment/],
   ['nix', '/* {{shown x}} */ 1', /outside a comment/],
   ['nix', '{ a = {{shown x}}; }', /outside a comment/],
-  ['nix', '{ a = b{{x}}; }', /directly behind/],
-  ['nix', '{ a = {{x}}b; }', /directly behind a value/],
-  ['nix', '{ a = {{x}}{{x}}; }', /directly behind/],
+  ['nix', '{ a = b{{x}}; }', /directly after/],
+  ['nix', '{ a = {{x}}b; }', /directly after a value/],
+  ['nix', '{ a = {{x}}{{x}}; }', /directly after/],
   ['nix', '{ a = "b; }', /open at its end/],
   ['nix', '{ a = {{#if x}}"{{/if}}{{x}}; }', /its own quotes/],
   ['nix', '{ a = {{#if x}}"b{{else}}c{{/if}}; d = {{x}}; }', /its own quotes/],
   ['json', '{"a": "{{x}}"}', /its own quotes/],
-  ['json', '{"a": 1{{x}} }', /directly behind/],
-  ['json', '{"a": {{x}}1}', /directly behind a value/],
+  ['json', '{"a": 1{{x}} }', /directly after/],
+  ['json', '{"a": {{x}}1}', /directly after a value/],
   ['json', '{"a": {{shown x}} }', /no comments/],
   ['json', '{"a": "b', /open at its end/],
   ['yaml', 'a: "{{x}}"', /its own quotes/],
@@ -61,8 +61,8 @@ const REFUSED: readonly [extension: string, source: string, why: RegExp][] = [
   ['yaml', 'a: b {{x}}', /inside a text/],
   ['yaml', 'a: b{{x}}', /inside a text/],
   ['yaml', 'a:{{x}}', /inside a text/],
-  ['yaml', 'a: {{x}} b', /directly behind a value/],
-  ['yaml', 'a: {{x}}b', /directly behind a value/],
+  ['yaml', 'a: {{x}} b', /directly after a value/],
+  ['yaml', 'a: {{x}}b', /directly after a value/],
   ['yaml', 'a: |\n  {{x}}\n', /block of text/],
   ['yaml', 'a: >-\n  b\n  {{x}}\n', /block of text/],
   ['yaml', '- |\n {{x}}\n', /block of text/],
@@ -76,50 +76,50 @@ const REFUSED: readonly [extension: string, source: string, why: RegExp][] = [
   ['sh', "cat <<-'EOF'\n\ta {{x}}\n\tEOF\n", /here-document/],
   ['sh', '# {{x}}', /in a comment/],
   ['sh', 'f {{shown x}}', /outside a comment/],
-  ['sh', '{{x}} --all', /where a command stands/],
-  ['sh', 'if a; then {{x}}; fi', /where a command stands/],
-  ['sh', 'a | {{x}}', /where a command stands/],
-  ['sh', 'echo $' + '{{x}}', /directly behind/],
+  ['sh', '{{x}} --all', /where a command is expected/],
+  ['sh', 'if a; then {{x}}; fi', /where a command is expected/],
+  ['sh', 'a | {{x}}', /where a command is expected/],
+  ['sh', 'echo $' + '{{x}}', /directly after/],
   ['sh', 'echo \\\\{{x}}', /its own quotes/],
-  ['json', '[{{#each x}}{{this}}{{#if @last}}, {{/if}}{{/each}}]', /directly behind/],
+  ['json', '[{{#each x}}{{this}}{{#if @last}}, {{/if}}{{/each}}]', /directly after/],
   ['sh', 'echo `f {{x}}`', /backquote/],
   ['sh', "echo $'a'", /not POSIX/],
   ['sh', 'x=$(case $y in a) f {{x}} ;; esac)', /a case inside parentheses/],
   ['sh', 'echo "a', /open at its end/],
-  ['env', 'A="{{x}}"', /anywhere but directly behind NAME=/],
-  ['env', 'A={{x}} B={{x}}', /directly behind a value/],
-  ['env', '# {{x}}', /anywhere but/],
+  ['env', 'A="{{x}}"', /not directly after NAME=/],
+  ['env', 'A={{x}} B={{x}}', /directly after a value/],
+  ['env', '# {{x}}', /not directly after/],
   ['service', 'ExecStart=/bin/a "{{x}}"', /its own quotes/],
-  ['service', 'ExecStart=/bin/{{x}}', /directly behind other text/],
-  ['service', 'ExecStart={{x}}b', /directly behind a value/],
-  ['service', '{{x}}=1', /behind Key=/],
-  ['service', '[{{x}}]', /behind Key=/],
+  ['service', 'ExecStart=/bin/{{x}}', /directly after other text/],
+  ['service', 'ExecStart={{x}}b', /directly after a value/],
+  ['service', '{{x}}=1', /after Key=/],
+  ['service', '[{{x}}]', /after Key=/],
   ['service', '# {{x}}', /in a comment/],
   ['zone', 'a TXT "{{x}}"', /its own quotes/],
-  ['zone', 'a A {{x}}.b', /directly behind a value/],
-  ['zone', '{{shown x}} A 1', /where a name stands/],
+  ['zone', 'a A {{x}}.b', /directly after a value/],
+  ['zone', '{{shown x}} A 1', /where a name is expected/],
   ['zone', '; {{x}}', /in a comment/],
-  ['hosts', '1.2.3.4 a{{x}}', /directly behind/],
+  ['hosts', '1.2.3.4 a{{x}}', /directly after/],
   ['hosts', '# {{x}}', /in a comment/],
   ['nft', 'iifname "{{x}}"', /its own quotes/],
-  ['nft', '{{x}} accept', /where a keyword stands/],
+  ['nft', '{{x}} accept', /where a keyword is expected/],
   ['nft', '# {{x}}', /in a comment/],
 ];
 
 describe('a value in a template', () => {
-  it.each(ACCEPTED)('may stand here: .%s %j', (extension, source) => {
+  it.each(ACCEPTED)('is accepted here: .%s %j', (extension, source) => {
     expect(() => load(extension, source)).not.toThrow();
   });
 
-  it.each(REFUSED)('may not stand here: .%s %j', (extension, source, why) => {
+  it.each(REFUSED)('is rejected here: .%s %j', (extension, source, why) => {
     expect(() => load(extension, source)).toThrow(why);
   });
 
-  it('is refused with the line it is in', () => {
+  it('is rejected with its line number', () => {
     expect(() => load('nix', '{\n  a = 1;\n  b = "{{x}}";\n}')).toThrow('template x/x.nix, line 3: ');
   });
 
-  it('is followed through parts', () => {
+  it('is checked through parts', () => {
     const sources = new Map([
       ['x/x.nix', '{ a = "{{> quoted}}\n"; }'],
       ['x/quoted.nix', '{{x}}\n'],
@@ -127,22 +127,22 @@ describe('a value in a template', () => {
     expect(() => compileTemplates(sources)).toThrow('template x/x.nix, in its part x/quoted.nix, line 1: ');
   });
 
-  it('comes with a part of its own format only', () => {
+  it('can only be in a part of the same format', () => {
     const sources = new Map([
       ['x/x.nix', '{{> y.json}}'],
       ['x/y.json', '1'],
     ]);
-    expect(() => compileTemplates(sources)).toThrow('the part x/y.json is of another format');
+    expect(() => compileTemplates(sources)).toThrow('the part x/y.json has another format');
   });
 });
 
-describe('a finished text', () => {
-  it('is refused where its parser would refuse it, without showing it', () => {
+describe('a rendered text', () => {
+  it('is rejected if its parser rejects it, without showing it', () => {
     expect(() => load('json', '[{{#if x}}{{y}}{{/if}},]').render('x/x.json', { x: true, y: 'hunter2' })).toThrow(
-      /^(?!.*hunter2).*renders what is not JSON/,
+      /^(?!.*hunter2).*renders text that is not JSON/,
     );
     expect(() => load('yaml', '{{x}}: {{y}}\n{{x}}: 1\n').render('x/x.yaml', { x: 'a', y: 'hunter2' })).toThrow(
-      /^(?!.*hunter2).*renders what is not YAML: duplicated mapping key in line 2/,
+      /^(?!.*hunter2).*renders text that is not YAML: duplicated mapping key in line 2/,
     );
   });
 });

@@ -11,7 +11,7 @@ const rendered = (source: string, values: object, parts: Record<string, string> 
 };
 
 describe('a template', () => {
-  it('puts values in through the format of its folder', () => {
+  it('inserts values through the format of its folder', () => {
     expect(rendered('chain {{url}}\necho {{shown why}}\n', { url: 'http://h/', why: 'a || b' })).toBe(
       'chain http://h/\necho a ? b\n',
     );
@@ -19,7 +19,7 @@ describe('a template', () => {
     expect(grub.render('grub/x', { file: '(tftp)/a b' })).toBe("linux '(tftp)/a b'\n");
   });
 
-  it('repeats, chooses, and takes in parts', () => {
+  it('supports loops, conditions and parts', () => {
     const source =
       'kernel{{#each list}} {{this}}{{/each}}\n{{#if yes}}\necho yes\n{{else}}\necho no\n{{/if}}\n{{> end}}\n';
     const parts = { 'ipxe/end': 'exit {{code}}\n' };
@@ -29,8 +29,8 @@ describe('a template', () => {
   it.each([
     ['{{{ }}}', 'echo {{{x}}}'],
     ['{{& }}', 'echo {{&x}}'],
-    ['a value where the command stands', '{{x}} y'],
-    ['a value behind a block where the command stands', '{{#if x}}{{x}} y{{/if}}'],
+    ['a value where a command is expected', '{{x}} y'],
+    ['a value in a block where a command is expected', '{{#if x}}{{x}} y{{/if}}'],
     ['a helper of Handlebars', 'echo {{lookup x y}}'],
     ['a log', 'echo {{log x}}'],
     ['a block that changes the context', 'echo {{#with x}}{{y}}{{/with}}'],
@@ -39,23 +39,21 @@ describe('a template', () => {
     ['a literal', 'echo {{"x"}}'],
     ['an inline part', 'echo {{#*inline "p"}}x{{/inline}}'],
     ['a raw block', 'echo {{{{raw}}}}x{{{{/raw}}}}'],
-    ['a part that is not there', 'echo x\n{{> nowhere}}\n'],
+    ['a missing part', 'echo x\n{{> nowhere}}\n'],
     ['itself as a part', 'echo x\n{{> script}}\n'],
-  ])('is refused at load when it has %s', (_what, source) => {
+  ])('is rejected at load when it has %s', (_what, source) => {
     expect(() => compileTemplates(new Map([['ipxe/script', source]]))).toThrow(/ipxe\//);
   });
 
-  it('is refused at load when a GRUB template quotes by itself', () => {
+  it('is rejected at load when a GRUB template has its own quotes', () => {
     expect(() => compileTemplates(new Map([['grub/x', "echo '{{x}}'"]]))).toThrow(/quote/);
   });
 
-  it('is refused at load when no format is known for its folder', () => {
-    expect(() => compileTemplates(new Map([['html/x', 'x']]))).toThrow(
-      'template html/x: is of no text format that is known',
-    );
+  it('is rejected at load when its folder has no known format', () => {
+    expect(() => compileTemplates(new Map([['html/x', 'x']]))).toThrow('template html/x: has no known text format');
   });
 
-  it('names the template, the line and the field when a value cannot be put in', () => {
+  it('names the template, the line and the field when a value cannot be inserted', () => {
     expect(() => rendered('x\necho {{node.name}}', { node: { name: 'a b' } })).toThrow(
       'template ipxe/script, line 2: node.name has a space, which iPXE cannot quote: a b',
     );
@@ -64,7 +62,7 @@ describe('a template', () => {
     );
   });
 
-  it('fails when a value is missing, also one that only chooses, also one behind a null', () => {
+  it('fails when a value is missing, also in a condition and also below a null', () => {
     expect(() => rendered('echo {{x}}', {})).toThrow('template ipxe/script, line 1: x is missing');
     expect(() => rendered('echo {{#if x}}y{{/if}}', {})).toThrow('x is missing');
     expect(() => rendered('echo {{#each x}}y{{/each}}', {})).toThrow('x is missing');
@@ -77,7 +75,7 @@ describe('a template', () => {
     expect(() => rendered('echo {{x}}', { x: null })).toThrow('x is neither text nor a number');
   });
 
-  it('knows the place in a list', () => {
+  it('supports the position in a list', () => {
     const source =
       'echo{{#each a}} {{@index}}={{this}}{{#unless @last}} ,{{/unless}}{{/each}}{{#each o}} {{@key}}={{x}}{{/each}}';
     expect(rendered(source, { a: ['p', 'q'], o: { k: { x: 1 } } })).toBe('echo 0=p , 1=q k=1');
@@ -90,7 +88,7 @@ describe('a template', () => {
     },
   );
 
-  it('never shows a value that a file format refuses: it could be a secret', () => {
+  it('never shows a value that a file format rejects: it could be a secret', () => {
     const refused = [
       ['sh', 'x={{token}}\n', 'hunter2\0'],
       ['env', 'X={{token}}\n', 'hunter2\n'],
@@ -115,7 +113,7 @@ describe('a template', () => {
     }
   });
 
-  it('takes no class for data, a secret least of all', () => {
+  it('accepts no class instance as data, above all no secret', () => {
     const templates = compileTemplates(new Map([['x/x.json', '{{a}}']]));
     for (const a of [new Secret('x'), new Date(0), new Map(), [new Secret('x')], () => 1, Symbol('x'), 1n]) {
       expect(() => templates.render('x/x.json', { a })).toThrow(/a (?:\[0\] )?is not plain data/);
@@ -147,13 +145,13 @@ describe('templates of an operator', () => {
       render: (plan, templates) => ['x/a.nix', 'x/b.json'].map((name) => templates.render(name, plan)),
     });
 
-  it('take the place of ours by name, parts included', () => {
+  it('replace ours by name, including parts', () => {
     const templates = compileTemplates(builtIn, new Map([['x/end.nix', '# it is {{shown hostname}}\n']]));
     expect(templates.render('x/a.nix', { hostname: 'node01' })).toBe('{ name = "node01"; }\n# it is node01\n');
     expect(checked({ 'x/end.nix': '# it is {{shown hostname}}\n' })).toEqual([]);
   });
 
-  it('are checked on real nodes, and every problem is told with template, line, field and node', () => {
+  it('are tested on real nodes, and every problem has template, line, field and node', () => {
     const problems = checked({
       'x/a.nix': '{\n  name = {{hostname}};\n  a = {{nowhere}};\n  b = {{gone.too}};\n}\n',
       'x/b.json': '{"domain": {{domain}}, "x": {{missing}} }',
@@ -163,23 +161,23 @@ describe('templates of an operator', () => {
         ['x/a.nix', 3, 'nowhere', node, 'is missing'],
         ['x/a.nix', 4, 'gone.too', node, 'is missing'],
         ['x/b.json', 1, 'missing', node, 'is missing'],
-        ['x/b.json', null, null, node, expect.stringContaining('renders what is not JSON')],
+        ['x/b.json', null, null, node, expect.stringContaining('renders text that is not JSON')],
       ]),
     );
     expect(problems[0]?.message).toBe(`template x/a.nix, line 3: nowhere is missing (for ${controlPlane.hostname})`);
   });
 
-  it('are told all their mistakes at once, also what they spoil in ours, and the rest is still tried', () => {
+  it('report all their errors at once, including those they cause in ours, and the rest is still tested', () => {
     const problems = checked({
       'x/end.nix': '"{{hostname}}"\n',
       'x/c.nix': '{ }',
       'x/b.json': '{{domain}} {{oops}}',
     });
     expect(problems.map(({ message }) => message)).toEqual([
-      'template x/a.nix, in its part x/end.nix, line 1: has a value between its own quotes; a value brings its own',
-      'template x/end.nix, line 1: has a value between its own quotes; a value brings its own',
-      'template x/b.json, line 1: has a value directly behind other text',
-      'template x/c.nix: takes the place of no template, and none takes it in',
+      'template x/a.nix, in its part x/end.nix, line 1: has a value between quotes of the template; a value adds its own quotes',
+      'template x/end.nix, line 1: has a value between quotes of the template; a value adds its own quotes',
+      'template x/b.json, line 1: has a value directly after other text',
+      'template x/c.nix: replaces no template, and no template includes it',
     ]);
   });
 });

@@ -11,7 +11,7 @@ const compared = (before: string, after: string) => textDiff(before, after, 'a/f
 
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+/g) ?? [];
 
-/** A unified diff put into effect line by line, by its own rules. */
+/** Applies a unified diff line by line. */
 function applied(before: string, diff: string): string {
   const old = linesOf(before);
   const result: string[] = [];
@@ -35,7 +35,7 @@ const text = fc
   .tuple(fc.array(fc.constantFrom('a', 'b', 'c', '', '-', '+x', '@@ -1 +1 @@'), { maxLength: 40 }), fc.boolean())
   .map(([lines, ended]) => lines.join('\n') + (ended && lines.length > 0 ? '\n' : ''));
 
-/** The most lines that two texts have in common, in order, counted the slow way. */
+/** The length of the longest common subsequence of lines, by brute force. */
 function mostCommon(before: string, after: string): number {
   const [a, b] = [linesOf(before), linesOf(after)];
   let row = new Array<number>(b.length + 1).fill(0);
@@ -54,7 +54,7 @@ describe('a diff of two texts', () => {
     expect(compared('a\nb\n', 'a\nb\n')).toEqual({ added: 0, removed: 0, text: '' });
   });
 
-  it('shows three lines around each change, and joins changes that are close', () => {
+  it('shows three lines of context, and joins close changes', () => {
     const before = Array.from({ length: 30 }, (_, at) => `line ${at + 1}`);
     const after = before.with(4, 'five').with(9, 'ten').with(25, 'twenty-six');
     expect(compared(`${before.join('\n')}\n`, `${after.join('\n')}\n`).text).toBe(
@@ -64,12 +64,12 @@ describe('a diff of two texts', () => {
     );
   });
 
-  it('tells a file that is new from one that became empty', () => {
+  it('distinguishes a new file from one that became empty', () => {
     expect(textDiff('', 'a\n', null, 'b/x').text).toBe('--- /dev/null\n+++ b/x\n@@ -0,0 +1,1 @@\n+a\n');
     expect(textDiff('a\n', '', 'a/x', 'b/x').text).toBe('--- a/x\n+++ b/x\n@@ -1,1 +0,0 @@\n-a\n');
   });
 
-  it('put into effect makes the second text of the first, and is as short as can be', () => {
+  it('turns the first text into the second when applied, and is as short as possible', () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
         const { text: diff, added, removed } = compared(before, after);
@@ -82,7 +82,7 @@ describe('a diff of two texts', () => {
     );
   });
 
-  it('gives up on the shortest way when two texts have nothing in common, and is still right', () => {
+  it('stops searching for the shortest diff when the texts have nothing in common, and is still correct', () => {
     const before = Array.from({ length: 3000 }, (_, at) => `old ${at}\n`).join('');
     const after = Array.from({ length: 3000 }, (_, at) => `new ${at}\n`).join('');
     const { text: diff, added, removed } = compared(before, after);
@@ -90,7 +90,7 @@ describe('a diff of two texts', () => {
     expect(applied(before, diff)).toBe(after);
   });
 
-  it('is one that patch takes', () => {
+  it('is accepted by patch', () => {
     needPackages(['patch']);
     const folder = mkdtempSync(join(tmpdir(), 'coldiron-diff-'));
     try {

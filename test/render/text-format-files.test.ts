@@ -1,4 +1,4 @@
-// Values in files that other programs read: whatever they are, the program reads the same, or they are refused.
+// Values in files that other programs read: the program reads back the same value, or the value is rejected.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,11 +40,11 @@ const data = fc.letrec((tie) => ({
 
 const reasonOf = (made: Parsed<string>): string => (made.ok ? '' : made.reason);
 
-/** Refused only for what no file can hold. */
+/** Rejected only because no file can contain it. */
 const hasNoPlace = (value: unknown): boolean => /\\u0000|\\ud[89a-f]/.test(JSON.stringify(value));
 
 describe('plain data', () => {
-  it('comes back from JSON unchanged', () => {
+  it('round-trips through JSON', () => {
     fc.assert(
       fc.property(data, (value) => {
         const made = json.literal(value);
@@ -55,7 +55,7 @@ describe('plain data', () => {
     );
   });
 
-  it('comes back from YAML unchanged, within a document', () => {
+  it('round-trips through YAML, within a document', () => {
     fc.assert(
       fc.property(data, (value) => {
         const made = yaml.literal(value);
@@ -66,7 +66,7 @@ describe('plain data', () => {
     );
   });
 
-  it('comes back unchanged from the YAML of cloud-init and Ansible', () => {
+  it('round-trips through the YAML parser of cloud-init and Ansible', () => {
     needPackages(['python3-yaml']);
     const values = fc.sample(data, 300);
     const sound = values.flatMap((value) => {
@@ -105,10 +105,10 @@ describe('plain data', () => {
     },
   );
 
-  it('is refused with the place inside it', () => {
+  it('is rejected with the path inside the value', () => {
     expect(reasonOf(json.literal({ a: [{ b: undefined }] }))).toBe('.a[0].b is not plain data');
     expect(reasonOf(yaml.literal({ a: 1.5, b: '\0' }))).toBe(
-      '.a is not a whole number that keeps its value; .b has the character U+0000, which no file of this kind can hold',
+      '.a is not a safe integer; .b has the character U+0000, which this format cannot contain',
     );
     const circle: unknown[] = [];
     circle.push(circle);
@@ -117,7 +117,7 @@ describe('plain data', () => {
   });
 });
 
-/** What a shell makes of a script: each argument of `say` on its own. */
+/** The arguments of `say` in a script, as the shell splits them. */
 function shellArguments(program: string, script: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-shell-'));
   try {
@@ -132,7 +132,7 @@ function shellArguments(program: string, script: string): string[] {
 }
 
 describe('a value in a shell script', () => {
-  it.each(['dash', 'bash'])('is one word to %s, whatever it is', (program) => {
+  it.each(['dash', 'bash'])('is one word for %s, whatever it is', (program) => {
     const values = [
       '',
       '4 kB '.repeat(820),
@@ -146,7 +146,7 @@ describe('a value in a shell script', () => {
     expect(shellArguments(program, script)).toEqual(values.flatMap((value) => [value, value]));
   });
 
-  it('is a text, a number or a truth, and no list: a list would be several words', () => {
+  it('is a text, a number or a boolean, and not a list, which would be several words', () => {
     expect(shell.literal(7)).toEqual({ ok: true, value: "'7'" });
     expect(shell.literal(true)).toEqual({ ok: true, value: "'true'" });
     expect(shell.literal(['a']).ok).toBe(false);
@@ -155,7 +155,7 @@ describe('a value in a shell script', () => {
 });
 
 describe('a value in a file of environment variables', () => {
-  it('is the same to a shell and to systemd, whatever it is, or is refused', () => {
+  it('is the same for a shell and for systemd, or is rejected', () => {
     const values = fc.sample(anyText, 400).filter((text) => env.literal(text).ok);
     expect(values.length).toBeGreaterThan(100);
     const script = values.map((value) => `X=${literalOf(env.literal(value))}\nsay "$X"`).join('\n');
@@ -164,7 +164,7 @@ describe('a value in a file of environment variables', () => {
   });
 
   it.each(['a\nb', 'a\rb', 'a\0b', 'a\u007fb', 'a\u0085b', 'a\u009fb', 'a\u2028b', 'a\u2029b'])(
-    'is refused when it is %j',
+    'is rejected when it is %j',
     (value) => {
       expect(env.literal(value).ok).toBe(false);
     },
@@ -178,7 +178,7 @@ describe('a value in a file of environment variables', () => {
 });
 
 describe('a value in a unit of systemd', () => {
-  it('is one word after its quotes, escapes and specifiers are read, or is refused', () => {
+  it('is one word after quotes, escapes and specifiers, or is rejected', () => {
     fc.assert(
       fc.property(anyText, (value) => {
         const made = unit.literal(value);
@@ -192,7 +192,7 @@ describe('a value in a unit of systemd', () => {
     for (const bad of ['a\nb', '$HOME', 'a\0']) expect(unit.literal(bad).ok).toBe(false);
   });
 
-  it('never ends its line or names a specifier when it is for people', () => {
+  it('never ends its line or contains a specifier when it is shown', () => {
     fc.assert(
       fc.property(anyText, (value) => {
         const shown = unit.shown(value);
@@ -203,7 +203,7 @@ describe('a value in a unit of systemd', () => {
     );
   });
 
-  /** systemd.syntax(7): words by white space, quotes at a word's start, C escapes inside, then specifiers. */
+  /** systemd.syntax(7): words by white space, quotes at the start of a word, C escapes inside, then specifiers. */
   function unitWords(line: string): string[] {
     const words = line.match(/"(?:[^"\\]|\\.)*"(?=\s|$)|\S+/g) ?? [];
     return words.map((word) =>
@@ -241,7 +241,7 @@ describe('a value in a zone file', () => {
     expect(zone.literal(value).ok).toBe(false);
   });
 
-  it('is a text of at most 255 bytes in each pair of quotes when it is a TXT record', () => {
+  it('is at most 255 bytes in each pair of quotes when it is a TXT record', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, fc.string({ minLength: 250, maxLength: 600 })), (value) => {
         const made = zone.shown(value);
@@ -261,13 +261,13 @@ describe('a value in a zone file', () => {
 });
 
 describe('a value in a hosts file or a firewall', () => {
-  it('is an address or a name, or is refused', () => {
+  it('is an address or a name, or is rejected', () => {
     for (const good of ['10.0.0.1', 'node01.example.com', '2001:db8::1'])
       expect(hosts.literal(good)).toEqual({ ok: true, value: good });
     for (const bad of ['', 'a b', 'a#b', 'a\nb', '-a', 'é', 7, null]) expect(hosts.literal(bad).ok).toBe(false);
   });
 
-  it('is a number, an address or a quoted text for nft, and a list is a set', () => {
+  it('is a number, an address or a quoted string for nft, and a list is a set', () => {
     expect(nftables.literal([53, 80])).toEqual({ ok: true, value: '{ 53, 80 }' });
     expect(nftables.literal('10.0.0.0/8')).toEqual({ ok: true, value: '10.0.0.0/8' });
     expect(nftables.literal('eth0')).toEqual({ ok: true, value: '"eth0"' });

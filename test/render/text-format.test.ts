@@ -7,7 +7,7 @@ import { ipxeCommands } from '../boot/replies/ipxe-shell-model.ts';
 const { ipxe, grub } = TEXT_FORMATS;
 const EXPANSION = '$'.concat('{net0/mac}');
 
-/** Words and signs that mean something to one of the shells, in any order, among arbitrary text. */
+/** Words and signs that are special to one of the shells, in any order, among arbitrary text. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -23,7 +23,7 @@ const sound = fc.string({ unit: fc.constantFrom(...'abcXYZ019-._:/=,+@%?&;|#"\'<
 
 const CONTROL_CHARACTERS = [...Array(32).keys(), 127].map((code) => String.fromCharCode(code));
 
-/** Values that would get through, had they not been changed: with something at any place of them, their ends included. */
+/** Values that are accepted unless something is inserted into them, at any position including both ends. */
 const accepted = sound.filter((value) => ipxe.literal(value).ok && grub.literal(value).ok);
 const withInside = (...intruders: readonly string[]) =>
   fc.tuple(accepted, fc.constantFrom(...intruders), fc.nat()).map(([value, intruder, place]) => {
@@ -31,7 +31,7 @@ const withInside = (...intruders: readonly string[]) =>
     return value.slice(0, at) + intruder + value.slice(at);
   });
 
-/** Enough of them get through that the properties below say something. */
+/** Enough of them are accepted to make the properties below meaningful. */
 const mixed = fc.oneof(
   hostile,
   sound,
@@ -39,7 +39,7 @@ const mixed = fc.oneof(
 );
 
 describe('a value in an iPXE script', () => {
-  it('is one word and nothing else, or it is refused', () => {
+  it('is exactly one word, or is rejected', () => {
     fc.assert(
       fc.property(mixed, mixed, (first, second) => {
         fc.pre([first, second].map(ipxe.literal).every((made) => made.ok));
@@ -54,7 +54,7 @@ describe('a value in an iPXE script', () => {
     );
   });
 
-  it('passes when it is plain: names, URLs and kernel parameters come out as they went in', () => {
+  it('is unchanged when it is plain: names, URLs and kernel parameters', () => {
     for (const value of [
       'node01',
       'http://10.0.0.1:8080/boot/x?a=1&b=2',
@@ -72,12 +72,12 @@ describe('a value in an iPXE script', () => {
   });
 
   it.each([
-    ['a control character, whichever', withInside(...CONTROL_CHARACTERS)],
-    ['a line of its own', withInside('\n#!ipxe\n', '\r\nshell\r\n', '\nchain http://elsewhere/\n')],
+    ['any control character', withInside(...CONTROL_CHARACTERS)],
+    ['a separate line', withInside('\n#!ipxe\n', '\r\nshell\r\n', '\nchain http://elsewhere/\n')],
     ['the beginning of an expansion', withInside('${', '$', '{')],
     ['an expansion', withInside(EXPANSION)],
     ['a backslash, which would join lines', withInside('\\', '\\\n')],
-  ])('is refused wherever it has %s', (_what, values) => {
+  ])('is rejected wherever it has %s', (_what, values) => {
     fc.assert(
       fc.property(values, (value) => {
         expect(ipxe.literal(value).ok).toBe(false);
@@ -86,7 +86,7 @@ describe('a value in an iPXE script', () => {
     );
   });
 
-  it('is refused when it has more than 500 characters, whichever they are', () => {
+  it('is rejected when it has more than 500 characters', () => {
     fc.assert(
       fc.property(accepted, fc.integer({ min: 501, max: 2000 }), (value, length) => {
         const long = value.repeat(length).slice(0, length);
@@ -96,7 +96,7 @@ describe('a value in an iPXE script', () => {
     );
   });
 
-  it('is refused when it begins like a script, and is one word when it only has that inside', () => {
+  it('is rejected when it starts like a script, and is one word when it only contains such text', () => {
     fc.assert(
       fc.property(withInside('#!', '#!ipxe'), (value) => {
         const made = ipxe.literal(value);
@@ -121,20 +121,20 @@ describe('a value in an iPXE script', () => {
     ['an escape character', 'a\x1bb'],
     ['a character outside ASCII', 'a\u00e9'],
     ['an expansion', EXPANSION],
-    ['half of an expansion', '{net0/mac}'],
+    ['a part of an expansion', '{net0/mac}'],
     ['a shebang', '#!ipxe'],
     ['an option', '--autofree'],
     ['an operator', '||'],
-    ['half an operator', '&'],
+    ['a part of an operator', '&'],
     ['a backslash', 'a\\'],
     ['501 characters', 'a'.repeat(501)],
-  ])('is refused when it has %s', (_what, value) => {
+  ])('is rejected when it has %s', (_what, value) => {
     expect(ipxe.literal(value).ok).toBe(false);
   });
 });
 
-describe('words on the screen of iPXE', () => {
-  it('never end the echo, whatever they are', () => {
+describe('text on the screen of iPXE', () => {
+  it('never ends the echo, whatever it is', () => {
     fc.assert(
       fc.property(hostile, hostile, (first, second) => {
         const line = `echo Reason: ${ipxe.shown(first)} (${ipxe.shown(second)})`;
@@ -147,7 +147,7 @@ describe('words on the screen of iPXE', () => {
     );
   });
 
-  it('are one line without an expansion, wherever either was put into them', () => {
+  it('is one line without an expansion, wherever either was inserted', () => {
     const intruders = [...CONTROL_CHARACTERS, '${', EXPANSION, '\n#!ipxe\n', '\\\n'];
     fc.assert(
       fc.property(withInside(...intruders), (value) => {
@@ -157,7 +157,7 @@ describe('words on the screen of iPXE', () => {
     );
   });
 
-  it('stay readable, are ASCII and have an end', () => {
+  it('stays readable, is ASCII and is limited in length', () => {
     expect(ipxe.shown('node01 failed (deploy: no disk), so it boots from its own disk')).toBe(
       'node01 failed (deploy: no disk), so it boots from its own disk',
     );
@@ -169,7 +169,7 @@ describe('words on the screen of iPXE', () => {
 });
 
 describe('a value in a GRUB configuration', () => {
-  it('is one word and nothing else, or it is refused', () => {
+  it('is exactly one word, or is rejected', () => {
     fc.assert(
       fc.property(mixed, mixed, (first, second) => {
         const [one, two] = [grub.literal(first), grub.literal(second)];
@@ -194,7 +194,7 @@ describe('a value in a GRUB configuration', () => {
     );
   });
 
-  it('is refused wherever it has a control character, a quote or a variable', () => {
+  it('is rejected wherever it has a control character, a quote or a variable', () => {
     fc.assert(
       fc.property(withInside(...CONTROL_CHARACTERS, "'", '$', EXPANSION), (value) => {
         expect(grub.literal(value).ok).toBe(false);
@@ -203,7 +203,7 @@ describe('a value in a GRUB configuration', () => {
     );
   });
 
-  it.each(["it's", '$prefix', 'a\nb', 'a\0b', ''])('is refused when it is %j', (value) => {
+  it.each(["it's", '$prefix', 'a\nb', 'a\0b', ''])('is rejected when it is %j', (value) => {
     expect(grub.literal(value).ok).toBe(false);
   });
 });

@@ -17,6 +17,7 @@ import { inventoryConflictsContract } from './contract/inventory-conflicts.ts';
 import { leasesContract } from './contract/leases.ts';
 import { lifecycleContract } from './contract/lifecycle.ts';
 import { renderingsContract } from './contract/renderings.ts';
+import { requestsContract } from './contract/requests.ts';
 import { sessionsContract } from './contract/sessions.ts';
 import { tasksContract } from './contract/tasks.ts';
 import { tokensContract } from './contract/tokens.ts';
@@ -40,6 +41,7 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('BMC credentials', () => bmcCredentialsContract(engine));
   describe('stored BMC data', () => bmcMemoriesContract(engine));
   describe('deliveries', () => renderingsContract(engine));
+  describe('requests with an Idempotency-Key', () => requestsContract(engine));
   describe('sessions', () => sessionsContract(engine));
   describe('tasks', () => tasksContract(engine));
   describe('audit', () => auditContract(engine));

@@ -123,7 +123,7 @@ describe('before anything is armed', () => {
     [
       'its profile is for another architecture',
       { profile: { architectures: ['arm64'] } },
-      /is for arm64, and it is x86_64$/,
+      /is for arm64, but the node is x86_64$/,
     ],
     ['its profile names no image', { profile: { image: null } }, /names none \(image:\)$/],
     ['nothing boots from its network', { network: { server: null } }, /names this appliance \(server:\)$/],

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Site } from '../../domain/network.ts';
 import { shown } from '../../domain/parsed.ts';
-import type { LeftOut } from '../../render/site-folder.ts';
+import type { SkippedNode } from '../../render/site-folder.ts';
 import { originOf } from '../access.ts';
 import type { App } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -52,7 +52,7 @@ export function renderingRoutes(app: App, deps: ManagementDeps): void {
     },
     async (request) => {
       const machine = await findNode(deps, request.params.node);
-      return renderingView(await renderings.handOver(machine, originOf(request)), true);
+      return renderingView(await renderings.issueFolder(machine, originOf(request)), true);
     },
   );
 
@@ -112,7 +112,7 @@ export function renderingRoutes(app: App, deps: ManagementDeps): void {
 
 /** Written while it is made: ten thousand nodes are never in memory at once. */
 async function* siteDocument({ renderings }: ManagementDeps, site: Site): AsyncGenerator<string> {
-  const leftOut: LeftOut[] = [];
+  const leftOut: SkippedNode[] = [];
   const head = { site: site.name, inventory_revision: renderings.index().declaredRevision };
   yield `${JSON.stringify(head).slice(0, -1)},"files":[`;
   let separator = '';

@@ -1,4 +1,4 @@
-// What a client tells about itself: identifier, classes, architecture, network interface.
+// Options that describe the client: identifier, user classes, architecture, network interface.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 import { latin1 } from './option-values.ts';
@@ -10,13 +10,13 @@ interface ClientIdentifier {
 }
 
 export function readClientIdentifier(value: Uint8Array): Parsed<ClientIdentifier> {
-  if (value.length < 2) return unparsable(`a client identifier has at least 2 bytes, this has ${value.length}`);
+  if (value.length < 2) return unparsable(`a client identifier needs at least 2 bytes, got ${value.length}`);
   return parsed({ type: value[0] ?? 0, identifier: value.subarray(1) });
 }
 
 /**
  * Option 77 in both encodings. RFC 3004 §4 prefixes each class with its length, which ONIE does; iPXE sends the bare
- * text. Only a chain of lengths that ends exactly at the end is taken for the former.
+ * text. The value is read as RFC 3004 only when its lengths add up exactly to the end of the option.
  */
 export function readUserClasses(value: Uint8Array): string[] {
   if (value.length === 0) return [];
@@ -32,10 +32,10 @@ export function readUserClasses(value: Uint8Array): string[] {
   return classes;
 }
 
-/** Option 93 (RFC 4578 §2.1) is a list, the most preferred first; the numbers are those of `domain/architecture.ts`. */
+/** Option 93 (RFC 4578 §2.1): a list, most preferred first. `domain/architecture.ts` names the numbers. */
 export function readArchitectures(value: Uint8Array): Parsed<number[]> {
   if (value.length === 0 || value.length % 2 !== 0) {
-    return unparsable(`a list of architectures has an even number of bytes, this has ${value.length}`);
+    return unparsable(`a list of architectures needs an even, non-zero number of bytes, got ${value.length}`);
   }
   const codes: number[] = [];
   for (let at = 0; at < value.length; at += 2) codes.push((value[at] ?? 0) * 256 + (value[at + 1] ?? 0));
@@ -51,7 +51,7 @@ interface NetworkInterfaceVersion {
 
 /** Option 94 (RFC 4578 §2.2). */
 export function readNetworkInterface(value: Uint8Array): Parsed<NetworkInterfaceVersion> {
-  if (value.length !== 3) return unparsable(`a network interface has 3 bytes, this has ${value.length}`);
+  if (value.length !== 3) return unparsable(`a network interface needs 3 bytes, got ${value.length}`);
   const [type = 0, major = 0, minor = 0] = value;
   return parsed({ type, major, minor });
 }

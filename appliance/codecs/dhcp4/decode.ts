@@ -1,6 +1,6 @@
-// Bytes to message: RFC 2131 §2, options by RFC 2132 §2, long ones by RFC 3396, overloaded fields by RFC 2132 §9.3.
-// Strict about what the message is, lenient about single options: a damaged one is passed over and noted, because the
-// firmware that sent it will not send a better one. Values are views into `bytes`.
+// Decodes a DHCP message: RFC 2131 §2, options by RFC 2132 §2, long options by RFC 3396, overloaded fields by RFC 2132 §9.3.
+// Strict about the message, lenient about single options: a malformed option is skipped and noted, because the firmware
+// that sent it will not send a better one. Values are views into `bytes`.
 
 import { DhcpDecodeError } from './errors.ts';
 import type { DhcpMessage } from './message.ts';
@@ -13,10 +13,10 @@ export function decodeDhcp(bytes: Uint8Array): DhcpMessage {
     throw new DhcpDecodeError(
       'length',
       bytes.length,
-      `a DHCP message has at least ${AT.options} bytes, this has ${bytes.length}`,
+      `a DHCP message needs at least ${AT.options} bytes, got ${bytes.length}`,
     );
   }
-  // A plain array even where a Buffer came in: its views are cheaper, and every value has the same class.
+  // A Uint8Array even when a Buffer was passed: its views are cheaper, and every value has the same class.
   const packet = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const op = view.getUint8(AT.op);
@@ -24,9 +24,9 @@ export function decodeDhcp(bytes: Uint8Array): DhcpMessage {
   const hops = view.getUint8(AT.hops);
   if (op !== 1 && op !== 2) throw new DhcpDecodeError('op', AT.op, `${op} is neither request (1) nor reply (2)`);
   if (hlen > CHADDR_BYTES) throw new DhcpDecodeError('hlen', AT.hlen, `${hlen} is more than the 16 bytes of chaddr`);
-  if (hops > MAX_HOPS) throw new DhcpDecodeError('hops', AT.hops, `${hops} relays are more than ${MAX_HOPS}`);
+  if (hops > MAX_HOPS) throw new DhcpDecodeError('hops', AT.hops, `${hops} hops, the maximum is ${MAX_HOPS}`);
   if (view.getUint32(AT.cookie) !== MAGIC_COOKIE) {
-    throw new DhcpDecodeError('magic cookie', AT.cookie, 'not 99.130.83.99: plain BOOTP, or no DHCP at all');
+    throw new DhcpDecodeError('magic cookie', AT.cookie, 'not 99.130.83.99: plain BOOTP, or not DHCP');
   }
 
   const found = new OptionCollector(packet);
@@ -61,7 +61,7 @@ const OVERLOADS_SNAME = 2;
 
 type Area = 'options' | 'file' | 'sname';
 
-/** A hostile packet has room for tens of thousands of them; a person reads the first few. */
+/** A hostile packet can cause tens of thousands of notes; a person reads the first few. */
 const MAX_ODDITIES = 8;
 
 class OptionCollector {
@@ -86,11 +86,11 @@ class OptionCollector {
         at++;
         continue;
       }
-      // The area may end before the packet does, so the length byte is only read where it belongs to this option.
+      // The field may end before the packet does: the length byte is read only when it is inside this field.
       const length = at + 1 < to ? (packet[at + 1] ?? 0) : to;
       const next = at + 2 + length;
       if (next > to) {
-        this.#note(`option ${code} at byte ${at} passes the end of the ${area} field: passed over`);
+        this.#note(`option ${code} at byte ${at} extends past the end of the ${area} field: ignored`);
         return;
       }
       const value = packet.subarray(at + 2, next);
@@ -112,12 +112,12 @@ class OptionCollector {
     else instances.push(value);
   }
 
-  /** Taken once and only from the options field: inside `file` or `sname` it could send the parser round in circles. */
+  /** Accepted once and only from the options field: in `file` or `sname` it could make the parser loop. */
   #setOverload(value: Uint8Array, at: number, area: Area): void {
     const bits = value.length === 1 ? (value[0] ?? 0) : 0;
-    if (area !== 'options') this.#note(`option 52 at byte ${at}, inside the ${area} field: passed over`);
-    else if (bits < 1 || bits > 3) this.#note(`option 52 at byte ${at} is not one of 1, 2, 3: passed over`);
-    else if (this.overload !== 0) this.#note(`option 52 at byte ${at} is a repeat: passed over`);
+    if (area !== 'options') this.#note(`option 52 at byte ${at}, inside the ${area} field: ignored`);
+    else if (bits < 1 || bits > 3) this.#note(`option 52 at byte ${at} is not one of 1, 2, 3: ignored`);
+    else if (this.overload !== 0) this.#note(`option 52 at byte ${at} is a duplicate: ignored`);
     else this.overload = bits;
   }
 

@@ -1,5 +1,5 @@
-// One option value in words, for goldens, trails and logs. Never throws, and never lets a byte through that is not
-// printable ASCII: these values come from anybody on the wire.
+// Formats one option value as text, for goldens, trails and logs. Never throws, and outputs printable ASCII only, because
+// any device on the network can send these values.
 
 import { CLIENT_ARCHITECTURES } from '../../domain/architecture.ts';
 import { chassisUuidFromOption97 } from '../../domain/chassis.ts';
@@ -16,7 +16,7 @@ export function describeValue(code: number, value: Uint8Array): string {
   return value.length === 0 ? '(empty)' : FORMS[form](value);
 }
 
-/** Printable ASCII as it is, anything else as \xNN, quotes and backslashes escaped, so that the text can be read back. */
+/** Escapes quotes and backslashes, and everything but printable ASCII as \xNN, so that the text can be parsed back. */
 export function quoted(text: string): string {
   let visible = '';
   for (let at = 0; at < text.length; at++) {
@@ -33,10 +33,10 @@ export const hex = (bytes: Uint8Array, separator = ''): string =>
 
 export function architectureName(code: number): string {
   const known = CLIENT_ARCHITECTURES.get(code);
-  return known ? `${code} ${known.name}` : `${code} (not listed)`;
+  return known ? `${code} ${known.name}` : `${code} (unknown)`;
 }
 
-/** What is not what its option promises is shown as it came, with the reason. */
+/** Shows a malformed value as hex, with the reason. */
 function orBytes<T>(read: Parsed<T>, value: Uint8Array, show: (value: T) => string): string {
   return read.ok ? show(read.value) : `${hex(value)} (${read.reason})`;
 }
@@ -48,7 +48,7 @@ const FORMS: Readonly<Record<ValueForm, (value: Uint8Array) => string>> = {
   u16: (value) => orBytes(readU16(value), value, String),
   u32: (value) => orBytes(readU32(value), value, String),
   text: (value) => quoted(readText(value)),
-  'message-type': (value) => readMessageType(value)?.toUpperCase() ?? `${hex(value)} (no known type)`,
+  'message-type': (value) => readMessageType(value)?.toUpperCase() ?? `${hex(value)} (unknown type)`,
   'option-codes': (value) => value.join(' '),
   'client-identifier': describeClientIdentifier,
   'user-classes': (value) => readUserClasses(value).map(quoted).join(', '),
@@ -110,7 +110,7 @@ const PXE_NAMES: ReadonlyMap<number, string> = new Map([
   [PXE_SUB_OPTION.bootItem, 'boot item'],
 ]);
 
-/** An encapsulation that says nothing we know, or is damaged, is shown raw as well. */
+/** Adds the raw bytes when the value is malformed or holds no sub-option that we know. */
 function described(parts: readonly string[], damage: string | null, value: Uint8Array): string {
   if (damage !== null) return [...parts, `damaged: ${damage}`, hex(value)].join('; ');
   return parts.length > 0 ? parts.join('; ') : hex(value);

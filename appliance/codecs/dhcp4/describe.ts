@@ -1,4 +1,4 @@
-// A message in words: whole, one line a field, for goldens and the trail; or in one bounded line for the log.
+// Formats a message as text: in full, one line per field, for goldens and the trail; or as one bounded line for the log.
 
 import { readArchitectures } from './client-options.ts';
 import { architectureName, describeValue, hex, quoted } from './describe-value.ts';
@@ -27,8 +27,8 @@ export function summarizeDhcp(message: DhcpMessage): string {
   const parts = [kindOf(message), `xid ${xidOf(message)}`, clientOf(message)];
   if (message.giaddr !== '0.0.0.0') parts.push(`via ${message.giaddr}`);
   if (message.ciaddr !== '0.0.0.0') parts.push(`has ${message.ciaddr}`);
-  const asked = message.options.get(OPTION.requestedAddress);
-  const address = asked && readIpv4(asked);
+  const requested = message.options.get(OPTION.requestedAddress);
+  const address = requested && readIpv4(requested);
   if (address?.ok) parts.push(`asks ${address.value}`);
   if (message.yiaddr !== '0.0.0.0') parts.push(`gets ${message.yiaddr}`);
   const server = message.options.get(OPTION.serverIdentifier);
@@ -52,9 +52,9 @@ const kindOf = (message: DhcpMessage): string =>
   messageType(message)?.toUpperCase() ?? (message.options.has(OPTION.messageType) ? 'UNKNOWN TYPE' : 'BOOTP');
 const xidOf = (message: DhcpMessage): string => message.xid.toString(16).padStart(8, '0');
 
-/** Without a hardware address (InfiniBand, RFC 4390 §2.1) the client identifier says who it is. */
+/** Without a hardware address (InfiniBand, RFC 4390 §2.1) the client identifier identifies the client. */
 function clientOf(message: DhcpMessage): string {
   if (message.hlen > 0) return hex(message.chaddr.subarray(0, message.hlen), ':');
   const identifier = message.options.get(OPTION.clientIdentifier);
-  return identifier ? describeValue(OPTION.clientIdentifier, identifier.subarray(0, SHORT)) : 'nobody';
+  return identifier ? describeValue(OPTION.clientIdentifier, identifier.subarray(0, SHORT)) : 'unknown client';
 }

@@ -1,5 +1,5 @@
-// Message to bytes: RFC 2131 §2, options in an order that PXE firmware and relays live with.
-// `file` and `sname` are never overloaded: shim and U-Boot read the boot file from the header and nowhere else.
+// Encodes a DHCP message: RFC 2131 §2, options in an order that PXE firmware and relays accept.
+// `file` and `sname` are never overloaded: shim and U-Boot read the boot file name only from the header.
 
 import { DhcpEncodeError } from './errors.ts';
 import type { DhcpMessage } from './message.ts';
@@ -20,27 +20,30 @@ import {
 
 export interface EncodedDhcp {
   readonly bytes: Uint8Array;
-  /** Options that did not fit, in the order of the message. */
+  /** Options that did not fit, in message order. */
   readonly dropped: readonly number[];
 }
 
 export interface EncodeLimits {
-  /** The largest UDP payload the client takes. */
+  /** The largest UDP payload that the client accepts. */
   readonly maxBytes: number;
-  /** Where to write to: zeroed memory of this length. Left out, it is made. */
+  /** Allocates the output: zeroed memory of this length. Default: a new Uint8Array. */
   readonly memory?: (length: number) => Uint8Array;
 }
 
-/** RFC 1542 §2.1: shorter ones are dropped by relays and by old firmware. */
+/** RFC 1542 §2.1: relays and old firmware drop shorter messages. */
 const MIN_BYTES = 300;
 
 /**
- * When not everything fits, the order of `message.options` is the priority: an option is left out when it does not fit
- * next to everything before it. The essentials and option 82 come before all others.
+ * When not everything fits, the order of `message.options` is the priority: an option is dropped when it does not fit
+ * beside those before it. The essential options and option 82 have priority over all others.
  */
 export function encodeDhcp(message: DhcpMessage, limits: EncodeLimits): EncodedDhcp {
   if (!Number.isInteger(limits.maxBytes) || limits.maxBytes < MIN_BYTES) {
-    throw new DhcpEncodeError('maxBytes', `${limits.maxBytes} is less than the ${MIN_BYTES} bytes of any message`);
+    throw new DhcpEncodeError(
+      'maxBytes',
+      `${limits.maxBytes} is less than the minimum message size of ${MIN_BYTES} bytes`,
+    );
   }
   const { options } = message;
   const room = limits.maxBytes - AT.options - END_BYTES;
@@ -62,7 +65,7 @@ export function encodeDhcp(message: DhcpMessage, limits: EncodeLimits): EncodedD
 
 const END_BYTES = 1;
 
-/** Without these a reply is no lease at all. */
+/** Without these options a reply is not a lease. */
 const ESSENTIAL: readonly number[] = [OPTION.messageType, OPTION.serverIdentifier, OPTION.leaseTime, OPTION.subnetMask];
 
 function dropWhatDoesNotFit(
@@ -72,9 +75,9 @@ function dropWhatDoesNotFit(
   let size = 0;
   for (const code of ESSENTIAL) size += sizeOf(options.get(code));
   if (size > room)
-    throw new DhcpEncodeError('options', `the essential ones need ${size} bytes, there is room for ${room}`);
+    throw new DhcpEncodeError('options', `the essential options need ${size} bytes, only ${room} are available`);
 
-  // RFC 3046 §2.2: the relay's option is left out as a whole when there is no room, and only then.
+  // RFC 3046 §2.2: the relay agent option is dropped only when it does not fit, and then as a whole.
   const relaySize = sizeOf(options.get(OPTION.relayAgentInformation));
   const relayFits = size + relaySize <= room;
   if (relayFits) size += relaySize;
@@ -94,8 +97,8 @@ function dropWhatDoesNotFit(
 }
 
 /**
- * 53 and 54 first, which some firmware expects; 67 behind the rest, because EDK2 overwrites the byte after it when it is
- * not terminated; 82 last (RFC 3046 §2.1), where relays look for it.
+ * 53 and 54 first, which some firmware expects; 67 after the rest, because EDK2 overwrites the byte after it when it is
+ * not NUL-terminated; 82 last (RFC 3046 §2.1), where relays look for it.
  */
 function writeOptions(bytes: Uint8Array, options: ReadonlyMap<number, Uint8Array>, dropped: readonly number[]): number {
   let at: number = AT.options;
@@ -120,7 +123,7 @@ const PLACED: readonly number[] = [
   OPTION.relayAgentInformation,
 ];
 
-/** RFC 3396 §5: a long value becomes several instances, one directly behind the other. */
+/** RFC 3396 §5: a long value becomes several instances, each directly after the previous one. */
 function writeOption(bytes: Uint8Array, start: number, code: number, value: Uint8Array): number {
   let at = start;
   let from = 0;
@@ -128,7 +131,7 @@ function writeOption(bytes: Uint8Array, start: number, code: number, value: Uint
     const length = Math.min(value.length - from, MAX_INSTANCE_BYTES);
     bytes[at] = code;
     bytes[at + 1] = length;
-    // Most are of a few bytes: to call for a copy takes longer than to copy them.
+    // Most options are a few bytes long: a loop is faster than a call to copy.
     for (let index = 0; index < length; index++) bytes[at + 2 + index] = value[from + index] ?? 0;
     at += 2 + length;
     from += length;
@@ -148,7 +151,7 @@ function checkOption(code: number): void {
     throw new DhcpEncodeError(`option ${code}`, 'option codes are 1 to 254');
   }
   if (code === OPTION.overload) {
-    throw new DhcpEncodeError('option 52', 'file and sname are never overloaded here');
+    throw new DhcpEncodeError('option 52', 'this encoder never overloads file and sname');
   }
 }
 
@@ -159,7 +162,7 @@ function writeHeader(bytes: Uint8Array, message: DhcpMessage): void {
   checkNumber('xid', message.xid, 0xffffffff);
   checkNumber('secs', message.secs, 0xffff);
   if (message.chaddr.length !== CHADDR_BYTES) {
-    throw new DhcpEncodeError('chaddr', `has ${CHADDR_BYTES} bytes, this has ${message.chaddr.length}`);
+    throw new DhcpEncodeError('chaddr', `needs ${CHADDR_BYTES} bytes, got ${message.chaddr.length}`);
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   view.setUint8(AT.op, message.op === 'request' ? 1 : 2);
@@ -181,7 +184,7 @@ function writeHeader(bytes: Uint8Array, message: DhcpMessage): void {
 
 function putTerminated(bytes: Uint8Array, at: number, text: string, size: number, field: string): void {
   if (text.length >= size) {
-    throw new DhcpEncodeError(field, `holds ${size - 1} characters and a NUL, this has ${text.length} characters`);
+    throw new DhcpEncodeError(field, `holds at most ${size - 1} characters and a NUL, got ${text.length} characters`);
   }
   putLatin1(bytes, at, text, field);
 }

@@ -1,6 +1,6 @@
-// The only two ways in which this codec fails. Both name the field, so that a log line says which part of whose packet.
+// The only two errors of this codec. Both name the field, so that a log line shows which part of the packet is wrong.
 
-/** These bytes are no DHCP message. */
+/** The bytes are not a DHCP message. */
 export class DhcpDecodeError extends Error {
   readonly field: string;
   readonly offset: number;
@@ -13,7 +13,7 @@ export class DhcpDecodeError extends Error {
   }
 }
 
-/** This value has no wire form: a mistake of the caller, never of the peer. */
+/** This value cannot be encoded: a mistake of the caller, never of the peer. */
 export class DhcpEncodeError extends Error {
   readonly field: string;
 

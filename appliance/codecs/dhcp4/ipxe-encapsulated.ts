@@ -1,9 +1,9 @@
-// Option 175, iPXE's own space: what the build can do, its version, and the NIC. That the option is there at all is
-// the reliable mark of iPXE; the user class is not, since a script can replace it.
+// Option 175, iPXE's encapsulated options: features of the build, its version, and the NIC. The presence of the option
+// identifies iPXE reliably; the user class does not, because a script can replace it.
 
 import { readSubOptions } from './sub-options.ts';
 
-/** iPXE's features.h: sub-option code and the name it stands for. */
+/** iPXE's features.h: sub-option code and feature name. */
 const FEATURE_ROWS = [
   [0x10, 'pxe-ext'],
   [0x11, 'iscsi'],
@@ -37,11 +37,11 @@ type IpxeFeature = (typeof FEATURE_ROWS)[number][1];
 const FEATURES: ReadonlyMap<number, IpxeFeature> = new Map(FEATURE_ROWS);
 
 export interface IpxeEncapsulated {
-  /** In the order of the wire. A feature whose value is zero is not there. */
+  /** In wire order. A feature whose value is zero is absent. */
   readonly features: ReadonlySet<IpxeFeature>;
   /** major.minor.revision */
   readonly version: string | null;
-  /** Bus type, vendor and device of the NIC that asks. */
+  /** Bus type, vendor and device of the NIC that sent the request. */
   readonly busId: Uint8Array | null;
   readonly damage: string | null;
 }

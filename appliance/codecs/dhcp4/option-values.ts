@@ -1,5 +1,5 @@
-// Option values as plain things (RFC 2132 §2): numbers are big-endian, text is bytes without a terminator.
-// Readers take what a peer sent and say what is wrong with it; writers refuse what has no wire form.
+// Option values (RFC 2132 §2): numbers are big-endian, text is bytes without a terminator.
+// Readers parse what a peer sent and report what is wrong with it; writers reject values that cannot be encoded.
 
 import { type Ipv4, ipv4FromBytes } from '../../domain/ipv4.ts';
 import { type Parsed, parsed, shown, unparsable } from '../../domain/parsed.ts';
@@ -12,14 +12,14 @@ export const readIpv4 = ipv4FromBytes;
 
 export function readIpv4List(value: Uint8Array): Parsed<Ipv4[]> {
   if (value.length === 0 || value.length % 4 !== 0) {
-    return unparsable(`a list of IPv4 addresses has a multiple of 4 bytes, this has ${value.length}`);
+    return unparsable(`the length of a list of IPv4 addresses is a multiple of 4 bytes, got ${value.length}`);
   }
   const addresses: Ipv4[] = [];
   for (let at = 0; at < value.length; at += 4) addresses.push(addressAt(value, at));
   return parsed(addresses);
 }
 
-/** Latin-1, since any bytes may come. Trailing NULs go: RFC 2132 §2 tells receivers to trim them. */
+/** Latin-1, because any bytes may arrive. Trailing NULs are removed: RFC 2132 §2 tells receivers to trim them. */
 export function readText(value: Uint8Array): string {
   let length = value.length;
   while (length > 0 && value[length - 1] === 0) length--;
@@ -57,7 +57,7 @@ export function writeText(text: string): Uint8Array {
   return bytes;
 }
 
-/** With a NUL behind it: EDK2 writes one over the byte that follows option 67, and old PXE ROMs read on without it. */
+/** Adds a NUL: EDK2 overwrites the byte after option 67 with one, and old PXE ROMs read past the end without it. */
 export function writeTerminatedText(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length + 1);
   putLatin1(bytes, 0, text, 'text');
@@ -74,7 +74,7 @@ export function putLatin1(bytes: Uint8Array, at: number, text: string, field: st
   }
 }
 
-/** Straight from the characters: four addresses are in every reply, and splitting text is what this would cost. */
+/** Parses the characters directly: every reply has four addresses, and splitting the text would dominate the cost. */
 export function putIpv4(bytes: Uint8Array, at: number, address: Ipv4, field: string): void {
   if (address === UNSET) {
     bytes.fill(0, at, at + 4);
@@ -100,7 +100,7 @@ export function putIpv4(bytes: Uint8Array, at: number, address: Ipv4, field: str
 const DOT = 0x2e;
 const ZERO = 0x30;
 
-/** Most header addresses are unset, and the constant spares formatting them. */
+/** Most header addresses are unset; returning the constant avoids formatting them. */
 export function addressAt(bytes: Uint8Array, at: number): Ipv4 {
   const a = bytes[at];
   const b = bytes[at + 1];
@@ -112,7 +112,7 @@ export function addressAt(bytes: Uint8Array, at: number): Ipv4 {
 const UNSET = '0.0.0.0' as Ipv4;
 
 function readNumber(value: Uint8Array, size: number): Parsed<number> {
-  if (value.length !== size) return unparsable(`not a ${size}-byte number: its length is ${value.length}`);
+  if (value.length !== size) return unparsable(`a ${size}-byte number expected, got a length of ${value.length}`);
   let number = 0;
   for (const byte of value) number = number * 256 + byte;
   return parsed(number);

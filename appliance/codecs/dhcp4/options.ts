@@ -1,8 +1,8 @@
-// The options by name (IANA "BOOTP Vendor Extensions and DHCP Options"), where each is defined, and how it is shown.
+// DHCP options by name (IANA "BOOTP Vendor Extensions and DHCP Options"), the document that defines each, and its format.
 
 import type { DhcpMessage } from './message.ts';
 
-/** What the bytes of a value are, for whoever shows them to a person. */
+/** The format of a value, for displaying it. */
 export type ValueForm =
   | 'ipv4'
   | 'ipv4-list'
@@ -72,7 +72,7 @@ const TABLE = {
 
 type OptionKey = keyof typeof TABLE;
 
-/** The code of each option we know by name. */
+/** The code of each named option. */
 export const OPTION = Object.fromEntries(Object.entries(TABLE).map(([key, [code]]) => [key, code])) as {
   readonly [Key in OptionKey]: (typeof TABLE)[Key][0];
 };
@@ -88,11 +88,11 @@ export const OPTION_KINDS: ReadonlyMap<number, OptionKind> = new Map(
   Object.values<Row>(TABLE).map(([code, name, definedIn, form]) => [code, { name, definedIn, form }]),
 );
 
-/** RFC 2132 §9.6, in the order of their numbers, which start at 1. */
+/** RFC 2132 §9.6, in numeric order, starting at 1. */
 const MESSAGE_TYPES = ['discover', 'offer', 'request', 'decline', 'ack', 'nak', 'release', 'inform'] as const;
 export type DhcpMessageType = (typeof MESSAGE_TYPES)[number];
 
-/** null: the option is missing (plain BOOTP), or holds something other than one known type. */
+/** null: the option is missing (plain BOOTP), or is not one known type. */
 export function messageType(message: Pick<DhcpMessage, 'options'>): DhcpMessageType | null {
   const value = message.options.get(OPTION.messageType);
   return value === undefined ? null : readMessageType(value);

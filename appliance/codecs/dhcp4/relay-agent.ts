@@ -1,5 +1,5 @@
-// Option 82 (RFC 3046): what a relay adds about the port a request came in on. It is echoed as raw bytes; these
-// values are for choosing the subnet and for knowing the switch port.
+// Option 82 (RFC 3046): what a relay adds about the port on which it received a request. Replies echo the raw bytes;
+// these values select the subnet and identify the switch port.
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { readIpv4 } from './option-values.ts';
@@ -8,11 +8,11 @@ import { readSubOptions } from './sub-options.ts';
 export interface RelayAgentInformation {
   /** Sub-option 1, RFC 3046 §3.1: the port, in the switch's own format. */
   readonly circuitId: Uint8Array | null;
-  /** Sub-option 2, RFC 3046 §3.2: the switch or the line, in its own format. */
+  /** Sub-option 2, RFC 3046 §3.2: the switch or the line, in the switch's own format. */
   readonly remoteId: Uint8Array | null;
-  /** Sub-option 5, RFC 3527: the client's subnet, where it is not that of giaddr. */
+  /** Sub-option 5, RFC 3527: the client's subnet, when it is not that of giaddr. */
   readonly linkSelection: Ipv4 | null;
-  /** Sub-option 11, RFC 5107: what to send as option 54, so that renewals pass through the relay. */
+  /** Sub-option 11, RFC 5107: the value to send as option 54, so that renewals pass through the relay. */
   readonly serverOverride: Ipv4 | null;
   readonly damage: string | null;
 }
@@ -24,13 +24,13 @@ const SERVER_OVERRIDE = 11;
 
 export function readRelayAgent(value: Uint8Array): RelayAgentInformation {
   const { values, damage } = readSubOptions(value, 'codes-only');
-  const wrong: string[] = damage === null ? [] : [damage];
+  const problems: string[] = damage === null ? [] : [damage];
   const address = (code: number): Ipv4 | null => {
     const bytes = values.get(code);
     if (bytes === undefined) return null;
     const read = readIpv4(bytes);
     if (read.ok) return read.value;
-    wrong.push(`sub-option ${code}: ${read.reason}`);
+    problems.push(`sub-option ${code}: ${read.reason}`);
     return null;
   };
   const linkSelection = address(LINK_SELECTION);
@@ -40,6 +40,6 @@ export function readRelayAgent(value: Uint8Array): RelayAgentInformation {
     remoteId: values.get(REMOTE_ID) ?? null,
     linkSelection,
     serverOverride,
-    damage: wrong.length === 0 ? null : wrong.join('; '),
+    damage: problems.length === 0 ? null : problems.join('; '),
   };
 }

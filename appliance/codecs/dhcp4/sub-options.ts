@@ -1,6 +1,6 @@
-// Options inside an option: code, length, value, as in the message itself. Three encapsulations occur here, and they
-// differ in whether 0 and 255 are ordinary codes: in 43 (RFC 2132 §8.4) and 175 (iPXE) they are PAD and END, in 82
-// (RFC 3046 §2.0) there is neither.
+// Options encapsulated in an option: code, length, value, as in the message itself. The encapsulations differ in whether
+// 0 and 255 are ordinary codes: in 43 (RFC 2132 §8.4) and 175 (iPXE) they are PAD and END; 82 (RFC 3046 §2.0) has
+// neither.
 
 import { DhcpEncodeError } from './errors.ts';
 import { END, MAX_INSTANCE_BYTES, PAD } from './wire.ts';
@@ -9,7 +9,7 @@ type Encapsulation = 'with-pad-and-end' | 'codes-only';
 
 export interface SubOptions {
   readonly values: ReadonlyMap<number, Uint8Array>;
-  /** What could not be made sense of; what came before it counts all the same. */
+  /** What could not be parsed; the sub-options before it are valid. */
   readonly damage: string | null;
 }
 
@@ -28,9 +28,9 @@ export function readSubOptions(value: Uint8Array, encapsulation: Encapsulation):
     const length = value[at + 1];
     const next = at + 2 + (length ?? 0);
     if (length === undefined || next > value.length) {
-      return { values, damage: `sub-option ${code} at byte ${at} passes the end` };
+      return { values, damage: `sub-option ${code} at byte ${at} extends past the end` };
     }
-    if (values.has(code)) damage ??= `sub-option ${code} at byte ${at} is a repeat: the first counts`;
+    if (values.has(code)) damage ??= `sub-option ${code} at byte ${at} is a duplicate: the first one is used`;
     else values.set(code, value.subarray(at + 2, next));
     at = next;
   }
@@ -59,9 +59,9 @@ export function writeSubOptions(values: ReadonlyMap<number, Uint8Array>, encapsu
 function checkSubOption(code: number, value: Uint8Array, padded: boolean): void {
   const reserved = padded && (code === PAD || code === END);
   if (!Number.isInteger(code) || code < 0 || code > 255 || reserved) {
-    throw new DhcpEncodeError(`sub-option ${code}`, 'no such code in this encapsulation');
+    throw new DhcpEncodeError(`sub-option ${code}`, 'this code is not valid in this encapsulation');
   }
   if (value.length > MAX_INSTANCE_BYTES) {
-    throw new DhcpEncodeError(`sub-option ${code}`, `holds at most 255 bytes, this has ${value.length}`);
+    throw new DhcpEncodeError(`sub-option ${code}`, `holds at most 255 bytes, got ${value.length}`);
   }
 }

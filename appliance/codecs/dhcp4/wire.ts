@@ -38,10 +38,10 @@ export const FILE_BYTES = AT.cookie - AT.file;
 /** RFC 2131 §3: 99, 130, 83, 99. */
 export const MAGIC_COOKIE = 0x63825363;
 export const BROADCAST_FLAG = 0x8000;
-/** RFC 1542 §4.1.1: a relay discards beyond 16, so nothing honest has more. */
+/** RFC 1542 §4.1.1: relays discard messages with more than 16 hops, so a valid message never has more. */
 export const MAX_HOPS = 16;
 
 export const PAD = 0;
 export const END = 255;
-/** RFC 3396 §4: one instance of an option holds at most this much. */
+/** RFC 3396 §4: the largest value of one instance of an option. */
 export const MAX_INSTANCE_BYTES = 255;

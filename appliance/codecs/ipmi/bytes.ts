@@ -1,8 +1,8 @@
-// Bytes in and out. IPMI is little-endian throughout (v2.0 §1.6); only the ASF ping is not.
+// Reads and writes bytes. IPMI is little-endian throughout (v2.0 §1.6), except for the ASF ping.
 
 import { IpmiDecodeError, IpmiEncodeError } from './errors.ts';
 
-/** Reads forward and names the field that is missing when the bytes end early. */
+/** Reads forward; when the bytes end early, the error names the missing field. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
   #offset: number;
@@ -49,7 +49,7 @@ export class ByteReader {
     return this.#littleEndian(4, field);
   }
 
-  /** A byte whose value is fixed. */
+  /** Reads a byte that must have this value. */
   expect(value: number, field: string): void {
     const offset = this.#offset;
     const found = this.uint8(field);
@@ -79,7 +79,7 @@ export const uint16Bytes = (value: number): Uint8Array => Uint8Array.of(value & 
 export const uint32Bytes = (value: number): Uint8Array =>
   Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, (value >>> 24) & 0xff);
 
-/** Filled up with zeros: how IPMI keeps names, passwords and keys. */
+/** Pads with zeros, which is how IPMI stores names, passwords and keys. */
 export function zeroPadded(bytes: Uint8Array, length: number, field: string): Uint8Array {
   if (bytes.length > length) throw new IpmiEncodeError(field, `has ${bytes.length} bytes, at most ${length} fit`);
   const padded = new Uint8Array(length);

@@ -1,5 +1,5 @@
-// IPMI v2.0 §22.15.2, table 22-20: the two suites that both prove who speaks and hide what is said. Suite 0 needs no
-// password at all and suites 1 and 2 send in the clear; none of them exists here.
+// IPMI v2.0 §22.15.2, table 22-20: the two cipher suites that both authenticate and encrypt. Suite 0 needs no password
+// and suites 1 and 2 do not encrypt; none of them is supported.
 
 import { ByteReader } from './bytes.ts';
 
@@ -10,9 +10,9 @@ export interface CipherSuite {
   readonly authentication: number;
   readonly integrity: number;
   readonly confidentiality: number;
-  /** The whole hash, as in RAKP 2 and 3. */
+  /** The full hash, used in RAKP 2 and 3. */
   readonly keyExchangeBytes: number;
-  /** The shortened one, as in RAKP 4 and in every packet. */
+  /** The truncated hash, used in RAKP 4 and in every packet. */
   readonly integrityBytes: number;
 }
 
@@ -39,7 +39,7 @@ export const SUITE_17: CipherSuite = {
 const STANDARD_RECORD = 0xc0;
 const OEM_RECORD = 0xc1;
 
-/** The ids in the records of Get Channel Cipher Suites (§22.15.1), its 16-byte pieces joined. OEM suites are left out. */
+/** The ids in the records of Get Channel Cipher Suites (§22.15.1), its 16-byte pieces joined. OEM suites are skipped. */
 export function decodeCipherSuiteIds(records: Uint8Array): number[] {
   const ids: number[] = [];
   const reader = new ByteReader(records);
@@ -47,7 +47,7 @@ export function decodeCipherSuiteIds(records: Uint8Array): number[] {
     const start = reader.uint8('cipher suite record');
     if (start === STANDARD_RECORD) ids.push(reader.uint8('cipher suite id'));
     else if (start === OEM_RECORD) reader.bytes(4, 'OEM cipher suite');
-    // Anything else is an algorithm of the record before: its two upper bits say which kind, the lower ones which.
+    // Any other byte is an algorithm of the preceding record: its two upper bits are the kind, the lower ones the number.
   }
   return ids;
 }

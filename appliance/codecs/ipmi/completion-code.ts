@@ -1,4 +1,4 @@
-// IPMI v2.0 §5.2, table 5-2: how a command ended. Codes 80 to BE mean something else for each command.
+// IPMI v2.0 §5.2, table 5-2: completion codes. Codes 80 to BE have a different meaning for each command.
 
 import { hexByte } from './bytes.ts';
 
@@ -22,35 +22,35 @@ export const COMPLETION = {
 
 const WORDS: Readonly<Record<number, string>> = {
   192: 'the BMC is busy',
-  193: 'the BMC does not know this command',
-  194: 'the BMC does not know this command at this logical unit',
-  195: 'the BMC ran out of time',
+  193: 'the BMC does not support this command',
+  194: 'the BMC does not support this command at this logical unit',
+  195: 'the command timed out in the BMC',
   196: 'the BMC is out of space',
   197: 'the reservation was lost',
-  198: 'the request was cut',
+  198: 'the request was truncated',
   199: 'the request has the wrong length',
   200: 'the request is too long',
   201: 'a parameter is out of range',
   202: 'the BMC cannot return that many bytes at once',
-  203: 'the requested sensor, data or record is not there',
+  203: 'the requested sensor, data or record does not exist',
   204: 'the BMC does not accept a field of the request',
   205: 'the command is not allowed for this sensor or record',
-  206: 'the BMC could not make an answer',
-  207: 'the BMC takes it for a repeated request',
+  206: 'the BMC could not provide a response',
+  207: 'the BMC treats it as a duplicate request',
   208: 'the sensor repository is being updated',
   209: 'the BMC is in firmware update mode',
   210: 'the BMC is still starting',
   211: 'the destination cannot be reached',
-  212: 'the user has not the privilege for this command',
-  213: 'not possible in the present state',
+  212: 'the user lacks the privilege for this command',
+  213: 'the command is not possible in the current state',
   214: 'the function is disabled',
-  255: 'the BMC names no reason',
+  255: 'unspecified error',
 };
 
-/** Worth asking again a little later: the state of the BMC, not of the request. */
-const PASSING: ReadonlySet<number> = new Set([0xc0, 0xc3, 0xce, 0xcf, 0xd0, 0xd1, 0xd2]);
+/** Worth a retry after a short delay: the cause is the state of the BMC, not the request. */
+const TRANSIENT: ReadonlySet<number> = new Set([0xc0, 0xc3, 0xce, 0xcf, 0xd0, 0xd1, 0xd2]);
 
-export const isPassing = (code: number): boolean => PASSING.has(code);
+export const isPassing = (code: number): boolean => TRANSIENT.has(code);
 
 export const completionWords = (code: number, ofCommand: Readonly<Record<number, string>> = {}): string =>
-  `${ofCommand[code] ?? WORDS[code] ?? 'a code that IPMI does not define for it'} (${hexByte(code)})`;
+  `${ofCommand[code] ?? WORDS[code] ?? 'a code that IPMI does not define for this command'} (${hexByte(code)})`;

@@ -1,6 +1,6 @@
-// The only two ways in which this codec fails. Both name the field, so that a log line says which part of whose packet.
+// The only two errors of this codec. Both name the field, so that a log line shows which part of the packet is wrong.
 
-/** These bytes are not what they claim to be, or not what the session's keys vouch for. */
+/** The bytes are malformed, or fail verification with the session's keys. */
 export class IpmiDecodeError extends Error {
   readonly field: string;
   readonly offset: number;
@@ -13,7 +13,7 @@ export class IpmiDecodeError extends Error {
   }
 }
 
-/** This value has no wire form: a mistake of the caller, never of the BMC. */
+/** This value cannot be encoded: a mistake of the caller, never of the BMC. */
 export class IpmiEncodeError extends Error {
   readonly field: string;
 

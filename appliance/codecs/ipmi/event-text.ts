@@ -1,4 +1,4 @@
-// An entry of the event log as one line for a person (IPMI v2.0 §29.7, tables 42-2 and 42-3).
+// Formats an entry of the event log as one line (IPMI v2.0 §29.7, tables 42-2 and 42-3).
 
 import { hexByte } from './bytes.ts';
 import type { EventLogRecord, OemRecord, SensorEvent } from './commands/event-log.ts';
@@ -11,13 +11,13 @@ export interface EventText {
   readonly message: string;
 }
 
-/** `record` describes the sensor, where the BMC has said what it is called and how its readings are meant. */
+/** `record` names the sensor and converts its readings, if the BMC has a record for it. */
 export const eventText = ({ content }: EventLogRecord, record: SensorRecord | null): EventText =>
   content.kind === 'oem' ? oemText(content) : sensorText(content, record);
 
 const oemText = ({ recordType, data }: OemRecord): EventText => ({
   severity: 'unknown',
-  message: `entry of the vendor's own kind ${hexByte(recordType)}: ${hexText(data)}`,
+  message: `OEM entry of type ${hexByte(recordType)}: ${hexText(data)}`,
 });
 
 function sensorText(event: SensorEvent, record: SensorRecord | null): EventText {
@@ -26,7 +26,7 @@ function sensorText(event: SensorEvent, record: SensorRecord | null): EventText 
   const name = record ? record.name : `sensor ${hexByte(event.sensorNumber)}`;
   const words = state ? `${state.words}${detail(event, record)}` : unknownState(event);
   return {
-    // A condition that went away is no longer bad.
+    // A deasserted condition is no longer a fault.
     severity: event.asserted ? (state?.severity ?? 'unknown') : 'ok',
     message: `${name} (${kind}): ${event.asserted ? '' : 'no longer '}${words}`,
   };
@@ -42,7 +42,7 @@ const SENSOR_SPECIFIC = 0x6f;
 const MEMORY = 0x0c;
 const SYSTEM_FIRMWARE = 0x0f;
 
-/** The uses of the second and third byte of event data, as bits 7:6 and 5:4 of the first name them. */
+/** What the second and third byte of event data hold: bits 7:6 and 5:4 of the first byte. */
 const USE = { trigger: 1, oem: 2, sensorType: 3 } as const;
 
 function detail(event: SensorEvent, record: SensorRecord | null): string {
@@ -58,7 +58,7 @@ function detail(event: SensorEvent, record: SensorRecord | null): string {
     const steps = event.offset === 0 ? FIRMWARE_ERRORS : FIRMWARE_STEPS;
     return `: ${steps[second] ?? `code ${hexByte(second)}`}`;
   }
-  // Vendors say here which module it was, under either name.
+  // Vendors put the memory module here, under either use.
   if (event.sensorType === MEMORY && (thirdUse === USE.sensorType || thirdUse === USE.oem)) {
     return `, module ${third}`;
   }

@@ -11,14 +11,14 @@ import { decodeText, END_OF_FIELDS, textLength } from './text-field.ts';
 export const FRU_HEADER_BYTES = 8;
 const UNIT = 8;
 const FORMAT_VERSION = 0x01;
-/** Board dates count minutes from here. */
+/** Board dates are minutes since this time. */
 const FIRST_MINUTE = Date.UTC(1996, 0, 1);
 const MINUTE_MS = 60_000;
 
 export interface FruInventory {
   readonly chassis: { readonly partNumber: string; readonly serial: string } | null;
   readonly board: {
-    /** Milliseconds since 1970, or null when the vendor left it out. */
+    /** Milliseconds since 1970, or null if the vendor omitted it. */
     readonly manufactured: number | null;
     readonly manufacturer: string;
     readonly product: string;
@@ -48,7 +48,7 @@ export function decodeFruHeader(bytes: Uint8Array): FruHeader {
   if (version !== FORMAT_VERSION) throw new IpmiDecodeError('FRU format version', offset, `is ${version}, not 1`);
   const offsets = reader.bytes(FRU_HEADER_BYTES - 1, 'FRU header');
   if (checksum(bytes.subarray(0, FRU_HEADER_BYTES)) !== 0) {
-    throw new IpmiDecodeError('FRU header checksum', FRU_HEADER_BYTES - 1, 'does not fit the header');
+    throw new IpmiDecodeError('FRU header checksum', FRU_HEADER_BYTES - 1, 'does not match the header');
   }
   const at = (index: number): number => (offsets[index] ?? 0) * UNIT;
   return { chassisAt: at(1), boardAt: at(2), productAt: at(3) };
@@ -68,15 +68,15 @@ function areaReader(bytes: Uint8Array, at: number, area: string): ByteReader {
   reader.uint8(`${area} version`);
   const length = reader.uint8(`${area} length`) * UNIT;
   if (length === 0 || at + length > bytes.length) {
-    throw new IpmiDecodeError(`${area} length`, at + 1, `${length} bytes do not fit into ${bytes.length - at}`);
+    throw new IpmiDecodeError(`${area} length`, at + 1, `${length} bytes do not fit in ${bytes.length - at}`);
   }
   if (checksum(bytes.subarray(at, at + length)) !== 0) {
-    throw new IpmiDecodeError(`${area} checksum`, at + length - 1, 'does not fit the area');
+    throw new IpmiDecodeError(`${area} checksum`, at + length - 1, 'does not match the area');
   }
   return new ByteReader(bytes.subarray(0, at + length - 1), at + 2);
 }
 
-/** Fields in order; those behind the end mark are empty, as vendors leave the last ones out. */
+/** Returns the fields in order; those after the end mark are empty, because vendors omit the last ones. */
 function fieldsOf(reader: ByteReader): () => string {
   let ended = false;
   return () => {

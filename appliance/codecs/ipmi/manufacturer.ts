@@ -1,6 +1,6 @@
-// IANA private enterprise numbers, as Get Device ID tells them (IPMI v2.0 §20.1): who made the BMC.
+// IANA private enterprise numbers of BMC manufacturers, as in Get Device ID (IPMI v2.0 §20.1).
 
-/** The second one is on boards since X11. */
+/** Boards since X11 report the second number. */
 export const SUPERMICRO: ReadonlySet<number> = new Set([10876, 47488]);
 
 const NAMES: Readonly<Record<number, string>> = {

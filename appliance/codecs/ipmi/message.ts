@@ -1,4 +1,4 @@
-// IPMI v2.0 §13.8: the message inside a packet. The two checksums make each part sum to zero.
+// IPMI v2.0 §13.8: the message in a packet. The two checksums make each part sum to zero.
 //
 //   request   | 20 | netFn·lun | sum | 81 | seq·lun | cmd |      data … | sum |
 //   reply     | 81 | netFn·lun | sum | 20 | seq·lun | cmd | code data … | sum |
@@ -23,7 +23,7 @@ export interface IpmiRequest {
 
 export interface IpmiReply extends IpmiRequest {
   readonly completionCode: number;
-  /** Supermicro X9 sends wrong ones; whoever has an authentication code may overlook it. */
+  /** Supermicro X9 sends wrong checksums; a caller that verifies an authentication code may ignore this. */
   readonly checksumsRight: boolean;
 }
 
@@ -37,12 +37,13 @@ export function encodeRequest(request: IpmiRequest): Uint8Array {
 
 export function decodeReply(bytes: Uint8Array): IpmiReply {
   if (bytes.length < SMALLEST_REPLY) {
-    throw new IpmiDecodeError('message', 0, `a reply has at least ${SMALLEST_REPLY} bytes, this has ${bytes.length}`);
+    throw new IpmiDecodeError('message', 0, `a reply needs at least ${SMALLEST_REPLY} bytes, got ${bytes.length}`);
   }
   const reader = new ByteReader(bytes);
   reader.expect(REMOTE_CONSOLE, 'requester address');
   const netFn = reader.uint8('network function') >> 2;
-  if ((netFn & REPLY_BIT) === 0) throw new IpmiDecodeError('network function', 1, `${netFn} is that of a request`);
+  if ((netFn & REPLY_BIT) === 0)
+    throw new IpmiDecodeError('network function', 1, `${netFn} belongs to a request, not a reply`);
   reader.uint8('header checksum');
   reader.expect(BMC_ADDRESS, 'responder address');
   const sequence = reader.uint8('request sequence') >> 2;

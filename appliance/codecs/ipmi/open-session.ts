@@ -2,7 +2,7 @@
 //
 //   request    | tag | privilege | 0 0       | SIDm (4) | authentication (8) | integrity (8) | confidentiality (8) |
 //   response   | tag | status | privilege | 0 | SIDm (4) | SIDc (4) | the same three            |
-//   refusal    | tag | status | and nothing more that can be relied on: ipmi_sim ends here |
+//   refusal    | tag | status | the rest is optional: ipmi_sim ends here |
 //   algorithm  | kind | 0 0 | length 08 | number | 0 0 0 |
 
 import { ByteReader, concatBytes, uint32Bytes } from './bytes.ts';

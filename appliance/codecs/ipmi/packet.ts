@@ -1,9 +1,9 @@
-// IPMI v2.0 §13.6: the two packet forms behind the RMCP header. The first has no session yet; sessions are RMCP+.
+// IPMI v2.0 §13.6: the two packet formats after the RMCP header. v1.5 is used before a session; sessions are RMCP+.
 //
 //   v1.5    | 00 | sequence (4) | session id (4) | length | message |
 //   RMCP+   | 06 | type | session id (4) | sequence (4) | length (2) | payload | pad FF … | pad length | 07 | code |
 //
-// The type's bit 7 says encrypted, bit 6 authenticated; without the latter nothing follows the payload.
+// Bit 7 of the type means encrypted, bit 6 authenticated; an unauthenticated packet ends after the payload.
 
 import { ByteReader, concatBytes, uint16Bytes, uint32Bytes } from './bytes.ts';
 import { IpmiDecodeError } from './errors.ts';
@@ -13,7 +13,7 @@ const FORMAT_NONE = 0x00;
 const FORMAT_RMCP_PLUS = 0x06;
 const ENCRYPTED = 0x80;
 const AUTHENTICATED = 0x40;
-/** Nothing that IPMI sends is longer; UDP would let a liar claim 64 KiB. */
+/** No IPMI packet is longer; UDP would allow 64 KiB. */
 const MAX_PACKET_BYTES = 4096;
 
 export const PAYLOAD = {
@@ -38,7 +38,7 @@ export interface RmcpPlusHeader {
 export interface RmcpPlusPacket extends RmcpPlusHeader {
   readonly kind: 'rmcp-plus';
   readonly payload: Uint8Array;
-  /** What follows the payload, and everything before the code in it is signed from the format byte on. */
+  /** What follows the payload. The code in it authenticates everything before it, from the format byte on. */
   readonly trailer: Uint8Array;
   readonly afterRmcp: Uint8Array;
 }
@@ -48,14 +48,14 @@ export type IpmiPacket =
   | { readonly kind: 'sessionless'; readonly message: Uint8Array }
   | RmcpPlusPacket;
 
-/** For the questions that come before a session: nobody vouches for the answer. */
+/** For requests before a session: the reply is not authenticated. */
 export const encodeSessionless = (message: Uint8Array): Uint8Array =>
   encodeRmcp(
     'ipmi',
     concatBytes(Uint8Array.of(FORMAT_NONE), new Uint8Array(8), Uint8Array.of(message.length), message),
   );
 
-/** The part before the trailer, without the RMCP header: what a code is computed over. */
+/** The part before the trailer, without the RMCP header: the input of the authentication code. */
 export const encodeRmcpPlus = (header: RmcpPlusHeader, payload: Uint8Array): Uint8Array =>
   concatBytes(
     Uint8Array.of(
@@ -68,7 +68,7 @@ export const encodeRmcpPlus = (header: RmcpPlusHeader, payload: Uint8Array): Uin
     payload,
   );
 
-/** Open Session and RAKP: session 0, sequence 0, neither signed nor encrypted. */
+/** Open Session and RAKP: session 0, sequence 0, neither authenticated nor encrypted. */
 export const encodeHandshake = (payloadType: number, payload: Uint8Array): Uint8Array =>
   encodeRmcp(
     'ipmi',
@@ -85,14 +85,14 @@ export function decodePacket(bytes: Uint8Array): IpmiPacket {
   const format = reader.uint8('authentication type');
   if (format === FORMAT_NONE) return decodeSessionless(reader);
   if (format === FORMAT_RMCP_PLUS) return decodeRmcpPlus(reader, bytes);
-  throw new IpmiDecodeError('authentication type', offset, `${format} belongs to IPMI 1.5 sessions`);
+  throw new IpmiDecodeError('authentication type', offset, `${format} is an IPMI 1.5 session, which is not supported`);
 }
 
 function decodeSessionless(reader: ByteReader): IpmiPacket {
   reader.uint32('sequence');
   const sessionAt = reader.offset;
   const sessionId = reader.uint32('session id');
-  if (sessionId !== 0) throw new IpmiDecodeError('session id', sessionAt, 'an unauthenticated session');
+  if (sessionId !== 0) throw new IpmiDecodeError('session id', sessionAt, 'a session without authentication');
   const length = reader.uint8('message length');
   return { kind: 'sessionless', message: reader.bytes(length, 'message') };
 }

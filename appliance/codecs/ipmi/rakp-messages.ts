@@ -1,4 +1,4 @@
-// IPMI v2.0 §13.20 to §13.23: the four messages by which console and BMC prove that they know the same password.
+// IPMI v2.0 §13.20 to §13.23: the four messages with which console and BMC prove that they know the same password.
 //
 //   RAKP 1   | tag | 0 0 0        | SIDc (4) | Rm (16) | role | 0 0 | length | user name |
 //   RAKP 2   | tag | status | 0 0 | SIDm (4) | Rc (16) | GUID (16) | code (20 or 32)      |
@@ -19,16 +19,16 @@ export interface Rakp1 {
   readonly userName: Uint8Array;
 }
 
-export type Rakp2 = RakpAnswer<{
+export type Rakp2 = RakpReply<{
   readonly bmcRandom: Uint8Array;
   readonly bmcGuid: Uint8Array;
   readonly code: Uint8Array;
 }>;
 
-export type Rakp4 = RakpAnswer<{ readonly integrityValue: Uint8Array }>;
+export type Rakp4 = RakpReply<{ readonly integrityValue: Uint8Array }>;
 
-/** Of a refusal only tag and status can be relied on: ipmi_sim sends nothing more. */
-type RakpAnswer<Content> =
+/** A refusal reliably has only tag and status: ipmi_sim sends nothing more. */
+type RakpReply<Content> =
   | { readonly accepted: false; readonly tag: number; readonly status: number }
   | ({ readonly accepted: true; readonly tag: number; readonly consoleSessionId: number } & Content);
 
@@ -45,19 +45,19 @@ export const encodeRakp3 = (tag: number, status: number, bmcSessionId: number, c
   concatBytes(Uint8Array.of(tag, status, 0, 0), uint32Bytes(bmcSessionId), code);
 
 export const decodeRakp2 = (payload: Uint8Array, codeBytes: number): Rakp2 =>
-  decodeAnswer(payload, (reader) => ({
+  decodeRakpReply(payload, (reader) => ({
     bmcRandom: reader.bytes(RANDOM_BYTES, 'BMC random number'),
     bmcGuid: reader.bytes(GUID_BYTES, 'BMC GUID'),
     code: reader.bytes(codeBytes, 'key exchange code'),
   }));
 
 export const decodeRakp4 = (payload: Uint8Array, valueBytes: number): Rakp4 =>
-  decodeAnswer(payload, (reader) => ({ integrityValue: reader.bytes(valueBytes, 'integrity check value') }));
+  decodeRakpReply(payload, (reader) => ({ integrityValue: reader.bytes(valueBytes, 'integrity check value') }));
 
-function decodeAnswer<Content>(
+function decodeRakpReply<Content>(
   payload: Uint8Array,
   decodeContent: (reader: ByteReader) => Content,
-): RakpAnswer<Content> {
+): RakpReply<Content> {
   const reader = new ByteReader(payload);
   const tag = reader.uint8('message tag');
   const status = reader.uint8('status');

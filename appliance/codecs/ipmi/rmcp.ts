@@ -12,7 +12,7 @@ import { IpmiDecodeError } from './errors.ts';
 export const RMCP_BYTES = 4;
 
 const VERSION = 0x06;
-/** No RMCP acknowledgement wanted: IPMI has its own. */
+/** Requests no RMCP acknowledgement: IPMI has its own. */
 const NO_ACKNOWLEDGE = 0xff;
 export const RMCP_CLASS = { asf: 0x06, ipmi: 0x07 } as const;
 export type RmcpClass = keyof typeof RMCP_CLASS;
@@ -45,7 +45,7 @@ export interface Pong {
   readonly ipmi: boolean;
 }
 
-/** Reads what follows the RMCP header. */
+/** Decodes what follows the RMCP header. */
 export function decodePong(reader: ByteReader): Pong {
   for (const byte of ASF_ENTERPRISE) reader.expect(byte, 'ASF enterprise number');
   reader.expect(PONG, 'ASF message type');

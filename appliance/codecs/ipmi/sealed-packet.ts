@@ -1,5 +1,5 @@
-// IPMI v2.0 §13.28.4: packets of a session, always encrypted and always signed. Signing is checked before anything is
-// decrypted, so that a forger learns nothing from how the padding fails.
+// IPMI v2.0 §13.28.4: session packets, always encrypted and authenticated. The authentication code is verified before
+// decryption, so that a forger learns nothing from padding errors.
 
 import { concatBytes } from './bytes.ts';
 import type { CipherSuite } from './cipher-suite.ts';
@@ -33,7 +33,7 @@ export function sealPacket(suite: CipherSuite, keys: SessionKeys, outgoing: Outg
   return encodeRmcp('ipmi', concatBytes(signed, packetCode(suite, keys.k1, signed)));
 }
 
-/** The decrypted payload, or an error that names what is wrong. */
+/** Returns the decrypted payload; throws an error that names what is wrong. */
 export function openPacket(suite: CipherSuite, keys: SessionKeys, packet: RmcpPlusPacket): Uint8Array {
   const { afterRmcp, trailer } = packet;
   const codeAt = afterRmcp.length - suite.integrityBytes;
@@ -43,7 +43,7 @@ export function openPacket(suite: CipherSuite, keys: SessionKeys, packet: RmcpPl
     throw new IpmiDecodeError('session trailer', RMCP_BYTES + afterRmcp.length, 'the packet ends before it');
   }
   if (!sameCode(afterRmcp.subarray(codeAt), packetCode(suite, keys.k1, afterRmcp.subarray(0, codeAt)))) {
-    throw new IpmiDecodeError('authentication code', RMCP_BYTES + codeAt, 'is not that of this packet and session');
+    throw new IpmiDecodeError('authentication code', RMCP_BYTES + codeAt, 'does not match this packet and session');
   }
   if (!packet.encrypted) throw new IpmiDecodeError('payload type', RMCP_BYTES + 1, 'the packet is not encrypted');
   return decryptPayload(keys.k2, packet.payload);

@@ -1,4 +1,4 @@
-// IPMI v2.0 §43.1, §43.2: full and compact sensor records, as far as naming and reading a sensor needs them.
+// IPMI v2.0 §43.1, §43.2: full and compact sensor records; only the fields needed to name and read a sensor.
 
 import { ByteReader } from './bytes.ts';
 import { decodeRecordHeader, RECORD_HEADER_BYTES } from './commands/sensor-repository.ts';
@@ -29,7 +29,7 @@ export interface SensorUnits {
   readonly rate: number;
 }
 
-/** Raw readings; null where the sensor has no such threshold to be read. */
+/** Raw readings; null if the sensor has no such readable threshold. */
 export interface Thresholds {
   readonly lowerNonCritical: number | null;
   readonly lowerCritical: number | null;
@@ -55,7 +55,7 @@ export interface SensorRecord {
   readonly thresholds: Thresholds | null;
 }
 
-/** Null for records that describe no sensor of ours to read: event-only sensors, FRU locators, OEM records. */
+/** Null for records of no readable sensor: event-only sensors, FRU locators, OEM records. */
 export function decodeSensorRecord(bytes: Uint8Array): SensorRecord | null {
   const { id, type } = decodeRecordHeader(bytes);
   if (type !== FULL && type !== COMPACT) return null;
@@ -135,7 +135,7 @@ function decodeConversion(reader: ByteReader, form: NumberForm | null): Conversi
   };
 }
 
-/** The reading mask's lower byte says which of the six can be read, its upper one which can be set. */
+/** The lower byte of the reading mask says which of the six thresholds are readable, the upper byte which are settable. */
 function decodeThresholds(reader: ByteReader, readable: number): Thresholds {
   const take = (bit: number, field: string): number | null => {
     const value = reader.uint8(field);

@@ -1,12 +1,12 @@
-// IPMI v2.0 tables 42-2 and 42-3: what the numbered states of a sensor mean, and how bad each is.
+// IPMI v2.0 tables 42-2 and 42-3: the meaning and severity of the numbered states of a sensor.
 
 import { SENSOR_TYPES } from './sensor-types.ts';
 import { critical, ok, type SensorState, type States, warning } from './severity.ts';
 
-/** Event type 6F: the sensor's type says what its states mean. */
+/** Event type 6F: the sensor type defines the states. */
 const SENSOR_SPECIFIC = 0x6f;
 
-/** Table 42-2: states that mean the same for every sensor of that event type. */
+/** Table 42-2: states with the same meaning for every sensor of that event type. */
 const GENERIC_STATES: Readonly<Record<number, States>> = {
   1: [
     warning('lower non-critical, going low'),
@@ -28,15 +28,15 @@ const GENERIC_STATES: Readonly<Record<number, States>> = {
   5: [ok('limit not exceeded'), warning('limit exceeded')],
   6: [ok('performance as expected'), warning('performance lags')],
   7: [
-    ok('in order'),
-    warning('non-critical, was in order'),
+    ok('OK'),
+    warning('non-critical, was OK'),
     critical('critical, was less severe'),
     critical('non-recoverable, was less severe'),
     warning('non-critical, was more severe'),
     critical('critical, was non-recoverable'),
     critical('non-recoverable'),
-    ok('to be watched'),
-    ok('for information'),
+    ok('monitor'),
+    ok('informational'),
   ],
   8: [ok('absent'), ok('present')],
   9: [ok('disabled'), ok('enabled')],
@@ -64,10 +64,10 @@ const GENERIC_STATES: Readonly<Record<number, States>> = {
   12: [ok('power state D0'), ok('power state D1'), ok('power state D2'), ok('power state D3')],
 };
 
-/** `other` where IPMI has no name for it: OEM types. */
+/** `other` if IPMI has no name for it: OEM types. */
 export const sensorKind = (sensorType: number): string => SENSOR_TYPES[sensorType]?.kind ?? 'other';
 
-/** Null: a state of the vendor's own, or one that IPMI does not define. */
+/** Null: a vendor-specific state, or one that IPMI does not define. */
 export function sensorState(sensorType: number, eventType: number, offset: number): SensorState | null {
   const states = eventType === SENSOR_SPECIFIC ? SENSOR_TYPES[sensorType]?.states : GENERIC_STATES[eventType];
   return states?.[offset] ?? null;

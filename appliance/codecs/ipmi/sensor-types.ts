@@ -1,9 +1,9 @@
-// IPMI v2.0 table 42-3: the kinds of sensors, and what the numbered states of those mean that have their own.
+// IPMI v2.0 table 42-3: sensor types, and the meaning of sensor-specific states.
 
 import { critical, ok, type States, warning } from './severity.ts';
 
 interface SensorType {
-  /** In `SensorReading.kind`, and in the lines of the event log. */
+  /** Shown as `SensorReading.kind` and in event log lines. */
   readonly kind: string;
   readonly states?: States;
 }
@@ -110,7 +110,7 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
       critical('array critical'),
       critical('array failed'),
       warning('rebuilding'),
-      critical('rebuilding broken off'),
+      critical('rebuild aborted'),
     ],
   },
   14: { kind: 'memory resize' },
@@ -124,7 +124,7 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
       warning('correctable memory errors are no longer logged'),
       warning('this kind of event is no longer logged'),
       ok('log cleared'),
-      warning('nothing is logged any more'),
+      warning('all event logging disabled'),
       warning('log full'),
       warning('log almost full'),
       warning('correctable machine checks are no longer logged'),
@@ -195,7 +195,7 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
       ok('power up'),
       ok('hard reset'),
       ok('warm reset'),
-      ok('network boot asked for by the user'),
+      ok('network boot requested by the user'),
       ok('diagnostics started'),
       ok('hard reset by the operating system'),
       ok('warm reset by the operating system'),
@@ -206,10 +206,10 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
     kind: 'boot error',
     states: [
       critical('no bootable medium'),
-      warning('diskette that does not boot left in the drive'),
+      warning('non-bootable diskette left in the drive'),
       critical('no PXE server found'),
       critical('invalid boot sector'),
-      warning('nobody chose where to boot from'),
+      warning('timeout waiting for the user to select a boot source'),
     ],
   },
   31: {
@@ -222,21 +222,21 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
       ok('booted from CD-ROM'),
       ok('booted from ROM'),
       ok('booted'),
-      ok('installation begun'),
-      ok('installation finished'),
-      warning('installation broken off'),
+      ok('installation started'),
+      ok('installation completed'),
+      warning('installation aborted'),
       critical('installation failed'),
     ],
   },
   32: {
     kind: 'operating system stop',
     states: [
-      critical('stopped while it was loading'),
-      critical('stopped while it was running'),
-      ok('stopped as asked'),
-      ok('shut down as asked'),
+      critical('stopped while loading'),
+      critical('stopped while running'),
+      ok('stopped gracefully'),
+      ok('shut down gracefully'),
       ok('shut down by the platform event filter'),
-      warning('agent does not answer'),
+      warning('agent does not respond'),
     ],
   },
   33: {
@@ -248,7 +248,7 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
       ok('ready for a device'),
       ok('ready for removal'),
       ok('power off'),
-      ok('removal asked for'),
+      ok('removal requested'),
       ok('interlock'),
       ok('disabled'),
       ok('spare'),
@@ -321,12 +321,12 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
     states: [
       ok('hardware changed'),
       ok('firmware or software changed'),
-      critical('hardware does not fit'),
-      critical('firmware or software does not fit'),
+      critical('incompatible hardware'),
+      critical('incompatible firmware or software'),
       critical('hardware version not supported'),
       critical('firmware or software version not supported'),
-      ok('hardware change went well'),
-      ok('firmware or software change went well'),
+      ok('hardware change succeeded'),
+      ok('firmware or software change succeeded'),
     ],
   },
   44: {
@@ -334,10 +334,10 @@ export const SENSOR_TYPES: Readonly<Record<number, SensorType>> = {
     states: [
       ok('not installed'),
       ok('inactive'),
-      ok('activation asked for'),
+      ok('activation requested'),
       ok('being activated'),
       ok('active'),
-      ok('deactivation asked for'),
+      ok('deactivation requested'),
       ok('being deactivated'),
       critical('communication lost'),
     ],

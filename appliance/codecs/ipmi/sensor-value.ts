@@ -1,8 +1,8 @@
-// IPMI v2.0 §36.3 and table 43-15: from the raw byte of a sensor to a number with a unit.
+// IPMI v2.0 §36.3 and table 43-15: converts the raw byte of a sensor to a number with a unit.
 
 import type { Conversion, NumberForm, SensorUnits } from './sensor-record.ts';
 
-/** Table 43-1, linearization. Numbers from 0x70 on need factors that only the BMC knows for each reading. */
+/** Table 43-1, linearization. From 0x70 on, each reading needs its own factors, which only the BMC has. */
 const LINEARIZATIONS: readonly ((value: number) => number)[] = [
   (value) => value,
   Math.log,
@@ -18,7 +18,7 @@ const LINEARIZATIONS: readonly ((value: number) => number)[] = [
   Math.cbrt,
 ];
 
-/** Null: the value cannot be computed from the record alone, or the formula has no value there. */
+/** Null: the record alone is not sufficient to compute the value, or the formula is undefined for this reading. */
 export function convertReading(raw: number, conversion: Conversion): number | null {
   const linearize = LINEARIZATIONS[conversion.linearization];
   if (!linearize) return null;
@@ -27,7 +27,7 @@ export function convertReading(raw: number, conversion: Conversion): number | nu
       conversion.offset * 10 ** conversion.offsetExponent) *
     10 ** conversion.resultExponent;
   const value = linearize(linear);
-  // Twelve digits: enough for any sensor, and 0.30000000000000004 becomes the number that was meant.
+  // Twelve digits are enough for any sensor, and remove rounding errors such as 0.30000000000000004.
   return Number.isFinite(value) ? Number(value.toPrecision(12)) : null;
 }
 
@@ -36,7 +36,7 @@ function signedReading(raw: number, form: NumberForm): number {
   return form === 'twos-complement' ? raw - 0x100 : raw - 0xff;
 }
 
-/** Table 43-15, the ones that a server's sensors use. */
+/** Table 43-15, the units that servers use. */
 const UNITS: Readonly<Record<number, string>> = {
   1: '°C',
   2: '°F',

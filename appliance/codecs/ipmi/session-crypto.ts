@@ -1,9 +1,9 @@
-// IPMI v2.0 §13.28 to §13.32: what the password turns into, and how packets are signed and encrypted with it.
+// IPMI v2.0 §13.28 to §13.32: derives session keys from the password; authenticates and encrypts packets with them.
 //
 //   RAKP 2   H(Kuid; SIDm ‖ SIDc ‖ Rm ‖ Rc ‖ GUID ‖ role ‖ length ‖ name)
 //   RAKP 3   H(Kuid; Rc ‖ SIDm ‖ role ‖ length ‖ name)
 //   SIK      H(Kg, or Kuid when there is none; Rm ‖ Rc ‖ role ‖ length ‖ name)
-//   RAKP 4   H(SIK; Rm ‖ SIDc ‖ GUID), shortened
+//   RAKP 4   H(SIK; Rm ‖ SIDc ‖ GUID), truncated
 //   K1, K2   H(SIK; 01 × 20), H(SIK; 02 × 20): twenty bytes for SHA-256 as well
 
 import {
@@ -18,7 +18,7 @@ import { concatBytes, uint32Bytes, zeroPadded } from './bytes.ts';
 import type { CipherSuite } from './cipher-suite.ts';
 import { IpmiDecodeError } from './errors.ts';
 
-/** What both sides have said to each other by the time of RAKP 2. */
+/** The values that both sides have exchanged once RAKP 2 has arrived. */
 export interface KeyExchange {
   readonly consoleSessionId: number;
   readonly bmcSessionId: number;
@@ -31,19 +31,19 @@ export interface KeyExchange {
 
 export interface SessionKeys {
   readonly sik: Uint8Array;
-  /** Signs. */
+  /** Authenticates. */
   readonly k1: Uint8Array;
   /** Encrypts, with its first 16 bytes. */
   readonly k2: Uint8Array;
 }
 
-/** Kuid and Kg: 160 bits, filled up with zeros. */
+/** Kuid and Kg: 160 bits, padded with zeros. */
 export const KEY_BYTES = 20;
 const AES_BYTES = 16;
 
 export const paddedKey = (key: Uint8Array, field: string): Uint8Array => zeroPadded(key, KEY_BYTES, field);
 
-// Keys go in as key objects throughout: Node takes bare bytes too, and needs five times as long to see that they are a key.
+// Keys are passed as key objects: Node also accepts raw bytes, but takes five times as long to import them on each call.
 
 const hmac = (suite: CipherSuite, key: Uint8Array, ...parts: readonly Uint8Array[]): Uint8Array => {
   const digest = createHmac(suite.hash, createSecretKey(key));
@@ -69,7 +69,7 @@ export const rakp2Code = (suite: CipherSuite, passwordKey: Uint8Array, exchange:
 export const rakp3Code = (suite: CipherSuite, passwordKey: Uint8Array, exchange: KeyExchange): Uint8Array =>
   hmac(suite, passwordKey, exchange.bmcRandom, uint32Bytes(exchange.consoleSessionId), claimedIdentity(exchange));
 
-/** `bmcKey` is Kg, or the password's key when the BMC has none. */
+/** `bmcKey` is Kg, or the password's key if the BMC has no Kg. */
 export function sessionKeys(suite: CipherSuite, bmcKey: Uint8Array, exchange: KeyExchange): SessionKeys {
   const sik = hmac(suite, bmcKey, exchange.consoleRandom, exchange.bmcRandom, claimedIdentity(exchange));
   const derive = (constant: number) => hmac(suite, sik, new Uint8Array(KEY_BYTES).fill(constant));
@@ -85,12 +85,12 @@ export const rakp4Value = (suite: CipherSuite, sik: Uint8Array, exchange: KeyExc
 export const packetCode = (suite: CipherSuite, k1: Uint8Array, signed: Uint8Array): Uint8Array =>
   hmac(suite, k1, signed).subarray(0, suite.integrityBytes);
 
-/** Takes as long for a code that is wrong in the first byte as for one that is wrong in the last. */
+/** Constant time: does not depend on which byte differs. */
 export const sameCode = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && timingSafeEqual(a, b);
 
 const aesKey = (k2: Uint8Array): KeyObject => createSecretKey(k2.subarray(0, AES_BYTES));
 
-/** §13.29: the vector in front, then the text with 01 02 03 … n and n itself behind it: not the padding of PKCS #7. */
+/** §13.29: the initialization vector, then the text padded with 01 02 03 … n and n: not PKCS #7 padding. */
 export function encryptPayload(k2: Uint8Array, initialVector: Uint8Array, plain: Uint8Array): Uint8Array {
   const padCount = (AES_BYTES - ((plain.length + 1) % AES_BYTES)) % AES_BYTES;
   const pad = Uint8Array.from({ length: padCount + 1 }, (_, at) => (at < padCount ? at + 1 : padCount));
@@ -101,7 +101,11 @@ export function encryptPayload(k2: Uint8Array, initialVector: Uint8Array, plain:
 
 export function decryptPayload(k2: Uint8Array, encrypted: Uint8Array): Uint8Array {
   if (encrypted.length < 2 * AES_BYTES || encrypted.length % AES_BYTES !== 0) {
-    throw new IpmiDecodeError('encrypted payload', 0, `${encrypted.length} bytes are no whole number of AES blocks`);
+    throw new IpmiDecodeError(
+      'encrypted payload',
+      0,
+      `${encrypted.length} bytes are not a multiple of the AES block size`,
+    );
   }
   const decipher = createDecipheriv('aes-128-cbc', aesKey(k2), encrypted.subarray(0, AES_BYTES));
   decipher.setAutoPadding(false);
@@ -109,7 +113,7 @@ export function decryptPayload(k2: Uint8Array, encrypted: Uint8Array): Uint8Arra
   const padCount = padded.at(-1) ?? 0;
   const end = padded.length - 1 - padCount;
   if (padCount >= AES_BYTES || end < 0) {
-    throw new IpmiDecodeError('confidentiality pad length', padded.length - 1, `${padCount} is too much`);
+    throw new IpmiDecodeError('confidentiality pad length', padded.length - 1, `${padCount} is too large`);
   }
   for (let at = 0; at < padCount; at++) {
     if (padded[end + at] !== at + 1) {

@@ -1,4 +1,4 @@
-// How bad a state of a sensor is, and the state in words.
+// Severity and text of a sensor state.
 
 export type Severity = 'ok' | 'warning' | 'critical';
 

@@ -1,12 +1,12 @@
-// IPMI v2.0 §15.9: what travels in a serial-over-LAN payload.
+// IPMI v2.0 §15.9: serial-over-LAN payloads.
 //
 //   | packet number | acknowledged number | accepted characters | operation or status | characters … |
 //
-// A packet number of 0 carries no characters and wants no acknowledgement.
+// A packet with number 0 has no characters and is not acknowledged.
 
 import { ByteReader, concatBytes } from './bytes.ts';
 
-/** Packet numbers go 1 to 15 and round. */
+/** Packet numbers run from 1 to 15 and wrap. */
 export const LAST_PACKET_NUMBER = 15;
 
 const NOT_ACCEPTED = 0x40;
@@ -27,7 +27,7 @@ export interface SolFromBmc {
   readonly number: number;
   readonly acknowledges: number;
   readonly accepted: number;
-  /** The BMC did not take what is being acknowledged. */
+  /** NACK: the BMC did not accept the packet that this one acknowledges. */
   readonly refused: boolean;
   readonly unavailable: boolean;
   readonly deactivating: boolean;

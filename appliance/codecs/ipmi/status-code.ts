@@ -1,8 +1,8 @@
-// IPMI v2.0 §13.24, table 13-15: why a BMC refuses an Open Session or RAKP message.
+// IPMI v2.0 §13.24, table 13-15: why a BMC rejects an Open Session or RAKP message.
 
 import { hexByte } from './bytes.ts';
 
-/** What a refusal is about, which decides what to try next. */
+/** The cause of a rejection, which decides what to try next. */
 export type RefusalKind = 'resources' | 'cipher-suite' | 'privilege' | 'user' | 'password' | 'protocol';
 
 const STATUS_CODES: Readonly<Record<number, readonly [RefusalKind, string]>> = {
@@ -26,7 +26,7 @@ const STATUS_CODES: Readonly<Record<number, readonly [RefusalKind, string]>> = {
   18: ['protocol', 'illegal or unrecognized parameter'],
 };
 
-/** RAKP 3 with this status tells the BMC that its RAKP 2 did not convince us. */
+/** RAKP 3 with this status tells the BMC that its RAKP 2 failed verification. */
 export const INVALID_CHECK_VALUE = 0x0f;
 
 export const refusalOf = (status: number): { kind: RefusalKind; words: string } => {

@@ -1,6 +1,6 @@
-// IPMI v2.0 §43.15 and the FRU specification §13: one byte says how a text is written and how long it is.
+// IPMI v2.0 §43.15 and the FRU specification §13: a type/length byte gives the encoding and length of a text.
 
-/** Ends a list of fields: there is no text of one byte. */
+/** Ends a list of fields: a text never has one byte. */
 export const END_OF_FIELDS = 0xc1;
 
 const BCD_PLUS = '0123456789 -.???';
@@ -8,7 +8,7 @@ const SIX_BIT_BASE = 0x20;
 
 export const textLength = (typeLength: number): number => typeLength & 0x3f;
 
-/** Sensor names call form 0 Unicode, FRU fields call it binary; nobody writes the first, so both read as hex digits. */
+/** Type 0 is Unicode in sensor names and binary in FRU fields; nobody uses the former, so both are read as hex digits. */
 export function decodeText(typeLength: number, bytes: Uint8Array): string {
   switch (typeLength >> 6) {
     case 0:
@@ -24,7 +24,7 @@ export function decodeText(typeLength: number, bytes: Uint8Array): string {
   }
 }
 
-/** Four characters in three bytes, the lowest bits first. */
+/** Four characters in three bytes, lowest bits first. */
 function sixBitText(bytes: Uint8Array): string {
   let bits = 0;
   let held = 0;
@@ -41,5 +41,5 @@ function sixBitText(bytes: Uint8Array): string {
   return text.trimEnd();
 }
 
-/** Vendors fill up with zeros or spaces; a control character has no business on a screen. */
+/** Removes padding (vendors use zeros or spaces) and control characters, which must not reach a terminal. */
 const printable = (text: string): string => text.replace(/[^\x20-\x7e\xa0-\xff]/g, '').trim();

@@ -1,5 +1,5 @@
-// The DATA packets a sender may have to send again: cut from the file in order, kept until the window moves past them
-// (RFC 7440 §4; without windows it holds one).
+// The DATA packets that a sender may have to retransmit: cut from the file in order, kept until the window moves past them
+// (RFC 7440 §4; without the windowsize option it holds one).
 
 import { type RolloverTo, wireBlock } from './block-number.ts';
 import type { BlockCutter } from './blocks.ts';
@@ -16,7 +16,7 @@ export class BlockWindow {
   readonly #shape: WindowShape;
   /** Block n is at n modulo the window size. */
   readonly #packets: Uint8Array[] = [];
-  /** Being filled, and kept because the cutter had to wait in the middle of it. */
+  /** Partly filled, and kept because the source was not ready in the middle of it. */
   #unfinished: Uint8Array | null = null;
   #newest = 0;
   #lastLength: number | null = null;
@@ -26,17 +26,17 @@ export class BlockWindow {
     this.#shape = shape;
   }
 
-  /** The block cut latest, counted from 1; 0 before the first. */
+  /** The block cut last, counted from 1; 0 before the first. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** The newest block is the one that ends the file. */
+  /** The newest block is the last of the file. */
   get complete(): boolean {
     return this.#lastLength !== null;
   }
 
-  /** Makes the next packet, in the place of the one a whole window before it. */
+  /** Builds the next packet, in the slot of the packet one window before it. */
   cutNext(): 'cut' | 'not-ready' | 'ended-early' {
     const { blockSize, windowSize, rolloverTo } = this.#shape;
     const block = this.#newest + 1;
@@ -56,8 +56,8 @@ export class BlockWindow {
   }
 
   /**
-   * A socket may still hold back a copy of the packet that was in this slot, with the length that one had. Reused for
-   * another whole block, its buffer makes that copy a proper packet; only a block that may be short must not be put there.
+   * The socket may still queue the packet that was in this slot, with that packet's length. If another full block reuses the
+   * buffer, the queued packet is still valid; a block that may be short must therefore get its own buffer.
    */
   #bufferFor(slot: number): Uint8Array {
     const { blockSize } = this.#shape;
@@ -65,14 +65,14 @@ export class BlockWindow {
     return used ?? new Uint8Array(DATA_HEADER_BYTES + blockSize);
   }
 
-  /** undefined: not cut yet, or past. */
+  /** undefined: not cut yet, or already outside the window. */
   packet(block: number): Uint8Array | undefined {
     const { windowSize } = this.#shape;
     const held = block <= this.#newest && block > this.#newest - windowSize;
     return held ? this.#packets[block % windowSize] : undefined;
   }
 
-  /** How much payload the blocks up to this one have. */
+  /** Payload bytes of all blocks up to this one. */
   bytesThrough(block: number): number {
     const { blockSize } = this.#shape;
     const missing = this.#lastLength !== null && block === this.#newest ? blockSize - this.#lastLength : 0;

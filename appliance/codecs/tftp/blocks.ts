@@ -1,28 +1,28 @@
-// Cutting a file into blocks, strictly forward: what was sent and is not acknowledged yet stays with the sender.
+// Cuts a file into blocks, strictly forward: the sender keeps what it sent and is not acknowledged yet.
 
-/** A file's bytes, as the server holds them. */
+/** The contents of a file. */
 export interface BlockSource {
   readonly size: number;
-  /** Exactly these bytes, valid until the next call; or null while they are not here yet. */
+  /** Exactly these bytes, valid until the next call; or null if they are not available yet. */
   read(offset: number, length: number): Uint8Array | null;
-  /** All of it, where it stays for as long as the source is open. Such a source can be sent from without copies. */
+  /** The whole file, if it stays in memory while the source is open. Such a source can be sent without copies. */
   readonly whole?: Uint8Array;
 }
 
 /**
- * Bytes written, fewer than there was room for only in the last block. `not-ready`: nothing is lost, ask again with the
- * same target. `ended-early`: the source holds less than it announced.
+ * The number of bytes written, fewer than fit only in the last block. `not-ready`: nothing is lost, call again with the
+ * same target. `ended-early`: the source is shorter than its announced size.
  */
 type Cut = number | 'not-ready' | 'ended-early';
 
 export interface BlockCutter {
-  /** Bytes of the file not cut yet. At least as many are still to be sent. */
+  /** Bytes of the file not cut yet. At least that many remain to be sent. */
   readonly remaining: number;
-  /** Writes the next block's payload behind `at`, up to the end of the target. */
+  /** Writes the payload of the next block at `at`, up to the end of the target. */
   cut(target: Uint8Array, at: number): Cut;
 }
 
-/** The bytes as they are (mode octet). */
+/** Sends the bytes unchanged (mode octet). */
 export function octetBlocks(source: BlockSource): BlockCutter {
   let offset = 0;
   return {

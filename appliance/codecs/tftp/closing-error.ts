@@ -1,5 +1,5 @@
-// Clients end a transfer they have had enough of with an ERROR. Which of these are the client's plain wish, and which are
-// complaints, only the words tell: EDK2 sends code 8 for both.
+// Clients abort a transfer with an ERROR. Whether the client aborted deliberately or reports a problem shows only in the
+// message: EDK2 sends code 8 for both.
 
 import { TFTP_ERRORS } from './packet.ts';
 
@@ -8,7 +8,7 @@ import { TFTP_ERRORS } from './packet.ts';
  *   Intel, iPXE   0 "TFTP Aborted"
  *   GRUB          0 "closed"
  *   Raspberry Pi  0 "Early terminate"
- * A complaint, on the other hand, is 8 "Malformatted OACK packet", or 3: the file is larger than the client's memory.
+ * Problems are 8 "Malformatted OACK packet", and 3: the file is larger than the client's memory.
  */
 export function isDeliberateClose(code: number, message: string): boolean {
   if (code === TFTP_ERRORS.notDefined && message === '') return true;

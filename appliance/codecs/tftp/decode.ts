@@ -1,10 +1,10 @@
-// Bytes to TFTP packets (RFC 1350 §5, RFC 2347). Strict about what decides a transfer, lenient where real clients are
-// sloppy and nothing depends on it.
+// Decodes TFTP packets (RFC 1350 §5, RFC 2347). Strict about what a transfer depends on, lenient where real clients
+// deviate without effect.
 
 import { shown } from '../../domain/parsed.ts';
 import { OPCODES, TFTP_MODES, type TftpMode, type TftpOptions, type TftpPacket } from './packet.ts';
 
-/** The only thing that decoding throws: which field is wrong, and where in the packet. */
+/** The only error of the decoder: which field is wrong, and at which offset. */
 export class TftpDecodeError extends Error {
   readonly field: string;
   readonly offset: number;
@@ -17,17 +17,17 @@ export class TftpDecodeError extends Error {
   }
 }
 
-/** Far above what any boot client sends (RFC 2347 asks for requests of at most 512 bytes), far below what hurts. */
+/** Far above what any boot client sends (RFC 2347 limits requests to 512 bytes), and low enough to be harmless. */
 const MAX_BYTES = { 'file name': 512, mode: 16, 'option name': 64, 'option value': 64 } as const;
 const MAX_OPTIONS = 16;
-/** A longer message is cut, not refused: the ERROR itself still counts. */
+/** A longer message is truncated, not rejected: the ERROR is still valid. */
 const MAX_MESSAGE_BYTES = 256;
 
 export function decodeTftp(bytes: Uint8Array): TftpPacket {
   const opcode = uint16(bytes, 0, 'opcode');
   switch (opcode) {
     case OPCODES.ack:
-      // Anything after the block number is padding.
+      // Bytes after the block number are padding.
       return { op: 'ack', block: uint16(bytes, 2, 'block') };
     case OPCODES.data:
       return { op: 'data', block: uint16(bytes, 2, 'block'), payload: bytes.subarray(4) };
@@ -39,7 +39,7 @@ export function decodeTftp(bytes: Uint8Array): TftpPacket {
     case OPCODES.optionAck:
       return { op: 'optionAck', options: decodeOptions(bytes, 2) };
     default:
-      throw new TftpDecodeError('opcode', 0, `not one of TFTP: ${opcode}`);
+      throw new TftpDecodeError('opcode', 0, `not a TFTP opcode: ${opcode}`);
   }
 }
 
@@ -61,11 +61,11 @@ function knownMode(text: string, offset: number): TftpMode {
   return known;
 }
 
-/** The first of two options with one name wins. */
+/** Of two options with the same name the first wins. */
 function decodeOptions(bytes: Uint8Array, start: number): TftpOptions {
   const options = new Map<string, string>();
   let at = start;
-  // An empty name ends the list: it is how clients look that send their whole zeroed buffer.
+  // An empty name ends the list: some clients send their whole zeroed buffer.
   while (at < bytes.length && bytes[at] !== 0) {
     if (options.size === MAX_OPTIONS) throw new TftpDecodeError('options', at, `more than ${MAX_OPTIONS}`);
     const name = terminated(bytes, at, 'option name');
@@ -77,7 +77,7 @@ function decodeOptions(bytes: Uint8Array, start: number): TftpOptions {
   return options;
 }
 
-/** The terminator may be missing: a client that gives up is understood all the same. */
+/** The terminator may be missing: the ERROR of such a client is still accepted. */
 function decodeMessage(bytes: Uint8Array): string {
   const end = bytes.indexOf(0, 4);
   return decodeText(bytes.subarray(4, Math.min(end < 0 ? bytes.length : end, 4 + MAX_MESSAGE_BYTES)));
@@ -103,7 +103,7 @@ function uint16(bytes: Uint8Array, offset: number, field: string): number {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Firmware says nothing about its character set. UTF-8 where it is that, else each byte stands for itself (Latin-1). */
+/** Firmware does not declare its character set: UTF-8 if the bytes are valid UTF-8, else Latin-1. */
 function decodeText(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);

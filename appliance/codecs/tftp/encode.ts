@@ -1,8 +1,8 @@
-// TFTP packets to bytes (RFC 1350 §5, RFC 2347).
+// Encodes TFTP packets (RFC 1350 §5, RFC 2347).
 
 import { OPCODES, type TftpOptions, type TftpPacket } from './packet.ts';
 
-/** What stands before a block's payload: opcode and block number. */
+/** The header of a DATA packet: opcode and block number. */
 export const DATA_HEADER_BYTES = 4;
 
 export function encodeTftp(packet: TftpPacket): Uint8Array {
@@ -25,7 +25,7 @@ export function encodeTftp(packet: TftpPacket): Uint8Array {
   }
 }
 
-/** For a sender that keeps its packets in buffers of its own and fills the payload in behind the header. */
+/** For a sender that manages its own buffers and writes the payload after the header. */
 export function writeDataHeader(target: Uint8Array, block: number): void {
   target[0] = 0;
   target[1] = OPCODES.data;
@@ -33,7 +33,7 @@ export function writeDataHeader(target: Uint8Array, block: number): void {
   target[3] = block;
 }
 
-/** The same four bytes as a number. */
+/** The same four bytes as one number. */
 export const dataHeader = (block: number): number => (OPCODES.data << 16) | (block & 0xffff);
 
 const optionTexts = (options: TftpOptions): string[] => [...options].flat();
@@ -42,8 +42,8 @@ const UTF8 = new TextEncoder();
 
 function withText(opcode: number, head: readonly number[], texts: readonly string[]): Uint8Array {
   const nul = texts.find((text) => text.includes('\0'));
-  // A decoded packet has none; one made here would let its text forge the fields behind it.
-  if (nul !== undefined) throw new RangeError(`a TFTP text holds a zero byte: ${JSON.stringify(nul)}`);
+  // Decoded packets have none; in a packet built here a NUL would let the text forge the following fields.
+  if (nul !== undefined) throw new RangeError(`a TFTP string contains a zero byte: ${JSON.stringify(nul)}`);
   const body = UTF8.encode(texts.map((text) => `${text}\0`).join(''));
   const bytes = new Uint8Array(2 + head.length + body.length);
   bytes.set([0, opcode, ...head]);

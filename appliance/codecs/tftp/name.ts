@@ -1,5 +1,5 @@
-// The file name of a request, as a relative path with plain slashes. It only ever looks something up in a manifest; it is
-// refused here all the same when it tries to leave a directory, so that the trail shows the attempt for what it is.
+// The file name of a request, as a relative path with forward slashes. It is only looked up in a manifest; names that try
+// to leave the directory are rejected here anyway, so that the trail shows the attempt.
 
 import { type Parsed, parsed, shown, unparsable } from '../../domain/parsed.ts';
 
@@ -7,16 +7,16 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 const DRIVE_LETTER = /^[a-z]:/i;
 
 /**
- * Windows asks for `\boot\bcd`, GRUB for `/grub/grub.cfg`, loaders glue prefixes on with a second slash: all become one
- * form. The case is kept; per cent signs are no escapes in TFTP.
+ * Windows requests `\boot\bcd`, GRUB `/grub/grub.cfg`, and some loaders prepend a prefix with a second slash: all are
+ * normalized. Case is kept; TFTP has no percent escapes.
  */
 export function sanitizeTftpName(name: string): Parsed<string> {
   const control = CONTROL_CHARACTER.exec(name);
   if (control) return unparsable(`a control character at position ${control.index} of the name: ${shown(name)}`);
   const segments = name.split(/[/\\]/).filter((segment) => segment !== '' && segment !== '.');
   const first = segments[0];
-  if (first === undefined) return unparsable(`the name is of no file: ${shown(name)}`);
-  if (DRIVE_LETTER.test(first)) return unparsable(`the name begins with a drive letter: ${shown(name)}`);
-  if (segments.includes('..')) return unparsable(`the name climbs out of its directory: ${shown(name)}`);
+  if (first === undefined) return unparsable(`the name does not name a file: ${shown(name)}`);
+  if (DRIVE_LETTER.test(first)) return unparsable(`the name starts with a drive letter: ${shown(name)}`);
+  if (segments.includes('..')) return unparsable(`the name leaves its directory: ${shown(name)}`);
   return parsed(segments.join('/'));
 }

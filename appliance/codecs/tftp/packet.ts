@@ -8,7 +8,7 @@
 
 export const OPCODES = { read: 1, write: 2, data: 3, ack: 4, error: 5, optionAck: 6 } as const;
 
-/** RFC 1350 §5 and, for the last, RFC 2347. */
+/** RFC 1350 §5; the last one RFC 2347. */
 export const TFTP_ERRORS = {
   notDefined: 0,
   fileNotFound: 1,
@@ -21,16 +21,16 @@ export const TFTP_ERRORS = {
   optionRefused: 8,
 } as const;
 
-/** `mail` is obsolete (RFC 1350 §1); it is decoded so that it can be refused by name. */
+/** `mail` is obsolete (RFC 1350 §1); it is decoded so that the reply can reject it by name. */
 export const TFTP_MODES = ['octet', 'netascii', 'mail'] as const;
 export type TftpMode = (typeof TFTP_MODES)[number];
 
-/** In the order of the packet, names in lower case: RFC 2347 has them case-insensitive. */
+/** In packet order, names in lower case: RFC 2347 names are case-insensitive. */
 export type TftpOptions = ReadonlyMap<string, string>;
 
 export interface TftpRequest {
   readonly op: 'read' | 'write';
-  /** As sent: foreign text, to be sanitized before it names anything. */
+  /** As sent: untrusted text, sanitized before use. */
   readonly fileName: string;
   readonly mode: TftpMode;
   readonly options: TftpOptions;

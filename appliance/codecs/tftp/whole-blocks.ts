@@ -1,5 +1,5 @@
-// The blocks of a file that stays in memory, in mode octet: where each lies is arithmetic, and nothing need be kept to send it
-// again.
+// The blocks of a file that stays in memory, in mode octet: the position of each is computed, and nothing is kept for
+// retransmission.
 
 import { type RolloverTo, wireBlock } from './block-number.ts';
 import { dataHeader } from './encode.ts';
@@ -15,7 +15,7 @@ export class WholeBlocks {
   readonly #size: number;
   readonly #blockSize: number;
   readonly #rolloverTo: RolloverTo;
-  /** The one that ends the file: shorter than the others, perhaps empty. */
+  /** The last block: shorter than the others, possibly empty. */
   readonly #last: number;
   #newest = 0;
 

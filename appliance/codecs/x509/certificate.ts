@@ -1,4 +1,4 @@
-// RFC 5280 §4: an X.509 v3 certificate, written; and of one that we wrote, what is needed to sign the next.
+// RFC 5280 §4: encodes an X.509 v3 certificate, and reads from one of ours what is needed to sign the next.
 //
 //   Certificate  ::=  SEQUENCE { tbsCertificate, signatureAlgorithm, signatureValue BIT STRING }
 
@@ -29,7 +29,7 @@ export interface DistinguishedName {
 export interface CertificateFields {
   /** Big-endian, at most 20 bytes. */
   readonly serial: Uint8Array;
-  /** The names and the key are encoded already: they are copied from where they stand. */
+  /** Names and key are already encoded, and are copied unchanged. */
   readonly issuer: Uint8Array;
   readonly subject: Uint8Array;
   readonly publicKeyInfo: Uint8Array;
@@ -57,7 +57,7 @@ export const toBeSigned = (fields: CertificateFields): Uint8Array =>
     element(contextTag(3, true), sequence(...fields.extensions)),
   );
 
-/** `signature` is an ECDSA-Sig-Value in DER, as every library makes it. */
+/** `signature` is a DER ECDSA-Sig-Value, as crypto libraries return it. */
 export const signedCertificate = (tbsCertificate: Uint8Array, signature: Uint8Array): Uint8Array =>
   sequence(tbsCertificate, SIGNATURE_ALGORITHM, bitString(signature));
 
@@ -68,7 +68,7 @@ export const basicConstraints = (authority: { readonly pathLength: number } | nu
     authority ? sequence(boolean(true), unsignedInteger(Uint8Array.of(authority.pathLength))) : sequence(),
   );
 
-/** RFC 5280 §4.2.1.3: bit 0 is the first of the first byte; trailing zero bits are left out. */
+/** RFC 5280 §4.2.1.3: bit 0 is the first bit of the first byte; trailing zero bits are omitted. */
 const KEY_USAGE_BITS = { digitalSignature: 0, keyEncipherment: 2, keyCertSign: 5, cRLSign: 6 } as const;
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 
@@ -92,7 +92,7 @@ export const subjectKeyIdentifier = (id: Uint8Array): Uint8Array =>
 export const authorityKeyIdentifier = (id: Uint8Array): Uint8Array =>
   extension(OID.authorityKeyIdentifier, false, sequence(element(contextTag(0, false), id)));
 
-/** Subject and key of a certificate that is known to be one. Throws a DerError when it is none after all. */
+/** Subject and key of a trusted certificate. Throws a DerError if it is malformed. */
 export function readSubject(certificate: Uint8Array): { subject: Uint8Array; publicKeyInfo: Uint8Array } {
   const whole = readOnly(certificate, TAG.sequence, 'certificate');
   const tbs = membersOf(membersOf(whole, 'certificate').next(TAG.sequence, 'tbsCertificate'), 'tbsCertificate');
@@ -105,7 +105,7 @@ export function readSubject(certificate: Uint8Array): { subject: Uint8Array; pub
   return { subject, publicKeyInfo: tbs.next(TAG.sequence, 'subjectPublicKeyInfo').whole };
 }
 
-/** The key itself, without saying what kind it is: what a key identifier is taken over (RFC 7093 §2). */
+/** The key bits without the algorithm: the input of a key identifier (RFC 7093 §2). */
 export function readKeyBits(publicKeyInfo: Uint8Array): Uint8Array {
   const info = membersOf(readOnly(publicKeyInfo, TAG.sequence, 'subjectPublicKeyInfo'), 'subjectPublicKeyInfo');
   info.next(TAG.sequence, 'algorithm');

@@ -1,4 +1,4 @@
-// RFC 2986 §4: a certification request (PKCS #10), read. It comes from outside: whatever is not exactly one is refused.
+// RFC 2986 §4: decodes a certification request (PKCS #10). It is untrusted input: any deviation is rejected.
 //
 //   CertificationRequestInfo ::= SEQUENCE { version 0, subject Name, subjectPKInfo, attributes [0] }
 
@@ -9,12 +9,12 @@ import { decodeGeneralName, type GeneralName } from './general-name.ts';
 import { OID } from './object-identifiers.ts';
 
 export interface CertificationRequest {
-  /** What the requester's signature covers. */
+  /** What the signature of the requester covers. */
   readonly signedPart: Uint8Array;
   readonly signatureAlgorithm: string;
   readonly signature: Uint8Array;
   readonly publicKeyInfo: Uint8Array;
-  /** Every common name in the subject; other attributes of it say nothing that we would repeat. */
+  /** Every common name in the subject; its other attributes are ignored. */
   readonly commonNames: readonly string[];
   readonly alternativeNames: readonly GeneralName[];
   readonly asksToBeAuthority: boolean;
@@ -50,7 +50,7 @@ function readRequest(der: Uint8Array): CertificationRequest {
     publicKeyInfo,
     commonNames: commonNamesIn(subject),
     alternativeNames: alternativeNamesIn(extensions),
-    asksToBeAuthority: extensions.some(({ type, value }) => type === OID.basicConstraints && saysAuthority(value)),
+    asksToBeAuthority: extensions.some(({ type, value }) => type === OID.basicConstraints && requestsAuthority(value)),
   };
 }
 
@@ -66,7 +66,7 @@ function commonNamesIn(subject: DerElement): string[] {
   );
 }
 
-/** PrintableString, UTF8String and IA5String: in all three an ASCII name is the same bytes. */
+/** PrintableString, UTF8String and IA5String encode an ASCII name identically. */
 function nameText({ tag, content }: DerElement): string {
   const text = new TextDecoder().decode(content);
   if (![0x13, TAG.utf8String, 0x16].includes(tag) || /[^\x20-\x7e]/.test(text)) {
@@ -113,7 +113,7 @@ const alternativeNamesIn = (extensions: readonly RequestedExtension[]): GeneralN
       return found;
     });
 
-function saysAuthority(value: Uint8Array): boolean {
+function requestsAuthority(value: Uint8Array): boolean {
   const members = membersOf(readOnly(value, TAG.sequence, 'basicConstraints'), 'basicConstraints');
   if (members.isAtEnd) return false;
   const first = members.any('basicConstraints');

@@ -1,9 +1,9 @@
-// Reads DER and nothing else: lengths in their one shortest form, nothing left over. What BER would also allow is refused,
-// because two readers of the same bytes must never see two different values.
+// Reads strict DER: lengths in the shortest form, no trailing bytes. Everything that only BER allows is rejected, because
+// two readers of the same bytes must never see two different values.
 
 import { TAG } from './der.ts';
 
-/** These bytes are not what they claim to be. */
+/** The bytes are malformed. */
 export class DerError extends Error {
   constructor(field: string, reason: string) {
     super(`${field}: ${reason}`);
@@ -14,11 +14,11 @@ export class DerError extends Error {
 export interface DerElement {
   readonly tag: number;
   readonly content: Uint8Array;
-  /** With tag and length: what a signature covers. */
+  /** Including tag and length: the input of a signature. */
   readonly whole: Uint8Array;
 }
 
-/** One element and nothing behind it. */
+/** Reads one element; rejects trailing bytes. */
 export function readOnly(bytes: Uint8Array, tag: number, field: string): DerElement {
   const reader = new DerReader(bytes, field);
   const element = reader.next(tag, field);
@@ -26,7 +26,7 @@ export function readOnly(bytes: Uint8Array, tag: number, field: string): DerElem
   return element;
 }
 
-/** Reads the members of a constructed value one after the other. */
+/** Reads the members of a constructed value in order. */
 export class DerReader {
   readonly #bytes: Uint8Array;
   readonly #field: string;
@@ -50,11 +50,11 @@ export class DerReader {
   any(field: string): DerElement {
     const start = this.#at;
     const tag = this.#byte(field);
-    // Numbers from 31 on take more bytes; nothing that we read has one.
+    // Tag numbers from 31 on take more bytes; no structure that we read uses them.
     if ((tag & 0x1f) === 0x1f) throw new DerError(field, 'has a tag of several bytes');
     const length = this.#length(field);
     if (length > this.#bytes.length - this.#at) {
-      throw new DerError(field, `says ${length} bytes, ${this.#bytes.length - this.#at} are left`);
+      throw new DerError(field, `has a length of ${length} bytes, only ${this.#bytes.length - this.#at} are left`);
     }
     const content = this.#bytes.subarray(this.#at, this.#at + length);
     this.#at += length;
@@ -62,7 +62,7 @@ export class DerReader {
   }
 
   end(): void {
-    if (!this.isAtEnd) throw new DerError(this.#field, `has ${this.#bytes.length - this.#at} bytes left over`);
+    if (!this.isAtEnd) throw new DerError(this.#field, `has ${this.#bytes.length - this.#at} trailing bytes`);
   }
 
   #byte(field: string): number {
@@ -75,7 +75,7 @@ export class DerReader {
     const first = this.#byte(field);
     if (first < 0x80) return first;
     const count = first & 0x7f;
-    if (count === 0 || count > 4) throw new DerError(field, 'has a length that DER does not know');
+    if (count === 0 || count > 4) throw new DerError(field, 'has an invalid DER length');
     let length = 0;
     for (let n = 0; n < count; n++) length = length * 0x100 + this.#byte(field);
     if (length < 0x80 || length < 0x100 ** (count - 1)) {
@@ -89,7 +89,7 @@ export const membersOf = ({ content }: DerElement, field: string): DerReader => 
 
 export function readObjectIdentifier({ tag, content }: DerElement, field: string): string {
   if (tag !== TAG.objectIdentifier || content.length === 0 || (content.at(-1) ?? 0x80) >= 0x80) {
-    throw new DerError(field, 'is no object identifier');
+    throw new DerError(field, 'is not an object identifier');
   }
   const arcs: number[] = [];
   let arc = 0;
@@ -106,9 +106,9 @@ export function readObjectIdentifier({ tag, content }: DerElement, field: string
   return [first, head - first * 40, ...rest].join('.');
 }
 
-/** Signatures and keys are whole bytes. */
+/** Signatures and keys are a whole number of bytes. */
 export function readWholeBytes({ content }: DerElement, field: string): Uint8Array {
-  if (content[0] !== 0) throw new DerError(field, 'is not made of whole bytes');
+  if (content[0] !== 0) throw new DerError(field, 'is not a whole number of bytes');
   return content.subarray(1);
 }
 

@@ -1,8 +1,8 @@
-// DER, the one way in which ASN.1 values are written down (ITU-T X.690 §8 and §10): tag, length, content.
+// Encodes DER, the canonical encoding of ASN.1 values (ITU-T X.690 §8 and §10): tag, length, content.
 
 import type { Instant } from '../../domain/instant.ts';
 
-/** X.690 §8.1.2: the universal tags that certificates use, constructed ones with their bit set. */
+/** X.690 §8.1.2: the universal tags that certificates use; constructed ones include the constructed bit. */
 export const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -37,7 +37,7 @@ export function element(tag: number, ...content: readonly Uint8Array[]): Uint8Ar
 }
 
 export const sequence = (...members: readonly Uint8Array[]): Uint8Array => element(TAG.sequence, ...members);
-/** One member only: then there is no order to get wrong (X.690 §11.6). */
+/** A set with one member, which needs no sorting (X.690 §11.6). */
 export const setOf = (member: Uint8Array): Uint8Array => element(TAG.set, member);
 export const octetString = (content: Uint8Array): Uint8Array => element(TAG.octetString, content);
 export const boolean = (value: boolean): Uint8Array => element(TAG.boolean, Uint8Array.of(value ? 0xff : 0));
@@ -45,11 +45,11 @@ export const utf8String = (text: string): Uint8Array => element(TAG.utf8String, 
 export const bitString = (bytes: Uint8Array, unusedBits = 0): Uint8Array =>
   element(TAG.bitString, Uint8Array.of(unusedBits), bytes);
 
-/** A non-negative number, big-endian, however many zeros it starts with. */
+/** A non-negative big-endian number; leading zeros are removed. */
 export function unsignedInteger(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0);
   const digits = first === -1 ? Uint8Array.of(0) : bytes.subarray(first);
-  // Without it the first bit would make the number negative.
+  // Without this byte the first bit would make the number negative.
   const sign = (digits[0] ?? 0) >= 0x80 ? Uint8Array.of(0) : new Uint8Array();
   return element(TAG.integer, sign, digits);
 }

@@ -1,4 +1,4 @@
-// RFC 5280 §4.2.1.6: the names a certificate stands for. Only the three kinds that we give.
+// RFC 5280 §4.2.1.6: subject alternative names. Only the three kinds that we issue.
 
 import { type Ipv4, ipv4FromBytes, ipv4ToNumber } from '../../domain/ipv4.ts';
 import { contextTag, element } from './der.ts';
@@ -36,11 +36,11 @@ export function decodeGeneralName({ tag, content }: DerElement): GeneralName {
       return { kind: 'ip', address: address.value };
     }
     default:
-      throw new DerError('subjectAltName', `has a name of a kind that we do not give (tag 0x${tag.toString(16)})`);
+      throw new DerError('subjectAltName', `has a name of an unsupported kind (tag 0x${tag.toString(16)})`);
   }
 }
 
-/** As OpenSSL shows it: `DNS:node01`. */
+/** In OpenSSL's notation: `DNS:node01`. */
 export function generalNameText(name: GeneralName): string {
   switch (name.kind) {
     case 'dns':
@@ -52,7 +52,7 @@ export function generalNameText(name: GeneralName): string {
   }
 }
 
-/** IA5String: nothing above 0x7f, and no NUL that would end the name early for somebody else. */
+/** IA5String: nothing above 0x7f, and no NUL, at which other software would truncate the name. */
 function asciiText(bytes: Uint8Array): string {
   if (bytes.some((byte) => byte < 0x20 || byte > 0x7e)) {
     throw new DerError('subjectAltName', 'has a character that is not printable ASCII');

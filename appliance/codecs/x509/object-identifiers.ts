@@ -1,4 +1,4 @@
-// The object identifiers that certificates and their requests use, by the section that gives them.
+// The object identifiers of certificates and certification requests, by the section that defines them.
 
 export const OID = {
   // RFC 5280 §4.1.2.4, X.520

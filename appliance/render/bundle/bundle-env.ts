@@ -1,9 +1,9 @@
-// The bundle as environment variables: a file that a shell takes in with `.` and systemd with EnvironmentFile=.
+// The bundle as environment variables: a file that a shell sources with `.` and systemd reads with EnvironmentFile=.
 
 import { env } from '../formats/env.ts';
 import { type BootstrapBundle, secretText, taskSigningKeysText } from './bundle.ts';
 
-/** In this order, each behind the prefix of the layout. */
+/** In this order, each with the prefix of the layout. */
 export const bundleVariables = (bundle: BootstrapBundle): readonly (readonly [name: string, value: string])[] => [
   ['NODE_ID', bundle.nodeId],
   ['API_URL', bundle.apiUrl],
@@ -22,12 +22,13 @@ export const bundleVariables = (bundle: BootstrapBundle): readonly (readonly [na
   ['NODE_AGENT_SYSTEMD_UNIT', bundle.layout.systemdUnitName],
 ];
 
-/** Throws when a value cannot stand on one line; the error names the variable and never shows the value. */
+/** Throws when a value does not fit on one line; the error names the variable and never shows the value. */
 export const bundleEnvironment = (bundle: BootstrapBundle): string =>
   environmentText(bundle.layout.prefix, bundleVariables(bundle));
 
 export function environmentText(prefix: string, variables: readonly (readonly [string, string])[]): string {
-  if (!/^[A-Z][A-Z0-9]*_$/.test(prefix)) throw new Error('the prefix of variables is capitals and an underscore');
+  if (!/^[A-Z][A-Z0-9]*_$/.test(prefix))
+    throw new Error('the variable prefix must be capital letters and digits with an underscore at the end');
   return variables
     .map(([name, value]) => {
       const literal = env.literal(value);

@@ -1,27 +1,27 @@
-// The bootstrap bundle: everything that one node needs in order to enroll, and the one secret it may do it with, once.
+// The bootstrap bundle: everything that one node needs to enroll, including its one-time enrollment token.
 
 import type { Json } from '../../domain/event.ts';
 import { type Instant, instantText } from '../../domain/instant.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import type { Secret } from '../../domain/secret.ts';
 
-/** A key that tasks may be signed with: the one in use, the next, and the last ones while their time is not over. */
+/** A key that may sign tasks: the active one, the next one, and former ones until they expire. */
 export interface TaskVerifier {
   readonly state: 'active' | 'staged' | 'grace';
   readonly id: string;
-  /** SubjectPublicKeyInfo in base64: between the two lines of PEM it is a file that OpenSSL reads. */
+  /** SubjectPublicKeyInfo in base64: with the two PEM lines around it, OpenSSL can read it. */
   readonly publicKey: string;
 }
 
-/** Certificates that are trusted, and the SHA-256 of the one that signs: `AB:CD:…`, as OpenSSL shows it. */
+/** Trusted certificates, and the SHA-256 fingerprint of the signing one: `AB:CD:…`, as OpenSSL shows it. */
 export interface TrustedCertificates {
   readonly pem: string;
   readonly fingerprint: string;
 }
 
-/** Where the agent keeps its things on the node, and what its variables are called. */
+/** Paths of the agent on the node, and the names of its variables. */
 export interface AgentLayout {
-  /** In front of every variable: `COLDIRON_`. */
+  /** Prefix of every variable: `COLDIRON_`. */
   readonly prefix: string;
   readonly caBundlePath: string;
   readonly nodeCertificateCaBundlePath: string;
@@ -32,7 +32,7 @@ export interface AgentLayout {
   readonly systemdUnitName: string;
 }
 
-/** How the node comes by the package: it stands in the installer, anybody may pull it, or with a credential that ends soon. */
+/** How the node gets the package: embedded in the installer, pulled without credentials, or with a short-lived credential. */
 export type PullDelivery =
   | { readonly mode: 'embedded' | 'anonymous' }
   | {
@@ -50,7 +50,7 @@ export interface AgentPackage {
 }
 
 export interface BootstrapBundle {
-  /** Public: the part of the token that names it. A node that has installed this bundle knows it again. */
+  /** Public: the part of the token that identifies it. A node that has installed this bundle recognizes it. */
   readonly id: string;
   readonly nodeId: MachineId;
   readonly hostname: string;
@@ -58,15 +58,15 @@ export interface BootstrapBundle {
   readonly tokenExpiresAt: Instant;
   readonly apiUrl: string;
   readonly taskSigningKeys: readonly TaskVerifier[];
-  /** Who vouches for the API. */
+  /** The CA of the API server. */
   readonly ca: TrustedCertificates;
-  /** Who vouches for nodes. */
+  /** The CA of node certificates. */
   readonly nodeCertificateCa: TrustedCertificates;
   readonly layout: AgentLayout;
   readonly package: AgentPackage;
 }
 
-/** The folders and names of one family: `coldiron`, or `gpuaas` for sites whose runbooks say so. */
+/** Paths and names for one prefix: `coldiron`, or `gpuaas` for sites whose runbooks use it. */
 export const agentLayout = (family: string): AgentLayout => ({
   prefix: `${family.toUpperCase()}_`,
   caBundlePath: `/etc/${family}/ca-bundle.crt`,
@@ -78,13 +78,13 @@ export const agentLayout = (family: string): AgentLayout => ({
   systemdUnitName: `${family}-node-agent.service`,
 });
 
-/** One line: `active:<id>:<base64>,staged:…`. The agent tries the key that a task names. */
+/** One line: `active:<id>:<base64>,staged:…`. The agent uses the key that a task names. */
 export const taskSigningKeysText = (keys: readonly TaskVerifier[]): string =>
   keys.map(({ state, id, publicKey }) => `${state}:${id}:${publicKey}`).join(',');
 
 export const secretText = (secret: Secret): string => new TextDecoder().decode(secret.reveal());
 
-/** The bundle as the API hands it over. It holds the token: it is for the node's operator and for no log. */
+/** The bundle as the API returns it. It contains the token: only for the node's operator, never for a log. */
 export const bundleDocument = (bundle: BootstrapBundle): Json => ({
   version: 1,
   bundle_id: bundle.id,

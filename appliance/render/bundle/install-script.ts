@@ -1,4 +1,4 @@
-// The bundle as one shell script that installs it, with the agent in it. Operators run it; first-boot payloads embed it.
+// The bundle as one shell script that installs it and the agent. Operators run it; first-boot payloads embed it.
 
 import type { RenderedFile } from '../rendered-file.ts';
 import type { Templates } from '../templates.ts';
@@ -28,7 +28,7 @@ export function renderInstallScript(bundle: BootstrapBundle, agentText: string, 
   });
 }
 
-/** Where the agent puts what it is given: a certificate and its key, the authorities, the next token. */
+/** Folders that the agent writes to: certificate and key, CA certificates, the next token. */
 const writableFolders = (layout: AgentLayout): string[] => {
   const files = [
     layout.envFilePath,
@@ -40,7 +40,7 @@ const writableFolders = (layout: AgentLayout): string[] => {
   return [...new Set(files.map((file) => file.slice(0, file.lastIndexOf('/'))))];
 };
 
-/** The three forms of one bundle. Each holds the token. */
+/** The three forms of a bundle. Each contains the token. */
 export const renderBundle = (
   bundle: BootstrapBundle,
   agentText: string,

@@ -1,10 +1,10 @@
-// What install-node-agent.sh puts onto a node, as files: for systems that are made as a whole and have their unit already.
+// The files that install-node-agent.sh installs, for systems that are built as a whole and already have the unit.
 
 import type { RenderedFile } from '../rendered-file.ts';
 import type { BootstrapBundle } from './bundle.ts';
 import { bundleEnvironment } from './bundle-env.ts';
 
-/** Paths below the root of the node. */
+/** Paths relative to the root of the node. */
 export function installedFiles(bundle: BootstrapBundle, agentText: string): RenderedFile[] {
   const { layout } = bundle;
   const file = (path: string, text: string, mode: number, secret = false): RenderedFile => ({

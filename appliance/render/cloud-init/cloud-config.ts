@@ -1,4 +1,4 @@
-// The #cloud-config of an installed system, as plain data: who it is, who may log in, its clock, its packages and its files.
+// The #cloud-config of an installed system as plain data: identity, accounts, time, packages and files.
 
 import type { Account } from '../../domain/system.ts';
 import type { TargetFile } from '../installers/first-boot.ts';
@@ -13,15 +13,15 @@ import {
 import type { NodePlan } from '../node-plan.ts';
 import type { Templates } from '../templates.ts';
 
-/** What is left for cloud-init when the installer has done the rest. */
+/** What remains for cloud-init when the installer has done the rest. */
 export interface CloudConfigExtras {
   readonly files: readonly TargetFile[];
   readonly commands: readonly (readonly string[])[];
-  /** Lines for files that are there already. */
+  /** Lines to append to existing files. */
   readonly appended?: readonly object[];
 }
 
-/** What every system is told, also the one that an installer has made before. */
+/** For every system, including one that an installer has built before. */
 export function identityConfig(plan: NodePlan, templates: Templates, extras: CloudConfigExtras): object {
   const roce = roceUnit(plan, templates);
   const units = roce === null ? [] : [{ path: unitPath(ROCE_UNIT), text: roce, mode: 0o644 }];
@@ -31,7 +31,7 @@ export function identityConfig(plan: NodePlan, templates: Templates, extras: Clo
     fqdn: plan.fqdn,
     preserve_hostname: false,
     manage_etc_hosts: 'localhost',
-    // With no list at all there is the distribution's own account, which nobody has a key for; an empty list is no list.
+    // Without `users` the distribution creates its default account, for which nobody has a key; an empty list counts as none.
     ...(plan.accounts.length === 0 ? {} : { users: plan.accounts.map(user) }),
     ssh_pwauth: false,
     disable_root: true,
@@ -42,7 +42,7 @@ export function identityConfig(plan: NodePlan, templates: Templates, extras: Clo
   };
 }
 
-/** For an image that was written to the disk as it is. */
+/** For an image that was written to the disk unchanged. */
 export function imageConfig(plan: NodePlan, templates: Templates, extras: CloudConfigExtras): object {
   const parameters = kernelParameterFiles(plan, templates);
   return {
@@ -52,7 +52,7 @@ export function imageConfig(plan: NodePlan, templates: Templates, extras: CloudC
       commands: [...(parameters.length === 0 ? [] : [[KERNEL_PARAMETERS]]), ...extras.commands],
     }),
     locale: plan.locale,
-    // What every image has already; setting it needs the message bus, which small images do without.
+    // Every image has it already; setting it needs D-Bus, which small images lack.
     ...(plan.keyboard === 'us' ? {} : { keyboard: { layout: plan.keyboard } }),
     ...(plan.packages.length === 0 ? {} : { package_update: true, packages: [...plan.packages] }),
     growpart: { mode: 'auto', devices: ['/'], ignore_growroot_disabled: false },
@@ -63,7 +63,7 @@ export function imageConfig(plan: NodePlan, templates: Templates, extras: CloudC
 
 const user = (account: Account): object => ({
   name: account.name,
-  // Named, so that a group of this name that the distribution brings (Debian: operator, backup) is taken and does not fail.
+  // Explicit, so that an existing group of this name (Debian: operator, backup) is reused instead of causing an error.
   primary_group: account.name,
   shell: '/bin/bash',
   lock_passwd: true,
@@ -71,7 +71,7 @@ const user = (account: Account): object => ({
   ssh_authorized_keys: [...account.sshKeys],
 });
 
-/** Debian's locale-gen makes what this file names and nothing that it is asked for; without it the locale cannot be set. */
+/** Debian's locale-gen generates only the locales in this file; without the line the locale cannot be set. */
 function generatedLocale(locale: string): object[] {
   const charset = /^[a-z]{2,3}_[A-Z]{2}\.([A-Za-z0-9-]+)/.exec(locale)?.[1];
   return charset === undefined ? [] : [{ path: '/etc/locale.gen', append: true, content: `${locale} ${charset}\n` }];
@@ -85,8 +85,8 @@ const writtenFile = ({ path, text, mode }: TargetFile): object => ({
 });
 
 /**
- * The last stage of cloud-init. Distributions install packages before they run what the vendor, here the site, has sent; a
- * site that must first say where packages come from would be too late. So the order is ours.
+ * The final stage of cloud-init. Distributions install packages before they run vendor-data, here the part of the site. That is
+ * too late for a site that must first configure package sources, so we set the order.
  */
 const SITE_FIRST = [
   'scripts-vendor',

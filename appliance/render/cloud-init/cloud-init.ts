@@ -1,8 +1,8 @@
 // The NoCloud seed of a machine: what cloud-init reads on the first boot of a cloud image.
 //
-//   meta-data       who it is; a new instance id makes cloud-init do everything once more
-//   vendor-data     the site's own bootstrap, with its own name and version; runs before anything of ours
-//   user-data       everything else, and the parts that make it a node
+//   meta-data       identity; a new instance id makes cloud-init run everything again
+//   vendor-data     the site's own bootstrap, with its own name and version; runs before our parts
+//   user-data       everything else, and the parts that make the machine a node
 //   network-config  links by MAC address
 
 import {
@@ -20,7 +20,7 @@ import { imageConfig } from './cloud-config.ts';
 import { networkConfig } from './network-config.ts';
 import { yamlDocument } from './yaml-document.ts';
 
-/** Throws a ColdironError that lists everything that cannot be said safely. */
+/** Throws a ColdironError that lists everything that cannot be rendered safely. */
 export function renderCloudInit(plan: NodePlan, extras: FirstBootExtras, templates: Templates): RenderedFile[] {
   refuseProblems(plan, 'cloud-init', planProblems(plan, extras));
   const { site, node } = firstBoot(plan, extras, templates);
@@ -28,7 +28,7 @@ export function renderCloudInit(plan: NodePlan, extras: FirstBootExtras, templat
   const config = imageConfig(plan, templates, { files, commands: files.length === 0 ? [] : [[RUN_PARTS]] });
   return [
     metaData(plan, extras),
-    // What makes a machine a node lets its holder speak for it.
+    // The node parts contain the enrollment credentials of the machine.
     seedFile('user-data', yamlDocument('#cloud-config', config), node.length > 0),
     seedFile('vendor-data', vendorData(site), false),
     seedFile('network-config', yamlDocument(null, networkConfig(plan)), false),
@@ -49,7 +49,7 @@ export const seedFile = (path: string, text: string, secret: boolean): RenderedF
   secret,
 });
 
-/** The name of the part is the name of its script on the machine, and so the one in cloud-init's own complaint about it. */
+/** The part name is the script name on the machine, and therefore appears in cloud-init's error messages. */
 function vendorData(site: TargetFile | null): string {
   if (site === null) return yamlDocument('#cloud-config', {});
   const filename = site.path.slice(site.path.lastIndexOf('/') + 1);

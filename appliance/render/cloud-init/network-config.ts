@@ -1,4 +1,4 @@
-// The network as cloud-init's format version 2, which is netplan's: cloud images and Ubuntu's installer read it.
+// The network in cloud-init's format version 2, which is netplan's: cloud images and Ubuntu's installer read it.
 
 import { type SettledLink, settledLinks } from '../installers/settled-links.ts';
 import type { NodePlan } from '../node-plan.ts';
@@ -27,7 +27,7 @@ export function networkConfig(plan: NodePlan): NetworkConfig {
 const definition = (link: SettledLink): object => ({
   ...identity(link),
   dhcp4: link.address === 'dhcp',
-  // The renderers of older releases know nothing of it and are none the worse: a lower metric decides there.
+  // Older renderers ignore it without harm: there the lower metric decides.
   ...(link.withoutDefaultRoute ? { 'dhcp4-overrides': { 'use-routes': false } } : {}),
   ...(link.address === null || link.address === 'dhcp' ? {} : { addresses: [link.address] }),
   ...(link.mtu === null ? {} : { mtu: link.mtu }),
@@ -39,7 +39,7 @@ function identity(link: SettledLink): object {
   switch (link.kind) {
     case 'ethernet':
       return {
-        // netplan renames only what it was told to look for.
+        // netplan renames only interfaces that have a match.
         ...(link.mac === null ? {} : { match: { macaddress: link.mac }, 'set-name': link.name }),
         ...(link.optional ? { optional: true } : {}),
       };
@@ -54,7 +54,7 @@ function identity(link: SettledLink): object {
   }
 }
 
-/** Without it a bond never notices that a cable was pulled. */
+/** Without it a bond does not detect that a cable was pulled. */
 export const MONITOR_MILLISECONDS = 100;
 
 function nameservers({ nameservers: addresses, searchDomains: search }: SettledLink): object {

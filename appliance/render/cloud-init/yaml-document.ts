@@ -1,9 +1,9 @@
-// Plain data as a YAML document that YAML 1.1 (cloud-init, netplan and subiquity read it with PyYAML) and YAML 1.2 read alike.
-// Keys stay in the order in which they are given.
+// Plain data as a YAML document that YAML 1.1 (PyYAML, used by cloud-init, netplan and subiquity) and YAML 1.2 read alike.
+// Keys keep their order.
 
 import { dump } from 'js-yaml';
 
-/** The first line tells cloud-init what the rest is. */
+/** The first line, which tells cloud-init the format. */
 export type Kind = '#cloud-config' | '#cloud-config-archive';
 
 export function yamlDocument(kind: Kind | null, value: object): string {

@@ -1,5 +1,5 @@
-// Files of environment variables that a shell reads with `.` and systemd with EnvironmentFile=. Both know double quotes and
-// these four escapes inside them; they disagree about single quotes within a value.
+// Files of environment variables that a shell sources with `.` and systemd reads with EnvironmentFile=. Both support double
+// quotes with these four escapes; they disagree about single quotes inside a value.
 
 import { parsed, unparsable } from '../../domain/parsed.ts';
 import type { TextFormat } from './format.ts';
@@ -17,7 +17,7 @@ export const env: TextFormat = {
   lexer: lineLexer({
     value: (line, kind) => {
       if (kind === 'shown') return /^\s*#/.test(line) ? null : ONLY_IN_COMMENTS;
-      return /^(?:export )?[A-Za-z_]\w*=$/.test(line) ? null : 'has a value anywhere but directly behind NAME=';
+      return /^(?:export )?[A-Za-z_]\w*=$/.test(line) ? null : 'has a value that is not directly after NAME=';
     },
     text: (line, character) => (line.endsWith(VALUE) && !line.startsWith('#') && character !== '\n' ? GLUED : null),
   }),

@@ -1,4 +1,4 @@
-// hosts(5): an address and names on a line. Nothing can be quoted, so only addresses and host names get in.
+// hosts(5): one line per address, with its names. Nothing can be quoted, so only addresses and host names are allowed.
 
 import { parsed, unparsable } from '../../domain/parsed.ts';
 import type { TextFormat } from './format.ts';
@@ -14,8 +14,8 @@ export const hosts: TextFormat = {
   lexer: lineLexer({
     value: (line, kind) => {
       if (kind === 'shown') return line.includes('#') ? null : ONLY_IN_COMMENTS;
-      if (line.includes('#')) return 'has a value in a comment; there it is {{shown …}}';
-      return line === '' || /\s$/.test(line) ? null : 'has a value directly behind other text';
+      if (line.includes('#')) return 'has a value in a comment; use {{shown …}} there';
+      return line === '' || /\s$/.test(line) ? null : 'has a value directly after other text';
     },
     text: (line, character) => (line.endsWith(VALUE) && !line.includes('#') && !/\s/.test(character) ? GLUED : null),
   }),

@@ -32,8 +32,8 @@ export const json: TextFormat = {
     },
     value: ({ mode, line }, kind) => {
       if (kind === 'shown') return 'has {{shown …}}, and JSON has no comments';
-      if (mode !== 'code') return 'has a value between its own quotes; a value brings its own';
-      return /(^|[[{:,])\s*$/.test(line) ? null : 'has a value directly behind other text';
+      if (mode !== 'code') return 'has a value between quotes of the template; a value adds its own quotes';
+      return /(^|[[{:,])\s*$/.test(line) ? null : 'has a value directly after other text';
     },
     end: ({ mode }) => (mode === 'code' ? null : 'leaves a quote open at its end'),
   }),
@@ -42,7 +42,7 @@ export const json: TextFormat = {
       JSON.parse(made);
       return null;
     } catch (error) {
-      // The message's own excerpt stays out: it could hold a secret.
+      // The excerpt in the message is dropped: it could contain a secret.
       const where = /position \d+(?: \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
       return `is not JSON${where === undefined ? '' : `, at ${where}`}`;
     }

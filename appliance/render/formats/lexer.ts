@@ -1,35 +1,35 @@
-// Where in a template's own text a value may stand. A format reads the text character by character and knows at each
-// place whether it is between quotes, in a comment, or where a value belongs.
+// Checks where in the template text a value may be. A format reads the text character by character and tracks whether it is
+// between quotes, in a comment, or where a value is allowed.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 
 export interface LexerState {
-  /** What the place is part of; the format's own words, innermost last. */
+  /** The syntactic context, as named by the format; innermost last. */
   readonly mode: string;
-  /** What stands before on the same line; each value is one VALUE. */
+  /** The text before this place on the same line; each value is one VALUE. */
   readonly line: string;
 }
 
-/** Stands for a value in `line`. No template has this character: Handlebars would print it, no format could read it. */
+/** Represents a value in `line`. The template reader rejects templates with this character. */
 export const VALUE = '\u0000';
 
 export type PlaceholderKind = 'value' | 'shown';
 
 export interface Lexer {
   readonly start: LexerState;
-  /** The state behind this text. */
+  /** The state after this text. */
   readonly text: (state: LexerState, text: string) => Parsed<LexerState>;
-  /** The state behind a placeholder, or why none may stand here. */
+  /** The state after a placeholder, or why no placeholder is allowed here. */
   readonly value: (state: LexerState, kind: PlaceholderKind) => Parsed<LexerState>;
-  /** What is left open at the end of the template. */
+  /** What is unclosed at the end of the template. */
   readonly end: (state: LexerState) => string | null;
 }
 
 interface LexerRules {
   readonly start: string;
-  /** The mode behind one more character. */
+  /** The mode after one more character. */
   readonly step: (state: LexerState, character: string) => Parsed<string>;
-  /** Why no value may stand here. */
+  /** Why no value is allowed here. */
   readonly value: (state: LexerState, kind: PlaceholderKind) => string | null;
   readonly end?: (state: LexerState) => string | null;
 }
@@ -54,26 +54,26 @@ export function lexer(rules: LexerRules): Lexer {
   };
 }
 
-/** Each state once. */
+/** Removes duplicate states. */
 export const dedupe = (states: readonly LexerState[]): readonly LexerState[] => [
   ...new Map(states.map((state) => [`${state.mode}\n${state.line}`, state])).values(),
 ];
 
-/** The character before, or a line feed at the start of a line. */
+/** The preceding character, or a line feed at the start of a line. */
 export const before = (state: LexerState): string => state.line.at(-1) ?? '\n';
 
 export const isSpace = (character: string): boolean => /\s/.test(character);
 
-/** Modes as a stack: one word each, outermost first. */
+/** Modes form a stack: one word each, outermost first. */
 export const innermost = (mode: string): string => mode.slice(mode.lastIndexOf('>') + 1);
 export const into = (mode: string, word: string): string => `${mode}>${word}`;
 export const outOf = (mode: string): string => (mode.includes('>') ? mode.slice(0, mode.lastIndexOf('>')) : mode);
 export const instead = (mode: string, word: string): string => into(outOf(mode), word);
 
-/** For formats without anything that goes over a line: the rule sees what stands before. */
+/** For formats without multi-line constructs: the rule sees the preceding text of the line. */
 export const lineLexer = (rules: {
   readonly value: (line: string, kind: PlaceholderKind) => string | null;
-  /** Why this character may not follow what stands before. */
+  /** Why this character may not follow the preceding text. */
   readonly text?: (line: string, character: string) => string | null;
 }): Lexer =>
   lexer({
@@ -85,5 +85,5 @@ export const lineLexer = (rules: {
     value: ({ line }, kind) => rules.value(line, kind),
   });
 
-export const GLUED = 'has text directly behind a value, which would become part of it';
-export const ONLY_IN_COMMENTS = 'has {{shown …}} outside a comment; values stand as {{…}}';
+export const GLUED = 'has text directly after a value, which would become part of it';
+export const ONLY_IN_COMMENTS = 'has {{shown …}} outside a comment; write values as {{…}}';

@@ -1,4 +1,4 @@
-// nft(8) rule sets. Numbers, addresses and prefixes stand as they are, names of interfaces and comments in quotes, lists as sets.
+// nft(8) rule sets. Numbers, addresses and prefixes are written unquoted, interface names and comments quoted, lists as sets.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 import type { TextFormat } from './format.ts';
@@ -11,10 +11,10 @@ const LONGEST_TEXT = 128;
 
 function word(value: unknown): Parsed<string> {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return parsed(String(value));
-  if (typeof value !== 'string') return unparsable('is neither text nor a number that nft could take');
+  if (typeof value !== 'string') return unparsable('is neither text nor a number that nft accepts');
   if (ADDRESS.test(value)) return parsed(value);
   const problem =
-    lineProblem(value) ?? (/["\\]/.test(value) ? 'has a quote or a backslash, which nft cannot take' : null);
+    lineProblem(value) ?? (/["\\]/.test(value) ? 'has a quote or a backslash, which nft cannot quote' : null);
   if (problem !== null) return unparsable(problem);
   if (value === '' || value.length > LONGEST_TEXT)
     return unparsable(`is empty or longer than ${LONGEST_TEXT} characters`);
@@ -41,11 +41,11 @@ export const nftables: TextFormat = {
     },
     value: ({ mode, line }, kind) => {
       if (kind === 'shown') return mode === 'remark' ? null : ONLY_IN_COMMENTS;
-      if (mode === 'remark') return 'has a value in a comment; there it is {{shown …}}';
-      if (mode === 'text') return 'has a value between its own quotes; a value brings its own';
+      if (mode === 'remark') return 'has a value in a comment; use {{shown …}} there';
+      if (mode === 'text') return 'has a value between quotes of the template; a value adds its own quotes';
       return /[\s{,]$/.test(line) && !/^\s*$/.test(line)
         ? null
-        : 'has a value where a keyword stands, or behind other text';
+        : 'has a value where a keyword is expected, or directly after other text';
     },
     end: ({ mode }) => (mode === 'text' ? 'leaves a quote open at its end' : null),
   }),

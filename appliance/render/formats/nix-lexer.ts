@@ -1,5 +1,5 @@
-// Where a value may stand in Nix: in an expression, between two words; never between the template's own quotes. The ways
-// to quote are "…" and ''…'', both with ${…} inside, which is an expression again.
+// Where a value may be in Nix: in an expression, as a separate word; never between quotes of the template. Nix has two kinds
+// of quotes, "…" and ''…'', both with ${…} inside, which is an expression again.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 import {
@@ -40,18 +40,18 @@ function step(state: LexerState, character: string): Parsed<string> {
       return parsed(outOf(mode));
     case 'dollar':
       if (character === '{') return parsed(instead(mode, 'code'));
-      // $$ is two dollars, whatever follows.
+      // $$ is two literal dollar signs, whatever follows.
       return character === '$' ? parsed(outOf(mode)) : step({ ...state, mode: outOf(mode) }, character);
     case 'quote':
       if (character === "'") return parsed(instead(mode, 'quotes'));
       return step({ ...state, mode: outOf(mode) }, character);
     case 'quotes':
-      // '' ends the text, except before another quote, a dollar, or a backslash, which it escapes.
+      // '' ends the string, except before another quote, a dollar sign or a backslash, which it escapes.
       if (character === "'" || character === '$') return parsed(outOf(mode));
       if (character === '\\') return parsed(instead(mode, 'escape'));
       return step({ ...state, mode: outOf(outOf(mode)) }, character);
     default:
-      return unparsable(`cannot be read as Nix: ${mode}`);
+      return unparsable(`cannot be parsed as Nix: ${mode}`);
   }
 }
 
@@ -72,10 +72,10 @@ function inCode(state: LexerState, character: string): Parsed<string> {
 function value(state: LexerState, kind: PlaceholderKind): string | null {
   const place = innermost(state.mode);
   if (kind === 'shown') return place === 'remark' ? null : ONLY_IN_COMMENTS;
-  if (place === 'remark' || place === 'long remark') return 'has a value in a comment; there it is {{shown …}}';
-  if (place !== 'code') return 'has a value between its own quotes; a value brings its own';
+  if (place === 'remark' || place === 'long remark') return 'has a value in a comment; use {{shown …}} there';
+  if (place !== 'code') return 'has a value between quotes of the template; a value adds its own quotes';
   const last = before(state);
-  return isSpace(last) || MAY_PRECEDE.test(last) ? null : 'has a value directly behind other text';
+  return isSpace(last) || MAY_PRECEDE.test(last) ? null : 'has a value directly after other text';
 }
 
 function end({ mode }: LexerState): string | null {

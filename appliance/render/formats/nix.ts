@@ -1,4 +1,4 @@
-// The Nix language. A value is a whole expression that needs no parentheses: a text in double quotes, a number, a list, a set.
+// The Nix language. A value is a complete expression that needs no parentheses: a double-quoted string, a number, a list, a set.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 import type { TextFormat } from './format.ts';
@@ -11,7 +11,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
   $: '\\$',
   '\n': '\\n',
-  // Nix turns a raw carriage return before a line feed into nothing.
+  // Nix removes a raw carriage return before a line feed.
   '\r': '\\r',
   '\t': '\\t',
 };
@@ -27,7 +27,7 @@ const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
 
 const writer: DataWriter = {
   text: nixText,
-  // A minus sign inside a list would be an operator.
+  // A minus sign in a list would be parsed as an operator.
   integer: (value) => (value < 0 ? `(${value})` : String(value)),
   key: (name) => (IDENTIFIER.test(name) && !KEYWORDS.has(name) ? parsed(name) : nixText(name)),
   list: (items) => (items.length === 0 ? '[ ]' : `[ ${items.join(' ')} ]`),

@@ -1,4 +1,4 @@
-// Plain data (texts, whole numbers, true and false, null, lists and sets of them) as a literal of a format that has all of these.
+// Writes plain data (strings, integers, booleans, null, lists and sets of them) as a literal of a format that supports all of these.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 
@@ -12,42 +12,40 @@ export interface DataWriter {
 
 const DEEPEST = 32;
 
-/** A reason says where inside the value: `.users[0].name has …`. */
+/** A reason includes the path inside the value: `.users[0].name has …`. */
 export function writeData(value: unknown, writer: DataWriter): Parsed<string> {
   const problems: string[] = [];
   const text = write(value, writer, '', (at, reason) => problems.push(at === '' ? reason : `${at} ${reason}`));
   return problems.length === 0 ? parsed(text) : unparsable(problems.join('; '));
 }
 
-type Complain = (at: string, reason: string) => void;
+type Report = (at: string, reason: string) => void;
 
-function write(value: unknown, writer: DataWriter, at: string, complain: Complain, depth = 0): string {
-  const told = (made: Parsed<string>): string => {
-    if (!made.ok) complain(at, made.reason);
+function write(value: unknown, writer: DataWriter, at: string, report: Report, depth = 0): string {
+  const orReport = (made: Parsed<string>): string => {
+    if (!made.ok) report(at, made.reason);
     return made.ok ? made.value : '';
   };
-  if (depth > DEEPEST) return told(unparsable(`is nested more than ${DEEPEST} deep`));
+  if (depth > DEEPEST) return orReport(unparsable(`is nested more than ${DEEPEST} deep`));
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);
-  if (typeof value === 'string') return told(writer.text(value));
+  if (typeof value === 'string') return orReport(writer.text(value));
   if (typeof value === 'number') {
-    return Number.isSafeInteger(value)
-      ? writer.integer(value)
-      : told(unparsable('is not a whole number that keeps its value'));
+    return Number.isSafeInteger(value) ? writer.integer(value) : orReport(unparsable('is not a safe integer'));
   }
   if (Array.isArray(value)) {
-    return writer.list(value.map((item, index) => write(item, writer, `${at}[${index}]`, complain, depth + 1)));
+    return writer.list(value.map((item, index) => write(item, writer, `${at}[${index}]`, report, depth + 1)));
   }
-  if (!isPlainSet(value)) return told(unparsable('is not plain data'));
+  if (!isPlainSet(value)) return orReport(unparsable('is not plain data'));
   return writer.set(
     Object.entries(value).map(([name, item]) => [
-      told(writer.key(name)),
-      write(item, writer, `${at}.${name}`, complain, depth + 1),
+      orReport(writer.key(name)),
+      write(item, writer, `${at}.${name}`, report, depth + 1),
     ]),
   );
 }
 
-/** No class has a literal, and a Secret least of all. */
+/** Class instances have no literal, above all a Secret. */
 function isPlainSet(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -1,23 +1,23 @@
-// What every format asks of a text before it asks anything of its own.
+// Checks of a text that all formats share.
 
 const LONGEST_ARGUMENT = 500;
 const LONGEST_SHOWN = 300;
 
-/** Only what is visible on every console: for formats that cannot quote. */
+/** Only printable ASCII: for formats that cannot quote. */
 export function plainProblem(value: string): string | null {
-  // Left out, it would make the next word take its place.
+  // An empty value would make the next word take its position.
   if (value === '') return 'is empty';
   if (value.length > LONGEST_ARGUMENT) return `is longer than ${LONGEST_ARGUMENT} characters`;
   return characterProblem(value, (code) => code < 0x20 || code > 0x7e, 'is not printable ASCII');
 }
 
-/** For formats that can hold any text: neither NUL nor half a character survives being written to a file. */
+/** For formats that accept any text: NUL and unpaired surrogates cannot be written to a file. */
 export function unicodeProblem(value: string): string | null {
-  if (!value.isWellFormed()) return 'has half of a character (an unpaired surrogate)';
-  return value.includes('\0') ? characterProblem(value, (code) => code === 0, 'no file of this kind can hold') : null;
+  if (!value.isWellFormed()) return 'has an unpaired surrogate';
+  return value.includes('\0') ? characterProblem(value, (code) => code === 0, 'this format cannot contain') : null;
 }
 
-/** For formats where a value ends with its line. */
+/** For formats where a value ends at the end of its line. */
 export const lineProblem = (value: string): string | null =>
   unicodeProblem(value) ?? characterProblem(value, endsLine, 'does not fit on one line');
 
@@ -41,7 +41,7 @@ export function visible(value: string): string {
   return ascii.length > LONGEST_SHOWN ? `${ascii.slice(0, LONGEST_SHOWN - 3)}...` : ascii;
 }
 
-/** A text as it is, a number as its digits. */
+/** A string unchanged, a number as digits. */
 export function textOf(value: unknown): string | null {
   if (typeof value === 'string') return value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null;

@@ -1,5 +1,5 @@
-// Where a value may stand in a shell script: as a word or the end of one, in code; never between the template's own quotes,
-// in a here-document or a comment, nor where a command stands. Whoever needs it between other text puts it in a variable first.
+// Where a value may be in a shell script: as a word or the end of one, in code; never between quotes of the template, in a
+// here-document, in a comment, or where a command is expected. To use a value inside other text, assign it to a variable first.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 import {
@@ -28,7 +28,7 @@ function step(state: LexerState, character: string): Parsed<string> {
     case 'escape':
       return parsed(character === '\n' ? instead(mode, 'joined') : outOf(mode));
     case 'joined':
-      // The line before went on here: what comes first is no command.
+      // The preceding line continues here: the first word is not a command.
       return /[ \t]/.test(character) && line.trim() === ''
         ? parsed(mode)
         : inCode({ mode: outOf(mode), line }, character);
@@ -40,16 +40,16 @@ function step(state: LexerState, character: string): Parsed<string> {
     case 'brace':
       if (character === '}') return parsed(outOf(mode));
       if (character === '"') return parsed(into(mode, 'double'));
-      if (character === "'") return unparsable('has a single quote inside the braces of a variable');
+      if (character === "'") return unparsable('has a single quote inside the braces of a parameter expansion');
       return expansion(state, character) ?? parsed(mode);
     case 'remark':
       return character === '\n' ? inCode({ ...state, mode: outOf(mode), line: '' }, character) : parsed(mode);
     default:
-      return unparsable(`cannot be read as shell: ${mode}`);
+      return unparsable(`cannot be parsed as shell: ${mode}`);
   }
 }
 
-/** What means the same between double quotes and outside. */
+/** Characters with the same meaning inside and outside double quotes. */
 function expansion(state: LexerState, character: string): Parsed<string> | null {
   const { mode } = state;
   if (character === '\\') return parsed(into(mode, 'escape'));
@@ -72,8 +72,9 @@ function inCode(state: LexerState, character: string): Parsed<string> {
   if (character === '#' && (isSpace(last) || /[;(&|]/.test(last))) return parsed(into(mode, 'remark'));
   if (character === '(') return parsed(into(mode, 'group'));
   if (innermost(mode) !== 'group') return parsed(mode);
-  // Its patterns end with a parenthesis that nothing opened.
-  if (isSpace(character) && /(?:^|[\s;(])case$/.test(line)) return unparsable('has a case inside parentheses');
+  // Its patterns end with an unmatched parenthesis.
+  if (isSpace(character) && /(?:^|[\s;(])case$/.test(line))
+    return unparsable('has a case inside parentheses, which is not supported');
   return parsed(character === ')' ? outOf(mode) : mode);
 }
 
@@ -93,16 +94,17 @@ function inDocument({ mode, line }: LexerState, character: string): Parsed<strin
 function value(state: LexerState, kind: PlaceholderKind): string | null {
   const place = innermost(state.mode);
   if (kind === 'shown') return place === 'remark' ? null : ONLY_IN_COMMENTS;
-  if (place === 'remark') return 'has a value in a comment; there it is {{shown …}}';
+  if (place === 'remark') return 'has a value in a comment; use {{shown …}} there';
   if (place.startsWith('document ')) return 'has a value in a here-document, where it is not quoted';
   if (place === 'joined') return null;
-  if (place !== 'code' && place !== 'group') return 'has a value between its own quotes; a value brings its own';
-  if (/(?:^|[;&|({]|\b(?:then|do|else))\s*$/.test(state.line)) return 'has a value where a command stands';
+  if (place !== 'code' && place !== 'group')
+    return 'has a value between quotes of the template; a value adds its own quotes';
+  if (/(?:^|[;&|({]|\b(?:then|do|else))\s*$/.test(state.line)) return 'has a value where a command is expected';
   return /[\s=:/,@."'}-]$/.test(state.line)
     ? null
-    : 'has a value directly behind other text; put it in a variable first';
+    : 'has a value directly after other text; assign it to a variable first';
 }
 
 function end({ mode }: LexerState): string | null {
-  return mode === 'code' || mode === 'code>remark' ? null : `leaves something open at its end: ${innermost(mode)}`;
+  return mode === 'code' || mode === 'code>remark' ? null : `leaves ${innermost(mode)} open at its end`;
 }

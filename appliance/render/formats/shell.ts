@@ -1,4 +1,4 @@
-// POSIX shell. Inside single quotes nothing is special but the quote itself, so every value comes in them.
+// POSIX shell. Inside single quotes only the quote itself is special, so every value is single-quoted.
 
 import { parsed, unparsable } from '../../domain/parsed.ts';
 import type { TextFormat } from './format.ts';
@@ -8,7 +8,7 @@ import { shellLexer } from './shell-lexer.ts';
 export const shell: TextFormat = {
   literal: (value) => {
     const text = typeof value === 'boolean' ? String(value) : textOf(value);
-    if (text === null) return unparsable(`${NOT_TEXT}; a list is repeated with {{#each}}`);
+    if (text === null) return unparsable(`${NOT_TEXT}; use {{#each}} for a list`);
     const problem = unicodeProblem(text);
     return problem === null ? parsed(`'${text.replaceAll("'", "'\\''")}'`) : unparsable(problem);
   },

@@ -1,12 +1,12 @@
-// Where a value may stand in YAML: where a whole node stands; not within a plain or quoted text, and not in a block of text,
-// where its quotes would be taken as they are.
+// Where a value may be in YAML: as a whole node; not inside a plain or quoted scalar, and not in a block scalar, where its
+// quotes would become part of the text.
 
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
 import { GLUED, type LexerState, lexer, ONLY_IN_COMMENTS, type PlaceholderKind, VALUE } from './lexer.ts';
 
 export const yamlLexer = lexer({ start: 'plain', step, value, end });
 
-/** At the start of a line (a key), behind `- `, `? ` or `: `, or inside brackets. */
+/** At the start of a line (a key), after `- `, `? ` or `: `, or inside brackets. */
 const NODE_STARTS = /^[ ]*$|(?:^|[ ])[-?][ ]+$|:[ ]+$|[[{,][ ]*$/;
 const BLOCK_STARTS = /(?:^|[ ])[|>][-+\d]*[ ]*(?:[ ]#.*)?$/;
 
@@ -32,7 +32,7 @@ function inPlain({ mode, line }: LexerState, character: string): Parsed<string> 
   return parsed(character === "'" && startsNode ? 'single' : mode);
 }
 
-/** A block goes on for as long as its lines are indented further than what it belongs to. */
+/** A block continues while its lines are indented further than its parent. */
 function endsBlock({ mode, line }: LexerState, character: string): boolean {
   if (character === '\n' || character === ' ' || !/^[ ]*$/.test(line)) return false;
   return line.length <= Number(mode.slice('block '.length));
@@ -48,12 +48,12 @@ function blockIndent(line: string): number {
 function value(state: LexerState, kind: PlaceholderKind): string | null {
   const { mode, line } = state;
   if (kind === 'shown') return mode === 'remark' ? null : ONLY_IN_COMMENTS;
-  if (mode === 'remark') return 'has a value in a comment; there it is {{shown …}}';
+  if (mode === 'remark') return 'has a value in a comment; use {{shown …}} there';
   if (mode === 'double' || mode === 'single' || mode === 'escape') {
-    return 'has a value between its own quotes; a value brings its own';
+    return 'has a value between quotes of the template; a value adds its own quotes';
   }
   if (mode.startsWith('block') && !endsBlock(state, VALUE)) {
-    return 'has a value in a block of text, where it would not be read as one; give the whole text as one value';
+    return 'has a value in a block of text, where its quotes would be part of the text; pass the whole text as one value';
   }
   return NODE_STARTS.test(line) ? null : 'has a value inside a text, where its quotes would be part of the text';
 }

@@ -1,5 +1,5 @@
-// YAML, written as JSON on one line with a space behind every colon, which all versions of YAML read alike. Texts are always
-// quoted, so that `no`, `1:30` and `0x1f` stay texts.
+// YAML, written as JSON on one line with a space after every colon, which all versions of YAML read alike. Strings are always
+// quoted, so that `no`, `1:30` and `0x1f` stay strings.
 
 import { load, YAMLException } from 'js-yaml';
 import { type Parsed, parsed, unparsable } from '../../domain/parsed.ts';
@@ -8,7 +8,7 @@ import { type DataWriter, writeData } from './plain-data.ts';
 import { unicodeProblem, visible } from './plain-text.ts';
 import { yamlLexer } from './yaml-lexer.ts';
 
-/** JSON leaves these as they are; YAML 1.2 §5.1 calls them not printable, or takes them for line breaks. */
+/** JSON does not escape these; YAML 1.2 §5.1 treats them as non-printable or as line breaks. */
 const NOT_PRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 function yamlText(value: string): Parsed<string> {
@@ -21,7 +21,7 @@ function yamlText(value: string): Parsed<string> {
   return parsed(escaped);
 }
 
-/** YAML 1.2 §7.4.3: a key on one line is at most 1,024 characters long. */
+/** YAML 1.2 §7.4.3: a key on one line has at most 1,024 characters. */
 const LONGEST_KEY = 1000;
 
 const writer: DataWriter = {
@@ -45,7 +45,7 @@ export const yaml: TextFormat = {
       load(made);
       return null;
     } catch (error) {
-      // The excerpt that comes with the message stays out: it could hold a secret.
+      // The excerpt in the message is dropped: it could contain a secret.
       const what = error instanceof YAMLException ? `: ${error.reason} in line ${(error.mark?.line ?? 0) + 1}` : '';
       return `is not YAML${what}`;
     }

@@ -1,12 +1,12 @@
-// DNS zone files (RFC 1035 §5.1). {{…}} is a name, an address or a number and is checked to be one; {{shown …}} is the text of a
-// TXT record, in quotes.
+// DNS zone files (RFC 1035 §5.1). {{…}} is a name, an address or a number, and is checked; {{shown …}} is the quoted text of a
+// TXT record.
 
 import { parsed, unparsable } from '../../domain/parsed.ts';
 import type { TextFormat } from './format.ts';
 import { GLUED, lexer, VALUE } from './lexer.ts';
 import { NOT_TEXT, textOf } from './plain-text.ts';
 
-/** RFC 2181 §11 allows more in a label; this much all servers take, with RFC 2317's slash and RFC 2782's underscore. */
+/** RFC 2181 §11 allows more in a label; all servers accept these, with RFC 2317's slash and RFC 2782's underscore. */
 const NAME = /^(?:\*\.|@$)?(?:[A-Za-z0-9_](?:[\w/-]{0,61}[A-Za-z0-9_])?(?:\.|$))*$/;
 const LONGEST_NAME = 254;
 const LONGEST_STRING = 255;
@@ -39,15 +39,15 @@ export const zone: TextFormat = {
     },
     value: ({ mode, line }, kind) => {
       if (mode === 'remark') return 'has a value in a comment';
-      if (mode !== 'code') return 'has a value between its own quotes; {{shown …}} brings its own';
-      if (kind === 'shown' && !/\s$/.test(line)) return 'has a text where a name stands';
-      return line === '' || /[\s(]$/.test(line) ? null : 'has a value directly behind other text';
+      if (mode !== 'code') return 'has a value between quotes of the template; {{shown …}} adds its own quotes';
+      if (kind === 'shown' && !/\s$/.test(line)) return 'has a text where a name is expected';
+      return line === '' || /[\s(]$/.test(line) ? null : 'has a value directly after other text';
     },
     end: ({ mode }) => (mode === 'code' || mode === 'remark' ? null : 'leaves a quote open at its end'),
   }),
 };
 
-/** Anything but plain ASCII as \DDD. */
+/** Escapes everything but plain ASCII as \DDD. */
 function character(byte: number): string {
   const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x22 && byte !== 0x5c;
   return isPlain ? String.fromCharCode(byte) : `\\${String(byte).padStart(3, '0')}`;

@@ -1,4 +1,4 @@
-// The disks of Ubuntu's installer as a list of curtin's actions. Its ready-made layouts take one disk and ext4 only.
+// The disks for Ubuntu's installer as a list of curtin actions. Its predefined layouts support one disk and ext4 only.
 
 import type { Storage } from '../../domain/system.ts';
 import { type InstallerExtras, passphraseText, type StorageRules } from './disks.ts';
@@ -11,12 +11,12 @@ export const AUTOINSTALL_DISKS: StorageRules = {
 
 type Action = Readonly<Record<string, unknown>> & { readonly type: string; readonly id: string };
 
-/** Stands for a disk until the installer's first command has found it: the installer itself knows no /dev/disk/by-id. */
+/** A placeholder until the installer's first command resolves the disk: the installer does not support /dev/disk/by-id. */
 export const diskMark = (index: number): string => `coldiron-disk-${index}`;
 
 export function autoinstallStorage(storage: Storage, extras: InstallerExtras): object {
   return {
-    // A file on the root filesystem, so that it is as safe as that is.
+    // A file on the root filesystem, so that it is as safe as the root filesystem.
     swap: { size: storage.swapMegabytes === 0 ? 0 : `${storage.swapMegabytes}M` },
     config: [
       ...storage.disks.flatMap((_disk, index) => diskActions(index, storage, extras)),
@@ -29,7 +29,7 @@ const SIZES = { efi: '512M', biosGrub: '1M', boot: '1G' } as const;
 
 function diskActions(index: number, storage: Storage, { firmware }: InstallerExtras): Action[] {
   const disk = `disk${index}`;
-  // Only the mirror's disks must each be able to start the machine alone.
+  // Only in a mirror must each disk be able to boot the machine alone.
   const boots = index === 0 || storage.layout === 'mirror';
   const partition = (id: string, size: string | number, more: object = {}): Action => ({
     type: 'partition',
@@ -71,7 +71,7 @@ function efiActions(index: number, partition: (id: string, size: string, more: o
   ];
 }
 
-/** What is made of the main partitions, and on it the root filesystem. */
+/** Builds the layout on the main partitions, with the root filesystem. */
 function volumeActions(storage: Storage, extras: InstallerExtras): Action[] {
   const mains = storage.disks.map((_disk, index) => `main${index}`);
   const root = (volume: string): Action[] => [

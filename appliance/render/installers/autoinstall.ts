@@ -1,4 +1,4 @@
-// What Ubuntu's installer (subiquity, autoinstall version 1) is told, as the NoCloud seed it starts with.
+// The autoinstall (version 1) configuration of Ubuntu's installer (subiquity), as the NoCloud seed that it boots with.
 
 import { identityConfig } from '../cloud-init/cloud-config.ts';
 import { metaData, seedFile } from '../cloud-init/cloud-init.ts';
@@ -13,7 +13,7 @@ import { firstBoot, partsWithRunner, RUN_PARTS } from './first-boot.ts';
 import { planProblems, refuseProblems } from './plan-problems.ts';
 import { kernelParameterFiles } from './system-files.ts';
 
-/** Throws a ColdironError that lists everything that cannot be said safely. */
+/** Throws a ColdironError that lists everything that cannot be rendered safely. */
 export function renderAutoinstall(plan: NodePlan, extras: InstallerExtras, templates: Templates): RenderedFile[] {
   refuseProblems(plan, 'autoinstall', [
     ...planProblems(plan, extras),
@@ -41,7 +41,7 @@ function autoinstall(plan: NodePlan, extras: InstallerExtras, templates: Templat
     ...(storage === null ? {} : { storage: autoinstallStorage(storage, extras) }),
     ssh: { 'install-server': true, 'allow-pw': false },
     packages: [...plan.packages],
-    // For the installed system's own cloud-init; it takes the place of the one account that the installer would ask for.
+    // For cloud-init of the installed system; replaces the single account that the installer would require.
     'user-data': identityConfig(plan, templates, {
       files,
       commands: files.length === 0 ? [] : [[RUN_PARTS]],
@@ -51,7 +51,7 @@ function autoinstall(plan: NodePlan, extras: InstallerExtras, templates: Templat
   };
 }
 
-/** Runs in the installer before it looks at disks; afterwards the installer reads its answers again. */
+/** Runs in the installer before it probes disks; the installer then reloads its configuration. */
 const findDisks = (disks: readonly string[], templates: Templates): string =>
   templates.render('installers/autoinstall-disks.sh', {
     disks: disks.map((path, index) => ({ path, mark: diskMark(index) })),

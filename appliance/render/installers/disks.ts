@@ -1,5 +1,5 @@
-// Which disks an installer may touch. Only names below /dev/disk/by-id mean the same to every installer; a serial number, a
-// model or a size means something else to each, or picks the first of several that match.
+// Which disks an installer may modify. Only names below /dev/disk/by-id mean the same to every installer; serial number, model
+// and size are interpreted differently, or match several disks of which the installer picks the first.
 
 import { shown } from '../../domain/parsed.ts';
 import type { Secret } from '../../domain/secret.ts';
@@ -9,42 +9,42 @@ import type { FirstBootExtras } from './first-boot.ts';
 import { urlProblems } from './plan-problems.ts';
 
 export interface InstallerExtras extends FirstBootExtras {
-  /** How the machine starts: it decides what the boot loader needs on the disk. */
+  /** How the machine boots: decides what the boot loader needs on the disk. */
   readonly firmware: 'efi' | 'bios';
-  /** Below which the files of this rendering are served, with a slash at its end. */
+  /** Base URL of the files of this rendering, with a trailing slash. */
   readonly filesUrl: string;
-  /** Where packages come from; null: the installer's own idea of it. */
+  /** The package mirror; null: the installer's default. */
   readonly mirrorUrl: string | null;
-  /** Opens the disks of the layout `luks` at every start; null where nothing asks for one. */
+  /** Unlocks the disks of the layout `luks` at every boot; null if nothing asks for it. */
   readonly diskPassphrase: Secret | null;
 }
 
 export const diskPath = (name: string): string => `/dev/disk/by-id/${name}`;
 
-/** Beyond what udev puts into such a name, only a person's mistake or malice would. */
+/** udev names contain only these characters; any other is a mistake or an attack. */
 const BY_ID = /^[A-Za-z0-9_][A-Za-z0-9_.:+@=,#-]*$/;
 
 export interface StorageRules {
   readonly installer: string;
-  /** Layouts that it can make, each with the most disks it can make it of. */
+  /** Layouts that it supports, each with the largest number of disks. */
   readonly layouts: Readonly<Partial<Record<Storage['layout'], number>>>;
-  /** Opens encrypted disks with a passphrase. Others have the machine's TPM do it. */
+  /** Unlocks encrypted disks with a passphrase. Others use the machine's TPM. */
   readonly asksPassphrase: boolean;
 }
 
 export function storageProblems(plan: NodePlan, extras: InstallerExtras, rules: StorageRules): string[] {
   const { storage } = plan;
-  if (storage === null) return [`storage: ${rules.installer} divides the disk itself and must be told how`];
+  if (storage === null) return [`storage: ${rules.installer} partitions the disks and needs a layout (storage:)`];
   const most = rules.layouts[storage.layout];
   if (most === undefined) {
     const known = Object.keys(rules.layouts).join(', ');
-    return [`storage.layout: ${rules.installer} cannot make ${storage.layout} safely; it can make ${known}`];
+    return [`storage.layout: ${rules.installer} does not support layout ${storage.layout}; it supports ${known}`];
   }
   const least = storage.layout === 'mirror' ? 2 : 1;
   const names = storage.disks.map(({ byId }) => byId);
   return [
     ...(storage.disks.length < least || storage.disks.length > most
-      ? [`storage.disks: ${rules.installer} makes ${storage.layout} of ${amount(least, most)}, not ${names.length}`]
+      ? [`storage.disks: ${rules.installer} needs ${amount(least, most)} for ${storage.layout}, not ${names.length}`]
       : []),
     ...storage.disks.flatMap((disk, index) => diskProblems(disk, `storage.disks[${index}]`, rules.installer)),
     ...(storage.layout === 'luks' && rules.asksPassphrase ? passphraseProblems(extras) : []),
@@ -53,16 +53,16 @@ export function storageProblems(plan: NodePlan, extras: InstallerExtras, rules: 
 }
 
 function passphraseProblems({ diskPassphrase }: InstallerExtras): string[] {
-  if (diskPassphrase === null) return ['diskPassphrase: the layout luks needs one'];
+  if (diskPassphrase === null) return ['diskPassphrase: the layout luks needs a passphrase'];
   return PASSPHRASE.test(passphraseText(diskPassphrase))
     ? []
-    : ['diskPassphrase: it needs 12 or more letters, digits and any of . _ ~ + / = @ ^ , : -'];
+    : ['diskPassphrase: it needs at least 12 characters, only letters, digits and . _ ~ + / = @ ^ , : -'];
 }
 
-/** What every installer and every keyboard at a console spells alike. */
+/** Characters that every installer and every console keyboard layout enters alike. */
 const PASSPHRASE = /^[A-Za-z0-9._~+/=@^,:-]{12,512}$/;
 
-/** Only into what is marked secret. */
+/** Use only in files that are marked secret. */
 export const passphraseText = (secret: Secret): string => new TextDecoder().decode(secret.reveal());
 
 const amount = (least: number, most: number): string => {
@@ -75,7 +75,7 @@ function diskProblems(disk: DiskSelector, place: string, installer: string): str
     (field) => disk[field] !== null,
   );
   return [
-    ...others.map((field) => `${place}.${field}: ${installer} cannot choose by it safely; name the disk by its id`),
+    ...others.map((field) => `${place}.${field}: ${installer} cannot select by it safely; select the disk by its id`),
     ...(disk.byId === null && others.length === 0 ? [`${place}: the disk has no id`] : []),
     ...(disk.byId !== null && !BY_ID.test(disk.byId)
       ? [`${place}.byId is not a name below /dev/disk/by-id: ${shown(disk.byId)}`]
@@ -89,6 +89,6 @@ export const installerProblems = (extras: InstallerExtras): string[] => [
   ...(extras.mirrorUrl === null ? [] : urlProblems(extras.mirrorUrl, 'mirrorUrl')),
 ];
 
-/** After storageProblems() found nothing. */
+/** Call only after storageProblems() returned nothing. */
 export const diskPaths = (storage: Storage): string[] =>
   storage.disks.flatMap(({ byId }) => (byId === null ? [] : [diskPath(byId)]));

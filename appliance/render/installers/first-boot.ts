@@ -1,17 +1,17 @@
-// What a machine does on its first boot: the site's own part, then ours. Each part is one script that carries its payload,
-// runs it, and writes down how it ended, so that a failure tells whose it was.
+// What a machine runs on its first boot: the site's part, then ours. Each part is one script that contains its payload, runs
+// it, and records the result, so that a failure shows which part failed.
 
 import type { SiteBootstrap } from '../../domain/system.ts';
 import type { NodePlan } from '../node-plan.ts';
 import type { Templates } from '../templates.ts';
 
-/** A script with a name and a version of its own. */
+/** A script with its own name and version. */
 export type BootPart = SiteBootstrap;
 
 export interface FirstBootExtras {
-  /** Names the deployment. A machine does its first boot once for each, and not again. */
+  /** Identifies the deployment. A machine runs its first boot once per id. */
   readonly instanceId: string;
-  /** What makes the machine a node, in the order in which it runs. Empty for nodes that are onboarded by hand. */
+  /** The parts that make the machine a node, in run order. Empty for nodes that are enrolled by hand. */
   readonly nodeParts: readonly BootPart[];
 }
 
@@ -29,11 +29,11 @@ export const RUN_PARTS = `${STATE_FOLDER}/run-first-boot`;
 
 type Owner = 'site-bootstrap' | 'node-bootstrap';
 
-/** Where a part's payload is put; `.status` and `.log` are beside it. */
+/** Path of a part's payload; `.status` and `.log` are beside it. */
 const payloadPath = (owner: Owner, part: BootPart): string => `${STATE_FOLDER}/${owner}/${part.name}-${part.version}`;
 
 export interface FirstBoot {
-  /** Null: the site has none. */
+  /** Null: the site has no part. */
   readonly site: TargetFile | null;
   readonly node: readonly TargetFile[];
 }
@@ -72,7 +72,7 @@ const partFile = (order: number, owner: 'site' | 'node', part: BootPart, text: s
   mode: 0o700,
 });
 
-/** What runs the parts that are there, in order; empty where there are none. */
+/** Adds the script that runs the parts in order; empty without parts. */
 export function partsWithRunner(parts: readonly TargetFile[], templates: Templates): TargetFile[] {
   if (parts.length === 0) return [];
   const text = templates.render('installers/run-first-boot.sh', { folder: PARTS_FOLDER });

@@ -1,5 +1,5 @@
-// The disks of a CoreOS system, as Ignition's spec has them. The image is on the first disk already when Ignition runs; what
-// is said here is done to it on the first boot.
+// The disks of a CoreOS system, in Ignition's spec. The image is already on the first disk when Ignition runs; Ignition
+// applies this to it on the first boot.
 
 import type { CpuArchitecture } from '../../domain/architecture.ts';
 import type { Storage } from '../../domain/system.ts';
@@ -11,7 +11,7 @@ export const IGNITION_DISKS: StorageRules = {
   asksPassphrase: false,
 };
 
-/** GPT partition types, by what the firmware or the boot loader looks for. */
+/** GPT partition types that firmware and boot loader look for. */
 const TYPES = {
   biosBoot: '21686148-6449-6e6f-744e-656564454649',
   efi: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
@@ -38,7 +38,7 @@ export function ignitionStorage(storage: Storage, architecture: CpuArchitecture)
         filesystems: [{ device: '/dev/mapper/root', format: storage.filesystem, ...ROOT }],
       };
     default:
-      // What the image has already is not made again: that takes the memory to hold a whole system.
+      // A filesystem that the image already has is not recreated: that needs the memory to hold the whole system.
       if (storage.filesystem === 'xfs') return {};
       return { filesystems: [{ device: '/dev/disk/by-partlabel/root', format: storage.filesystem, ...ROOT }] };
   }
@@ -54,7 +54,7 @@ function mirror(storage: Storage, architecture: CpuArchitecture): object {
     first,
     { label: 'esp', sizeMiB: 127, typeGuid: TYPES.efi },
     { label: 'boot', sizeMiB: 384 },
-    // Everything that is left.
+    // All remaining space.
     { label: 'root', sizeMiB: 0 },
   ];
   const number = (index: number): number => index + 1;
@@ -67,7 +67,7 @@ function mirror(storage: Storage, architecture: CpuArchitecture): object {
       partitions: partitions.map((partition) => ({ ...partition, label: `${partition.label}-${number(index)}` })),
     })),
     raid: [
-      // The boot loader reads each half as if there were no mirror: its description is at the end.
+      // The boot loader reads each half as if there were no mirror: metadata 1.0 is at the end.
       { name: 'md-boot', level: 'raid1', devices: members('boot'), options: ['--metadata=1.0'] },
       { name: 'md-root', level: 'raid1', devices: members('root') },
     ],

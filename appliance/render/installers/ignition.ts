@@ -1,4 +1,4 @@
-// What Ignition (spec 3.4) is told: it makes a CoreOS system on its first boot, before anything else runs.
+// The Ignition (spec 3.4) configuration: Ignition sets up a CoreOS system on its first boot, before anything else runs.
 
 import { seedFile } from '../cloud-init/cloud-init.ts';
 import type { NodePlan } from '../node-plan.ts';
@@ -11,13 +11,13 @@ import { networkManagerFiles } from './network-manager.ts';
 import { planProblems, redHatProblems, refuseProblems } from './plan-problems.ts';
 import { firstBootSystem, systemFiles } from './system-files.ts';
 
-/** Throws a ColdironError that lists everything that cannot be said safely. */
+/** Throws a ColdironError that lists everything that cannot be rendered safely. */
 export function renderIgnition(plan: NodePlan, extras: InstallerExtras, templates: Templates): RenderedFile[] {
   refuseProblems(plan, 'ignition', [
     ...planProblems(plan, extras),
     ...redHatProblems(plan),
     ...installerProblems(extras),
-    // The image brings its own.
+    // Null: the image has its own layout.
     ...(plan.storage === null ? [] : storageProblems(plan, extras, IGNITION_DISKS)),
     ...(plan.packages.length === 0
       ? []
@@ -73,7 +73,7 @@ const writtenFile = ({ path, text, mode }: TargetFile): object => ({
   contents: { source: `data:,${encodeURIComponent(text)}` },
 });
 
-/** The image's partitions leave no room for a partition of its own. */
+/** A swap file: the image's partitions leave no room for a swap partition. */
 function swapUnits(megabytes: number, templates: Templates): object[] {
   if (megabytes === 0) return [];
   const made = templates.render('installers/coldiron-swapfile.service', { size: `${megabytes}MiB` });

@@ -1,5 +1,5 @@
 // Lines of a kickstart file. Anaconda splits each into words as a shell does (pykickstart uses Python's shlex), so a word
-// that is not plain comes in single quotes.
+// with special characters is single-quoted.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { lineProblem } from '../formats/plain-text.ts';
@@ -13,7 +13,7 @@ export function commandLine(...words: readonly string[]): string {
 function quoted(word: string, command: string): string {
   const problem = lineProblem(word);
   if (problem !== null) {
-    throw new ColdironError('invalid_inventory', `a word of the kickstart command ${command} ${problem}`);
+    throw new ColdironError('invalid_inventory', `a word of kickstart command ${command} ${problem}`);
   }
   return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,4 +1,4 @@
-// The disks of a RHEL-like installer. It touches those that are named and no others.
+// The disks for a RHEL-like installer. It modifies only the named disks.
 
 import type { Storage } from '../../domain/system.ts';
 import { diskPaths, type InstallerExtras, passphraseText, type StorageRules } from './disks.ts';
@@ -26,7 +26,7 @@ export function storageLines(storage: Storage, kernelParameters: readonly string
   ];
 }
 
-/** `reqpart` makes what the firmware wants, and /boot beside it. */
+/** `reqpart` creates the partitions that the firmware needs, and /boot. */
 function plainLines(storage: Storage, disks: readonly string[], extras: InstallerExtras): string[] {
   const swap = storage.swapMegabytes;
   const root = `--fstype=${storage.filesystem}`;
@@ -53,7 +53,7 @@ function plainLines(storage: Storage, disks: readonly string[], extras: Installe
   ];
 }
 
-/** Every disk can start the machine alone: what the firmware and the boot loader read is on each. */
+/** Every disk can boot the machine alone: each has what the firmware and the boot loader read. */
 function mirrorLines(storage: Storage, disks: readonly string[], { firmware }: InstallerExtras): string[] {
   const swap = storage.swapMegabytes;
   const mirrors = [

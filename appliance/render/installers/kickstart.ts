@@ -1,4 +1,4 @@
-// What a RHEL-like installer (Anaconda of RHEL 9 and Fedora, and later) is told, as one kickstart file.
+// The kickstart file for a RHEL-like installer (Anaconda of RHEL 9 and Fedora, and later).
 
 import { seedFile } from '../cloud-init/cloud-init.ts';
 import type { NodePlan } from '../node-plan.ts';
@@ -12,7 +12,7 @@ import { CONNECTIONS_FOLDER, networkManagerFiles } from './network-manager.ts';
 import { planProblems, redHatProblems, refuseProblems } from './plan-problems.ts';
 import { firstBootSystem, systemFiles, unitFile } from './system-files.ts';
 
-/** Throws a ColdironError that lists everything that cannot be said safely. */
+/** Throws a ColdironError that lists everything that cannot be rendered safely. */
 export function renderKickstart(plan: NodePlan, extras: InstallerExtras, templates: Templates): RenderedFile[] {
   refuseProblems(plan, 'kickstart', [
     ...planProblems(plan, extras),
@@ -28,7 +28,7 @@ export function renderKickstart(plan: NodePlan, extras: InstallerExtras, templat
     ...new Set([...NEEDED_PACKAGES, ...plan.packages]),
     '%end',
     '',
-    // An installation whose end was not done is not done.
+    // A failing %post must fail the installation.
     '%post --erroronfail',
     post(plan, extras, templates),
     '%end',
@@ -47,7 +47,7 @@ const commands = (plan: NodePlan, extras: InstallerExtras): string[] => [
   commandLine('keyboard', plan.keyboard),
   commandLine('timezone', plan.timeZone, '--utc'),
   ...plan.ntpServers.map((server) => commandLine('timesource', `--ntp-server=${server}`)),
-  // For the installation only; what the installed system has is written at its end.
+  // For the installation only; %post writes the network of the installed system.
   commandLine('network', '--bootproto=dhcp', `--device=${provisioningDevice(plan)}`, '--activate'),
   commandLine('network', `--hostname=${plan.fqdn}`),
   commandLine('rootpw', '--lock'),
@@ -62,7 +62,7 @@ const commands = (plan: NodePlan, extras: InstallerExtras): string[] => [
   commandLine('reboot'),
 ];
 
-/** `bootif` is the card that the machine was started from. */
+/** `bootif` is the network interface that the machine booted from. */
 function provisioningDevice(plan: NodePlan): string {
   const link = plan.links.find((one) => one.kind === 'ethernet' && one.purpose === 'provisioning');
   return link?.kind === 'ethernet' && link.mac !== null ? link.mac : 'bootif';
@@ -74,7 +74,7 @@ function post(plan: NodePlan, extras: InstallerExtras, templates: Templates): st
     {
       emptied: [CONNECTIONS_FOLDER],
       files: [...networkManagerFiles(plan), ...systemFiles(plan), ...files, ...units.map(unitFile)],
-      // The installer has made them already.
+      // The installer has already created them.
       accounts: [],
       units: units.map(({ name }) => name),
     },

@@ -1,12 +1,12 @@
-// A script that runs inside the installed system at the end of an installation: it writes our files, makes the accounts and
-// enables our units. For installers that have no words of their own for these.
+// A script that runs inside the installed system at the end of an installation: it writes our files, creates the accounts and
+// enables our units. For installers that cannot do these themselves.
 
 import type { Account } from '../../domain/system.ts';
 import type { Templates } from '../templates.ts';
 import type { TargetFile } from './first-boot.ts';
 
 export interface LateWork {
-  /** Folders in which the installer has left files that would contradict ours. */
+  /** Folders to empty, because the installer leaves files there that conflict with ours. */
   readonly emptied: readonly string[];
   readonly files: readonly TargetFile[];
   readonly accounts: readonly Account[];
@@ -19,7 +19,7 @@ export const lateScript = (work: LateWork, templates: Templates): string =>
     files: work.files.map(({ path, text, mode }) => ({
       path,
       mode: mode.toString(8).padStart(4, '0'),
-      // Whatever the installer takes for the end of a line or of the script, it is not in here.
+      // Base64 contains nothing that an installer could read as the end of a line or of the script.
       base64: Buffer.from(text, 'utf8').toString('base64'),
     })),
     accounts: work.accounts.map(({ name, sshKeys }) => ({ name, keys: sshKeys.map((key) => `${key}\n`).join('') })),

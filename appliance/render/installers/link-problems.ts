@@ -1,10 +1,10 @@
-// What is wrong with a plan's links as a whole: names that no kernel takes, two of a kind, a gateway that nobody reaches.
+// Problems of a plan's links as a whole: names that the kernel rejects, duplicates, an unreachable gateway.
 
 import { shown } from '../../domain/parsed.ts';
 import type { NodePlan } from '../node-plan.ts';
 import { byDhcp, gatewayLink } from './settled-links.ts';
 
-/** IFNAMSIZ less its NUL; without the characters that the kernel, a path or a file of sections takes for its own. */
+/** IFNAMSIZ minus its NUL; without characters that are special to the kernel, in paths or in section files. */
 const LINK_NAME = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,14}$/;
 
 export function linkProblems(plan: NodePlan): string[] {
@@ -19,11 +19,11 @@ export function linkProblems(plan: NodePlan): string[] {
   const twice = (field: 'name' | 'mac'): string[] =>
     named.flatMap((link, index) => {
       const before = named.slice(0, index).find((other) => other[field] !== null && other[field] === link[field]);
-      return before ? [`${link.place}.${field} is that of ${before.place}: ${shown(link[field])}`] : [];
+      return before ? [`${link.place}.${field} is the same as that of ${before.place}: ${shown(link[field])}`] : [];
     });
   return [
     ...named.flatMap(({ place, name }) =>
-      LINK_NAME.test(name) ? [] : [`${place}.name is not the name of a network interface: ${shown(name)}`],
+      LINK_NAME.test(name) ? [] : [`${place}.name is not a valid network interface name: ${shown(name)}`],
     ),
     ...twice('name'),
     ...twice('mac'),
@@ -55,5 +55,5 @@ function reachProblems(plan: NodePlan): string[] {
     return [`gateway: no link has an address in the network of ${plan.gateway}`];
   }
   const isLost = plan.nameservers.length > 0 && plan.links.every((link) => link.address === null);
-  return isLost ? ['nameservers: no link has an address, so nothing could ask them'] : [];
+  return isLost ? ['nameservers: no link has an address, so they cannot be reached'] : [];
 }

@@ -1,4 +1,4 @@
-// The network as NetworkManager's keyfiles (nm-settings-keyfile(5)): what RHEL-like systems and CoreOS bring up.
+// The network as NetworkManager keyfiles (nm-settings-keyfile(5)), for RHEL-like systems and CoreOS.
 
 import { MONITOR_MILLISECONDS } from '../cloud-init/network-config.ts';
 import type { NodePlan } from '../node-plan.ts';
@@ -33,7 +33,7 @@ const connectionEntries = (link: SettledLink): readonly Entry[] => [
         ['slave-type', 'bond'],
       ] as const)
     : []),
-  // Before the connection that the installer or the initial ramdisk has made for the same card.
+  // Preferred over the connection that the installer or the initramfs created for the same interface.
   ['autoconnect-priority', 100],
 ];
 
@@ -101,6 +101,6 @@ function addressSections(link: SettledLink): Section[] {
   ];
 }
 
-/** Each item ends with a semicolon, also the last. */
+/** Each item ends with a semicolon, including the last. */
 const list = (key: string, items: readonly string[]): Entry[] =>
   items.length === 0 ? [] : [[key, items.map((item) => `${item};`).join('')]];

@@ -1,4 +1,4 @@
-// The network as systemd-networkd reads it (systemd.link(5), systemd.netdev(5), systemd.network(5)): for Debian's installer,
+// The network for systemd-networkd (systemd.link(5), systemd.netdev(5), systemd.network(5)): used for Debian's installer,
 // because it is on every system, renames links, and needs no further package for bonds and VLANs.
 
 import { MONITOR_MILLISECONDS } from '../cloud-init/network-config.ts';
@@ -29,7 +29,7 @@ export function networkdFiles(plan: NodePlan): TargetFile[] {
   ]);
 }
 
-/** Gives the card with this address its name. Any udev reads it, also where something else configures the network. */
+/** Names the interface with this MAC address. Every udev reads it, even if something else configures the network. */
 export function linkFiles(link: SettledLink): TargetFile[] {
   if (link.kind !== 'ethernet' || link.mac === null) return [];
   return [

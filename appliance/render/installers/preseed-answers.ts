@@ -1,4 +1,4 @@
-// Answers for debconf, one on a line: who asks, the question, its type, and the value up to the end of the line.
+// Answers for debconf, one per line: owner, question, type, and the value up to the end of the line.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { lineProblem } from '../formats/plain-text.ts';
@@ -7,7 +7,7 @@ export type Answer = readonly [
   question: string,
   type: 'string' | 'boolean' | 'select' | 'multiselect' | 'password' | 'note',
   value: string,
-  /** Who asks; the installer itself where it is left out. */
+  /** The package that owns the question; default: the installer itself. */
   owner?: string,
 ];
 
@@ -20,6 +20,6 @@ function answerLine([question, type, value, owner = 'd-i']: Answer): string {
 }
 
 function edgeProblem(value: string): string | null {
-  if (value !== value.trim()) return 'begins or ends with a space, which debconf leaves out';
+  if (value !== value.trim()) return 'starts or ends with a space, which debconf removes';
   return value.endsWith('\\') ? 'ends with a backslash, which joins the next line to it' : null;
 }

@@ -1,5 +1,5 @@
-// The disks of Debian's installer: a partman recipe (partman-auto-recipe.txt in debian-installer). It can be told to divide
-// a disk, or to put LVM on several, with or without encryption. What it makes of a mirror starts from one disk only.
+// The disks for Debian's installer: a partman recipe (partman-auto-recipe.txt in debian-installer). It can partition one disk,
+// or set up LVM on several, with or without encryption. A mirror that it sets up boots from one disk only.
 
 import type { Storage } from '../../domain/system.ts';
 import { diskPaths, type InstallerExtras, passphraseText, type StorageRules } from './disks.ts';
@@ -14,7 +14,7 @@ export const PRESEED_DISKS: StorageRules = {
 const METHODS: Readonly<Partial<Record<Storage['layout'], string>>> = { lvm: 'lvm', luks: 'crypto' };
 
 export const storageAnswers = (storage: Storage, extras: InstallerExtras): Answer[] => [
-  // Already here, so that partman never takes the only disk there is: it would, if this were empty.
+  // Set here already: if it were empty, partman would select the only disk by itself.
   ['partman-auto/disk', 'string', diskPaths(storage).join(' ')],
   ['grub-installer/bootdev', 'string', diskPaths(storage)[0] ?? ''],
   ['partman/early_command', 'string', `${fetched(`${extras.filesUrl}disks.sh`, DISKS)} && sh ${DISKS}`],
@@ -30,12 +30,12 @@ export const storageAnswers = (storage: Storage, extras: InstallerExtras): Answe
   ...(extras.firmware === 'efi'
     ? ([
         ['partman-efi/non_efi_system', 'boolean', 'true'],
-        // Firmware forgets what it was told to start; what lies at the default place it finds again.
+        // Firmware may lose its boot entries; it always finds a loader at the default path.
         ['grub-installer/force-efi-extra-removable', 'boolean', 'true'],
       ] as const)
     : []),
   ...(storage.swapMegabytes === 0 ? ([['partman-basicfilesystems/no_swap', 'boolean', 'false']] as const) : []),
-  // What an earlier system has left on these disks is taken apart without a question.
+  // Removes the LVM and RAID of an earlier system on these disks without asking.
   ['partman-lvm/device_remove_lvm', 'boolean', 'true'],
   ['partman-md/device_remove_md', 'boolean', 'true'],
   ['partman/mount_style', 'select', 'uuid'],
@@ -61,12 +61,12 @@ const cryptoAnswers = (passphrase: string): Answer[] => [
 
 const DISKS = '/tmp/coldiron-disks';
 
-/** wget ends with an error on an error page and on half a file, and what stands behind it is not run. */
+/** wget fails on an error page and on a truncated file, and the command after && is then not run. */
 export const fetched = (url: string, path: string): string => `wget -O ${path} '${url}'`;
 
 const NAME = 'coldiron ::';
 
-/** Each line: least, wanted and most megabytes, what it is, and how it is used, with a full stop at its end. */
+/** Each line: minimum, preferred and maximum megabytes, type, and use, with a full stop at the end. */
 function recipe(storage: Storage, firmware: InstallerExtras['firmware']): string {
   const inGroup = storage.layout === 'single' ? '' : ` $lvmok{ } in_vg{ ${GROUP} }`;
   const filesystem = (kind: string, place: string): string =>

@@ -1,8 +1,8 @@
-// What Debian's installer (version 12 and later) is told: answers for debconf, and two scripts that it fetches.
+// The configuration of Debian's installer (version 12 and later): answers for debconf, and two scripts that it fetches.
 //
 //   preseed.cfg  the answers
-//   disks.sh     before dividing: finds the disks
-//   late.sh      at the end, inside the installed system: accounts, network, and what the first boot runs
+//   disks.sh     before partitioning: finds the disks
+//   late.sh      at the end, inside the installed system: accounts, network, and the first-boot scripts
 
 import { seedFile } from '../cloud-init/cloud-init.ts';
 import type { NodePlan } from '../node-plan.ts';
@@ -17,7 +17,7 @@ import { type Answer, preseedText } from './preseed-answers.ts';
 import { fetched, PRESEED_DISKS, storageAnswers } from './preseed-storage.ts';
 import { firstBootSystem, systemFiles, unitFile } from './system-files.ts';
 
-/** Throws a ColdironError that lists everything that cannot be said safely. */
+/** Throws a ColdironError that lists everything that cannot be rendered safely. */
 export function renderPreseed(plan: NodePlan, extras: InstallerExtras, templates: Templates): RenderedFile[] {
   refuseProblems(plan, 'preseed', [
     ...planProblems(plan, extras),
@@ -49,10 +49,10 @@ const answers = (plan: NodePlan, extras: InstallerExtras): Answer[] => [
   ['netcfg/choose_interface', 'select', 'auto'],
   ['netcfg/get_hostname', 'string', plan.hostname],
   ['netcfg/get_domain', 'string', plan.domain ?? ''],
-  // What a DHCP server calls this machine is not asked for.
+  // The host name from the DHCP server is ignored.
   ['netcfg/hostname', 'string', plan.hostname],
   ...mirrorAnswers(extras.mirrorUrl),
-  // Nobody has a password: people log in with keys, and become root with sudo.
+  // No account has a password: people log in with keys, and become root with sudo.
   ['passwd/root-login', 'boolean', 'true'],
   ['passwd/root-password-crypted', 'password', '!'],
   ['passwd/make-user', 'boolean', 'false'],
@@ -87,13 +87,13 @@ function mirrorAnswers(url: string | null): Answer[] {
   ];
 }
 
-/** The script goes into the installed system, runs there, and does not stay. */
+/** Copies the script into the installed system, runs it there, and deletes it. */
 const lateCommand = (filesUrl: string): string =>
   `${fetched(`${filesUrl}late.sh`, `/target${LATE}`)} && in-target sh ${LATE} && rm /target${LATE}`;
 
 const LATE = '/root/coldiron-late';
 
-/** Where the network is networkd's, ifupdown keeps its hands off, and nothing writes the resolver's file behind it. */
+/** With networkd, ifupdown must not configure links, and nothing may overwrite resolv.conf. */
 function debianFiles(plan: NodePlan): TargetFile[] {
   const resolver = [
     ...(plan.searchDomains.length === 0 ? [] : [`search ${plan.searchDomains.join(' ')}\n`]),

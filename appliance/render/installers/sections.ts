@@ -1,5 +1,5 @@
-// Files of sections and `key=value` lines: systemd's network files and NetworkManager's keyfiles. Every value that reaches
-// them was checked before; what could still end a line is refused here.
+// Files of sections and `key=value` lines: systemd's network files and NetworkManager's keyfiles. All values were checked
+// before; anything that could still end a line is rejected here.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { lineProblem } from '../formats/plain-text.ts';
@@ -7,7 +7,7 @@ import { lineProblem } from '../formats/plain-text.ts';
 export type Entry = readonly [key: string, value: string | number];
 export type Section = readonly [name: string, entries: readonly Entry[]];
 
-/** Sections without entries are left out. */
+/** Sections without entries are omitted. */
 export function sectionsText(file: string, sections: readonly Section[]): string {
   const kept = sections.filter(([, entries]) => entries.length > 0);
   return kept

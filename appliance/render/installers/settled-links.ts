@@ -1,5 +1,5 @@
-// The links of a plan as every network configuration needs them: who has the default route and the name servers, and which
-// ethernet links belong to a bond. RoCE links are ethernet links like the others.
+// The links of a plan as every network configuration needs them: which link has the default route and the name servers, and
+// which ethernet links belong to a bond. RoCE links are ordinary ethernet links.
 
 import { contains, prefixText } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
@@ -7,7 +7,7 @@ import type { BondMode } from '../../domain/system.ts';
 import type { NodePlan, PlannedLink } from '../node-plan.ts';
 
 export interface SettledRoute {
-  /** With the length of its prefix; `0.0.0.0/0` is the default route. */
+  /** With prefix length; `0.0.0.0/0` is the default route. */
   readonly to: string;
   readonly via: string;
 }
@@ -15,10 +15,10 @@ export interface SettledRoute {
 interface SettledBase {
   readonly name: string;
   readonly mtu: number | null;
-  /** With the length of its prefix; `dhcp`; null: no address of its own. */
+  /** With prefix length; `dhcp`; null: no address. */
   readonly address: string | null;
   readonly routes: readonly SettledRoute[];
-  /** It gets its address by DHCP, but the default route is another link's. */
+  /** Its address comes from DHCP, but the default route belongs to another link. */
   readonly withoutDefaultRoute: boolean;
   readonly nameservers: readonly string[];
   readonly searchDomains: readonly string[];
@@ -30,14 +30,14 @@ export type SettledLink = SettledBase &
         readonly kind: 'ethernet';
         readonly mac: Mac | null;
         readonly bond: string | null;
-        /** The boot does not wait for it. */
+        /** The boot does not wait for this link. */
         readonly optional: boolean;
       }
     | {
         readonly kind: 'bond';
         readonly mode: BondMode;
         readonly members: readonly string[];
-        /** The first member's, so that the bond is the same machine to its neighbours whichever member comes up first. */
+        /** The first member's, so that neighbours see the same MAC address whichever member comes up first. */
         readonly mac: Mac | null;
       }
     | { readonly kind: 'vlan'; readonly id: number; readonly parent: string }
@@ -45,7 +45,7 @@ export type SettledLink = SettledBase &
 
 export const DEFAULT_ROUTE = '0.0.0.0/0';
 
-/** The link that the default route leaves by; null: none, or DHCP brings it. */
+/** The link of the default route; null: none, or DHCP provides it. */
 export function gatewayLink(plan: NodePlan): PlannedLink | null {
   const { gateway } = plan;
   if (gateway === null) return null;
@@ -106,7 +106,7 @@ const roceLinks = (plan: NodePlan): SettledLink[] =>
     name: link.name,
     mac: link.mac,
     bond: null,
-    // A cable that is missing on the fast network is found later; it must not hold up the boot.
+    // A missing cable on the RDMA network is diagnosed later; it must not delay the boot.
     optional: true,
     mtu: link.mtu,
     address: `${link.address}/${link.prefixLength}`,

@@ -1,17 +1,17 @@
-// Files that say the same on every installed system, however it was installed.
+// Files that are the same on every installed system, whatever its installer.
 
 import type { NodePlan } from '../node-plan.ts';
 import type { Templates } from '../templates.ts';
 import { type FirstBootExtras, firstBoot, partsWithRunner, type TargetFile } from './first-boot.ts';
 
-/** Nobody gets in with a password, and nobody as root. The lowest number wins: sshd takes the first word it reads. */
+/** No password logins and no root logins. sshd uses the first value it reads, so the lowest file number wins. */
 export const sshFile = (): TargetFile => ({
   path: '/etc/ssh/sshd_config.d/10-coldiron.conf',
   text: ['PasswordAuthentication no', 'KbdInteractiveAuthentication no', 'PermitRootLogin no', ''].join('\n'),
   mode: 0o600,
 });
 
-/** Admins of a plan may become root without a password; they have none. */
+/** Admins of a plan may become root without a password, because they have none. */
 export function sudoersFiles(plan: NodePlan): TargetFile[] {
   const admins = plan.accounts.filter((account) => account.admin);
   if (admins.length === 0) return [];
@@ -21,7 +21,7 @@ export function sudoersFiles(plan: NodePlan): TargetFile[] {
 
 export const ROCE_UNIT = 'coldiron-roce.service';
 
-/** Which traffic class of a RoCE link loses no frame. Network configurations have no words for it, so a unit says it. */
+/** Sets the lossless traffic class of a RoCE link. Network configurations cannot express it, so a unit sets it. */
 export function roceUnit(plan: NodePlan, templates: Templates): string | null {
   const links = plan.roce.flatMap(({ name, priority }) =>
     priority === null ? [] : [{ name, lossless: `${priority}:on` }],
@@ -36,7 +36,7 @@ interface Unit {
   readonly text: string;
 }
 
-/** For systems without cloud-init: what the first boot runs, and the units that run it. */
+/** For systems without cloud-init: the first-boot scripts, and the units that run them. */
 export function firstBootSystem(
   plan: NodePlan,
   extras: FirstBootExtras,
@@ -61,7 +61,7 @@ export const unitFile = ({ name, text }: Unit): TargetFile => ({ path: unitPath(
 
 export const KERNEL_PARAMETERS = '/var/lib/coldiron/kernel-parameters';
 
-/** For systems whose boot loader was set up before we came. */
+/** For systems whose boot loader was configured before our scripts run. */
 export function kernelParameterFiles(plan: NodePlan, templates: Templates): TargetFile[] {
   if (plan.kernelParameters.length === 0) return [];
   const text = templates.render('installers/kernel-parameters.sh', { parameters: plan.kernelParameters.join(' ') });

@@ -1,12 +1,12 @@
-// Which disks of a machine its storage means. Everything that a selector says must hold for exactly one of them: an installation
-// wipes what it is given, so between two that match nobody guesses.
+// Resolves the disks that a storage declaration selects. All fields of a selector must match exactly one disk: an installation
+// wipes its disks, so there is no guessing between two matches.
 
 import { type Parsed, parsed, shown, unparsable } from '../../domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../domain/system.ts';
 
 /** A disk as the inspection found it. */
 export interface InspectedDisk {
-  /** What the kernel called it this time: /dev/sda. */
+  /** The kernel name in this boot: /dev/sda. */
   readonly path: string;
   /** Its names below /dev/disk/by-id. */
   readonly byId: readonly string[];
@@ -16,23 +16,23 @@ export interface InspectedDisk {
   readonly rotational: boolean;
 }
 
-/** Paths, one for each selector in its order. */
+/** One path per selector, in order. */
 export function chooseDisks(
   storage: Pick<Storage, 'disks'>,
   disks: readonly InspectedDisk[],
 ): Parsed<readonly string[]> {
-  const meant = disksMeant(storage, disks);
-  if (!meant.ok) return meant;
+  const matched = matchDisks(storage, disks);
+  if (!matched.ok) return matched;
   const alone = disks.length === 1;
-  const paths = all(meant.value.map((disk, at) => pathOf(disk, storage.disks[at]?.byId ?? null, alone)));
-  // Two disks may say that they are the same one.
+  const paths = all(matched.value.map((disk, at) => pathOf(disk, storage.disks[at]?.byId ?? null, alone)));
+  // Two disks may report the same id.
   const twice = paths.ok ? paths.value.filter((path, at) => paths.value.indexOf(path) !== at) : [];
   if (twice.length === 0) return paths;
-  return unparsable([...new Set(twice)].map((path) => `${path} is meant by two selectors`).join('; '));
+  return unparsable([...new Set(twice)].map((path) => `${path} is matched by two selectors`).join('; '));
 }
 
-/** One for each selector in its order. */
-export function disksMeant(
+/** One disk per selector, in order. */
+export function matchDisks(
   storage: Pick<Storage, 'disks'>,
   disks: readonly InspectedDisk[],
 ): Parsed<readonly InspectedDisk[]> {
@@ -44,13 +44,13 @@ export function disksMeant(
     return chooseOne(selector, free, disks);
   });
   const reasons = chosen.flatMap((choice) => (choice.ok ? [] : [choice.reason]));
-  const meant = chosen.flatMap((choice) => (choice.ok ? [choice.value] : []));
-  const twice = meant.filter((disk, at) => meant.indexOf(disk) !== at);
-  const problems = [...reasons, ...new Set(twice.map((disk) => `${diskText(disk)} is meant by two selectors`))];
-  return problems.length === 0 ? parsed(meant) : unparsable(problems.join('; '));
+  const matched = chosen.flatMap((choice) => (choice.ok ? [choice.value] : []));
+  const twice = matched.filter((disk, at) => matched.indexOf(disk) !== at);
+  const problems = [...reasons, ...new Set(twice.map((disk) => `${diskText(disk)} is matched by two selectors`))];
+  return problems.length === 0 ? parsed(matched) : unparsable(problems.join('; '));
 }
 
-/** Without an inspection only a name below /dev/disk/by-id says which disk it is. */
+/** Without an inspection only a name below /dev/disk/by-id identifies a disk. */
 export function pathsWithoutInspection(storage: Pick<Storage, 'disks'>): Parsed<readonly string[]> {
   const chosen = storage.disks.map(({ byId }) => (byId === null ? null : byIdPath(byId)));
   if (chosen.includes(null)) {
@@ -90,7 +90,7 @@ function matches(selector: DiskSelector, disk: InspectedDisk): boolean {
   );
 }
 
-/** A kernel's own name may be another disk's after the next boot, except where there is only one. */
+/** A kernel name may belong to another disk after the next boot, unless there is only one disk. */
 function pathOf(disk: InspectedDisk, byId: string | null, isAlone: boolean): Parsed<string> {
   const name = byId ?? preferredName(disk.byId);
   if (name !== undefined) return byIdPath(name);
@@ -98,13 +98,13 @@ function pathOf(disk: InspectedDisk, byId: string | null, isAlone: boolean): Par
   return unparsable(`${diskText(disk)} has no name below /dev/disk/by-id, and there are other disks`);
 }
 
-/** One that a person can read on the label of the disk, rather than a number. */
+/** Prefers a name that is printed on the disk's label over a number. */
 function preferredName(names: readonly string[]): string | undefined {
   const rank = (name: string): number => (/^(?:wwn-|nvme-eui|nvme-uuid|nvme-nvme|scsi-3)/.test(name) ? 1 : 0);
   return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))[0];
 }
 
-/** disko puts it into its shell scripts as it is. */
+/** disko writes it into its shell scripts unquoted. */
 function byIdPath(name: string): Parsed<string> {
   if (/^[A-Za-z0-9][\w.:+,=@-]*$/.test(name)) return parsed(`/dev/disk/by-id/${name}`);
   return unparsable(`not a name below /dev/disk/by-id: ${shown(name)}`);

@@ -1,25 +1,25 @@
-// How the disks are divided: for each what it boots by, and what its share of the layout is. The template only writes it down.
+// The disk layout: for each disk its boot partitions and its share of the layout. The template only writes it out.
 
 import type { Storage } from '../../domain/system.ts';
 
 export type Firmware = 'efi' | 'bios';
 
 export interface DiskView {
-  /** In the configuration, and thus in the labels of its partitions. */
+  /** Used in the configuration and in the partition labels. */
   readonly name: string;
   readonly index: number;
-  /** A partition for GRUB, where the firmware is a BIOS. */
+  /** A partition for GRUB, if the firmware is a BIOS. */
   readonly hasBiosPartition: boolean;
-  /** Where its EFI system partition is mounted. */
+  /** Mount point of its EFI system partition. */
   readonly esp: string | null;
-  /** What its boot partition holds: a file system, or its half of a mirrored one. */
+  /** Content of its boot partition: a filesystem, or its half of a mirrored one. */
   readonly bootContent: object | null;
   readonly swapContent: object | null;
 }
 
 const BOOT = { type: 'filesystem', format: 'ext4', mountpoint: '/boot' };
 const SWAP = { type: 'swap' };
-/** With a key that is made anew at every start. */
+/** With a new key at every boot. */
 const ENCRYPTED_SWAP = { type: 'swap', randomEncryption: true };
 const half = (name: string): object => ({ type: 'mdraid', name });
 
@@ -37,7 +37,7 @@ export interface LayoutView {
   readonly hasMirroredBoot: boolean;
   readonly hasMirroredSwap: boolean;
   readonly hasMdadm: boolean;
-  /** More than one: GRUB is put on each, so that the machine starts from whichever is left. */
+  /** More than one: GRUB is installed on each, so that the machine boots from any remaining disk. */
   readonly espMounts: readonly string[];
   readonly espOptions: readonly string[];
 }
@@ -74,16 +74,16 @@ export function layoutView(storage: Storage, firmware: Firmware): LayoutView {
     hasMirroredBoot,
     hasMirroredSwap,
     hasMdadm: layout === 'mirror' || hasMirroredBoot || hasMirroredSwap,
-    // One of several may be missing at a start; the only one may not.
+    // One of several may be missing at boot; the only one may not.
     espOptions: ['umask=0077', ...(isRedundant ? ['nofail'] : [])],
     espMounts: disks.flatMap(({ esp }) => (esp === null ? [] : [esp])),
   };
 }
 
-/** How many disks a layout takes. */
+/** Checks the number of disks of a layout. */
 export function layoutProblem({ layout, disks }: Storage): string | null {
   const count = disks.length;
-  if ((layout === 'single' || layout === 'luks') && count !== 1) return `${layout} takes one disk, not ${count}`;
-  if (layout === 'mirror' && count < 2) return `mirror takes two disks or more, not ${count}`;
-  return count === 0 ? `${layout} takes at least one disk` : null;
+  if ((layout === 'single' || layout === 'luks') && count !== 1) return `${layout} needs one disk, not ${count}`;
+  if (layout === 'mirror' && count < 2) return `mirror needs at least two disks, not ${count}`;
+  return count === 0 ? `${layout} needs at least one disk` : null;
 }

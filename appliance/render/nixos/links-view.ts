@@ -1,4 +1,4 @@
-// A plan's links in the words of NixOS' networking options.
+// A plan's links as NixOS networking options.
 
 import { gatewayLink } from '../installers/settled-links.ts';
 import type { NodePlan, PlannedLink } from '../node-plan.ts';
@@ -18,8 +18,8 @@ interface LinksView {
   readonly bonds: readonly { readonly name: string; readonly members: readonly string[]; readonly options: object }[];
   readonly vlans: readonly { readonly name: string; readonly id: number; readonly parent: string }[];
   /**
-   * Cards that get their name by their hardware address. Of all files about a card udev applies only the first, which these are:
-   * NixOS' own, with the size of its frames, comes after them (40-NAME.link).
+   * Interfaces that are named by MAC address. udev applies only the first matching file for an interface, which is ours:
+   * NixOS' own file, with the MTU, comes later (40-NAME.link).
    */
   readonly namedCards: readonly {
     readonly name: string;
@@ -35,7 +35,7 @@ export function linksView(plan: NodePlan): LinksView {
   const { links, roce } = plan;
   const cards = [...links.flatMap((link) => (link.kind === 'ethernet' ? [link] : [])), ...roce];
   return {
-    // With them the kernel's own names are gone, and nothing would be called eth0.
+    // Predictable names replace kernel names, so no interface would be called eth0.
     usePredictableInterfaceNames: !cards.some(({ name }) => /^eth\d+$/.test(name)),
     interfaces: [...links.map(interfaceView), ...roce.map(losslessView)],
     bonds: links.flatMap((link) =>
@@ -75,11 +75,11 @@ const losslessView = ({ name, address, prefixLength, mtu }: NodePlan['roce'][num
 });
 
 function purposeText({ purpose, network }: PlannedLink): string {
-  if (network === null) return purpose === 'other' ? 'only carries others' : purpose;
+  if (network === null) return purpose === 'other' ? 'only carries other links' : purpose;
   return purpose === 'other' || network === purpose ? network : `${purpose}: ${network}`;
 }
 
-/** The driver's words; without link monitoring a bond never notices that a cable was pulled. */
+/** The driver's option names; without link monitoring a bond does not detect that a cable was pulled. */
 const bondOptions = (mode: string): object => ({
   mode,
   miimon: '100',

@@ -1,5 +1,5 @@
-// What NixOS, systemd and disko cannot take as it stands in a plan. Text that is only ever a text (the comment of a key, a script)
-// needs no rule here: as a literal it is safe whatever it says.
+// Values of a plan that NixOS, systemd or disko cannot accept. Free text (the comment of a key, a script) needs no rule here:
+// as a literal it is safe whatever it contains.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
 import { shown } from '../../domain/parsed.ts';
@@ -10,10 +10,10 @@ import { linkProblems } from '../installers/link-problems.ts';
 import type { NodePlan } from '../node-plan.ts';
 import { layoutProblem } from './disk-layout.ts';
 
-/** NixOS' own rule for boot.kernelParams, in plain ASCII. */
+/** NixOS' own rule for boot.kernelParams, restricted to ASCII. */
 const KERNEL_PARAMETER = /^(?:[!#-~]|"[ !#-~]*")+$/;
 const ACCOUNT_NAME = /^[a-z_][a-z0-9_-]{0,30}$/;
-/** NixOS runs services as these; a person of that name would be both, which it refuses. */
+/** NixOS runs services under these accounts; it rejects an account that is both a person and a service. */
 const SERVICE_ACCOUNT = /^(?:dhcpcd|messagebus|nixbld\d+|nobody|nscd|polkituser|sshd|systemd-[a-z-]+)$/;
 const PLATFORMS = ['x86_64', 'arm64'];
 
@@ -38,12 +38,12 @@ export const nodeProblems = (plan: NodePlan): string[] => [
 function systemProblems(plan: NodePlan): string[] {
   const { kind, name } = plan.profile;
   const layout =
-    plan.storage === null ? 'NixOS divides the disks itself and must be told how' : layoutProblem(plan.storage);
+    plan.storage === null ? 'NixOS partitions the disks and needs a layout (storage:)' : layoutProblem(plan.storage);
   return [
     ...(kind === 'nixos' ? [] : [`profile: ${name} is of kind ${kind}`]),
-    ...(PLATFORMS.includes(plan.architecture) ? [] : [`architecture: there is no NixOS for ${plan.architecture}`]),
+    ...(PLATFORMS.includes(plan.architecture) ? [] : [`architecture: NixOS does not support ${plan.architecture}`]),
     ...(plan.secureBoot
-      ? ["secureBoot: NixOS' own boot loaders are not signed; switch it off, or take a profile of another kind"]
+      ? ["secureBoot: NixOS' own boot loaders are not signed; disable Secure Boot, or use a profile of another kind"]
       : []),
     ...(layout === null ? [] : [`storage: ${layout}`]),
   ];
@@ -61,7 +61,7 @@ function wordProblems(plan: NodePlan): string[] {
 
 function accountProblems({ name, sshKeys }: Account, place: string): string[] {
   return [
-    ...(ACCOUNT_NAME.test(name) ? [] : [`${place}.name is not the name of an account: ${shown(name)}`]),
+    ...(ACCOUNT_NAME.test(name) ? [] : [`${place}.name is not a valid account name: ${shown(name)}`]),
     ...(isService(name) ? [`${place}.name is the account of a service: ${name}`] : []),
     ...sshKeys.flatMap((key, index) => {
       const read = parseSshKeyLine(key);
@@ -84,7 +84,7 @@ function bootstrapProblems({ siteBootstrap }: NodePlan): string[] {
         ? []
         : [`siteBootstrap.${field} cannot be ${shown(siteBootstrap[field])}`],
     ),
-    ...(siteBootstrap.script.startsWith('#!') ? [] : ['siteBootstrap.script does not begin with #!']),
+    ...(siteBootstrap.script.startsWith('#!') ? [] : ['siteBootstrap.script does not start with #!']),
     ...(unicode === null ? [] : [`siteBootstrap.script ${unicode}`]),
   ];
 }

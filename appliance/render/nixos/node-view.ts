@@ -1,4 +1,4 @@
-// What the templates of a node's configuration say, apart from its disks.
+// The values of a node's configuration templates, except for its disks.
 
 import type { CpuArchitecture } from '../../domain/architecture.ts';
 import { prefixText } from '../../domain/ipv4.ts';
@@ -24,7 +24,7 @@ export function nodeView(plan: NodePlan) {
     membersFrom: cluster === null ? [] : [prefixText(cluster.prefix)],
     insideFrom: insideOf(plan),
     hosts: hostsOf(plan),
-    // Somebody gets in with a key, so nobody needs a way in that the configuration does not know.
+    // An admin can log in with a key, so no account needs a password that is not in the configuration.
     isClosed: plan.accounts.some(({ admin, sshKeys }) => admin && sshKeys.length > 0),
     accounts: plan.accounts.map((account) => ({
       ...account,
@@ -43,14 +43,14 @@ export function nodeView(plan: NodePlan) {
   };
 }
 
-/** The networks it has an address on: the ones that may ask its services. */
+/** The networks that it has an address on: those whose hosts may use its services. */
 const insideOf = ({ links }: NodePlan): string[] => [
   ...new Set(
     links.flatMap(({ address }) => (address === null || address === 'dhcp' ? [] : [prefixText(address.prefix)])),
   ),
 ];
 
-/** Those that form the cluster find each other even when no DNS answers. It does not grow with later members. */
+/** Bootstrap members must find each other without DNS. The list does not grow with later members. */
 function hostsOf({ cluster, hostname }: NodePlan) {
   return (cluster?.bootstrap ?? [])
     .filter((member) => member.hostname !== hostname)

@@ -1,4 +1,4 @@
-// A plan as the NixOS configuration of its node: what the runbook lays out by hand, one folder for each node.
+// A plan as the NixOS configuration of its node: the layout of the runbook, one folder per node.
 
 import type { Parsed } from '../../domain/parsed.ts';
 import type { Storage } from '../../domain/system.ts';
@@ -12,18 +12,18 @@ import { nodeProblems } from './node-problems.ts';
 import { nodeView } from './node-view.ts';
 import { servicePort } from './services-view.ts';
 
-/** What an inspection found out about the machine. */
+/** The results of a machine's inspection. */
 export interface Inspection {
   readonly firmware: Firmware;
   readonly disks: readonly InspectedDisk[];
 }
 
-/** Below the flake's folder. */
+/** Relative to the flake's folder. */
 export const nodeFolder = (plan: NodePlan): string => `nodes/${plan.fqdn}`;
 
 /**
- * Throws with everything that is wrong at once. Without an inspection the machine is taken to start by UEFI, and a disk that
- * is not named by its id is left open: evaluating the configuration then fails with the question.
+ * Throws with all problems at once. Without an inspection, UEFI is assumed, and a disk that is not selected by its id stays
+ * unresolved: evaluating the configuration then fails with a message that says so.
  */
 export function renderNixos(
   plan: NodePlan,
@@ -55,10 +55,10 @@ export function renderNixos(
 const diskPaths = (storage: Storage, inspection: Inspection | null): Parsed<readonly string[]> =>
   inspection === null ? pathsWithoutInspection(storage) : chooseDisks(storage, inspection.disks);
 
-/** GRUB in a boot sector is for PCs alone. */
+/** Only PCs can boot GRUB from a boot sector. */
 const firmwareProblems = ({ architecture }: NodePlan, inspection: Inspection | null): string[] =>
   inspection?.firmware === 'bios' && architecture !== 'x86_64'
-    ? [`firmware: it did not start by UEFI, and NixOS has no other boot loader for ${architecture}`]
+    ? [`firmware: it booted without UEFI, and NixOS has only UEFI boot loaders for ${architecture}`]
     : [];
 
 function diskView(plan: NodePlan, storage: Storage, disks: Parsed<readonly string[]>, firmware: Firmware) {
@@ -72,12 +72,12 @@ function diskView(plan: NodePlan, storage: Storage, disks: Parsed<readonly strin
     isBios: firmware === 'bios',
     hasSystemdBoot: firmware === 'efi' && layout.espMounts.length === 1,
     mirroredBoots: layout.espMounts.map((path) => ({ path, devices: ['nodev'] })),
-    // ZFS: a pool belongs to the machine with this number. Eight digits of the node's own id.
+    // ZFS: a pool belongs to the machine with this number. The last eight digits of the node's id.
     hostId: plan.id.replaceAll('-', '').slice(-8),
   };
 }
 
-/** No secret in it, but it goes where the secrets go: onto the node, not into the Nix store. */
+/** Contains no secret, but is deployed like one: onto the node, not into the Nix store. */
 function clusterConfig(plan: NodePlan, cluster: ClusterPlan, templates: Templates): RenderedFile {
   const peers = (service: string): string[] =>
     cluster.bootstrap.map(({ fqdn }) => `${fqdn}:${servicePort(service, 'raft')}`);

@@ -1,13 +1,13 @@
-// The services of a node by its role, as the runbook sets them: ports from the one table, names and peers from the cluster,
+// The services of a node by its role, as in the runbook: ports from the one table, names and peers from the cluster,
 // certificates by their paths on the node.
 
 import { CLUSTER_SERVICES, type ClusterService } from '../../domain/cluster-services.ts';
 import type { ClusterPlan, NodePlan } from '../node-plan.ts';
 
-/** On the node, outside the Nix store, which everybody on the node can read. */
+/** On the node, outside the world-readable Nix store. */
 export const SECRETS_FOLDER = '/etc/nixos/secrets';
 
-/** Whom each service asks for its data; the first of the cluster where the node itself does not run it. */
+/** The data store of each service; on the cluster's leader if the node itself does not run it. */
 const DEPENDS_ON: Readonly<Record<string, 'chainfire' | 'flaredb'>> = {
   flaredb: 'chainfire',
   iam: 'flaredb',
@@ -20,7 +20,7 @@ const DEPENDS_ON: Readonly<Record<string, 'chainfire' | 'flaredb'>> = {
 
 export interface ServiceView {
   readonly name: string;
-  /** It is told its own name and the cluster's. */
+  /** Its configuration has its own name and the cluster's. */
   readonly isMember: boolean;
   readonly port: number;
   readonly raftPort: number | null;

@@ -1,4 +1,4 @@
-// One flake for all NixOS nodes of a site: `nixos-anywhere --flake .#node01` and `nix build .#node01` take it as it is.
+// One flake for all NixOS nodes of a site, for `nixos-anywhere --flake .#node01` and `nix build .#node01`.
 
 import { ColdironError } from '../../domain/errors.ts';
 import type { NodePlan } from '../node-plan.ts';
@@ -7,7 +7,7 @@ import type { Templates } from '../templates.ts';
 import { platformOf } from './node-view.ts';
 import { type Inspection, nodeFolder, renderNixos } from './render-nixos.ts';
 
-/** Where packages and modules of others come from. */
+/** Sources of packages and third-party modules. */
 interface FlakeInputs {
   readonly nixpkgs: string;
   readonly disko: string;
@@ -16,7 +16,7 @@ interface FlakeInputs {
 
 const FLAKE_INPUTS: FlakeInputs = {
   nixpkgs: 'github:NixOS/nixpkgs/nixos-25.11',
-  // A release: two nodes that are installed on different days are divided alike.
+  // A pinned release: nodes that are installed on different days get the same disk layout.
   disko: 'github:nix-community/disko/v1.13.0',
   sopsNix: 'github:Mic92/sops-nix',
 };
@@ -24,7 +24,7 @@ const FLAKE_INPUTS: FlakeInputs = {
 interface Flake {
   readonly plans: readonly NodePlan[];
   readonly templates: Templates;
-  /** The modules that the nodes' configurations import, by their path: common/base.nix. */
+  /** The modules that the nodes' configurations import, by path: common/base.nix. */
   readonly modules: ReadonlyMap<string, string>;
   readonly inputs?: FlakeInputs;
 }
@@ -34,7 +34,7 @@ interface SiteFlake extends Flake {
   readonly inspections?: ReadonlyMap<string, Inspection>;
 }
 
-/** The flake itself, the modules it uses, and every node's folder. Plans of other kinds of profiles are left out. */
+/** The flake, its modules, and every node's folder. Plans with other kinds of profiles are skipped. */
 export function renderSiteFlake(site: SiteFlake): RenderedFile[] {
   const plans = nixosPlans(site.plans);
   return [
@@ -63,10 +63,10 @@ export function renderFlake({ templates, modules, inputs = FLAKE_INPUTS, plans: 
 const nixosPlans = (plans: readonly NodePlan[]): NodePlan[] =>
   plans.filter(({ profile }) => profile.kind === 'nixos').sort((a, b) => (a.hostname < b.hostname ? -1 : 1));
 
-/** A flake knows a node by its host name alone. */
+/** A flake identifies a node by its host name alone. */
 function refuseTwins(plans: readonly NodePlan[]): void {
   const twins = plans.filter((plan, at) => plans[at - 1]?.hostname === plan.hostname);
   if (twins.length === 0) return;
-  const problems = twins.map(({ hostname, fqdn }) => `${fqdn}: another node is called ${hostname} too`);
-  throw new ColdironError('invalid_inventory', 'no flake can hold two nodes of one name', problems);
+  const problems = twins.map(({ hostname, fqdn }) => `${fqdn}: another node has the same host name ${hostname}`);
+  throw new ColdironError('invalid_inventory', 'a flake cannot contain two nodes with the same host name', problems);
 }

@@ -1,4 +1,4 @@
-// An inventory for Ansible: every node that can be reached, in groups by site, cluster, role and profile.
+// An inventory for Ansible: every node with a known address, in groups by site, cluster, role and profile.
 
 import { DUMP_SCHEMA, defineScalarTag, dump } from 'js-yaml';
 import type { Machine } from '../../domain/machine.ts';
@@ -8,7 +8,7 @@ import type { PlanIndex } from '../plan-index.ts';
 import type { RenderedFile } from '../rendered-file.ts';
 import { knownAddresses } from './site-names.ts';
 
-/** Ansible runs what stands between double braces in a variable; this tag makes a text of it. */
+/** Ansible evaluates double braces in a variable; this tag marks the text as literal. */
 class UnsafeText {
   readonly text: string;
   constructor(text: string) {
@@ -39,23 +39,23 @@ export function renderAnsibleInventory(index: PlanIndex, site: Site): RenderedFi
       if (name === null) continue;
       const group = groups.get(names.of(kind, name)) ?? { hosts: {} };
       groups.set(names.of(kind, name), group);
-      // The variables of a host stand once, with its site.
+      // The variables of a host are written once, in its site group.
       group.hosts[hostname] = kind === 'site' ? variables : {};
     }
   }
   const children = Object.fromEntries([...groups].sort(([a], [b]) => (a < b ? -1 : 1)));
   return {
     path: 'ansible/inventory.yaml',
-    text: `# Made from the inventory; change that, not this.\n${yamlText({ all: { children } }, '', new Map())}`,
+    text: `# Generated from the inventory; change the inventory, not this file.\n${yamlText({ all: { children } }, '', new Map())}`,
     mode: 0o644,
     secret: false,
   };
 }
 
-/** Plain words that every version of YAML reads as themselves. Most of a site's names and addresses are such. */
+/** Plain words that every version of YAML reads as strings. Most names and addresses of a site match. */
 const PLAIN = /^(?:[a-z][a-z0-9]*(?:[-_.][a-z0-9]+)+|[a-z]+[0-9]+|[a-z]{6,}|all|hosts|[0-9]{1,3}(?:\.[0-9]{1,3}){3})$/;
 
-/** What is unusual is left to js-yaml, once for each: all of it would take that half a second for ten thousand nodes. */
+/** js-yaml writes unusual values, each once: for all values of ten thousand nodes it would take half a second. */
 function yamlText(value: object, indent: string, written: Map<string, string>): string {
   return Object.entries(value)
     .map(([key, one]: [string, unknown]) => {
@@ -80,7 +80,7 @@ function unusualText(key: string, value: unknown, written: Map<string, string>):
 
 const indented = (text: string, indent: string): string => text.replaceAll(/^(?=.)/gm, indent);
 
-/** Null: nobody knows how to reach it. */
+/** Null: it has no known address. */
 function hostVariables(index: PlanIndex, site: Site, machine: Machine): object | null {
   const { spec } = machine;
   const [known] = knownAddresses(index, machine);
@@ -102,19 +102,19 @@ function hostVariables(index: PlanIndex, site: Site, machine: Machine): object |
   };
 }
 
-/** Groups are named like variables: letters, digits and underscores. Two names that become one are told apart by number. */
+/** Group names are like variable names: letters, digits and underscores. Names that would collide get a number. */
 class GroupNames {
-  readonly #given = new Map<string, string>();
+  readonly #groups = new Map<string, string>();
   readonly #taken = new Set<string>();
 
   of(kind: string, name: string): string {
-    const known = this.#given.get(`${kind} ${name}`);
+    const known = this.#groups.get(`${kind} ${name}`);
     if (known !== undefined) return known;
     const plain = `${kind}_${name.replaceAll(/[^a-z0-9_]/g, '_')}`;
     let group = plain;
     for (let more = 2; this.#taken.has(group); more++) group = `${plain}_${more}`;
     this.#taken.add(group);
-    this.#given.set(`${kind} ${name}`, group);
+    this.#groups.set(`${kind} ${name}`, group);
     return group;
   }
 }

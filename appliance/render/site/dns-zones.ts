@@ -1,6 +1,6 @@
-// Zone files (RFC 1035 §5). A zone is cut at the shortest domain in use: prov.example.com is part of example.com. Reverse zones
-// are cut at octets, the only places where nobody above has to agree: a network between two of them is spread over the
-// narrower ones, and one of fewer than 256 addresses shares the zone of its 256 (RFC 2317 would need their owner's CNAMEs).
+// Zone files (RFC 1035 §5). A zone starts at the shortest domain in use: prov.example.com is part of example.com. Reverse zones
+// are cut at octets, where no delegation by a parent is needed: a network between two octets is split into the smaller zones,
+// and one of fewer than 256 addresses shares the zone of its /24 (RFC 2317 would need CNAMEs in the parent zone).
 
 import { contains, type Ipv4 } from '../../domain/ipv4.ts';
 import { purposeOf, type Site, type SiteNetwork } from '../../domain/network.ts';
@@ -21,7 +21,7 @@ interface NameServer {
   readonly address: Ipv4;
 }
 
-/** `isInside` tells the site's own name servers from those of the rest of the world. */
+/** `isInside` distinguishes the site's own name servers from external ones. */
 export function renderZones(
   index: PlanIndex,
   site: Site,
@@ -37,7 +37,7 @@ export function renderZones(
   const forward = own.map((apex) => forwardZone(apex, names, apexes));
   const servers = home === undefined ? [] : nameServers(home, forward[0], networks, isInside);
   const head = {
-    // RFC 1982: a serial number has 32 bits, and 0 is what some take for none.
+    // RFC 1982: a serial number has 32 bits; some servers treat 0 as unset.
     serial: Math.max(1, index.declaredRevision % 2 ** 32),
     primary: servers[0]?.fqdn ?? NOBODY,
     contact: `hostmaster.${home ?? 'invalid'}.`,
@@ -49,7 +49,7 @@ export function renderZones(
   ];
 }
 
-/** Where the inventory names no server of its own, whoever reads the zone serves it. */
+/** If the inventory names no name server, the server that loads the zone is the name server. */
 const NOBODY = 'localhost.';
 
 function file(
@@ -62,7 +62,7 @@ function file(
   return { path: `dns/${origin}.zone`, text, mode: 0o644, secret: false };
 }
 
-/** The servers that the networks name, those of networks that nodes work on first, as ns1, ns2 … */
+/** The name servers of the networks, those of production networks first, as ns1, ns2 … */
 function nameServers(
   home: string,
   zone: Zone | undefined,
@@ -80,7 +80,7 @@ function nameServers(
   });
 }
 
-/** Domains that lie in no other. */
+/** Domains that are not below another one. */
 function apexDomains(names: readonly SiteName[]): readonly string[] {
   const domains = new Set(names.flatMap(({ domain }) => domain ?? []));
   const isBelow = (domain: string) => [...domains].some((other) => domain.endsWith(`.${other}`));

@@ -1,4 +1,4 @@
-// Who may reach what: the appliance, and the nodes of each cluster by role. Everything else is dropped; whoever is inside can
+// Firewall rules: for the appliance, and for the nodes of each cluster by role. Everything else is dropped; inside networks can
 // always log in.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
@@ -10,7 +10,7 @@ import type { PlanIndex } from '../plan-index.ts';
 import type { RenderedFile } from '../rendered-file.ts';
 import type { Templates } from '../templates.ts';
 
-/** Where the appliance listens, beside the ports that DHCP and TFTP have by their nature. */
+/** The ports of the appliance, besides the fixed ports of DHCP and TFTP. */
 export interface AppliancePorts {
   readonly boot: number;
   readonly management: number;
@@ -27,7 +27,7 @@ interface Rule {
 }
 
 const SSH = 22;
-/** RFC 2131 §4.1: a machine that has no address yet. */
+/** RFC 2131 §4.1: a machine without an address. */
 const NO_ADDRESS = '0.0.0.0';
 
 export function renderFirewalls(
@@ -37,7 +37,7 @@ export function renderFirewalls(
   ports: AppliancePorts,
   templates: Templates,
 ): RenderedFile[] {
-  // Rules that let nobody in would lock everybody out.
+  // Rules without an inside network would lock everyone out.
   if (inside.length === 0) return [];
   const networks = [...index.networks.values()].filter((network) => network.site === site.name);
   const near = widest([...inside, ...networks.map(({ prefix }) => prefix)]);
@@ -76,7 +76,7 @@ function pair(path: string, title: string, rules: readonly Rule[], templates: Te
   ];
 }
 
-/** `near`: whoever boots here or works here; they are not all allowed to log in. */
+/** `near`: networks that machines boot or work on; not all of them may log in. */
 function applianceRules(
   site: Site,
   inside: readonly string[],
@@ -95,15 +95,15 @@ function applianceRules(
     ports,
     sources,
   });
-  // Behind a proxy nodes call another port than the one that the appliance listens on.
+  // Behind a proxy, nodes use another port than the one that the appliance listens on.
   const nodePorts = [...new Set([node, site.apiUrl === null ? null : portOf(site.apiUrl)])].filter(
     (port) => port !== null,
   );
   return [
-    tcp('logging in', [SSH], inside),
+    tcp('SSH', [SSH], inside),
     udp('DHCP and proxyDHCP', [67, 4011], [NO_ADDRESS, ...near]),
-    udp('answers of other DHCP servers', [68], []),
-    udp('TFTP; the transfer that follows is a connection of ours', [69], near),
+    udp('replies of other DHCP servers', [68], []),
+    udp('TFTP requests; the appliance opens the transfer itself', [69], near),
     tcp('boot files and scripts', [boot], near),
     tcp('management', [management], inside),
     ...(nodePorts.length === 0 ? [] : [tcp('node API', nodePorts, near)]),
@@ -114,7 +114,7 @@ const portOf = (url: string): number => Number(new URL(url).port) || 443;
 
 function memberRules({ network }: ClusterView, role: NodeRole, inside: readonly Prefix[]): Rule[] {
   const members = [prefixText(network.prefix)];
-  const everybody = widest([...inside, network.prefix]).map(prefixText);
+  const allInside = widest([...inside, network.prefix]).map(prefixText);
   const services = CLUSTER_SERVICES.filter(({ roles }) => roles.includes(role));
   const ports = services.flatMap(({ name, api, ports: all }) =>
     all.map((port) => ({ name, ...port, open: port.purpose === 'api' && api === 'inside' })),
@@ -122,17 +122,17 @@ function memberRules({ network }: ClusterView, role: NodeRole, inside: readonly 
   const rule = (purpose: string, udp: boolean, open: boolean): Rule[] => {
     const chosen = ports.filter((port) => port.udp === udp && port.open === open);
     const names = [...new Set(chosen.map(({ name }) => name))].join(', ');
-    const sources = open ? everybody : members;
+    const sources = open ? allInside : members;
     return chosen.length === 0
       ? []
       : [{ purpose: `${purpose}: ${names}`, udp, ports: chosen.map(({ port }) => port), sources }];
   };
   return [
-    { purpose: 'logging in', udp: false, ports: [SSH], sources: inside.map(prefixText) },
-    { purpose: 'answers of DHCP servers', udp: true, ports: [68], sources: [] },
+    { purpose: 'SSH', udp: false, ports: [SSH], sources: inside.map(prefixText) },
+    { purpose: 'replies of DHCP servers', udp: true, ports: [68], sources: [] },
     ...rule('members only', false, false),
-    ...rule('everybody inside', false, true),
-    ...rule('everybody inside', true, true),
+    ...rule('all inside networks', false, true),
+    ...rule('all inside networks', true, true),
   ];
 }
 
@@ -140,10 +140,10 @@ const ROLES: readonly NodeRole[] = ['control-plane', 'worker', 'all-in-one'];
 const rolesIn = ({ members }: ClusterView): NodeRole[] =>
   ROLES.filter((role) => members.some((member) => member.role === role));
 
-/** Prefixes that lie in no other: nft takes no set in which two overlap. */
+/** Prefixes that are not inside another one: nft rejects sets with overlapping elements. */
 export const widest = (prefixes: readonly Prefix[]): Prefix[] =>
   prefixes.filter((prefix, at) => !prefixes.some((other, place) => place !== at && covers(other, prefix, place < at)));
 
-/** Of two that are the same, the earlier covers the later. */
+/** Of two equal prefixes, the earlier covers the later. */
 const covers = (other: Prefix, prefix: Prefix, isEarlier: boolean): boolean =>
   overlaps(other, prefix) && (other.length < prefix.length || (other.length === prefix.length && isEarlier));

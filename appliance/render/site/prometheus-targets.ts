@@ -1,5 +1,5 @@
 // Targets for Prometheus (file_sd): the address of every node, and the API of every service of a cluster. Nodes have no port:
-// nothing that is installed here exports metrics of a node. A relabel rule adds the port of an exporter, or a probe needs none.
+// we install no exporter of node metrics. A relabel rule can add the port of an exporter; a probe needs none.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -37,7 +37,7 @@ function services(index: PlanIndex, machines: readonly Labelled[]): TargetGroup[
     const member = cluster && clusterView(index, cluster)?.byHostname.get(hostname);
     if (!member) return [];
     return CLUSTER_SERVICES.filter(({ roles }) => roles.includes(member.role)).flatMap(({ name: service, ports }) => {
-      // What also listens on UDP is DNS, and has no page to read.
+      // A service that also listens on UDP is DNS and has no metrics page.
       const api = ports.some(({ udp }) => udp) ? undefined : ports.find(({ purpose }) => purpose === 'api');
       return api ? [{ targets: [`${member.address}:${api.port}`], labels: { ...labels, service } }] : [];
     });
@@ -47,11 +47,11 @@ function services(index: PlanIndex, machines: readonly Labelled[]): TargetGroup[
 function labelsOf(index: PlanIndex, site: Site, { spec }: Machine): Record<string, string> {
   const { hostname, cluster, profile } = spec;
   const role = profile === null ? null : (index.profiles.get(profile)?.role ?? null);
-  const said = { node: hostname, site: site.name, region: spec.region ?? site.region, cluster, role, profile };
+  const values = { node: hostname, site: site.name, region: spec.region ?? site.region, cluster, role, profile };
   const labels: Record<string, string> = {};
-  for (const [key, value] of Object.entries(said)) if (value !== null) labels[key] = value;
+  for (const [key, value] of Object.entries(values)) if (value !== null) labels[key] = value;
   for (const key of Object.keys(spec.labels).sort()) {
-    // Letters, digits and underscores only; of two names that become one, the first stays.
+    // Letters, digits and underscores only; of two keys that become equal, the first wins.
     labels[`label_${key.replaceAll(/[^A-Za-z0-9_]/g, '_')}`] ??= spec.labels[key] ?? '';
   }
   return labels;

@@ -1,4 +1,4 @@
-// What a site needs besides its nodes: names, firewalls, and lists of its nodes for the tools around it.
+// The files of a site besides its nodes: names, firewalls, and node lists for other tools.
 
 import { contains, type Prefix } from '../../domain/ipv4.ts';
 import type { ObjectName } from '../../domain/names.ts';
@@ -12,10 +12,10 @@ import { type AppliancePorts, renderFirewalls, widest } from './firewall.ts';
 import { renderPrometheusTargets } from './prometheus-targets.ts';
 import { siteNames } from './site-names.ts';
 
-/** As the documents have them: whoever renders without an appliance has no site file. */
+/** The documented default ports, for rendering without an appliance and its site file. */
 export const USUAL_PORTS: AppliancePorts = { boot: 8080, management: 8443, node: 8444 };
 
-/** Nothing for a site that nobody declared. */
+/** Empty for an undeclared site. */
 export function renderSite(
   index: PlanIndex,
   name: ObjectName,
@@ -34,13 +34,13 @@ export function renderSite(
   ];
 }
 
-/** What the site says, else its networks. */
+/** The declared inside networks, else all networks of the site. */
 function insideOf(index: PlanIndex, { name, inside }: Site): Prefix[] {
   const networks = [...index.networks.values()].filter((network) => network.site === name);
   return widest(inside.length > 0 ? inside : networks.map(({ prefix }) => prefix));
 }
 
-/** Names that stand for one address; a service that runs in many places is for DNS to tell. */
+/** Names with a single address; a service that runs on many nodes is left to DNS. */
 function renderHosts(index: PlanIndex, site: Site, templates: Templates): RenderedFile {
   const hosts = siteNames(index)
     .filter((entry) => entry.site === site.name && entry.reverse)

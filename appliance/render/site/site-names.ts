@@ -1,4 +1,4 @@
-// Which name stands for which address: the zones and the hosts file both say this, and nothing else.
+// Names and their addresses, for the zones and the hosts file.
 
 import { CLUSTER_SERVICES } from '../../domain/cluster-services.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
@@ -13,16 +13,16 @@ import { planLinks, workingLinks } from '../plan-links.ts';
 export interface SiteName {
   readonly site: ObjectName | null;
   readonly address: Ipv4;
-  /** Null: it has no domain, and is only known by its host name. */
+  /** Null: it has no domain, only a host name. */
   readonly fqdn: string | null;
   readonly domain: DomainName | null;
-  /** The short name, for the address a node is known by. */
+  /** The short name, for the primary address of a node. */
   readonly hostname: string | null;
-  /** Whether the address leads back to this name. */
+  /** Whether there is a PTR record from the address to this name. */
   readonly reverse: boolean;
 }
 
-/** Of all sites: a domain may span several. Nodes by host name, then clusters. */
+/** Of all sites, because a domain may span several. Nodes by host name, then clusters. */
 export const siteNames = (index: PlanIndex): readonly SiteName[] => index.once(index, namesOf);
 
 function namesOf(index: PlanIndex): readonly SiteName[] {
@@ -41,7 +41,7 @@ function namesOf(index: PlanIndex): readonly SiteName[] {
   ];
 }
 
-/** The address a node is known by, and the names of its other addresses. */
+/** The names of a node: of its primary address and of its other addresses. */
 function nodeNames(index: PlanIndex, machine: Machine): SiteName[] {
   const { spec } = machine;
   const { site, hostname, bmc } = spec;
@@ -72,7 +72,7 @@ interface KnownAddress {
   readonly network: SiteNetwork;
 }
 
-/** Fixed addresses, the one it is known by first: that on its cluster's network, else that on the one it works on. */
+/** Static addresses, the primary one first: that on its cluster's network, else that on its production network. */
 export const knownAddresses = (index: PlanIndex, machine: Machine): readonly KnownAddress[] =>
   index.once(machine, () => addressesKnown(index, machine));
 
@@ -87,8 +87,8 @@ function addressesKnown(index: PlanIndex, { spec }: Machine): KnownAddress[] {
 }
 
 /**
- * The cluster itself, and each of its services. The virtual address is held by its control plane; what runs elsewhere, and
- * everything where there is none, is at everybody who runs it.
+ * The cluster itself, and each of its services. The control plane holds the virtual address; a service that runs elsewhere,
+ * and every service of a cluster without one, resolves to all members that run it.
  */
 function clusterNames({ cluster, members, bootstrap }: ClusterView, domain: DomainName, alone: boolean): SiteName[] {
   const { site, vip } = cluster;
@@ -111,6 +111,6 @@ function domainOfCluster(index: PlanIndex, { cluster, network }: ClusterView): D
   return cluster.domain ?? index.sites.get(cluster.site)?.domain ?? network.domain;
 }
 
-/** Names of networks and clusters may have dots and underscores, those of hosts may not. */
+/** Names of networks and clusters may contain dots and underscores, host names may not. */
 const below = (name: string, domain: DomainName): DomainName =>
   `${name.replaceAll(/[._]/g, '-').replace(/-+$/, '')}.${domain}` as DomainName;

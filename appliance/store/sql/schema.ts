@@ -36,6 +36,7 @@ export interface Database {
   /** The secret files of an order that were delivered. */
   session_files: { session: string; name: string; taken_at: Instant };
   facts: { machine: string; at: Instant; facts: string };
+  requests: RequestTable;
   /** The files last delivered to each machine, as a JSON list. */
   renderings: {
     machine: string;
@@ -273,4 +274,15 @@ export interface SessionTable {
   ended_at: Instant | null;
   ended_how: SessionEnd | null;
   ended_reason: string | null;
+}
+
+export interface RequestTable {
+  id: string;
+  fingerprint: string;
+  operation: string;
+  holder: string;
+  claimed_at: Instant;
+  finished_at: Instant | null;
+  /** A `RequestOutcome` as JSON. */
+  outcome: string | null;
 }

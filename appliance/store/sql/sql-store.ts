@@ -16,6 +16,7 @@ import { readChanges, readInventory, writeInventory } from './inventory.ts';
 import { readLeases, upsertLeases } from './leases.ts';
 import { readDueDeadlines, readMachine, readNextDeadline } from './machines.ts';
 import { renderingVerbs } from './renderings.ts';
+import { requestVerbs } from './requests.ts';
 import type { Database } from './schema.ts';
 import { sessionVerbs } from './session-verbs.ts';
 import { taskVerbs } from './task-verbs.ts';
@@ -62,6 +63,7 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
     ...sessionVerbs(db),
     ...taskVerbs(db),
     ...renderingVerbs(db),
+    ...requestVerbs(db),
 
     close,
   };

@@ -63,7 +63,7 @@ describe('the console', () => {
     };
     await expect(rig({ prepare })).rejects.toMatchObject({
       failure: 'busy',
-      message: expect.stringContaining('somebody else holds the console'),
+      message: expect.stringContaining('another client holds the console'),
     });
     const { console } = await rig({ prepare, steal: true });
     expect(await readUntil(console, 'login: ')).toBe('node login: ');

@@ -112,7 +112,7 @@ describe('OpenIPMI', () => {
       await expect(connection.call(setUserEnabled(2, true))).rejects.toMatchObject({
         failure: 'privilege',
         completionCode: 0xd4,
-        message: expect.stringContaining('the user has not the privilege'),
+        message: expect.stringContaining('the user lacks the privilege'),
       });
     });
   });

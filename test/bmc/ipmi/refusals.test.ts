@@ -151,7 +151,7 @@ describe('inside a session', () => {
     const asking = withIpmiSession(targetOf(bmc.port, OPERATOR), PATIENT, (connection) =>
       connection.call(setUserEnabled(2, true)),
     );
-    await expect(asking).rejects.toThrow('Set User Password (enable): the user has not the privilege');
+    await expect(asking).rejects.toThrow('Set User Password (enable): the user lacks the privilege');
     expect(bmc.activeSessions).toBe(0);
   });
 

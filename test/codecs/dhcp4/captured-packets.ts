@@ -1,4 +1,4 @@
-// Every DHCP packet that real firmware, loaders, servers and perfdhcp sent in test/captures.
+// All DHCP packets in test/captures: sent by real firmware, loaders, servers and perfdhcp.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { readPcap } from '../../captures/read-pcap.ts';

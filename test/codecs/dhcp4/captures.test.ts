@@ -16,7 +16,7 @@ const goldenName = (capture: string): string => `${capture.replace(/\.[a-z]+$/, 
 const goldensBefore = readdirSync(GOLDENS).sort();
 
 describe('captured packets', () => {
-  test('there are enough of them, from every kind of client', () => {
+  test('cover every kind of client', () => {
     expect(captures.map((capture) => [capture.name, capture.packets.length])).toEqual([
       ['bios-qemu-rom.pcap', 10],
       ['bios-scrubbed-rom-first-stage.pcap', 13],
@@ -33,16 +33,16 @@ describe('captured packets', () => {
     ]);
   });
 
-  test('each capture has its golden, and there is no other', () => {
+  test('have one golden per capture and no other golden', () => {
     expect(goldensBefore).toEqual(captures.map((capture) => goldenName(capture.name)).sort());
   });
 
-  test.each(captures)('$name reads as its golden says', async ({ name, packets }) => {
+  test.each(captures)('$name decodes to its golden', async ({ name, packets }) => {
     const text = packets.map((packet) => `${describeDhcp(decodeDhcp(packet))}\n`).join('\n');
     await expect(text).toMatchFileSnapshot(fileURLToPath(new URL(goldenName(name), GOLDENS)));
   });
 
-  test.each(captures)('$name comes through encoding unchanged', ({ packets }) => {
+  test.each(captures)('$name survives encoding unchanged', ({ packets }) => {
     for (const packet of packets) {
       const message = decodeDhcp(packet);
       const { bytes, dropped } = encodeDhcp(message, { maxBytes: 1472 });
@@ -51,7 +51,7 @@ describe('captured packets', () => {
     }
   });
 
-  test('cut at any byte, each is either a message or a decode error', () => {
+  test('decode or raise a decode error when truncated at any byte', () => {
     let cuts = 0;
     for (const packet of dhcpPackets()) {
       for (let length = 0; length < packet.length; length++) {
@@ -70,8 +70,8 @@ describe('captured packets', () => {
   });
 });
 
-// dhcp-facts.json was decoded from the same captures by another program.
-describe('the independent decoding agrees', () => {
+// Another program decoded dhcp-facts.json from the same captures.
+describe('an independent decoder agrees', () => {
   const facts = JSON.parse(readFileSync(new URL('dhcp-facts.json', CAPTURES), 'utf8')) as Record<string, Fact[]>;
 
   test.each(Object.entries(facts))('on every kind of client packet in %s', (name, entries) => {
@@ -87,7 +87,7 @@ describe('the independent decoding agrees', () => {
 
 type Fact = Record<string, unknown>;
 
-/** A packet that differs from an earlier one only in secs or who sent it, such as iPXE's second DISCOVER, is not listed there. */
+/** dhcp-facts.json omits packets that differ from an earlier one only in secs or sender, such as iPXE's second DISCOVER. */
 function firstOfEachShape(facts: readonly Fact[]): Fact[] {
   const shapes = new Map<string, Fact>();
   for (const fact of facts) {
@@ -123,7 +123,7 @@ function factOf(packet: Uint8Array, message: DhcpMessage): Fact {
   };
 }
 
-/** The encoder has its own order of options; everything else has to be the same. */
+/** The encoder reorders options; everything else must be equal. */
 const sortedOptions = (message: DhcpMessage) => ({
   ...message,
   options: [...message.options].sort(([a], [b]) => a - b),

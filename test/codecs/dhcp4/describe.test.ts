@@ -14,8 +14,8 @@ const shownOption = (code: number, value: Uint8Array): string | undefined =>
     .at(-1)
     ?.trim();
 
-describe('the whole message', () => {
-  test('is printable whatever it holds, with a line for each option', () => {
+describe('the full description', () => {
+  test('is printable whatever the message holds, with one line per option', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const text = describeDhcp(message);
@@ -35,10 +35,10 @@ describe('the whole message', () => {
     ['a boot item', 43, bytes(71, 4, 0, 1, 0, 0, 255), '43 vendor specific: boot item 1 layer 0'],
     ['an unknown sub-option', 43, bytes(200, 1, 5, 255), '43 vendor specific: sub-option 200 05'],
     [
-      'a damaged encapsulation',
+      'a malformed encapsulation',
       43,
       bytes(6, 9),
-      '43 vendor specific: damaged: sub-option 6 at byte 0 passes the end; 0609',
+      '43 vendor specific: damaged: sub-option 6 at byte 0 extends past the end; 0609',
     ],
     [
       'a relay',
@@ -46,11 +46,11 @@ describe('the whole message', () => {
       bytes(1, 2, 65, 1, 5, 4, 10, 0, 0, 0),
       '82 relay agent information: circuit "A\\x01"; link 10.0.0.0',
     ],
-    ['a relay that says nothing known', 82, bytes(9, 1, 1), '82 relay agent information: 090101'],
-    ['an architecture nobody lists', 93, bytes(9, 9), '93 client architecture: 2313 (not listed)'],
-    ['half a number', 57, bytes(5), '57 maximum message size: 05 (not a 2-byte number: its length is 1)'],
+    ['a relay with unknown sub-options only', 82, bytes(9, 1, 1), '82 relay agent information: 090101'],
+    ['an unknown architecture', 93, bytes(9, 9), '93 client architecture: 2313 (unknown)'],
+    ['a truncated number', 57, bytes(5), '57 maximum message size: 05 (a 2-byte number expected, got a length of 1)'],
     ['a DUID', 61, bytes(255, 1, 2), '61 client identifier: DUID 0102'],
-    ['an unknown message type', 53, bytes(77), '53 message type: 4d (no known type)'],
+    ['an unknown message type', 53, bytes(77), '53 message type: 4d (unknown type)'],
     ['an empty value', 80, bytes(), '80 unknown: (empty)'],
     ['an interface that is not UNDI', 94, bytes(2, 1, 0), '94 client network interface: type 2, 1.0'],
     ['a list of addresses', 3, bytes(10, 0, 0, 1, 10, 0, 0, 2), '3 router: 10.0.0.1, 10.0.0.2'],
@@ -58,9 +58,9 @@ describe('the whole message', () => {
     expect(shownOption(code, value)).toBe(line);
   });
 
-  test('ends with what was passed over', () => {
+  test('ends with the notes of the decoder', () => {
     const text = describeDhcp(decodeDhcp(rawPacket([53, 1, 1, 12, 200])));
-    expect(text).toMatch(/\n {2}odd: option 12 at byte 243 passes the end of the options field: passed over$/);
+    expect(text).toMatch(/\n {2}odd: option 12 at byte 243 extends past the end of the options field: ignored$/);
   });
 });
 
@@ -75,14 +75,14 @@ describe('the summary', () => {
     );
   });
 
-  test('of a firmware DISCOVER says who asks, and what it is', () => {
+  test('of a firmware DISCOVER names the client and its architecture', () => {
     const packet = dhcpCaptures().find((capture) => capture.name === 'uefi-x64-native.pcap')?.packets[0] ?? bytes();
     expect(summarizeDhcp(decodeDhcp(packet))).toMatch(
       /^DISCOVER xid 8a03100c 52:54:00:77:[0-9a-f:]{5} arch 7 EFI x86-64 "PXEClient:Arch:00007:UNDI:003000"$/,
     );
   });
 
-  test('of a reply says what is given, by whom, through which relay', () => {
+  test('of a reply names the address, the server and the relay', () => {
     const options = new Map([
       [53, bytes(5)],
       [54, bytes(10, 0, 100, 1)],
@@ -92,9 +92,9 @@ describe('the summary', () => {
     );
   });
 
-  test('names a client without hardware address by its identifier', () => {
+  test('identifies a client without hardware address by its client identifier', () => {
     const options = new Map([[61, bytes(0, ...ascii('ib0'))]]);
     expect(summarizeDhcp({ ...plainMessage, hlen: 0, options })).toMatch(/^BOOTP xid 48f5781b type 0, 696230 /);
-    expect(summarizeDhcp({ ...plainMessage, hlen: 0 })).toMatch(/^BOOTP xid 48f5781b nobody /);
+    expect(summarizeDhcp({ ...plainMessage, hlen: 0 })).toMatch(/^BOOTP xid 48f5781b unknown client /);
   });
 });

@@ -1,4 +1,4 @@
-// Messages to start from: a plain one, any one, and raw packets put together byte by byte.
+// Sample messages: a plain one, an arbitrary one, and raw packets built byte by byte.
 
 import fc from 'fast-check';
 import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
@@ -39,7 +39,7 @@ const headerText = (maxLength: number) =>
 const optionCode = fc.integer({ min: 1, max: 254 }).filter((code) => code !== 52);
 const optionValue = fc.oneof({ weight: 9, arbitrary: bytes(0, 60) }, { weight: 1, arbitrary: bytes(200, 900) });
 
-/** Every message that has a wire form, long and empty option values included. */
+/** Any message that can be encoded, including long and empty option values. */
 export const anyMessage: fc.Arbitrary<DhcpMessage> = fc.record({
   op: fc.constantFrom('request' as const, 'reply' as const),
   htype: fc.nat({ max: 255 }),
@@ -58,7 +58,7 @@ export const anyMessage: fc.Arbitrary<DhcpMessage> = fc.record({
   options: fc.array(fc.tuple(optionCode, optionValue), { maxLength: 20 }).map((entries) => new Map(entries)),
 });
 
-/** A packet with a valid header around raw option bytes, and raw `sname` and `file` where a test overloads them. */
+/** A packet with a valid header and raw option bytes; raw `sname` and `file` for tests that overload them. */
 export function rawPacket(
   options: readonly number[],
   fields: { sname?: readonly number[]; file?: readonly number[] } = {},

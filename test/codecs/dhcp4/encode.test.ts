@@ -10,7 +10,7 @@ import { anyMessage, plainMessage, withOptions } from './dhcp-messages.ts';
 const PLENTY = { maxBytes: 65_507 };
 const value = (length: number): Uint8Array => new Uint8Array(length).fill(7);
 
-/** The codes in wire order, one for each instance. */
+/** The option codes in wire order, one per instance. */
 function codesOnWire(bytes: Uint8Array): number[] {
   const codes: number[] = [];
   for (let at = 240; bytes[at] !== 255; at += 2 + (bytes[at + 1] ?? 0)) codes.push(bytes[at] ?? 0);
@@ -31,7 +31,7 @@ describe('round trip', () => {
     );
   });
 
-  test('what does not fit is named, the rest arrives whole, and the limit is never passed', () => {
+  test('reports what does not fit, keeps the rest whole, and never exceeds the limit', () => {
     fc.assert(
       fc.property(anyMessage, fc.integer({ min: 300, max: 1472 }), (message, maxBytes) => {
         const essential = [53, 54, 51, 1].reduce(
@@ -50,20 +50,20 @@ describe('round trip', () => {
 });
 
 describe('the wire form', () => {
-  test('is padded to the 300 bytes of a BOOTP message, zeros behind END', () => {
+  test('is padded with zeros after END to the 300 bytes of a BOOTP message', () => {
     const { bytes } = encodeDhcp(withOptions([[53, Uint8Array.of(2)]]), PLENTY);
     expect(bytes).toHaveLength(300);
     expect([...bytes.subarray(240, 246)]).toEqual([53, 1, 2, 255, 0, 0]);
     expect(bytes.subarray(244).every((byte) => byte === 0)).toBe(true);
   });
 
-  test('has 53 and 54 first, 67 behind the rest, 82 last, and else the order of the message', () => {
+  test('has 53 and 54 first, 67 after the rest, 82 last, and otherwise the order of the message', () => {
     const order = [82, 67, 97, 51, 54, 60, 1, 53];
     const { bytes } = encodeDhcp(withOptions(order.map((code) => [code, value(4)])), PLENTY);
     expect(codesOnWire(bytes)).toEqual([53, 54, 97, 51, 60, 1, 67, 82]);
   });
 
-  test('splits a value of more than 255 bytes into instances that follow each other', () => {
+  test('splits a value of more than 255 bytes into consecutive instances', () => {
     const { bytes } = encodeDhcp(
       withOptions([
         [43, value(511)],
@@ -77,14 +77,14 @@ describe('the wire form', () => {
     expect(codesOnWire(whole.bytes)).toEqual([43]);
   });
 
-  test('has file and sname in the header, ended by a NUL', () => {
+  test('has file and sname in the header, NUL-terminated', () => {
     const { bytes } = encodeDhcp({ ...plainMessage, file: 'f'.repeat(127), sname: 's'.repeat(63) }, PLENTY);
     expect([bytes[44 + 62], bytes[44 + 63], bytes[108 + 126], bytes[108 + 127]]).toEqual([0x73, 0, 0x66, 0]);
   });
 });
 
 describe('when not everything fits', () => {
-  test('the message order is the priority, and what still fits behind a large option stays', () => {
+  test('the message order is the priority, and later options that still fit are kept', () => {
     const message = withOptions([
       [53, value(1)],
       [3, value(4)],
@@ -101,7 +101,7 @@ describe('when not everything fits', () => {
     });
   });
 
-  test('67 keeps the rank it has in the message, though it is written late', () => {
+  test('67 keeps its priority in the message, though it is written late', () => {
     const message = withOptions([
       [67, value(50)],
       [15, value(40)],
@@ -109,7 +109,7 @@ describe('when not everything fits', () => {
     expect(encodeDhcp(message, { maxBytes: 300 }).dropped).toEqual([15]);
   });
 
-  test('the essentials and the relay option outrank everything', () => {
+  test('the essential options and the relay agent option have priority over all others', () => {
     const message = withOptions([
       [12, value(20)],
       [53, value(1)],
@@ -123,7 +123,7 @@ describe('when not everything fits', () => {
     expect(codesOnWire(bytes)).toEqual([53, 54, 51, 1, 82]);
   });
 
-  test('a relay option that has no room even alone is left out as a whole', () => {
+  test('a relay agent option that does not fit is dropped as a whole', () => {
     const { bytes, dropped } = encodeDhcp(
       withOptions([
         [82, value(100)],
@@ -136,25 +136,25 @@ describe('when not everything fits', () => {
     expect(codesOnWire(bytes)).toEqual([53, 12]);
   });
 
-  test('a message that fits to the byte loses nothing', () => {
+  test('a message that fits exactly loses nothing', () => {
     const message = withOptions([[43, value(57)]]);
     expect(encodeDhcp(message, { maxBytes: 300 }).dropped).toEqual([]);
     expect(encodeDhcp(withOptions([[43, value(58)]]), { maxBytes: 300 }).dropped).toEqual([43]);
   });
 });
 
-describe('what has no wire form is refused by name', () => {
+describe('rejects what cannot be encoded, by field name', () => {
   const cases: readonly [string, Partial<DhcpMessage>, string][] = [
     ['an option code of 0', { options: new Map([[0, value(1)]]) }, 'option 0'],
     ['an option code of 255', { options: new Map([[255, value(1)]]) }, 'option 255'],
-    ['an option code that is no byte', { options: new Map([[300, value(1)]]) }, 'option 300'],
+    ['an option code that is not a byte', { options: new Map([[300, value(1)]]) }, 'option 300'],
     ['overloading', { options: new Map([[52, value(1)]]) }, 'option 52'],
     ['a subnet mask longer than the message', { options: new Map([[1, value(2000)]]) }, 'options'],
     ['a file without room for its NUL', { file: 'f'.repeat(128) }, 'file'],
     ['a file outside Latin-1', { file: 'ipxe\u20ac.efi' }, 'file'],
     ['a file with a NUL inside', { file: 'a\0b' }, 'file'],
     ['a server name without room for its NUL', { sname: 's'.repeat(64) }, 'sname'],
-    ['half a hardware address', { chaddr: value(6) }, 'chaddr'],
+    ['a short hardware address', { chaddr: value(6) }, 'chaddr'],
     ['a hardware address longer than its field', { hlen: 17 }, 'hlen'],
     ['too many hops', { hops: 17 }, 'hops'],
     ['a negative xid', { xid: -1 }, 'xid'],
@@ -163,7 +163,7 @@ describe('what has no wire form is refused by name', () => {
     ['an address of three numbers', { yiaddr: '1.2.3' as Ipv4 }, 'yiaddr'],
     ['an address with a number too large', { siaddr: '1.2.3.256' as Ipv4 }, 'siaddr'],
     ['an address that is a name', { giaddr: 'relay' as Ipv4 }, 'giaddr'],
-    ['an address that is nothing', { ciaddr: '' as Ipv4 }, 'ciaddr'],
+    ['an empty address', { ciaddr: '' as Ipv4 }, 'ciaddr'],
   ];
 
   test.each(cases)('%s', (_, change, field) => {
@@ -172,7 +172,9 @@ describe('what has no wire form is refused by name', () => {
     expect(encode).toThrow(expect.objectContaining({ field }));
   });
 
-  test('a limit below the size of any message', () => {
-    expect(() => encodeDhcp(plainMessage, { maxBytes: 299 })).toThrow('maxBytes: 299 is less than the 300 bytes');
+  test('a limit below the minimum message size', () => {
+    expect(() => encodeDhcp(plainMessage, { maxBytes: 299 })).toThrow(
+      'maxBytes: 299 is less than the minimum message size of 300 bytes',
+    );
   });
 });

@@ -1,4 +1,4 @@
-/** Marsaglia's xorshift32: the same numbers, and so the same mutants, in every run. */
+/** Marsaglia's xorshift32: the same numbers, and therefore the same mutants, in every run. */
 function* numbers(seed: number): Generator<number, never> {
   let state = seed;
   for (;;) {
@@ -9,7 +9,7 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-/** Draws a whole number from 0 up to, and without, its limit. */
+/** Returns integers from 0 to limit - 1. */
 export function dice(seed: number): (limit: number) => number {
   const random = numbers(seed);
   return (limit) => random.next().value % limit;

@@ -24,7 +24,7 @@ import { withOptions } from './dhcp-messages.ts';
 const anyAddress = fc.nat({ max: 0xffffffff }).map(ipv4FromNumber);
 
 describe('the table', () => {
-  test('has each code once, and each says where it is defined', () => {
+  test('has each code once, each with the document that defines it', () => {
     expect(OPTION_KINDS.size).toBe(Object.keys(OPTION).length);
     for (const [code, kind] of OPTION_KINDS) {
       expect(code).toBeGreaterThan(0);
@@ -50,7 +50,7 @@ describe('the message type', () => {
     expect(writeMessageType(type)).toEqual(Uint8Array.of(number));
   });
 
-  test('is none when it is missing, unknown, or not one byte', () => {
+  test('is null when the option is missing, unknown, or not one byte', () => {
     expect(messageType(withOptions([]))).toBeNull();
     for (const value of [[], [0], [9], [255], [1, 1]]) {
       expect(messageType(withOptions([[53, Uint8Array.from(value)]]))).toBeNull();
@@ -63,7 +63,7 @@ describe('values', () => {
     [8, 0xff, readU8, writeU8],
     [16, 0xffff, readU16, writeU16],
     [32, 0xffffffff, readU32, writeU32],
-  ])('numbers of %i bits come back as they were written', (_, max, read, write) => {
+  ])('numbers of %i bits round-trip', (_, max, read, write) => {
     fc.assert(
       fc.property(fc.nat({ max }), (number) => {
         expect(read(write(number))).toEqual(parsed(number));
@@ -76,7 +76,7 @@ describe('values', () => {
     expect(writeU32(3600)).toEqual(Uint8Array.of(0, 0, 0x0e, 0x10));
   });
 
-  test('addresses come back as they were written', () => {
+  test('addresses round-trip', () => {
     fc.assert(
       fc.property(fc.array(anyAddress, { minLength: 1 }), (list) => {
         expect(readIpv4List(writeIpv4List(list))).toEqual(parsed(list));
@@ -85,7 +85,7 @@ describe('values', () => {
     );
   });
 
-  test('text loses the NULs behind it and keeps every other byte', () => {
+  test('text loses trailing NULs and keeps every other byte', () => {
     expect(readText(writeText('ipxe.efi'))).toBe('ipxe.efi');
     expect(readText(writeTerminatedText('ipxe.efi'))).toBe('ipxe.efi');
     expect(writeTerminatedText('ab')).toEqual(Uint8Array.of(97, 98, 0));
@@ -93,8 +93,8 @@ describe('values', () => {
     expect(readText(Uint8Array.of(0, 0))).toBe('');
   });
 
-  test('of the wrong size are unparsable, with the size', () => {
-    expect(readU8(new Uint8Array())).toEqual({ ok: false, reason: 'not a 1-byte number: its length is 0' });
+  test('of the wrong size are rejected, with the size', () => {
+    expect(readU8(new Uint8Array())).toEqual({ ok: false, reason: 'a 1-byte number expected, got a length of 0' });
     expect(readU16(new Uint8Array(3))).toMatchObject({ ok: false });
     expect(readU32(new Uint8Array(3))).toMatchObject({ ok: false });
     expect(readIpv4(new Uint8Array(5))).toMatchObject({ ok: false });
@@ -102,7 +102,7 @@ describe('values', () => {
     expect(readIpv4List(new Uint8Array())).toMatchObject({ ok: false });
   });
 
-  test('that have no wire form are refused', () => {
+  test('that cannot be encoded are rejected', () => {
     for (const write of [() => writeU8(256), () => writeU16(-1), () => writeU32(2 ** 32), () => writeU8(1.5)]) {
       expect(write).toThrow(DhcpEncodeError);
     }

@@ -77,7 +77,7 @@ function messagesOf(session: readonly Datagram[], from: 'console' | 'bmc'): Uint
 const [powerStatus = [], bootDevice = [], oldSession = []] = [...sessions.values()];
 
 describe('the recorded sessions', () => {
-  it('begin with the capabilities, outside of any session', () => {
+  it('start with the capabilities, outside of any session', () => {
     const packet = decodePacket(powerStatus[1]?.payload ?? new Uint8Array());
     if (packet.kind !== 'sessionless') throw new Error(packet.kind);
     const reply = decodeReply(packet.message);
@@ -98,21 +98,21 @@ describe('the recorded sessions', () => {
     });
   });
 
-  it('show under the lab password which commands ipmitool sent', () => {
+  it('decrypt with the lab password to the commands that ipmitool sent', () => {
     const sent = messagesOf(powerStatus, 'console').map((message) => [(message[1] ?? 0) >> 2, message[5]]);
     expect(sent[0]).toEqual([0x06, 0x3b]);
     expect(sent).toContainEqual([0x00, 0x01]);
     expect(sent.at(-1)).toEqual([0x06, 0x3c]);
   });
 
-  it('answer the power status with right checksums', () => {
+  it('reply to the power status with correct checksums', () => {
     const replies = messagesOf(powerStatus, 'bmc').map(decodeReply);
     expect(replies.every((reply) => reply.checksumsRight)).toBe(true);
     const status = replies.find((reply) => reply.netFn === 0 && reply.command === 0x01);
     expect(getChassisStatus().decode(status?.data ?? new Uint8Array())).toMatchObject({ restorePolicy: 'stays off' });
   });
 
-  it('set the boot device the long way round', () => {
+  it('set the boot device with all boot option parameters', () => {
     const options = messagesOf(bootDevice, 'console')
       .filter((message) => message[1] === 0 && message[5] === 0x08)
       .map((message) => Buffer.from(message.subarray(6, -1)).toString('hex'));
@@ -120,17 +120,17 @@ describe('the recorded sessions', () => {
     expect(options.some((option) => option.startsWith('05'))).toBe(true);
   });
 
-  it('hold an ASF ping and its pong', () => {
+  it('contain an ASF ping and its pong', () => {
     expect(decodePacket(oldSession[1]?.payload ?? new Uint8Array())).toEqual({ kind: 'pong', tag: 0, ipmi: true });
   });
 
-  it('hold an IPMI 1.5 session, which is named and refused', () => {
+  it('contain an IPMI 1.5 session, which is rejected by name', () => {
     expect(() => decodePacket(oldSession.at(-1)?.payload ?? new Uint8Array())).toThrow(IpmiDecodeError);
   });
 });
 
-describe('a boot flag answer', () => {
-  it('reads as ipmi_sim sends it: the device, and the other bits lost', () => {
+describe('a boot flags reply', () => {
+  it('is read as ipmi_sim sends it: the device, without the other bits', () => {
     expect(getBootFlags().decode(Uint8Array.of(1, 5, 0, 4, 0, 0, 0))).toEqual({
       usable: true,
       value: { valid: false, persistent: false, efi: false, device: 'network' },

@@ -1,4 +1,4 @@
-// The bytes of every request, as the specification's tables and ipmitool's captures have them.
+// The bytes of every request, as in the tables of the specification and in captures of ipmitool.
 
 import { describe, expect, it } from 'vitest';
 import { decodeCipherSuiteIds } from '../../../appliance/codecs/ipmi/cipher-suite.ts';
@@ -51,7 +51,7 @@ const oneShot = (device: BootSource) => setBootFlags({ valid: true, persistent: 
 
 const REQUESTS: readonly (readonly [string, IpmiCommand<unknown>, string])[] = [
   ['capabilities for IPMI 2.0', getChannelAuthentication('administrator', true), '06 38 8e04'],
-  ['capabilities the old way', getChannelAuthentication('operator', false), '06 38 0e03'],
+  ['capabilities for IPMI 1.5', getChannelAuthentication('operator', false), '06 38 0e03'],
   ['the second piece of cipher suites', getChannelCipherSuites(1), '06 54 0e0081'],
   ['the device', getDeviceId(), '06 01 '],
   ['administrator', setSessionPrivilege('administrator'), '06 3b 04'],
@@ -64,12 +64,12 @@ const REQUESTS: readonly (readonly [string, IpmiCommand<unknown>, string])[] = [
   ['reset', chassisControl('reset'), '00 02 03'],
   ['soft off', chassisControl('soft'), '00 02 05'],
   ['identify for 30 s', chassisIdentify({ seconds: 30 }), '00 04 1e'],
-  ['identify until told otherwise', chassisIdentify('on'), '00 04 0001'],
+  ['identify indefinitely', chassisIdentify('on'), '00 04 0001'],
   ['identify off', chassisIdentify('off'), '00 04 00'],
   ['boot options in progress', setBootProgress('in-progress'), '00 08 0001'],
   ['boot options committed', setBootProgress('commit'), '00 08 0002'],
   ['boot options complete', setBootProgress('complete'), '00 08 0000'],
-  ['flags beyond 60 s', keepBootFlagsBeyondTimeout(), '00 08 0308'],
+  ['boot flags that do not expire after 60 s', keepBootFlagsBeyondTimeout(), '00 08 0308'],
   ['boot acknowledge', clearBootAcknowledge(), '00 08 040101'],
   ['network once, UEFI', oneShot('network'), '00 08 05a004000000'],
   ['disk once, UEFI', oneShot('disk'), '00 08 05a008000000'],
@@ -118,13 +118,13 @@ describe('requests', () => {
     expect(hex(encodePing(0))).toBe('0600ff06000011be80000000');
   });
 
-  it('are sent once when a second one would do more', () => {
+  it('are not repeatable when a repetition would have a further effect', () => {
     expect(chassisControl('reset').repeatable).toBe(false);
     expect(chassisControl('cycle').repeatable).toBe(false);
     expect(chassisControl('on').repeatable).toBe(true);
   });
 
-  it('refuse what has no wire form', () => {
+  it('reject what cannot be encoded', () => {
     expect(() => setUserPassword(3, ascii('a'.repeat(21)))).toThrow(IpmiEncodeError);
     expect(() => setUserName(3, 'a'.repeat(17))).toThrow('at most 16');
     expect(() => getUserAccess(64)).toThrow('user number');
@@ -132,33 +132,33 @@ describe('requests', () => {
 });
 
 describe('answers', () => {
-  it('of another boot parameter than asked are refused', () => {
+  it('are rejected for another boot parameter than the requested one', () => {
     expect(() => getBootFlags().decode(Uint8Array.of(1, 4, 0, 0))).toThrow(IpmiDecodeError);
   });
 
-  it('mark boot parameters that the BMC itself calls invalid', () => {
+  it('mark boot parameters that the BMC reports as invalid', () => {
     expect(getBootFlags().decode(Uint8Array.of(1, 0x85, 0xe0, 0x08, 0, 0, 0))).toEqual({
       usable: false,
       value: { valid: true, persistent: true, efi: true, device: 'disk' },
     });
   });
 
-  it('with wrong checksums are still read, and say so', () => {
+  it('with wrong checksums are decoded and marked', () => {
     const right = Uint8Array.of(0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0x00, 0xdb);
     expect(decodeReply(right)).toMatchObject({ netFn: 6, command: 1, sequence: 1, checksumsRight: true });
     expect(decodeReply(right.with(7, 0x00))).toMatchObject({ netFn: 6, command: 1, checksumsRight: false });
   });
 
-  it('that are requests are refused', () => {
+  it('are rejected when they are requests', () => {
     expect(() => decodeReply(Uint8Array.of(0x81, 0x18, 0x67, 0x20, 0x04, 0x01, 0x00, 0xdb))).toThrow('request');
   });
 
-  it('list cipher suites, and leave out those of OEMs', () => {
+  it('list cipher suites without those of OEMs', () => {
     const records = Uint8Array.of(0xc0, 3, 1, 0x41, 0x81, 0xc1, 0x80, 1, 2, 3, 1, 0x41, 0xc0, 17, 3, 0x44, 0x81);
     expect(decodeCipherSuiteIds(records)).toEqual([3, 17]);
   });
 
-  it('know three kinds of log records', () => {
+  it('have three kinds of log records', () => {
     const record = (type: number) => Uint8Array.of(9, 0, type, 0, 0, 0, 0x65, 0x20, 0, 4, 1, 0x30, 0x81, 0x59, 0, 0);
     expect(decodeEventLogRecord(record(0x02))).toMatchObject({
       id: 9,
@@ -171,19 +171,19 @@ describe('answers', () => {
   });
 });
 
-describe('codes in words', () => {
-  it('say what a completion code means, for the command first', () => {
+describe('code texts', () => {
+  it('describe a completion code, command-specific meanings first', () => {
     expect(completionWords(0xc0)).toBe('the BMC is busy (0xc0)');
     expect(completionWords(0x80, setBootProgress('commit').codes)).toContain('does not know this boot parameter');
     expect(completionWords(0x93)).toContain('0x93');
   });
 
-  it('tell what is worth asking again', () => {
+  it('mark transient completion codes', () => {
     expect([0xc0, 0xc3, 0xd2].every(isPassing)).toBe(true);
     expect([0x00, 0xc1, 0xcc, 0xd4, 0xd5].some(isPassing)).toBe(false);
   });
 
-  it('sort the refusals of a handshake', () => {
+  it('classify the rejections of a handshake', () => {
     expect(refusalOf(0x01).kind).toBe('resources');
     expect(refusalOf(0x0d).kind).toBe('user');
     expect(refusalOf(0x11).kind).toBe('cipher-suite');

@@ -11,12 +11,7 @@ const event = (sensorType: number, eventType: number, ...data: readonly number[]
 describe('an entry of the event log', () => {
   it.each([
     ['a failed power supply', event(0x08, 0x6f, 0x01, 0xff, 0xff), 'critical', 'sensor 0x30 (power supply): failed'],
-    [
-      'one that is well again',
-      event(0x08, 0xef, 0x01, 0xff, 0xff),
-      'ok',
-      'sensor 0x30 (power supply): no longer failed',
-    ],
+    ['a deasserted event', event(0x08, 0xef, 0x01, 0xff, 0xff), 'ok', 'sensor 0x30 (power supply): no longer failed'],
     [
       'memory with its module',
       event(0x0c, 0x6f, 0x20, 0xff, 0x05),
@@ -30,9 +25,9 @@ describe('an entry of the event log', () => {
       'critical',
       'sensor 0x30 (system firmware): POST error: no memory installed',
     ],
-    ['where POST is', event(0x0f, 0x6f, 0xc2, 0x07, 0xff), 'ok', 'sensor 0x30 (system firmware): progress: PCI'],
+    ['POST progress', event(0x0f, 0x6f, 0xc2, 0x07, 0xff), 'ok', 'sensor 0x30 (system firmware): progress: PCI'],
     [
-      'where POST is, by a code nobody knows',
+      'POST progress with an unknown code',
       event(0x0f, 0x6f, 0xc2, 0x55, 0xff),
       'ok',
       'sensor 0x30 (system firmware): progress: code 0x55',
@@ -66,7 +61,7 @@ describe('an entry of the event log', () => {
     expect(eventText(record, null)).toEqual({ severity, message });
   });
 
-  it('has the name and the unit of its sensor where that is known', () => {
+  it('has the name and unit of its sensor, if known', () => {
     const inlet = decodeSensorRecord(simulatedMachine([]).sensorRecords[0] ?? new Uint8Array());
     expect(eventText(event(0x01, 0x01, 0x59, 0x50, 0x4b), inlet)).toEqual({
       severity: 'critical',
@@ -74,17 +69,17 @@ describe('an entry of the event log', () => {
     });
   });
 
-  it("shows the bytes of a vendor's own kind of entry", () => {
+  it('shows the bytes of an OEM entry', () => {
     const record = decodeEventLogRecord(Uint8Array.of(1, 0, 0xc5, 0, 0, 0, 0x65, 1, 2, 3, 4, 5, 6, 7, 8, 9));
     expect(eventText(record, null)).toEqual({
       severity: 'unknown',
-      message: "entry of the vendor's own kind 0xc5: 01 02 03 04 05 06 07 08 09",
+      message: 'OEM entry of type 0xc5: 01 02 03 04 05 06 07 08 09',
     });
   });
 });
 
 describe('the tables', () => {
-  it('know every sensor type of the specification, and no other', () => {
+  it('have every sensor type of the specification and no other', () => {
     const known = Array.from({ length: 256 }, (_, type) => type).filter((type) => sensorKind(type) !== 'other');
     expect(known).toEqual(Array.from({ length: 44 }, (_, index) => index + 1).filter((type) => type !== 0x0b));
   });

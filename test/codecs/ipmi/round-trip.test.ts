@@ -18,7 +18,7 @@ const uint32 = fc.integer({ min: 0, max: 0xffff_ffff });
 const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex');
 
 describe('round trips', () => {
-  it.each([SUITE_3, SUITE_17])('a packet sealed with suite $id opens to what was put in', (suite) => {
+  it.each([SUITE_3, SUITE_17])('a packet sealed with suite $id opens to its payload', (suite) => {
     const packets = fc.record({
       payloadType: fc.constantFrom(0, 1),
       sessionId: uint32,
@@ -36,14 +36,14 @@ describe('round trips', () => {
           sessionId: outgoing.sessionId,
           sequence: outgoing.sequence,
         });
-        // The trailer aligns what is signed to four bytes.
+        // The trailer aligns the authenticated part to four bytes.
         expect((packet.afterRmcp.length - suite.integrityBytes) % 4).toBe(0);
         expect(hex(openPacket(suite, keys, packet))).toBe(hex(outgoing.payload));
       }),
     );
   });
 
-  it('a message keeps its content in both frames that need no session', () => {
+  it('a message keeps its content in both frames without a session', () => {
     fc.assert(
       fc.property(bytes(255), (message) => {
         const sessionless = decodePacket(encodeSessionless(message));
@@ -54,7 +54,7 @@ describe('round trips', () => {
     );
   });
 
-  it('a request turned round by a BMC comes back as the reply to it', () => {
+  it('a request that a BMC mirrors is decoded as its reply', () => {
     const requests = fc.record({
       netFn: fc.constantFrom(0x00, 0x04, 0x06, 0x0a),
       command: fc.integer({ min: 0, max: 255 }),
@@ -75,7 +75,7 @@ describe('round trips', () => {
     );
   });
 
-  it('boot flags read back as they were set', () => {
+  it('boot flags are read back as they were set', () => {
     const flags = fc.record({
       valid: fc.boolean(),
       persistent: fc.boolean(),
@@ -83,9 +83,9 @@ describe('round trips', () => {
       device: fc.constantFrom(...(Object.keys(BOOT_DEVICE_CODES) as BootSource[])),
     });
     fc.assert(
-      fc.property(flags, (wanted) => {
-        const { data } = setBootFlags(wanted);
-        expect(getBootFlags().decode(Uint8Array.of(1, ...data))).toEqual({ usable: true, value: wanted });
+      fc.property(flags, (flagsSet) => {
+        const { data } = setBootFlags(flagsSet);
+        expect(getBootFlags().decode(Uint8Array.of(1, ...data))).toEqual({ usable: true, value: flagsSet });
       }),
     );
   });

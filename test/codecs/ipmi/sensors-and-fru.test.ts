@@ -19,7 +19,7 @@ const IDENTITY: Conversion = {
 const PLAIN: SensorUnits = { percentage: false, base: 0, modifier: 0, modifierUse: 'none', rate: 0 };
 
 describe('a sensor record', () => {
-  it('names the sensor and how to compute its value', () => {
+  it('has the name of the sensor and the conversion of its value', () => {
     expect(decodeSensorRecord(machine.sensorRecords[1] ?? new Uint8Array())).toMatchObject({
       name: 'Vcore',
       number: 0x31,
@@ -37,14 +37,14 @@ describe('a sensor record', () => {
     });
   });
 
-  it('is none when it describes something else', () => {
+  it('is null when it does not describe a sensor', () => {
     expect(decodeSensorRecord(Uint8Array.of(1, 0, 0x51, 0x11, 0))).toBeNull();
   });
 });
 
 describe('a reading', () => {
   it.each([
-    ['as it is', 45, {}, 45],
+    ['unchanged', 45, {}, 45],
     ['scaled down', 46, { multiplier: 5, resultExponent: -1 }, 23],
     ['with an offset', 20, { offset: 1, offsetExponent: 2, resultExponent: -2 }, 1.2],
     ['with a negative factor', 10, { multiplier: -2 }, -20],
@@ -53,12 +53,12 @@ describe('a reading', () => {
     ['squared', 12, { linearization: 8 }, 144],
     ['inverted', 4, { linearization: 7 }, 0.25],
     ['inverted at zero, which has no value', 0, { linearization: 7 }, null],
-    ['not linear, which only the BMC can compute', 4, { linearization: 0x70 }, null],
+    ['non-linear, which only the BMC can compute', 4, { linearization: 0x70 }, null],
   ])('is converted %s', (_how, raw, change, expected) => {
     expect(convertReading(raw, { ...IDENTITY, ...change })).toBe(expected);
   });
 
-  it('grows with the raw value wherever the formula is linear and rising', () => {
+  it('increases with the raw value wherever the formula is linear and rising', () => {
     const factors = fc.record({
       multiplier: fc.integer({ min: 1, max: 511 }),
       offset: fc.integer({ min: -512, max: 511 }),
@@ -73,7 +73,7 @@ describe('a reading', () => {
     );
   });
 
-  it('is absent while the sensor is not scanned or has nothing to say', () => {
+  it('is null while the sensor is not scanned or has no reading', () => {
     expect(getSensorReading(1).decode(Uint8Array.of(45, 0xc0, 0x08))).toEqual({ raw: 45, states: 8 });
     expect(getSensorReading(1).decode(Uint8Array.of(45, 0x80, 0x08))).toEqual({ raw: null, states: 0 });
     expect(getSensorReading(1).decode(Uint8Array.of(45, 0xe0))).toEqual({ raw: null, states: 0 });
@@ -91,8 +91,8 @@ describe('a reading', () => {
 describe('text', () => {
   it.each([
     ['eight bits', 0xc5, [0x46, 0x61, 0x6e, 0x20, 0x31], 'Fan 1'],
-    ['eight bits with filling', 0xc4, [0x46, 0x31, 0x00, 0x20], 'F1'],
-    // "IPMI" as the FRU specification's own example packs it.
+    ['eight bits with padding', 0xc4, [0x46, 0x31, 0x00, 0x20], 'F1'],
+    // "IPMI", packed as in the example of the FRU specification.
     ['six bits', 0x83, [0x29, 0xdc, 0xa6], 'IPMI'],
     ['BCD', 0x42, [0x12, 0x3b], '123-'],
     ['binary', 0x02, [0xab, 0x01], 'ab01'],
@@ -102,7 +102,7 @@ describe('text', () => {
 });
 
 describe('a FRU', () => {
-  it('names chassis, board and product', () => {
+  it('has chassis, board and product', () => {
     expect(decodeFru(machine.fru)).toEqual({
       chassis: { partNumber: 'CH-2U', serial: 'CH000017' },
       board: {
@@ -123,7 +123,7 @@ describe('a FRU', () => {
     });
   });
 
-  it('is refused with any changed byte: every part has a checksum', () => {
+  it('is rejected with any changed byte: every part has a checksum', () => {
     for (let at = 0; at < machine.fru.length; at++) {
       const changed = machine.fru.with(at, (machine.fru[at] ?? 0) ^ 0x10);
       expect(() => decodeFru(changed), `byte ${at}`).toThrow();

@@ -1,4 +1,4 @@
-// Every value that an independent client and server once agreed on, derived again bit for bit.
+// Derives again, bit for bit, every value that an independent client and server agreed on.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -44,12 +44,12 @@ describe.each<Vector>(vectors.exchanges)('suite $suite, BMC session $SIDc, role 
   const password = paddedKey(text(vector.pass), 'password');
   const sessionSecret = vector.kg === undefined ? password : paddedKey(text(vector.kg), 'Kg');
 
-  it('proves the password in RAKP 2 and 3 as both peers did', () => {
+  it('computes the codes of RAKP 2 and 3 as both peers did', () => {
     expect(hex(rakp2Code(suite, password, exchange))).toBe(vector.rakp2);
     expect(hex(rakp3Code(suite, password, exchange))).toBe(vector.rakp3);
   });
 
-  it('derives the keys and the value of RAKP 4', () => {
+  it('derives the session keys and the value of RAKP 4', () => {
     const keys = sessionKeys(suite, sessionSecret, exchange);
     expect({ sik: hex(keys.sik), k1: hex(keys.k1), k2: hex(keys.k2) }).toEqual({
       sik: vector.sik,
@@ -59,7 +59,7 @@ describe.each<Vector>(vectors.exchanges)('suite $suite, BMC session $SIDc, role 
     expect(hex(rakp4Value(suite, keys.sik, exchange))).toBe(vector.rakp4);
   });
 
-  it('lets a BMC key change the session keys and nothing before them', () => {
+  it('applies a BMC key to the session keys and to nothing before them', () => {
     const withKg = sessionKeys(suite, paddedKey(text('another key'), 'Kg'), exchange);
     expect(hex(withKg.sik)).not.toBe(vector.sik);
     expect(hex(rakp2Code(suite, password, exchange))).toBe(vector.rakp2);
@@ -73,13 +73,13 @@ describe('a sealed packet', () => {
   const { session_packet_without_rmcp: signed, session_authcode: code } = vectors.sealed_packet;
   const captured = bytes(`0600ff07${signed}${code}`);
 
-  it('opens as ipmitool sealed it', () => {
+  it('opens a packet that ipmitool sealed', () => {
     const packet = decodePacket(captured);
     if (packet.kind !== 'rmcp-plus') throw new Error('not RMCP+');
     expect(hex(openPacket(SUITE_3, keys, packet))).toBe('2018c881043b043c');
   });
 
-  it('is sealed to the same bytes from the same vector', () => {
+  it('is sealed to the same bytes with the same initialization vector', () => {
     const sealed = sealPacket(SUITE_3, keys, {
       payloadType: 0,
       sessionId: 2,
@@ -91,15 +91,19 @@ describe('a sealed packet', () => {
   });
 
   it.each([
-    ['rejects a packet that is signed and not encrypted', { encrypted: false, authenticated: true }, /not encrypted/],
     [
-      'rejects a packet that is encrypted and not signed',
+      'rejects a packet that is authenticated and not encrypted',
+      { encrypted: false, authenticated: true },
+      /not encrypted/,
+    ],
+    [
+      'rejects a packet that is encrypted and not authenticated',
       { encrypted: true, authenticated: false },
       /not authenticated/,
     ],
     ['rejects a packet that is neither', { encrypted: false, authenticated: false }, /not authenticated/],
   ])('%s', (_, protection, reason) => {
-    // What a payload looks like where it is in clear does not matter: encrypted bytes are sent, so that they would decrypt.
+    // The plaintext does not matter: the payload is encrypted, so that it would decrypt if it were not rejected.
     const payload = encryptPayload(keys.k2, captured.subarray(16, 32), bytes('2018c881043b043c'));
     const content = encodeRmcpPlus({ payloadType: 0, sessionId: 2, sequence: 3, ...protection }, payload);
     const padding = (6 - (content.length % 4)) % 4;
@@ -112,7 +116,7 @@ describe('a sealed packet', () => {
     }).toThrow(reason);
   });
 
-  it('is refused after a change of any single bit behind the RMCP header', () => {
+  it('is rejected after any single-bit change after the RMCP header', () => {
     for (let bit = 32; bit < captured.length * 8; bit++) {
       const changed = Uint8Array.from(captured);
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -128,7 +132,7 @@ describe('a sealed packet', () => {
 describe('payload encryption', () => {
   const key = new Uint8Array(32).fill(7);
 
-  it('gives back what it was given, in whole blocks, whatever the length', () => {
+  it('round-trips payloads of any length, in whole blocks', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 300 }),
@@ -142,7 +146,7 @@ describe('payload encryption', () => {
     );
   });
 
-  it('refuses arbitrary bytes with a decode error at most', () => {
+  it('decrypts arbitrary bytes or raises a decode error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (junk) => {
         try {
@@ -156,13 +160,13 @@ describe('payload encryption', () => {
 });
 
 describe('codes and keys', () => {
-  it('compares codes of different lengths as different', () => {
+  it('treats codes of different lengths as different', () => {
     expect(sameCode(bytes('0102'), bytes('010203'))).toBe(false);
     expect(sameCode(bytes('0102'), bytes('0102'))).toBe(true);
     expect(sameCode(bytes('0102'), bytes('0103'))).toBe(false);
   });
 
-  it('does not cut a key that is too long', () => {
+  it('does not truncate a key that is too long', () => {
     expect(() => paddedKey(new Uint8Array(21), 'password')).toThrow(IpmiEncodeError);
   });
 });

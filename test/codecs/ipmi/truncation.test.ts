@@ -1,4 +1,4 @@
-// Cut at every byte, and made of nothing but noise: an answer is decoded or refused by name, and nothing else happens.
+// Truncated at every byte, and made of random bytes: a reply decodes or raises a decode error, and nothing else happens.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ const machine = simulatedMachine([]);
 const captured = readPcap(new URL('../../captures/ipmi/ipmitool-suite-3-power-and-bootdev.pcap', import.meta.url));
 const fill = (length: number): Uint8Array => Uint8Array.from({ length }, (_, at) => (at * 7) & 0xff);
 
-/** Decoder, an example, and up to which length it cannot be whole. */
+/** Name, decoder, an example, and the length below which it is incomplete. */
 const DECODERS: readonly (readonly [string, (bytes: Uint8Array) => unknown, Uint8Array, number])[] = [
   ['a packet', decodePacket, captured[8]?.payload ?? fill(0), 48],
   ['a reply', decodeReply, Uint8Array.of(0x81, 0x1c, 0x63, 0x20, 0, 1, 0, 0, 0), 8],
@@ -65,17 +65,17 @@ const DECODERS: readonly (readonly [string, (bytes: Uint8Array) => unknown, Uint
 ];
 
 describe.each(DECODERS)('%s', (_name, decode, example, needed) => {
-  it('decodes whole', () => {
+  it('decodes when complete', () => {
     expect(() => decode(example)).not.toThrow();
   });
 
-  it('is refused by name at every length that is too short', () => {
+  it('is rejected by field name at every length that is too short', () => {
     for (let length = 0; length < Math.min(needed, example.length); length++) {
       expect(() => decode(example.subarray(0, length)), `cut to ${length}`).toThrow(IpmiDecodeError);
     }
   });
 
-  it('survives noise', () => {
+  it('decodes or rejects random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 128 }), (noise) => {
         try {

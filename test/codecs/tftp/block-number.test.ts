@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { blockFromWire, wireBlock } from '../../../appliance/codecs/tftp/block-number.ts';
 
 describe('block numbers', () => {
-  it('go on with 0 after 65535, as EDK2, iPXE, U-Boot and GRUB count', () => {
+  it('continue with 0 after 65535, as in EDK2, iPXE, U-Boot and GRUB', () => {
     expect([65534, 65535, 65536, 65537, 131072].map((count) => wireBlock(count, 0))).toEqual([65534, 65535, 0, 1, 0]);
   });
 
-  it('go on with 1 for ROMs that count so', () => {
+  it('continue with 1 after 65535 for ROMs that do so', () => {
     expect([0, 65534, 65535, 65536, 131070, 131071].map((count) => wireBlock(count, 1))).toEqual([
       0, 65534, 65535, 1, 65535, 1,
     ]);
   });
 
-  it('with rollover to 1, a number 0 means the answer to the OACK and nothing else', () => {
+  it('with rollover to 1, number 0 is only the ACK of the OACK', () => {
     expect(blockFromWire(0, 65534, 1)).toBe(0);
   });
 
-  it('are told apart within any window that is granted', () => {
+  it('are unambiguous within any window that is granted', () => {
     const rollover = fc.constantFrom(0 as const, 1 as const);
     fc.assert(
       fc.property(fc.nat(1_000_000), fc.nat(32_767), rollover, (from, ahead, to) => {
@@ -26,7 +26,7 @@ describe('block numbers', () => {
     );
   });
 
-  it('from behind the window are never taken for one inside it', () => {
+  it('from before the window never map into the window', () => {
     const rollover = fc.constantFrom(0 as const, 1 as const);
     fc.assert(
       fc.property(

@@ -20,7 +20,7 @@ function cut(window: BlockWindow, times: number): void {
 }
 
 describe('the window of blocks', () => {
-  it('holds finished packets, and no more of them than it is wide', () => {
+  it('holds finished packets, at most as many as the window size', () => {
     const window = windowOf(2);
     cut(window, 3);
     expect(window.packet(3)).toEqual(data(3, '33333333'));
@@ -29,7 +29,7 @@ describe('the window of blocks', () => {
     expect(window.packet(4)).toBeUndefined();
   });
 
-  it('knows the end of the file and how much the blocks before it hold', () => {
+  it('knows the last block and the number of bytes before it', () => {
     const window = windowOf(2);
     cut(window, 4);
     expect(window.complete).toBe(false);
@@ -39,7 +39,7 @@ describe('the window of blocks', () => {
     expect([0, 1, 4, 5].map((block) => window.bytesThrough(block))).toEqual([0, 8, 32, 35]);
   });
 
-  it('reuses its buffers for whole blocks, so that a copy still held by a socket is a whole packet', () => {
+  it('reuses its buffers for full blocks, so that a packet still queued in a socket stays valid', () => {
     const window = windowOf(2);
     cut(window, 2);
     const held = window.packet(2);
@@ -47,7 +47,7 @@ describe('the window of blocks', () => {
     expect(held).toEqual(data(4, '44444444'));
   });
 
-  it('gives the short last block bytes of its own, apart from those a socket may still hold', () => {
+  it('gives the short last block its own buffer, apart from those a socket may still queue', () => {
     const window = windowOf(2);
     cut(window, 4);
     const held = window.packet(3);

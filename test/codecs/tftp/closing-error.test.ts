@@ -9,7 +9,7 @@ describe('an ERROR from the client', () => {
     [0, 'closed'],
     [0, 'Early terminate'],
     [0, ''],
-  ])('%i %j is the client closing as it meant to', (code, message) => {
+  ])('%i %j is a deliberate close', (code, message) => {
     expect(isDeliberateClose(code, message)).toBe(true);
   });
 
@@ -20,7 +20,7 @@ describe('an ERROR from the client', () => {
     [5, 'Unknown transfer ID'],
     [0, 'Checksum wrong'],
     [8, ''],
-  ])('%i %j is a complaint', (code, message) => {
+  ])('%i %j is a problem', (code, message) => {
     expect(isDeliberateClose(code, message)).toBe(false);
   });
 });

@@ -6,7 +6,7 @@ const decode = (text: string) => decodeTftp(bytes(text));
 const refusal = (field: string, offset: number) => expect.objectContaining({ name: 'TftpDecodeError', field, offset });
 
 describe('decoding a request', () => {
-  it('takes option names and the mode in any case', () => {
+  it('accepts option names and the mode in any case', () => {
     expect(decode('\0\x01a\0OcTeT\0BlkSize\x001024\0')).toEqual({
       op: 'read',
       fileName: 'a',
@@ -15,28 +15,28 @@ describe('decoding a request', () => {
     });
   });
 
-  it('lets the first of two options with one name win', () => {
+  it('uses the first of two options with the same name', () => {
     expect(decode('\0\x01a\0octet\0blksize\x001024\0BLKSIZE\x00512\0')).toMatchObject({
       options: new Map([['blksize', '1024']]),
     });
   });
 
-  it('ignores the zeroes of a client that sends its whole buffer', () => {
+  it('ignores the zeros of a client that sends its whole buffer', () => {
     expect(decode(`\0\x01a\0octet\0tsize\x000\0${'\0'.repeat(400)}`)).toMatchObject({
       options: new Map([['tsize', '0']]),
     });
   });
 
-  it('reads names as UTF-8, and as Latin-1 where they are not that', () => {
+  it('reads names as UTF-8, or as Latin-1 if they are not valid UTF-8', () => {
     expect(decode('\0\x01k\xc3\xa4se\0octet\0')).toMatchObject({ fileName: 'käse' });
     expect(decode('\0\x01k\xe4se\0octet\0')).toMatchObject({ fileName: 'käse' });
   });
 
-  it('keeps a write request apart, so that it can be refused', () => {
+  it('decodes a write request, so that it can be rejected', () => {
     expect(decode('\0\x02a\0netascii\0')).toMatchObject({ op: 'write', mode: 'netascii' });
   });
 
-  it('names the field and the place of what is wrong', () => {
+  it('reports the field and offset of what is wrong', () => {
     expect(() => decode('\0\x01a\0binary\0')).toThrow(refusal('mode', 4));
     expect(() => decode('\0\x01a\0octet\0blksize\0')).toThrow(refusal('option value', 18));
     expect(() => decode('\0\x01a\0octet\0blksize')).toThrow(refusal('option name', 10));
@@ -45,7 +45,7 @@ describe('decoding a request', () => {
     expect(() => decode('\0\x05\0')).toThrow(refusal('error code', 2));
   });
 
-  it('bounds every field and the number of options', () => {
+  it('limits every field and the number of options', () => {
     expect(decode(`\0\x01${'n'.repeat(512)}\0octet\0`)).toMatchObject({ fileName: 'n'.repeat(512) });
     expect(() => decode(`\0\x01${'n'.repeat(513)}\0octet\0`)).toThrow(refusal('file name', 2));
     expect(() => decode(`\0\x01a\0${'o'.repeat(17)}\0`)).toThrow(refusal('mode', 4));
@@ -57,7 +57,7 @@ describe('decoding a request', () => {
   });
 });
 
-describe('decoding the rest', () => {
+describe('decoding other packets', () => {
   it('does not copy the payload of DATA', () => {
     const packet = Uint8Array.of(0, 3, 0, 1, 42);
     const decoded = decodeTftp(packet);
@@ -65,7 +65,7 @@ describe('decoding the rest', () => {
     if (decoded.op === 'data') expect(decoded.payload.buffer).toBe(packet.buffer);
   });
 
-  it('takes an ERROR without a terminator, without a message, and cuts an endless one', () => {
+  it('accepts an ERROR without terminator or message, and truncates a long message', () => {
     expect(decode('\0\x05\0\x08closed')).toEqual({ op: 'error', code: 8, message: 'closed' });
     expect(decode('\0\x05\0\0')).toEqual({ op: 'error', code: 0, message: '' });
     expect(decode(`\0\x05\0\0${'x'.repeat(5000)}\0`)).toEqual({ op: 'error', code: 0, message: 'x'.repeat(256) });

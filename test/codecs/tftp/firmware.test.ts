@@ -1,4 +1,4 @@
-// What real firmware sent, byte for byte, and what it must get.
+// Packets of real firmware, byte for byte, and the replies they need.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,13 +59,13 @@ describe('captured packets', () => {
     ['shim-second-stage', 'secboot/grubx64.efi', SHIM],
     ['grub-config', 'grub/grub.cfg', { blksize: '1024', tsize: '173792' }],
     ['ipxe-bios-loader', 'undionly.kpxe', { blksize: '1432', tsize: '173792' }],
-  ])('%s names %s and is granted what it asked', (id, name, acknowledged) => {
+  ])('%s requests %s and is granted its options', (id, name, acknowledged) => {
     const opened = openFor(id);
     expect(opened.name).toEqual({ ok: true, value: name });
     expect(opened.acknowledged).toEqual(acknowledged);
   });
 
-  it('of OVMF without windows are answered as dnsmasq answered them when they were captured', () => {
+  it('of OVMF without windows get the reply that dnsmasq sent when they were captured', () => {
     const dnsmasq = 'tsize\x00173792\0blksize\x001468\0';
     const [first] = openFor('ovmf-size-probe', { ...LIMITS, maxWindowSize: 1 }).transfer.start();
     expect(first).toEqual({ do: 'send', bytes: new Uint8Array(Buffer.from(`\0\x06${dnsmasq}`, 'latin1')) });
@@ -73,13 +73,13 @@ describe('captured packets', () => {
 });
 
 describe('OVMF reading its boot file', () => {
-  it('closes the first transfer with an ERROR once it has the size, which is no failure', () => {
+  it('closes the first transfer with an ERROR once it has the size, which is not a failure', () => {
     const { transfer } = openFor('ovmf-size-probe');
     transfer.start();
     expect(transfer.onPacket(captured('ovmf-probe-closes'), PEER)).toMatchObject([{ outcome: { result: 'probe' } }]);
   });
 
-  it('takes the file in windows of four in the second', () => {
+  it('fetches the file in windows of four in the second transfer', () => {
     const { transfer } = openFor('ovmf-read');
     transfer.start();
     const blocksSent = (id: string) =>

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sanitizeTftpName } from '../../../appliance/codecs/tftp/name.ts';
 
-describe('a file name from the wire', () => {
+describe('a requested file name', () => {
   it.each([
     ['undionly.kpxe', 'undionly.kpxe'],
     ['/grub/grub.cfg', 'grub/grub.cfg'],
@@ -18,22 +18,22 @@ describe('a file name from the wire', () => {
   });
 
   it.each([
-    ['../etc/passwd', 'climbs out'],
-    ['boot/../../etc/passwd', 'climbs out'],
-    ['boot\\..\\..\\etc\\passwd', 'climbs out'],
-    ['boot/..', 'climbs out'],
+    ['../etc/passwd', 'leaves its directory'],
+    ['boot/../../etc/passwd', 'leaves its directory'],
+    ['boot\\..\\..\\etc\\passwd', 'leaves its directory'],
+    ['boot/..', 'leaves its directory'],
     ['C:\\boot\\bcd', 'drive letter'],
     ['/c:/boot/bcd', 'drive letter'],
     ['boot\0.efi', 'control character at position 4'],
     ['boot\n.efi', 'control character'],
-    ['', 'of no file'],
-    ['/', 'of no file'],
-    ['.\\.', 'of no file'],
-  ])('%j is refused: %s', (name, reason) => {
+    ['', 'does not name a file'],
+    ['/', 'does not name a file'],
+    ['.\\.', 'does not name a file'],
+  ])('%j is rejected: %s', (name, reason) => {
     expect(sanitizeTftpName(name)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it('is relative, free of "..", and stays as it is when cleaned again', () => {
+  it('is relative, free of "..", and unchanged by a second pass', () => {
     const nasty = fc
       .array(fc.constantFrom('/', '\\', '.', '..', 'a', 'C:', '\0', '%2e', 'Boot'))
       .map((p) => p.join(''));

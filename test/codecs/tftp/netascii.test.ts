@@ -8,7 +8,7 @@ const sourceOf = (file: Uint8Array) => ({
   read: (offset: number, length: number) => file.subarray(offset, offset + length),
 });
 
-/** Gives every answer only when asked again. */
+/** Is not ready at the first call for each range. */
 function hesitantSourceOf(file: Uint8Array) {
   const ready = sourceOf(file);
   let hesitate = false;
@@ -21,7 +21,7 @@ function hesitantSourceOf(file: Uint8Array) {
   };
 }
 
-/** All blocks, up to the one that is not full; the room before `at` must stay untouched. */
+/** Cuts all blocks, up to the one that is not full; the bytes before `at` must stay untouched. */
 function cutAll(cutter: BlockCutter, blockSize: number): Uint8Array[] {
   const blocks: Uint8Array[] = [];
   const target = new Uint8Array(4 + blockSize).fill(0xee);
@@ -48,7 +48,7 @@ const fileWithLineEnds = fc
 const blockSize = fc.integer({ min: 8, max: 40 });
 
 describe('cutting a file', () => {
-  it('gives the bytes back in order, with a last block that is not full', () => {
+  it('returns the bytes in order, with a last block that is not full', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), blockSize, (file, size) => {
         const blocks = cutAll(octetBlocks(sourceOf(file)), size);
@@ -58,7 +58,7 @@ describe('cutting a file', () => {
     );
   });
 
-  it('says when the source holds less than it announced', () => {
+  it('reports a source that is shorter than announced', () => {
     const short = { size: 10, read: () => Uint8Array.of(1, 2, 3) };
     expect(octetBlocks(short).cut(new Uint8Array(12), 4)).toBe('ended-early');
     expect(netasciiBlocks(short).cut(new Uint8Array(12), 4)).toBe('ended-early');
@@ -70,18 +70,18 @@ describe('netascii', () => {
     expect(joined(cutAll(netasciiBlocks(sourceOf(text('a\nb\r\nc\r'))), 512))).toBe('a\r\nb\r\0\r\nc\r\0');
   });
 
-  it('splits a pair where a block ends between its bytes', () => {
+  it('splits a pair at the end of a block', () => {
     expect(cutAll(netasciiBlocks(sourceOf(text('1234567\n9'))), 8).map((block) => joined([block]))).toEqual([
       '1234567\r',
       '\n9',
     ]);
   });
 
-  it('ends a file that fills its last block with an empty one', () => {
+  it('ends a file that fills its last block with an empty block', () => {
     expect(cutAll(netasciiBlocks(sourceOf(text('123456\n'))), 8).map((block) => block.length)).toEqual([8, 0]);
   });
 
-  it('is the same stream whatever the block size', () => {
+  it('is the same stream for every block size', () => {
     fc.assert(
       fc.property(fileWithLineEnds, blockSize, (file, size) => {
         expect(joined(cutAll(netasciiBlocks(sourceOf(file)), size))).toBe(translated(file));
@@ -89,7 +89,7 @@ describe('netascii', () => {
     );
   });
 
-  it('is the same stream when the source keeps it waiting in the middle of a block', () => {
+  it('is the same stream when the source is not ready in the middle of a block', () => {
     fc.assert(
       fc.property(fileWithLineEnds, blockSize, (file, size) => {
         expect(joined(cutAll(netasciiBlocks(hesitantSourceOf(file)), size))).toBe(translated(file));

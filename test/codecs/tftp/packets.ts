@@ -1,4 +1,4 @@
-// Any packet that TFTP knows, for properties.
+// Arbitrary TFTP packets, for property tests.
 
 import fc from 'fast-check';
 import { TFTP_MODES, type TftpPacket } from '../../../appliance/codecs/tftp/packet.ts';

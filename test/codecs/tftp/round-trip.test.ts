@@ -4,7 +4,7 @@ import { decodeTftp, TftpDecodeError } from '../../../appliance/codecs/tftp/deco
 import { encodeTftp, writeDataHeader } from '../../../appliance/codecs/tftp/encode.ts';
 import { anyPacket, anyRequest } from './packets.ts';
 
-/** What decoding may do: give a packet, or say what is wrong. Anything else is a crash. */
+/** Decoding returns a packet or throws a TftpDecodeError. Anything else is a crash. */
 function decodesOrSaysWhy(bytes: Uint8Array): void {
   try {
     decodeTftp(bytes);
@@ -14,7 +14,7 @@ function decodesOrSaysWhy(bytes: Uint8Array): void {
 }
 
 describe('TFTP packets', () => {
-  it('come back from the wire as they were', () => {
+  it('round-trip', () => {
     fc.assert(
       fc.property(anyPacket, (packet) => {
         expect(decodeTftp(encodeTftp(packet))).toEqual(packet);
@@ -37,7 +37,7 @@ describe('TFTP packets', () => {
     expect(Buffer.from(encodeTftp({ op: 'optionAck', options })).toString('latin1')).toBe('\0\x06blksize\x001468\0');
   });
 
-  it('are not made with text that would forge the next field', () => {
+  it('are not encoded with text that would forge the next field', () => {
     const forged = { op: 'read', fileName: 'a\0netascii', mode: 'octet', options: new Map() } as const;
     expect(() => encodeTftp(forged)).toThrow(RangeError);
   });
@@ -49,8 +49,8 @@ describe('TFTP packets', () => {
   });
 });
 
-describe('broken packets', () => {
-  it('cut at any byte are understood or refused', () => {
+describe('malformed packets', () => {
+  it('decode or are rejected when truncated at any byte', () => {
     fc.assert(
       fc.property(anyPacket, (packet) => {
         const whole = encodeTftp(packet);
@@ -60,7 +60,7 @@ describe('broken packets', () => {
     );
   });
 
-  it('that are requests cut inside a field name the field and where it begins', () => {
+  it('are rejected with the truncated field and its offset', () => {
     fc.assert(
       fc.property(anyRequest, (packet) => {
         const whole = encodeTftp(packet);
@@ -80,7 +80,7 @@ describe('broken packets', () => {
     );
   });
 
-  it('with any byte changed are understood or refused', () => {
+  it('decode or are rejected with any byte changed', () => {
     fc.assert(
       fc.property(anyPacket, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }))), (packet, changes) => {
         const bytes = encodeTftp(packet);
@@ -90,7 +90,7 @@ describe('broken packets', () => {
     );
   });
 
-  it('of random bytes are understood or refused', () => {
+  it('decode or are rejected when random', () => {
     const opcodeFirst = fc
       .tuple(fc.integer({ min: 0, max: 8 }), fc.uint8Array({ maxLength: 700 }))
       .map(([opcode, rest]) => Uint8Array.of(0, opcode, ...rest));

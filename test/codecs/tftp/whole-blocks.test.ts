@@ -6,7 +6,7 @@ import { WholeBlocks } from '../../../appliance/codecs/tftp/whole-blocks.ts';
 import { packetOf } from '../../servers/tftp/tftp-transfer-simulation.ts';
 
 describe('the blocks of a file in memory', () => {
-  it('are those that are cut from the same file in pieces', () => {
+  it('equal the blocks that are cut from the same file in pieces', () => {
     const shape = fc.record({
       file: fc.uint8Array({ maxLength: 300 }),
       blockSize: fc.integer({ min: 8, max: 40 }),
@@ -34,7 +34,7 @@ describe('the blocks of a file in memory', () => {
     );
   });
 
-  it('begin again at 0 or at 1 behind block 65535', () => {
+  it('wrap to 0 or to 1 after block 65535', () => {
     for (const rolloverTo of [0, 1] as const) {
       const blocks = new WholeBlocks(70_000 * 8, { blockSize: 8, rolloverTo });
       expect(blocks.packet(65_535).head).toBe(0x0003_ffff);

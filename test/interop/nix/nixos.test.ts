@@ -10,7 +10,7 @@ import type { Inspection } from '../../../appliance/render/nixos/render-nixos.ts
 import type { NodePlan } from '../../../appliance/render/node-plan.ts';
 import type { RenderedFile } from '../../../appliance/render/rendered-file.ts';
 import { TEXT_FORMATS } from '../../../appliance/render/text-format.ts';
-import { at, gapsIn, meant, told } from '../../render/nixos/expected-configuration.ts';
+import { at, configuredValues, gapsIn, plannedValues } from '../../render/nixos/expected-configuration.ts';
 import {
   type Evaluated,
   evaluateNodes,
@@ -95,7 +95,7 @@ describe('a rendered configuration', () => {
     const found = configurations(evaluateNodes(RESOLVED));
     for (const plan of RESOLVED) {
       const configuration = found[plan.hostname] ?? null;
-      expect(told(configuration, plan)).toEqual(meant(plan));
+      expect(configuredValues(configuration, plan)).toEqual(plannedValues(plan));
       expect(gapsIn(configuration)).toEqual([]);
       expect(objectionsIn(configuration)).toEqual([]);
     }
@@ -103,7 +103,7 @@ describe('a rendered configuration', () => {
 
   it('says what the plan says for 200 generated plans, on UEFI and BIOS', () => {
     const many = fc.tuple(...Array.from({ length: 200 }, (_, at) => planOf(at + 1)));
-    // Nix is slow to start, so that all of them are one run, and a failure is told as it is found.
+    // Nix is slow to start, so that all of them are one run, and a failure is reported as it is found.
     fc.assert(fc.property(many, sayWhatTheyMean), { numRuns: 1, endOnFailure: true });
   });
 
@@ -155,7 +155,7 @@ function sayWhatTheyMean(plans: readonly NodePlan[]): void {
   const found = configurations(evaluateNodes(plans, inspections));
   for (const plan of plans) {
     const configuration = found[plan.hostname] ?? null;
-    expect(told(configuration, plan)).toEqual(meant(plan));
+    expect(configuredValues(configuration, plan)).toEqual(plannedValues(plan));
     expect(gapsIn(configuration)).toEqual([]);
     expect(objectionsIn(configuration)).toEqual([]);
     expect(diskDevices(configuration)).toEqual(plan.storage?.disks.map(({ byId }) => `/dev/disk/by-id/${byId}`));

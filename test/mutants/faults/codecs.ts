@@ -86,7 +86,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
   {
     name: 'tftp-raised-block-size',
     file: 'appliance/codecs/tftp/negotiate.ts',
-    source: `? Math.min(asked, limit) : null`,
+    source: `? Math.min(requested, limit) : null`,
     fault: `? limit : null`,
     tests: ['test/codecs/tftp/negotiate.test.ts'],
     why: 'EDK2 ends the boot over an answer that raises a value.',

@@ -6,7 +6,7 @@ import { renderBundle } from '../../../appliance/render/bundle/install-script.ts
 import { AGENT_TEXT, bundleTemplates, sampleBundle, TOKEN_TEXT } from './sample-bundle.ts';
 
 describe('a bootstrap bundle', () => {
-  it('says in JSON everything that the runbook wants of it', () => {
+  it('has everything in JSON that the runbook requires', () => {
     const bundle = sampleBundle();
     expect(bundleDocument(bundle)).toEqual({
       version: 1,
@@ -39,7 +39,7 @@ describe('a bootstrap bundle', () => {
     });
   });
 
-  it('carries a credential for the package where there is one', () => {
+  it('contains a credential for the package if there is one', () => {
     const pull = {
       mode: 'credential',
       username: 'pull',
@@ -55,7 +55,7 @@ describe('a bootstrap bundle', () => {
     });
   });
 
-  it('has the variables of the runbook, under the prefix that the site wants', () => {
+  it('has the variables of the runbook, with the prefix of the site', () => {
     const gpuaas = bundleEnvironment(sampleBundle({ layout: agentLayout('gpuaas') }));
     const names = gpuaas.split('\n').flatMap((line) => /^([A-Z_]+)=/.exec(line)?.[1] ?? []);
     expect(names).toEqual(
@@ -78,14 +78,14 @@ describe('a bootstrap bundle', () => {
     expect(bundleEnvironment(sampleBundle())).toContain(`COLDIRON_ENROLLMENT_TOKEN="${TOKEN_TEXT}"\n`);
   });
 
-  it('names the variable, and not its value, when one cannot be written', () => {
+  it('names the variable, and not its value, when it cannot be written', () => {
     expect(() => bundleEnvironment(sampleBundle({ enrollmentToken: new Secret('s3cret\nX=1') }))).toThrow(
       /^COLDIRON_ENROLLMENT_TOKEN has the character U\+000a, which does not fit on one line$/,
     );
     expect(() => bundleEnvironment(sampleBundle({ layout: { ...agentLayout('x'), prefix: 'A B' } }))).toThrow(/prefix/);
   });
 
-  it('puts the keys of tasks on one line', () => {
+  it('puts the task signing keys on one line', () => {
     expect(taskSigningKeysText(sampleBundle().taskSigningKeys)).toMatch(
       /^active:0011223344556677:MCow[A-Za-z0-9+/=]+,staged:8899aabbccddeeff:MCow[A-Za-z0-9+/=]+$/,
     );
@@ -96,7 +96,7 @@ describe('a bootstrap bundle', () => {
     expect(String(sampleBundle().enrollmentToken)).toBe('[secret]');
   });
 
-  it('comes in three forms, each for its owner alone', () => {
+  it('has three forms, each readable only by its owner', () => {
     const files = Object.values(renderBundle(sampleBundle(), AGENT_TEXT, bundleTemplates()));
     expect(files.map(({ path, mode, secret }) => [path, mode, secret])).toEqual([
       ['bootstrap-bundle.json', 0o600, true],

@@ -1,4 +1,4 @@
-// A value that is written into the environment file comes back the same, from a shell and from systemd.
+// A value in the environment file is read back unchanged by a shell and by systemd.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { readAsSystemd } from './systemd-environment.ts';
 
 beforeAll(() => needPackages(['dash', 'bash', 'systemd']));
 
-/** Whatever fits on one line, with much of what shells and systemd care about. */
+/** Any text that fits on one line, with many characters that are special to shells and systemd. */
 const lineOf = fc
   .array(
     fc.oneof(
@@ -38,7 +38,7 @@ const named = (values: readonly string[]): [string, string][] => values.map((val
 describe('the environment file', () => {
   const scratch = useScratchFolder();
 
-  it.each(['dash', 'bash'])('is read by %s as it was meant', (shell) => {
+  it.each(['dash', 'bash'])('is read back by %s unchanged', (shell) => {
     fc.assert(
       fc.property(manyLines, (values) => {
         const file = scratch('node-agent.env');
@@ -62,9 +62,9 @@ describe('the environment file', () => {
     );
   });
 
-  it("is read by systemd's own parser, as far as one can be asked", () => {
-    // environment.d(5) has the same parser behind it, and then replaces what looks like a variable: so no dollar here. The
-    // generator prints one assignment on each line, and shows what is not plain in $'…' with C escapes: so nothing of that.
+  it("is read by systemd's own parser, as far as it can be tested", () => {
+    // environment.d(5) uses the same parser, and then expands variables: so no dollar sign here. The generator prints one
+    // assignment per line, and escapes special characters as $'…' with C escapes: so none of these.
     const plain = fc.stringMatching(/^[\w./:@%+=,-][\w./:@%+=, "'#;&|()-]{0,20}[\w./:@%+=,-]$/);
     fc.assert(
       fc.property(fc.array(plain, { minLength: 1, maxLength: 30 }), (values) => {
@@ -89,9 +89,9 @@ describe('the environment file', () => {
     ['a line end', 'a\nB=c'],
     ['a carriage return', 'a\rb'],
     ['a NUL', 'a\0b'],
-    ['half of a character', 'a\ud800'],
+    ['an unpaired surrogate', 'a\ud800'],
     ['an escape', '\u001b[31m'],
-  ])('refuses a value with %s', (_what, value) => {
+  ])('rejects a value with %s', (_what, value) => {
     expect(() => environmentText('T_', [['V', value]])).toThrow(/^T_V has /);
   });
 });

@@ -1,4 +1,4 @@
-// The installer, run for real: below a folder of its own, and once in a system whose /etc and /opt are its own.
+// Runs the installer: below its own root folder, and once in a system with its own /etc and /opt.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -48,17 +48,17 @@ describe('install-node-agent.sh', () => {
   const read = (path: string): string => readFileSync(join(root(), path), 'utf8');
   const mode = (path: string): number => statSync(join(root(), path)).mode & 0o777;
 
-  it('satisfies shellcheck, dash and bash', () => {
+  it('passes shellcheck, dash and bash', () => {
     const file = scratch('install-node-agent.sh');
     writeFileSync(file, script());
-    // Beside matters of taste, SC2016: the agent's own text stands in single quotes, dollars and all.
+    // Besides style rules, SC2016: the agent's text is in single quotes, including dollar signs.
     const options = ['--shell=sh', '--enable=all', '--exclude=SC2250,SC2312,SC2310,SC2016'];
     const checked = ask('shellcheck', [...options, file]);
     expect(checked.stdout).toBe('');
     for (const shell of ['dash', 'bash']) expect(ask(shell, ['-n', file]).stderr).toBe('');
   });
 
-  it.each(['dash', 'bash'])('puts everything in its place (%s)', (shell) => {
+  it.each(['dash', 'bash'])('installs every file (%s)', (shell) => {
     const bundle = sampleBundle();
     const { status, output } = run(script(bundle), ['--root', root()], shell);
     expect(output).toContain('written: /etc/coldiron/node-agent.env\n');
@@ -82,13 +82,13 @@ describe('install-node-agent.sh', () => {
     expect(read('etc/systemd/system/coldiron-node-agent.service')).toContain(
       'EnvironmentFile=/etc/coldiron/node-agent.env\nExecStart=/opt/coldiron/node-agent/node-agent\n',
     );
-    // The program that it starts is not on this machine; its own lines are all that is asked about.
+    // The program that the unit starts is not on this machine; only the unit's own lines are checked.
     const { stderr, stdout } = ask('systemd-analyze', ['verify', '--man=no', unit]);
     const said = (stdout + stderr).split('\n').filter((line) => line.includes('coldiron-node-agent'));
     expect(said.filter((line) => !/is not executable|No such file/.test(line))).toEqual([]);
   });
 
-  it('changes nothing the second time', () => {
+  it('changes nothing when it runs again', () => {
     install();
     const before = snapshot(root());
     const { status, output } = install();
@@ -98,7 +98,7 @@ describe('install-node-agent.sh', () => {
     expect(snapshot(root())).toEqual(before);
   });
 
-  it('leaves to the agent what has become its own: the recovery token, its certificate, newer authorities', () => {
+  it('keeps what the agent has replaced: the recovery token, its certificate, newer CA certificates', () => {
     install();
     const own = {
       [ENV_FILE]: 'COLDIRON_ENROLLMENT_TOKEN="ce_recovery"\n',
@@ -111,7 +111,7 @@ describe('install-node-agent.sh', () => {
     for (const [path, text] of Object.entries(own)) expect(read(path)).toBe(text);
   });
 
-  it('brings back what is missing or damaged', () => {
+  it('restores missing and damaged files', () => {
     install();
     rmSync(join(root(), 'etc/coldiron/ca-bundle.crt'));
     writeFileSync(join(root(), 'opt/coldiron/node-agent/node-agent'), 'damaged');
@@ -122,7 +122,7 @@ describe('install-node-agent.sh', () => {
     expect(read(ENV_FILE)).toBe(bundleEnvironment(sampleBundle()));
   });
 
-  it('makes the node enroll anew with a newer bundle: token, authorities, and the old certificate out of the way', () => {
+  it('makes the node enroll again with a newer bundle: new token and CA certificates, the old certificate set aside', () => {
     install();
     writeFileSync(join(root(), 'etc/coldiron/cert.pem'), 'old certificate');
     writeFileSync(join(root(), 'etc/coldiron/key.pem'), 'old key');
@@ -134,7 +134,7 @@ describe('install-node-agent.sh', () => {
     expect(read('etc/coldiron/key.pem.before-ffffffffffff')).toBe('old key');
   });
 
-  it('is taken up where it was interrupted', () => {
+  it('completes an interrupted installation', () => {
     install();
     rmSync(join(root(), 'opt/coldiron/node-agent/bundle-id'));
     writeFileSync(join(root(), ENV_FILE), '');
@@ -142,7 +142,7 @@ describe('install-node-agent.sh', () => {
     expect(read(ENV_FILE)).toBe(bundleEnvironment(sampleBundle()));
   });
 
-  it('says with --dry-run what it would do, and does nothing', () => {
+  it('prints with --dry-run what it would do, and changes nothing', () => {
     const before = snapshot(root());
     const { status, output } = install(script(), '--dry-run');
     expect(status).toBe(0);
@@ -158,11 +158,11 @@ describe('install-node-agent.sh', () => {
     for (const { output } of outputs) expect(output).not.toContain(TOKEN_TEXT);
     const holders = Object.entries(snapshot(root())).filter(([, entry]) => entry.includes(TOKEN_TEXT));
     expect(holders.map(([path]) => path)).toEqual([ENV_FILE]);
-    // A trace of the shell would show values: it must not be on.
+    // A shell trace would print values, so it must be off.
     expect(script()).not.toMatch(/set -[a-z]*x/);
   });
 
-  it('gives no other program the token to see: no argument of a command holds it', () => {
+  it('passes the token to no other program as an argument', () => {
     const file = scratch('install-node-agent.sh');
     writeFileSync(file, script());
     const trace = scratch('trace');
@@ -185,14 +185,14 @@ describe('install-node-agent.sh', () => {
     expect(calls).not.toContain(TOKEN_TEXT);
   });
 
-  it('refuses an agent that is not the one the bundle names', () => {
+  it('rejects an agent that is not the one in the bundle', () => {
     const { status, output } = install(script(sampleBundle(), `${AGENT_TEXT}changed\n`));
     expect(status).toBe(1);
     expect(output).toContain('the agent in this file is not the one the bundle names');
     expect(readdirSync(root())).toEqual([]);
   });
 
-  it('takes an agent without asking when the package comes another way', () => {
+  it('accepts any agent when the package comes another way', () => {
     const bundle = sampleBundle({ package: { ...sampleBundle().package, pull: { mode: 'anonymous' } } });
     expect(install(script(bundle, 'another agent\n')).status).toBe(0);
   });
@@ -201,13 +201,13 @@ describe('install-node-agent.sh', () => {
     [['--root'], '--root needs a folder', 1],
     [['--root', '/nowhere/at/all'], 'there is no folder /nowhere/at/all', 1],
     [['--force'], 'install-node-agent.sh [--dry-run] [--no-start] [--root DIR]', 2],
-  ])('refuses %j', (args, said, status) => {
+  ])('rejects %j', (args, said, status) => {
     const refused = run(script(), args);
     expect(refused.output).toContain(said);
     expect(refused.status).toBe(status);
   });
 
-  it('does not write through a link that somebody left', () => {
+  it('does not write through an existing link', () => {
     const elsewhere = scratch('elsewhere');
     writeFileSync(elsewhere, 'untouched');
     mkdirSync(join(root(), 'etc/coldiron'), { recursive: true });
@@ -218,7 +218,7 @@ describe('install-node-agent.sh', () => {
     expect(read(ENV_FILE)).toBe(bundleEnvironment(sampleBundle()));
   });
 
-  it('installs whatever text the agent is, byte by byte', () => {
+  it('installs any agent text byte by byte', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
         fc.pre(!text.includes('\0') && text.isWellFormed());
@@ -231,7 +231,7 @@ describe('install-node-agent.sh', () => {
     );
   });
 
-  it('installs into the running system, where there is no systemd to start it', () => {
+  it('installs into the running system without systemd', () => {
     const file = scratch('install-node-agent.sh');
     writeFileSync(file, script());
     const inside = [
@@ -252,7 +252,7 @@ describe('install-node-agent.sh', () => {
     expect(stdout).toContain('600 /etc/coldiron/node-agent.env\n');
   });
 
-  it('starts the agent where systemd runs, and restarts it when something changed', () => {
+  it('starts the agent where systemd runs, and restarts it after a change', () => {
     const file = scratch('install-node-agent.sh');
     const log = scratch('systemctl.log');
     writeFileSync(file, script());
@@ -275,7 +275,7 @@ describe('install-node-agent.sh', () => {
   });
 });
 
-/** Every file below a folder: mode, time of change and content. */
+/** Every file below a folder: mode, mtime and content. */
 function snapshot(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// A bundle with nothing real in it, for what only looks at its form.
+// A bundle with dummy values, for tests of its form.
 
 import { createHash } from 'node:crypto';
 import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../../../appliance/assets/template-files.ts';
@@ -8,7 +8,7 @@ import { Secret } from '../../../appliance/domain/secret.ts';
 import { agentLayout, type BootstrapBundle } from '../../../appliance/render/bundle/bundle.ts';
 import { compileTemplates, type Templates } from '../../../appliance/render/templates.ts';
 
-/** With everything in it that a shell could trip over. */
+/** With many characters that are special to a shell. */
 export const AGENT_TEXT = `#!/bin/sh
 # It's an agent: "quotes", $variables, \`commands\`, back\\slashes and ümlauts.
 printf '%s\\n' 'hello' "$1"

@@ -1,9 +1,9 @@
-// How systemd reads an EnvironmentFile=, written anew from systemd.exec(5) and os-release(5): the parts that a file of double
-// quoted values can come to.
+// How systemd reads an EnvironmentFile=, reimplemented from systemd.exec(5) and os-release(5): only what applies to a file of
+// double-quoted values.
 
 type State = 'key' | 'before-value' | 'value' | 'quoted' | 'quoted-escape' | 'comment';
 
-/** Throws where systemd would leave out a line, or read something that a shell reads in another way. */
+/** Throws where systemd would ignore a line, or read it differently than a shell. */
 export function readAsSystemd(text: string): Map<string, string> {
   const read = new Map<string, string>();
   let state: State = 'key';
@@ -21,7 +21,7 @@ export function readAsSystemd(text: string): Map<string, string> {
       case 'before-value':
         if (character === '"') state = 'quoted';
         else if (character === '\n') {
-          if (!/^[A-Za-z_]\w*$/.test(key)) throw new Error(`no name of a variable: ${key}`);
+          if (!/^[A-Za-z_]\w*$/.test(key)) throw new Error(`not a variable name: ${key}`);
           read.set(key, value);
           [key, value, state] = ['', '', 'key'];
         } else throw new Error('a value that is not in double quotes');
@@ -32,7 +32,7 @@ export function readAsSystemd(text: string): Map<string, string> {
         else value += character;
         break;
       case 'quoted-escape':
-        // Only these four are escapes; before anything else the backslash stays.
+        // Only these four are escapes; before any other character the backslash is kept.
         value += '"\\`$'.includes(character) ? character : `\\${character}`;
         state = 'quoted';
         break;
@@ -40,6 +40,6 @@ export function readAsSystemd(text: string): Map<string, string> {
         throw new Error(state);
     }
   }
-  if (state !== 'key' || key !== '') throw new Error('the last line does not end');
+  if (state !== 'key' || key !== '') throw new Error('the last line has no line end');
   return read;
 }

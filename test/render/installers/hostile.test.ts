@@ -1,5 +1,5 @@
-// Values that mean something to somebody on the way. Each is refused by name, or it comes out of the parser as it went in and
-// has changed nothing around it.
+// Values that are special to some program. Each is rejected by field name, or the parser reads it back unchanged and nothing
+// around it has changed.
 
 import fc from 'fast-check';
 import { load } from 'js-yaml';
@@ -42,7 +42,7 @@ const BASE: Subject = {
 const planWith = (changes: Partial<NodePlan>): Subject => ({ ...BASE, plan: { ...BASE.plan, ...changes } });
 const extrasWith = (changes: Partial<InstallerExtras>): Subject => ({ ...BASE, extras: { ...MAAS, ...changes } });
 
-/** Where a value can be put, what is said of it there, and one that is fine. */
+/** The field in error messages, how to set it, and a valid value. */
 const PLACES: readonly (readonly [place: string, put: (value: string) => Subject, fine: string])[] = [
   ['hostname', (value) => planWith({ hostname: value as Hostname }), 'node05'],
   ['fqdn', (value) => planWith({ fqdn: value }), 'node05.example.com'],
@@ -138,7 +138,7 @@ const RENDERERS: readonly (readonly [name: string, render: (subject: Subject) =>
   ['ignition', ({ plan, extras }) => renderIgnition(plan, extras, TEMPLATES)],
 ];
 
-/** Everything but the words: which keys there are, and how long each list is. */
+/** The structure without the texts: the keys, and the length of each list. */
 function shape(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shape);
   if (value === null || typeof value !== 'object') return typeof value;
@@ -153,11 +153,11 @@ const shapes = (files: readonly RenderedFile[]): unknown =>
       : [[path, path === 'preseed.cfg' || path === 'ks.cfg' ? read(text) : shape(read(text))]];
   });
 
-/** Link names are keys themselves, and some places are in one installer's answers only when they differ from its default. */
+/** Link names are themselves keys, and some installers omit values that equal their default. */
 const KEYS_OF_THEIR_OWN = ['links[0].name', 'locale', 'keyboard'];
 
 describe.each(RENDERERS)('%s', (_name, render) => {
-  describe.each(PLACES)('with something else in %s', (place, put, fine) => {
+  describe.each(PLACES)('with any value in %s', (place, put, fine) => {
     const expected = shapes(render(put(fine)));
 
     const holds = (value: string): void => {
@@ -165,7 +165,7 @@ describe.each(RENDERERS)('%s', (_name, render) => {
       try {
         files = render(put(value));
       } catch (error) {
-        // Only ever a refusal, and one that says where.
+        // The only allowed error is a rejection that names the field.
         expect(error).toBeInstanceOf(ColdironError);
         expect((error as ColdironError).details.join('\n')).toContain(place);
         return;
@@ -173,11 +173,11 @@ describe.each(RENDERERS)('%s', (_name, render) => {
       if (!KEYS_OF_THEIR_OWN.includes(place)) expect(shapes(files)).toEqual(expected);
     };
 
-    it('stands what is known to do harm', () => {
+    it('handles values that are known to do harm', () => {
       for (const value of HOSTILE) holds(value);
     });
 
-    it('stands anything', () => {
+    it('handles arbitrary values', () => {
       fc.assert(
         fc.property(
           fc.oneof(
@@ -199,7 +199,7 @@ describe('a script of a site or a node', () => {
     .map((parts) => `#!/bin/sh\n${parts.join('\n')}`)
     .filter((text) => text.isWellFormed() && !text.includes('\0'));
 
-  it('is in the vendor-data word for word', () => {
+  it('is in the vendor-data unchanged', () => {
     fc.assert(
       fc.property(anyScript, (script) => {
         const [, , vendor] = renderCloudInit({ ...BASE.plan, siteBootstrap: { ...SITE, script } }, MAAS, TEMPLATES);
@@ -209,7 +209,7 @@ describe('a script of a site or a node', () => {
     );
   });
 
-  it('is in an Ignition file word for word', () => {
+  it('is in an Ignition file unchanged', () => {
     fc.assert(
       fc.property(anyScript, (script) => {
         const [file] = renderIgnition(BASE.plan, { ...MAAS, nodeParts: [{ ...AGENT, script }] }, TEMPLATES);

@@ -26,7 +26,7 @@ describe.each(INSTALLERS)('%s', (installer) => {
     rendered(installer, plan, extras).map((file) => [`${name}/${file.path}`, file.text] as const),
   );
 
-  it.each(files)('has its golden %s', async (path, text) => {
+  it.each(files)('matches its golden %s', async (path, text) => {
     await expect(text).toMatchFileSnapshot(`goldens/${installer}/${path}`);
   });
 
@@ -36,7 +36,7 @@ describe.each(INSTALLERS)('%s', (installer) => {
     }
   });
 
-  it('marks what makes a machine a node as secret, and says it nowhere else', () => {
+  it('marks what makes a machine a node as secret, and has it in no other file', () => {
     const [, plan] = cases[0] ?? [];
     if (plan === undefined) throw new Error('no case');
     const all = rendered(installer, plan, MAAS);
@@ -61,17 +61,17 @@ describe.each(INSTALLERS)('%s', (installer) => {
     ['minBytes', { minBytes: 1 }],
     ['maxBytes', { maxBytes: 1 }],
     ['rotational', { rotational: false }],
-  ])('chooses no disk by its %s, and says so', (field, selector) => {
-    refused({ disks: [{ ...ANY_DISK, ...selector }] }, `storage.disks[0].${field}: ${installer} cannot choose by it`);
-    // Also beside an id: what cannot be checked must not be promised.
+  ])('selects no disk by its %s, and reports it', (field, selector) => {
+    refused({ disks: [{ ...ANY_DISK, ...selector }] }, `storage.disks[0].${field}: ${installer} cannot select by it`);
+    // Also beside an id: a condition that cannot be checked must not be accepted.
     refused({ disks: [{ ...byId('ata-A'), ...selector }] }, `storage.disks[0].${field}`);
   });
 
-  it.each(['../../sda', 'a b', "a'b", 'a\nb', '$(reboot)', '', '-rf'])('takes no disk by the id %j', (name) => {
+  it.each(['../../sda', 'a b', "a'b", 'a\nb', '$(reboot)', '', '-rf'])('rejects a disk with the id %j', (name) => {
     refused({ disks: [byId(name)] }, 'storage.disks[0].byId is not a name below /dev/disk/by-id');
   });
 
-  it('takes no disk twice, none without anything to know it by, and no mirror of one', () => {
+  it('rejects the same disk twice, a disk without an id, and a mirror of one disk', () => {
     refused(
       { layout: 'mirror', disks: [byId('ata-A'), byId('ata-A')] },
       installer === 'preseed' ? 'mirror' : 'named twice',
@@ -79,13 +79,13 @@ describe.each(INSTALLERS)('%s', (installer) => {
     refused({ disks: [ANY_DISK] }, 'storage.disks[0]: the disk has no id');
     refused(
       { layout: 'mirror', disks: [byId('ata-A')] },
-      installer === 'preseed' ? 'cannot make mirror' : 'of 2 disks or more, not 1',
+      installer === 'preseed' ? 'does not support layout mirror' : '2 disks or more for mirror, not 1',
     );
-    refused({ disks: [byId('ata-A'), byId('ata-B')] }, 'of one disk, not 2');
+    refused({ disks: [byId('ata-A'), byId('ata-B')] }, 'needs one disk for single, not 2');
   });
 
-  it('does not make ZFS, and says what it makes', () => {
-    refused({ layout: 'zfs' }, `${installer} cannot make zfs safely; it can make single`);
+  it('rejects ZFS, and lists the layouts that it supports', () => {
+    refused({ layout: 'zfs' }, `${installer} does not support layout zfs; it supports single`);
   });
 });
 
@@ -96,7 +96,7 @@ describe('a passphrase', () => {
       const [, plan] = INSTALLER_CASES[installer].find(([name]) => name === 'luks') ?? [];
       if (plan === undefined) throw new Error('no case');
       expect(() => rendered(installer, plan, MANUAL)).toThrowError(
-        expect.objectContaining({ details: ['diskPassphrase: the layout luks needs one'] }),
+        expect.objectContaining({ details: ['diskPassphrase: the layout luks needs a passphrase'] }),
       );
       const holding = rendered(installer, plan, WITH_PASSPHRASE).filter(({ text }) => text.includes('correct-horse'));
       expect(holding.map(({ secret, mode }) => [secret, mode])).toEqual([[true, 0o600]]);
@@ -111,25 +111,22 @@ describe('a passphrase', () => {
 });
 
 describe('names and packages', () => {
-  it.each(['kickstart', 'ignition'] as const)(
-    '%s gives no key to the operator that the system has already',
-    (installer) => {
-      expect(() => rendered(installer, { ...SAMPLE_PLANS.worker, packages: [] }, MANUAL)).toThrowError(
-        expect.objectContaining({
-          details: [expect.stringContaining('accounts[0].name: the system has an account operator')],
-        }),
-      );
-    },
-  );
+  it.each(['kickstart', 'ignition'] as const)('%s adds no key to the existing system account operator', (installer) => {
+    expect(() => rendered(installer, { ...SAMPLE_PLANS.worker, packages: [] }, MANUAL)).toThrowError(
+      expect.objectContaining({
+        details: [expect.stringContaining('accounts[0].name: the system already has an account operator')],
+      }),
+    );
+  });
 
-  it('Ignition installs no packages, and names those that it was asked for', () => {
+  it('Ignition installs no packages, and lists the requested ones', () => {
     const plan = { ...SAMPLE_PLANS.worker, accounts: [] };
     expect(() => rendered('ignition', plan, MANUAL)).toThrowError(
       expect.objectContaining({ details: ['packages: Ignition installs none; build an image that has curl, jq'] }),
     );
   });
 
-  it('everything that is wrong is told at once', () => {
+  it('all problems are reported at once', () => {
     const plan: NodePlan = {
       ...withStorage(SAMPLE_PLANS.worker, { layout: 'zfs' }),
       timeZone: '../etc/passwd',
@@ -141,11 +138,11 @@ describe('names and packages', () => {
         details: [
           expect.stringMatching(/^timeZone is not a time zone/),
           expect.stringMatching(/^packages\[0\] is not the name of a package/),
-          expect.stringMatching(/^accounts\[0\]\.name: nobody logs in as root/),
+          expect.stringMatching(/^accounts\[0\]\.name: logging in as root/),
           expect.stringMatching(/^accounts\[0\]\.sshKeys\[0\]: /),
           expect.stringMatching(/^filesUrl is not an http or https address/),
           expect.stringMatching(/^filesUrl does not end with a slash/),
-          expect.stringMatching(/^storage\.layout: preseed cannot make zfs/),
+          expect.stringMatching(/^storage\.layout: preseed does not support layout zfs/),
         ],
       }),
     );

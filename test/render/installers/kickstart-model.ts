@@ -1,5 +1,5 @@
-// A kickstart file as Anaconda reads it: lines split into words as a POSIX shell would, and the commands and options that the
-// documentation of RHEL 9 has (those that we use, with what each may be given).
+// A kickstart file as Anaconda reads it: lines split into words as by a POSIX shell, and the commands and options in the
+// documentation of RHEL 9 (those that we use, with their arguments).
 
 /** The words of each command line before the first section. */
 export function kickstartWords(text: string): string[][] {
@@ -21,7 +21,7 @@ function shellWords(line: string): string[] {
       word = null;
     } else if (character === "'") {
       const end = line.indexOf("'", at + 1);
-      if (end < 0) throw new Error(`an open quote: ${line}`);
+      if (end < 0) throw new Error(`an unclosed quote: ${line}`);
       word = (word ?? '') + line.slice(at + 1, end);
       at = end;
     } else if (character === '\\') {
@@ -32,7 +32,7 @@ function shellWords(line: string): string[] {
   return word === null ? words : [...words, word];
 }
 
-/** By command: its options, each with `=` where it has a value; `arguments` is how many other words it takes. */
+/** By command: its options, with `=` if they have a value; `arguments` is the allowed number of other words. */
 const COMMANDS: Readonly<
   Record<string, { readonly options: readonly string[]; readonly arguments: readonly [number, number] }>
 > = {
@@ -65,7 +65,7 @@ const COMMANDS: Readonly<
   raid: { options: ['--device=', '--level=', '--fstype='], arguments: [3, 99] },
 };
 
-/** What is wrong with a file: unknown commands and options, partitions that are made and not used, or used and not made. */
+/** The problems of a file: unknown commands and options, unused partitions, undefined partitions. */
 export function kickstartProblems(text: string): string[] {
   const lines = kickstartWords(text);
   const made = lines.flatMap(([command, place = '']) =>

@@ -1,4 +1,4 @@
-// Plans for each installer, and what they are rendered with: the shared sample plans with a site and an onboarding of their own.
+// Plans for each installer and their extras: the shared sample plans with their own site and enrollment.
 
 import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../../../appliance/assets/template-files.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
@@ -50,13 +50,13 @@ export const withStorage = (plan: NodePlan, changes: Partial<Storage>): NodePlan
   storage: { layout: 'single', disks: [byId('ata-DISK_A')], filesystem: 'ext4', swapMegabytes: 0, ...changes },
 });
 
-/** RHEL and CoreOS have an operator of their own. */
+/** RHEL and CoreOS already have an account named operator. */
 const people = (plan: NodePlan): NodePlan => ({
   ...plan,
   accounts: plan.accounts.map((account) => ({ ...account, name: 'oncall' })),
 });
 
-/** The bonded node with what every installer can say. */
+/** The bonded node with only what every installer supports. */
 const BONDED = { ...SAMPLE_PLANS.bonded, packages: [] };
 const MIRRORED: Partial<Storage> = { layout: 'mirror', disks: [byId('ata-DISK_A'), byId('ata-DISK_B')] };
 

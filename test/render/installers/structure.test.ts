@@ -1,4 +1,4 @@
-// What the installers would find out too late: references that lead nowhere, partitions without a use, disks not named.
+// Errors that installers would find too late: dangling references, unused partitions, missing disks.
 
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
@@ -17,13 +17,13 @@ interface Autoinstall {
   readonly [key: string]: unknown;
 }
 
-/** The properties of subiquity's published schema that we use, and those that it asks for. */
+/** The properties of subiquity's published schema that we use, and the required ones. */
 const AUTOINSTALL_KEYS = [
   ...['version', 'early-commands', 'late-commands', 'locale', 'keyboard', 'timezone', 'network', 'apt', 'storage'],
   ...['ssh', 'packages', 'user-data', 'shutdown'],
 ];
 
-/** What an action of curtin refers to, by its type. */
+/** The references of a curtin action, by its type. */
 const REFERENCES: Readonly<Record<string, readonly string[]>> = {
   disk: [],
   partition: ['device'],
@@ -40,16 +40,16 @@ describe.each(INSTALLER_CASES.autoinstall)('autoinstall of %s', (_name, plan, ex
   const document = load(file?.text ?? '') as { autoinstall: Autoinstall };
   const { config } = document.autoinstall.storage;
 
-  it('has one key at its top, and below it only what the schema knows', () => {
+  it('has one top-level key, and below it only keys of the schema', () => {
     expect(Object.keys(document)).toEqual(['autoinstall']);
     expect(document.autoinstall.version).toBe(1);
     expect(Object.keys(document.autoinstall).filter((key) => !AUTOINSTALL_KEYS.includes(key))).toEqual([]);
-    // One of the two must be there; the other makes an account with a password.
+    // One of the two is required; the other creates an account with a password.
     expect(document.autoinstall).toHaveProperty('user-data');
     expect(document.autoinstall).not.toHaveProperty('identity');
   });
 
-  it('refers only to what was made before, and uses everything once', () => {
+  it('refers only to earlier actions, and uses everything once', () => {
     const seen = new Set<string>();
     const used: string[] = [];
     for (const action of config) {
@@ -66,11 +66,11 @@ describe.each(INSTALLER_CASES.autoinstall)('autoinstall of %s', (_name, plan, ex
     const unused = config.filter(
       ({ type, id, flag }) => !used.includes(id) && !['disk', 'mount'].includes(type) && flag !== 'bios_grub',
     );
-    // The second disk's system partition is filled by the boot loader's installer, not mounted.
+    // The boot loader's installer fills the EFI system partition of the second disk; it is not mounted.
     expect(unused.map(({ id }) => id).filter((id) => !/^efi[1-9]-format$/.test(id))).toEqual([]);
   });
 
-  it('has one root, can be started by the firmware, and lets only the last partition of a disk grow', () => {
+  it('has one root, can be booted by the firmware, and lets only the last partition of a disk grow', () => {
     expect(config.filter(({ path }) => path === '/')).toHaveLength(1);
     const starts = config.filter((action) => action.grub_device === true);
     expect(starts.length).toBe(plan.storage?.layout === 'mirror' ? plan.storage.disks.length : 1);
@@ -88,11 +88,11 @@ describe.each(INSTALLER_CASES.kickstart)('kickstart of %s', (_name, plan, extras
   const [file] = renderKickstart(plan, extras, TEMPLATES);
   const text = file?.text ?? '';
 
-  it('has only commands and options that there are, and partitions that are used', () => {
+  it('has only known commands and options, and no unused partitions', () => {
     expect(kickstartProblems(text)).toEqual([]);
   });
 
-  it('touches the disks of the plan and no others', () => {
+  it('modifies only the disks of the plan', () => {
     const named = new Set(text.match(/\/dev\/disk\/by-id\/[^\s,']+/g));
     expect([...named]).toEqual(plan.storage?.disks.map(({ byId }) => `/dev/disk/by-id/${byId}`));
     expect(text).toMatch(/^ignoredisk --only-use=/m);
@@ -101,7 +101,7 @@ describe.each(INSTALLER_CASES.kickstart)('kickstart of %s', (_name, plan, extras
 });
 
 describe('the model of kickstart', () => {
-  it('finds what is wrong', () => {
+  it('finds errors', () => {
     const wrong = 'autopart\nlang\npart / --grwo\npart raid.1 --size=1\nvolgroup g pv.7\npart / --size=1\n';
     expect(kickstartProblems(wrong)).toEqual([
       'unknown command autopart',
@@ -120,13 +120,13 @@ describe.each(INSTALLER_CASES.preseed)('preseed of %s', (_name, plan, extras) =>
   const answer = (question: string): string =>
     new RegExp(`^\\S+ ${question} \\S+ ?(.*)$`, 'm').exec(text)?.[1] ?? 'none';
 
-  it('names the disks of the plan from the beginning: partman takes the only disk there is if none is named', () => {
+  it('names the disks of the plan from the start: if none is named, partman selects the only disk', () => {
     expect(answer('partman-auto/disk').split(' ')).toEqual(
       plan.storage?.disks.map(({ byId }) => `/dev/disk/by-id/${byId}`),
     );
   });
 
-  it('has a recipe of partitions that partman can read, with one root', () => {
+  it('has a partition recipe that partman can read, with one root', () => {
     const [name, ...words] = answer('partman-auto/expert_recipe').split(' :: ');
     expect(name).toBe('coldiron');
     const partitions = words
@@ -144,7 +144,7 @@ describe.each(INSTALLER_CASES.preseed)('preseed of %s', (_name, plan, extras) =>
     expect(partitions[0]).toContain(extras.firmware === 'efi' ? 'method{ efi }' : 'method{ biosgrub }');
   });
 
-  it('asks nothing twice', () => {
+  it('answers no question twice', () => {
     const questions = text
       .split('\n')
       .slice(1, -1)
@@ -152,7 +152,7 @@ describe.each(INSTALLER_CASES.preseed)('preseed of %s', (_name, plan, extras) =>
     expect(new Set(questions).size).toBe(questions.length);
   });
 
-  it('leaves no password that anybody could use', () => {
+  it('sets no usable password', () => {
     expect(answer('passwd/root-password-crypted')).toBe('!');
     expect(answer('passwd/make-user')).toBe('false');
   });
@@ -162,7 +162,7 @@ describe.each(INSTALLER_CASES.ignition)('ignition of %s', (_name, plan, extras) 
   const [file] = renderIgnition(plan, extras, TEMPLATES);
   const config = JSON.parse(file?.text ?? '');
 
-  it('is of the version that it says, with every path absolute and named once', () => {
+  it('has its declared version, and every path absolute and unique', () => {
     expect(config.ignition).toEqual({ version: '3.4.0' });
     const paths: string[] = [...config.storage.files, ...config.storage.links].map(
       ({ path }: { path: string }) => path,
@@ -171,7 +171,7 @@ describe.each(INSTALLER_CASES.ignition)('ignition of %s', (_name, plan, extras) 
     expect(new Set(paths).size).toBe(paths.length);
   });
 
-  it('mounts and mirrors only what it makes or the image has', () => {
+  it('mounts and mirrors only what it creates or the image has', () => {
     const labels: string[] = (config.storage.disks ?? []).flatMap((disk: { partitions: { label: string }[] }) =>
       disk.partitions.map(({ label }) => label),
     );
@@ -180,7 +180,7 @@ describe.each(INSTALLER_CASES.ignition)('ignition of %s', (_name, plan, extras) 
     expect(new Set(labels).size).toBe(labels.length);
   });
 
-  it('gives nobody a password', () => {
+  it('sets no password', () => {
     for (const user of config.passwd.users) expect(Object.keys(user)).toEqual(['name', 'shell', 'sshAuthorizedKeys']);
   });
 });

@@ -35,17 +35,17 @@ const chosen = (found: readonly InspectedDisk[], ...disks: DiskSelector[]) => ch
 describe('choosing disks', () => {
   it.each<[what: string, DiskSelector, path: string]>([
     ['its id', byId('ata-SSD_B'), '/dev/disk/by-id/ata-SSD_B'],
-    ['another of its ids, which is then the one used', byId('wwn-0x5000'), '/dev/disk/by-id/wwn-0x5000'],
+    ['another of its ids, which is then used', byId('wwn-0x5000'), '/dev/disk/by-id/wwn-0x5000'],
     ['its serial number', selector({ serial: 'B2' }), '/dev/disk/by-id/ata-SSD_B'],
-    ['its model, in whatever case', selector({ model: 'OLD' }), '/dev/disk/by-id/ata-HDD_C'],
-    ['its least size', selector({ minBytes: 1e12 }), '/dev/disk/by-id/ata-HDD_C'],
+    ['its model, case-insensitively', selector({ model: 'OLD' }), '/dev/disk/by-id/ata-HDD_C'],
+    ['its minimum size', selector({ minBytes: 1e12 }), '/dev/disk/by-id/ata-HDD_C'],
     ['its kind', selector({ rotational: true }), '/dev/disk/by-id/ata-HDD_C'],
     ['several at once', selector({ maxBytes: 1e12, serial: 'A1', rotational: false }), '/dev/disk/by-id/ata-SSD_A'],
   ])('finds the one disk by %s', (_what, wanted, path) => {
     expect(chosen(ALL, wanted)).toEqual({ ok: true, value: [path] });
   });
 
-  it('never guesses between two, and names them both', () => {
+  it('never guesses between two matches, and names both', () => {
     expect(chosen(ALL, selector({ rotational: false }))).toEqual({
       ok: false,
       reason:
@@ -53,7 +53,7 @@ describe('choosing disks', () => {
     });
   });
 
-  it('says what there is where nothing matches', () => {
+  it('lists the disks of the machine if none matches', () => {
     expect(chosen([SSD, HDD], selector({ serial: 'nope', minBytes: 1e9 }))).toEqual({
       ok: false,
       reason:
@@ -65,21 +65,21 @@ describe('choosing disks', () => {
     });
   });
 
-  it('does not take a disk that is named for something else', () => {
+  it('does not select a disk whose id is not the requested one', () => {
     expect(chosen(ALL, byId('ata-SSD_A'), selector({ rotational: false }))).toEqual({
       ok: true,
       value: ['/dev/disk/by-id/ata-SSD_A', '/dev/disk/by-id/ata-SSD_B'],
     });
   });
 
-  it('refuses one disk for two selectors', () => {
+  it('rejects one disk for two selectors', () => {
     expect(chosen(ALL, selector({ serial: 'C3' }), selector({ rotational: true }))).toEqual({
       ok: false,
-      reason: 'ata-HDD_C (Old, 4000 GB) is meant by two selectors',
+      reason: 'ata-HDD_C (Old, 4000 GB) is matched by two selectors',
     });
   });
 
-  it('takes the kernel’s name only of a disk that is alone', () => {
+  it('uses the kernel name only for a single disk', () => {
     const nameless = disk({ byId: [], path: '/dev/vda' });
     expect(chosen([nameless], ANY_DISK)).toEqual({ ok: true, value: ['/dev/vda'] });
     expect(chosen([nameless, HDD], selector({ rotational: false }))).toMatchObject({
@@ -88,7 +88,7 @@ describe('choosing disks', () => {
     });
   });
 
-  it('tells every problem at once', () => {
+  it('reports all problems at once', () => {
     const result = chosen(ALL, selector({ serial: 'x' }), selector({ rotational: false }));
     expect(result).toMatchObject({
       ok: false,
@@ -96,7 +96,7 @@ describe('choosing disks', () => {
     });
   });
 
-  it('refuses an id that a shell would take apart', () => {
+  it('rejects an id that is unsafe in a shell', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (name) => {
         const result = pathsWithoutInspection(storage(byId(name)));
@@ -107,7 +107,7 @@ describe('choosing disks', () => {
     expect(pathsWithoutInspection(storage(byId('../sda'))).ok).toBe(false);
   });
 
-  it('whatever it is asked: each chosen disk matches, is the only one, and is chosen once', () => {
+  it('selects for any input only disks that match, that are the only match, and each only once', () => {
     const anyDisk = fc.record({
       path: fc.constantFrom('/dev/sda', '/dev/sdb'),
       byId: fc.uniqueArray(fc.constantFrom('ata-1', 'ata-2', 'ata-3', 'wwn-4'), { maxLength: 2 }),

@@ -1,4 +1,4 @@
-// What an evaluated configuration must say, worked out from the plan alone, field by field, and what must hold for any of them.
+// The expected values of an evaluated configuration, computed from the plan alone, field by field, and general requirements.
 
 import { CLUSTER_SERVICES } from '../../../appliance/domain/cluster-services.ts';
 import { contains, type Ipv4, parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
@@ -6,7 +6,7 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import type { NodePlan } from '../../../appliance/render/node-plan.ts';
 import type { Evaluated } from './nix-evaluation.ts';
 
-/** `networking.interfaces.eth0` of an evaluated configuration; undefined where it is not. */
+/** `networking.interfaces.eth0` of an evaluated configuration; undefined if it is not set. */
 export function at(value: Evaluated | undefined, ...path: readonly string[]): Evaluated | undefined {
   let now = value;
   for (const name of path) {
@@ -19,7 +19,7 @@ export function at(value: Evaluated | undefined, ...path: readonly string[]): Ev
 export const namesIn = (value: Evaluated | undefined): string[] =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
 
-export function told(configuration: Evaluated, plan: NodePlan) {
+export function configuredValues(configuration: Evaluated, plan: NodePlan) {
   const networking = at(configuration, 'networking');
   const on = CLUSTER_SERVICES.filter(({ name }) => at(configuration, 'services', name, 'enable') === true);
   return {
@@ -92,7 +92,7 @@ const isAdmin = (configuration: Evaluated, name: string): boolean => {
   return Array.isArray(groups) && groups.includes('wheel');
 };
 
-export function meant(plan: NodePlan): ReturnType<typeof told> {
+export function plannedValues(plan: NodePlan): ReturnType<typeof configuredValues> {
   const { cluster, profile } = plan;
   const own = CLUSTER_SERVICES.filter(
     ({ roles }) => cluster !== null && profile.role !== null && roles.includes(profile.role),
@@ -159,7 +159,7 @@ export function meant(plan: NodePlan): ReturnType<typeof told> {
   };
 }
 
-/** What NixOS would object to, or a machine would not start with, although every single value is right. */
+/** What NixOS would reject, or would keep a machine from booting, although every single value is correct. */
 export function gapsIn(configuration: Evaluated): string[] {
   const loaders = ['grub', 'systemd-boot'].filter(
     (name) => at(configuration, 'boot', 'loader', name, 'enable') === true,
@@ -179,12 +179,12 @@ export function gapsIn(configuration: Evaluated): string[] {
     ...(text.includes('"mountpoint":"/"') ? [] : ['no root file system']),
     ...(text.includes('"mountpoint":"/boot"') ? [] : ['no boot file system']),
     ...(at(configuration, 'nixpkgs', 'hostPlatform') ? [] : ['no platform']),
-    ...(usesEth && isPredictable !== false ? ['eth names that no card will have'] : []),
-    ...(typeof gateway !== 'string' || isReached(configuration, gateway) ? [] : ['a gateway on no network of its own']),
+    ...(usesEth && isPredictable !== false ? ['eth names that no interface will have'] : []),
+    ...(typeof gateway !== 'string' || isReached(configuration, gateway) ? [] : ['a gateway on none of its networks']),
     ...users.filter((name) => !isKind(name)).map((name) => `${name} is neither a person nor a service`),
     ...(text.includes('"type":"zpool"') && !at(configuration, 'networking', 'hostId') ? ['ZFS without a host id'] : []),
     ...(text.includes('"type":"mdadm"') && at(configuration, 'boot', 'swraid', 'enable') !== true
-      ? ['arrays that nothing assembles']
+      ? ['RAID arrays that nothing assembles']
       : []),
   ];
 }

@@ -1,13 +1,13 @@
 # The part of nixpkgs' lib that our modules and configurations use, written anew: enough to evaluate them with nothing but
 # Debian's nix-bin. A type is what it accepts (`ok`), or what it is made of (`of`, `list`, `tree`); `once`: even two equal
-# definitions are one too many.
+# definitions are an error.
 let
   inherit (builtins)
     all attrNames concatLists elem filter foldl' hasAttr head isAttrs isBool isInt isList isString length listToAttrs map match
     replaceStrings split stringLength substring tail toString;
   leaf = name: ok: { isNode = true; inherit name ok; };
   prioritised = priority: content: { _type = "override"; inherit priority content; };
-  # Without a description the manual of a system that includes it cannot be built.
+  # Without a description, the manual of a system that includes the option cannot be built.
   option = attributes: if attributes ? description then attributes.type // removeAttrs attributes [ "type" ] else throw "an option has no description";
 in
 rec {

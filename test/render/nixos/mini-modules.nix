@@ -1,5 +1,5 @@
-# A small stand-in for the NixOS module system: follows imports, lets modules declare options, checks spelling and types of
-# everything that is set, honours mkDefault, mkForce, mkIf and mkMerge, and returns plain data to compare with what was meant.
+# A small replacement for the NixOS module system: follows imports, lets modules declare options, checks spelling and types of
+# everything that is set, honours mkDefault, mkForce, mkIf and mkMerge, and returns plain data to compare with the expected values.
 { root, schema, entry, extra ? [ ] }:
 let
   inherit (builtins)
@@ -65,7 +65,7 @@ let
     else [ { inherit file value; priority = 100; } ];
   lowest = numbers: foldl' (a: b: if b < a then b else a) (head numbers) (tail numbers);
 
-  # Into a set of options a condition is passed down, not asked: it may depend on what another of them is.
+  # A condition on a set of options is passed down, not evaluated: it may depend on the value of another option.
   passDown = file: value:
     if isAttrs value && (value._type or "") == "if" then
       map (found: found // { value = lib.mapAttrs (_: lib.mkIf value.condition) found.value; }) (passDown file value.content)
@@ -73,7 +73,7 @@ let
     else if isAttrs value then [ { inherit file value; } ]
     else throw "expected a set, got ${typeOf value} (${file})";
 
-  # ---- merging what is set against what may be set
+  # ---- merging definitions and checking them against options
   merge = path: node: definitions:
     if node ? ok || node ? list || node ? of then mergeValue path node (concatMap (found: push found.file found.value) definitions)
     else mergeTree path (node.tree or node) (concatMap (found: passDown found.file found.value) definitions);
@@ -102,7 +102,7 @@ let
       sets = map (mustBe "set") chosen;
       element = one: map (value: merge (path ++ [ "*" ]) node.list [ { inherit (one) file; inherit value; } ]) (mustBe "list" one).value;
     in
-    # Not set, or only where a condition does not hold.
+    # Not set, or only under a false condition.
     if found == [ ] then node.default or null
     else if node ? list then concatMap element chosen
     else if node ? of then mergeNames path (_: node.of) (attrNames (foldl' (names: one: names // one.value) { } sets)) sets

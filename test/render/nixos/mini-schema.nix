@@ -1,5 +1,5 @@
-# The options of NixOS, disko and sops-nix that we set, with their types: what we believe of them. A line is added when a template
-# or a module starts to set something new, after looking it up. One that newer releases call otherwise stays out
+# The options of NixOS, disko and sops-nix that we set, with their types, as far as we know. Add a line when a template
+# or a module sets a new option, after looking it up. Options that newer releases rename are left out
 # (services.journald's extraConfig).
 let
   lib = import ./mini-lib.nix;
@@ -13,7 +13,7 @@ let
   device = t.strMatching "/dev/[A-Za-z0-9/_.:+,=@-]+";
   size = t.strMatching "100%|[0-9]+[KMGTP]?";
 
-  # disko: what can be inside a partition, an array, a volume.
+  # disko: the possible contents of a partition, an array or a volume.
   content = {
     type = t.enum [ "filesystem" "swap" "mdraid" "lvm_pv" "luks" "zfs" ];
     format = t.enum [ "vfat" "ext4" "xfs" ];
@@ -30,7 +30,7 @@ let
 
   upstream = name: { type = "derivation"; inherit name; outPath = "/nix/store/00000000000000000000000000000000-${name}"; };
 
-  # A misspelt key of systemd.exec(5) and its kin is accepted by Nix and ignored by systemd, so they are listed.
+  # A misspelt key of systemd.exec(5) and its kin is accepted by Nix and ignored by systemd, so the keys are listed.
   keysOf = names: lib.genAttrs names (_: t.anything);
 in
 {

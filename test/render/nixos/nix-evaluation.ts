@@ -1,4 +1,4 @@
-// Rendered configurations through Debian's nix-instantiate, without a daemon, a store or nixpkgs.
+// Evaluates rendered configurations with Debian's nix-instantiate, without a daemon, a store or nixpkgs.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ export interface NixOutcome {
   readonly error: string;
 }
 
-/** --json streams: of an evaluation that fails half of the output is there already, so only the exit code counts. */
+/** --json streams: a failing evaluation has already printed part of its output, so only the exit code counts. */
 export function nixInstantiate(args: readonly string[], input = ''): NixOutcome {
   const { status, stdout, stderr } = spawnSync('nix-instantiate', ['--store', 'dummy://', ...args], {
     encoding: 'utf8',
@@ -52,7 +52,7 @@ export function mustEvaluate(expression: string): Evaluated {
   return JSON.parse(output);
 }
 
-/** Writes the files, hands over their folder, and removes it. */
+/** Writes the files to a temporary folder, calls `work` with it, and deletes it. */
 export function inFolder<T>(files: readonly Pick<RenderedFile, 'path' | 'text'>[], work: (folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-nix-'));
   try {
@@ -71,14 +71,14 @@ export const MINI_SYSTEM = `
   schema = import ${join(import.meta.dirname, 'mini-schema.nix')};
 `;
 
-/** The configurations of all plans, by host name, in one call: Nix is slow to start. */
+/** The configurations of all plans, by host name, in one call, because Nix starts slowly. */
 export function evaluateNodes(
   plans: readonly NodePlan[],
   inspections: ReadonlyMap<string, Inspection> = new Map(),
   change: (files: RenderedFile[]) => RenderedFile[] = (files) => files,
   encryptedFor: readonly NodePlan[] = plans,
 ): NixOutcome {
-  // What an operator encrypts for a node that uses sops.
+  // The file that an operator encrypts for a node with sops.
   const encrypted = encryptedFor.map((plan) => ({ path: `${nodeFolder(plan)}/secrets.yaml`, text: '' }));
   return inFolder([...change(siteFiles(plans, inspections)), ...encrypted], (folder) => {
     const nodes = plans.map((plan) => `{ name = "${plan.hostname}"; value = node "${nodeFolder(plan)}"; }`);

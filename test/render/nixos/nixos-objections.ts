@@ -1,5 +1,5 @@
-// What is wrong although every option is there and of its type: what NixOS would fail or warn with, by the module that it is
-// about (below nixos/modules), and firewall rules that would not be read.
+// Errors although every option exists and has its type: what NixOS would fail or warn with, by its module (below
+// nixos/modules), and invalid firewall rules.
 
 import { at, namesIn } from './expected-configuration.ts';
 import type { Evaluated } from './nix-evaluation.ts';
@@ -14,12 +14,12 @@ const units: Rule = (configuration) => {
     const restart = at(unit, 'serviceConfig', 'Restart');
     const isOneshot = at(unit, 'serviceConfig', 'Type') === 'oneshot';
     const waits = textsAt(unit, 'after').includes('network-online.target');
-    const asks = [...textsAt(unit, 'wants'), ...textsAt(unit, 'bindsTo')].includes('network-online.target');
+    const isWanted = [...textsAt(unit, 'wants'), ...textsAt(unit, 'bindsTo')].includes('network-online.target');
     return [
       ...(isOneshot && (restart === 'always' || restart === 'on-success')
         ? [`${name}: a oneshot cannot be restarted ${restart}`]
         : []),
-      ...(waits && !asks ? [`${name}: after network-online.target, but nothing asks for it`] : []),
+      ...(waits && !isWanted ? [`${name}: after network-online.target, but nothing wants it`] : []),
     ];
   });
 };
@@ -34,7 +34,7 @@ const grub: Rule = (configuration) => {
     ...(isOn &&
     at(loader, 'grub', 'efiInstallAsRemovable') === true &&
     at(loader, 'efi', 'canTouchEfiVariables') === true
-      ? ['GRUB as for removable disks and in the EFI variables']
+      ? ['GRUB both as removable and in the EFI variables']
       : []),
     ...(isOn && mirrors.length === 0 && biosDisks(configuration) === 0 ? ['GRUB on no disk'] : []),
     ...(new Set(devices).size < devices.length ? ['GRUB twice on one disk'] : []),
@@ -44,7 +44,7 @@ const grub: Rule = (configuration) => {
   ];
 };
 
-/** disko names these to GRUB itself (lib/types/gpt.nix). */
+/** disko itself adds these to GRUB's devices (lib/types/gpt.nix). */
 function biosDisks(configuration: Evaluated): number {
   const disks = at(configuration, 'disko', 'devices', 'disk');
   return namesIn(disks).filter((disk) => {
@@ -66,7 +66,7 @@ const accounts: Rule = (configuration) => {
     ...namesIn(users).flatMap((name) => {
       const group = at(users, name, 'group');
       if (typeof group !== 'string') return at(users, name, 'isSystemUser') === true ? [`${name} has no group`] : [];
-      return namesIn(groups).includes(group) ? [] : [`${name} has a group that is not there, ${group}`];
+      return namesIn(groups).includes(group) ? [] : [`${name} has the undefined group ${group}`];
     }),
   ];
 };
@@ -89,7 +89,7 @@ const links: Rule = (configuration) => {
   ];
 };
 
-/** tasks/network-interfaces-scripted.nix sets an MTU by 40-NAME.link; of the files about a card udev applies only the first. */
+/** tasks/network-interfaces-scripted.nix sets an MTU with 40-NAME.link; udev applies only the first matching file. */
 const linkFiles: Rule = (configuration) => {
   const files = at(configuration, 'systemd', 'network', 'links');
   return namesIn(files).flatMap((file) => {
@@ -103,8 +103,8 @@ const linkFiles: Rule = (configuration) => {
 /** tasks/swraid.nix */
 const arrays: Rule = (configuration) => {
   const settings = at(configuration, 'boot', 'swraid');
-  const tells = /MAILADDR|PROGRAM/.test(String(at(settings, 'mdadmConf')));
-  return at(settings, 'enable') === true && !tells ? ['arrays that tell nobody of a broken disk'] : [];
+  const alerts = /MAILADDR|PROGRAM/.test(String(at(settings, 'mdadmConf')));
+  return at(settings, 'enable') === true && !alerts ? ['RAID arrays without an alert for a failed disk'] : [];
 };
 
 /** misc/version.nix, services/networking/firewall-nftables.nix */
@@ -113,7 +113,7 @@ const system: Rule = (configuration) => {
   const rules = at(networking, 'firewall', 'extraInputRules');
   return [
     ...(at(configuration, 'system', 'stateVersion') ? [] : ['no state version']),
-    ...(rules && at(networking, 'nftables', 'enable') !== true ? ['rules for an nftables that is off'] : []),
+    ...(rules && at(networking, 'nftables', 'enable') !== true ? ['rules although nftables is disabled'] : []),
   ];
 };
 

@@ -1,4 +1,4 @@
-// Any plan that NixOS can take: every kind of link, layout, role and firmware, with free text as hostile as it can be.
+// Arbitrary plans that NixOS supports: every kind of link, layout, role and firmware, with hostile free text.
 
 import fc from 'fast-check';
 import { ipv4FromNumber, type Prefix } from '../../../appliance/domain/ipv4.ts';
@@ -9,7 +9,7 @@ import { BOND_MODES, DISK_LAYOUTS, type Storage } from '../../../appliance/domai
 import type { ClusterMember, EthernetLink, NodePlan, PlannedLink } from '../../../appliance/render/node-plan.ts';
 import { byId, domain, host, mac, named, SAMPLE_PLANS } from '../plans.ts';
 
-/** What breaks out of quotes, somewhere. */
+/** Texts that break out of quotes in some language. */
 export const HOSTILE_PARTS = [
   '"',
   '\\',
@@ -78,7 +78,7 @@ const linkChoice: fc.Arbitrary<LinkChoice> = fc.record({
   isDhcp: fc.boolean(),
 });
 
-/** The first card is bare where there is a bond; each other link has a network of its own. */
+/** With a bond, the first interface has no network and no address; each other link has its own network. */
 function linksOf(choice: LinkChoice): PlannedLink[] {
   const { last, mtu, bond } = choice;
   const base = (prefix: number) => ({
@@ -144,7 +144,7 @@ const accounts = fc.uniqueArray(
 
 const roles = fc.constantFrom('control-plane' as const, 'worker' as const, 'all-in-one' as const, null);
 
-/** One for each number, so that many can be in one flake. */
+/** A different plan for each number, so that many fit into one flake. */
 export const planOf = (number: number): fc.Arbitrary<NodePlan> =>
   fc
     .record({

@@ -34,14 +34,14 @@ describe('the rendering of a NixOS node', () => {
     ['bare01', SAMPLE_PLANS.bare, null],
   ];
 
-  it.each(goldens)('%s reads like this', async (name, plan, inspection) => {
+  it.each(goldens)('of %s matches its golden', async (name, plan, inspection) => {
     const text = rendered(plan, inspection)
       .map((file) => `# ---- ${file.path} ${file.mode.toString(8)}\n${file.text}`)
       .join('\n');
     await expect(text).toMatchFileSnapshot(join(import.meta.dirname, 'goldens', `${name}.txt`));
   });
 
-  it('lies where the runbook has it, and what is for the node alone is for nobody else', () => {
+  it('has the paths of the runbook, and its private files are readable by their owner only', () => {
     expect(rendered(controlPlane).map(({ path, mode, secret }) => [path, mode.toString(8), secret])).toEqual([
       ['nodes/node01.example.com/configuration.nix', '644', false],
       ['nodes/node01.example.com/hardware.nix', '644', false],
@@ -51,7 +51,7 @@ describe('the rendering of a NixOS node', () => {
     ]);
   });
 
-  it('has the runbook’s cluster-config.json for a node that forms the cluster and for one that joins', () => {
+  it('has the runbook’s cluster-config.json, for a bootstrap member and for a joining node', () => {
     const config = (plan: NodePlan) =>
       JSON.parse(rendered(plan).find(({ path }) => path.endsWith('.json'))?.text ?? '');
     expect(config(controlPlane)).toEqual({
@@ -74,7 +74,7 @@ describe('the rendering of a NixOS node', () => {
     });
   });
 
-  it('is the same whoever joins later', () => {
+  it('does not change when members join later', () => {
     const cluster = controlPlane.cluster;
     if (cluster === null) throw new Error('node01 is in a cluster');
     const joined = {
@@ -93,30 +93,30 @@ describe('the rendering of a NixOS node', () => {
 
   it.each<[what: string, changes: Partial<NodePlan>, problem: string]>([
     ['another kind of profile', { profile: SAMPLE_PLANS.debian.profile }, 'profile: debian-12 is of kind cloud-image'],
-    ['an architecture without NixOS', { architecture: 'loong64' }, 'architecture: there is no NixOS for loong64'],
+    ['an architecture without NixOS', { architecture: 'loong64' }, 'architecture: NixOS does not support loong64'],
     ['Secure Boot', { secureBoot: true }, "secureBoot: NixOS' own boot loaders are not signed"],
-    ['no storage', { storage: null }, 'storage: NixOS divides the disks itself'],
+    ['no storage', { storage: null }, 'storage: NixOS partitions the disks'],
     [
       'a mirror of one disk',
       { storage: { ...SAMPLE_PLANS.luks.storage, layout: 'mirror' } },
-      'storage: mirror takes two disks or more, not 1',
+      'storage: mirror needs at least two disks, not 1',
     ],
     [
       'two disks for one',
       { storage: { ...SAMPLE_PLANS.lvm.storage, layout: 'single' } },
-      'storage: single takes one disk, not 2',
+      'storage: single needs one disk, not 2',
     ],
     [
       'a disk id with a space',
       { storage: { ...SAMPLE_PLANS.luks.storage, disks: [byId('a b')] } },
       'storage: not a name below /dev/disk/by-id: a b',
     ],
-    ['a link name that is none', { links: [{ ...linkOf(0), name: 'eth0"; }' }], gateway: null }, 'links[0].name'],
+    ['an invalid link name', { links: [{ ...linkOf(0), name: 'eth0"; }' }], gateway: null }, 'links[0].name'],
     ['a line break in a time zone', { timeZone: 'UTC\nx' }, 'timeZone cannot be UTC\\u000ax'],
     ['a space in a kernel parameter', { kernelParameters: ['ok', 'a b'] }, 'kernelParameters[1] cannot be a b'],
     ['a quote in an NTP server', { ntpServers: ['a"b'] }, 'ntpServers[0] cannot be a"b'],
     ['a slash in a package', { packages: ['a/b'] }, 'packages[0] cannot be a/b'],
-    ['a state version that never was', { stateVersion: '24.10' }, 'stateVersion cannot be 24.10'],
+    ['a state version that does not exist', { stateVersion: '24.10' }, 'stateVersion cannot be 24.10'],
     ...['sshd', 'nixbld1', 'systemd-network', 'iam'].map((name): [string, Partial<NodePlan>, string] => [
       `an account like the service’s, ${name}`,
       { accounts: [{ name, sshKeys: [], admin: false }] },
@@ -124,17 +124,17 @@ describe('the rendering of a NixOS node', () => {
     ]),
     ['an account name with a colon', { accounts: [{ name: 'a:b', sshKeys: [], admin: false }] }, 'accounts[0].name'],
     [
-      'a key of two lines',
+      'a key with two lines',
       { accounts: [{ name: 'a', sshKeys: ['ssh-ed25519 AAAA\nx'], admin: false }] },
       'accounts[0].sshKeys[0]',
     ],
     [
-      'a bootstrap without a first line',
+      'a bootstrap without a #! line',
       { siteBootstrap: { name: 'a', version: '1', script: 'x' } },
-      'siteBootstrap.script does not begin',
+      'siteBootstrap.script does not start',
     ],
     [
-      'a bootstrap with a path for a name',
+      'a bootstrap with a path as its name',
       { siteBootstrap: { name: '../a', version: '1', script: '#!' } },
       'siteBootstrap.name cannot be ../a',
     ],
@@ -143,8 +143,8 @@ describe('the rendering of a NixOS node', () => {
       { siteBootstrap: { name: 'a', version: '1', script: '#!\0' } },
       'siteBootstrap.script has the character U+0000',
     ],
-    ['a gateway that nothing reaches', { gateway: ip('10.9.9.9') }, 'gateway'],
-  ])('is refused with its name for %s', (_what, changes, problem) => {
+    ['an unreachable gateway', { gateway: ip('10.9.9.9') }, 'gateway'],
+  ])('is rejected with the field name for %s', (_what, changes, problem) => {
     let problems: unknown;
     try {
       rendered({ ...controlPlane, ...changes });
@@ -154,15 +154,15 @@ describe('the rendering of a NixOS node', () => {
     expect(problems).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('is refused for a boot sector that nothing but a PC has', () => {
+  it('is rejected for BIOS boot on anything but a PC', () => {
     expect(() => rendered(SAMPLE_PLANS.bonded, BIOS)).toThrow(
       expect.objectContaining({
-        details: ['firmware: it did not start by UEFI, and NixOS has no other boot loader for arm64'],
+        details: ['firmware: it booted without UEFI, and NixOS has only UEFI boot loaders for arm64'],
       }),
     );
   });
 
-  it('is refused with everything that is wrong at once', () => {
+  it('is rejected with all problems at once', () => {
     expect(() => rendered({ ...controlPlane, secureBoot: true, timeZone: '', storage: null })).toThrow(
       expect.objectContaining({ details: expect.objectContaining({ length: 3 }) }),
     );
@@ -176,22 +176,22 @@ describe('the rendering of a NixOS node', () => {
 });
 
 describe('the flake of a site', () => {
-  it('leaves out what is not NixOS, and does not depend on the order of the plans', () => {
+  it('skips nodes that are not NixOS, and does not depend on the order of the plans', () => {
     const plans = Object.values(SAMPLE_PLANS);
     const files = siteFiles(plans);
     expect(files.some(({ path }) => path.includes('node05'))).toBe(false);
     expect(siteFiles([...plans].reverse())).toEqual(files);
   });
 
-  it('reads like this', async () => {
+  it('matches its golden', async () => {
     const flake = siteFiles([controlPlane, SAMPLE_PLANS.worker, SAMPLE_PLANS.bonded])[0];
     await expect(flake?.text).toMatchFileSnapshot(join(import.meta.dirname, 'goldens', 'flake.nix'));
   });
 
-  it('refuses two nodes of one name', () => {
+  it('rejects two nodes with the same host name', () => {
     const twin = { ...controlPlane, fqdn: 'node01.elsewhere.example', site: named('elsewhere') };
     expect(() => siteFiles([controlPlane, twin])).toThrow(
-      expect.objectContaining({ details: ['node01.elsewhere.example: another node is called node01 too'] }),
+      expect.objectContaining({ details: ['node01.elsewhere.example: another node has the same host name node01'] }),
     );
   });
 });

@@ -17,30 +17,33 @@ const goldensBefore = readdirSync(GOLDENS, { recursive: true, withFileTypes: tru
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath, entry.name).slice(GOLDENS.length + 1));
 
-/** Lines of a zone that are records, without its head. */
+/** The records of a zone, without its header. */
 const records = (zone: string): string[] => zone.split('\n\n')[1]?.trim().split('\n') ?? [];
 const prefix = (text: string): Prefix => mustParse(parsePrefix(text));
 
 describe('the files of the example site', () => {
   const files = siteFiles();
 
-  it.each(files.map((file) => [file.path, file] as const))('%s is as it was', async (path, { text, mode, secret }) => {
-    await expect(text).toMatchFileSnapshot(join(GOLDENS, `${path}.txt`));
-    expect(secret).toBe(false);
-    expect(mode).toBe(path.startsWith('firewall/') ? 0o755 : 0o644);
-  });
+  it.each(files.map((file) => [file.path, file] as const))(
+    '%s matches its golden',
+    async (path, { text, mode, secret }) => {
+      await expect(text).toMatchFileSnapshot(join(GOLDENS, `${path}.txt`));
+      expect(secret).toBe(false);
+      expect(mode).toBe(path.startsWith('firewall/') ? 0o755 : 0o644);
+    },
+  );
 
-  it('are all there, and no golden is left over', () => {
+  it('are complete, and there is no other golden', () => {
     expect(goldensBefore.sort()).toEqual(files.map(({ path }) => `${path}.txt`).sort());
   });
 
-  it('are none for a site that nobody declared', () => {
+  it('are empty for an undeclared site', () => {
     expect(siteFiles(undefined, mustParse(parseObjectName('moon')))).toEqual([]);
   });
 });
 
 describe('names', () => {
-  it('follow the members that run a service, where there is no virtual address', () => {
+  it('resolve services to the members that run them, if there is no virtual address', () => {
     const zone = siteFile('dns/example.com.zone', ({ clusters }) => delete named(clusters, 'prod-cluster').vip);
     expect(records(zone).filter((line) => /^(?:iam|plasmavmc|prod-cluster) /.test(line))).toEqual([
       'prod-cluster IN A 10.0.200.10',
@@ -53,7 +56,7 @@ describe('names', () => {
     ]);
   });
 
-  it('of services are told apart where two clusters share a domain, and give way to a host', () => {
+  it('of services include the cluster name where two clusters share a domain, and yield to a host name', () => {
     const second = (document: ExampleDocument): void => {
       document.clusters.push({ name: 'test_2', network: 'production', bootstrap: ['iam'], domain: 'example.com' });
       document.nodes.push({
@@ -74,7 +77,7 @@ describe('names', () => {
     expect(lines.some((line) => line.startsWith('chainfire IN'))).toBe(false);
   });
 
-  it('of name servers give way to hosts, and are localhost where the site has none', () => {
+  it('of name servers yield to host names, and are localhost if the site has none', () => {
     const taken = siteFile('dns/example.com.zone', ({ nodes }) => {
       named(nodes, 'node05').name = 'ns1';
     });
@@ -86,18 +89,18 @@ describe('names', () => {
     expect(none).toContain('@ IN NS localhost.\n\n');
   });
 
-  it('count the revision of the inventory, and never from 0', () => {
+  it('use the revision of the inventory as the serial number, and never 0', () => {
     expect(siteFile('dns/example.com.zone')).toContain('\n  7 ; serial\n');
     const undeclared = indexInventory({ ...inventoryFrom(example()), declaredRevision: 0 });
     expect(renderSite(undeclared, SITE, TEMPLATES)[0]?.text).toContain('\n  1 ; serial\n');
   });
 
-  it('of networks without a domain of their own are below the node’s', () => {
+  it('on networks without a domain are below the node’s domain', () => {
     const zone = siteFile('dns/example.com.zone', ({ networks }) => delete named(networks, 'provisioning').domain);
     expect(records(zone)).toContain('node01.provisioning IN A 10.0.100.50');
   });
 
-  it('are only short where there is no domain at all', () => {
+  it('are short names only if there is no domain', () => {
     const bare = (document: ExampleDocument): void => {
       for (const list of [document.sites, document.networks, document.clusters])
         for (const one of list) delete one.domain;
@@ -106,7 +109,7 @@ describe('names', () => {
     expect(siteFile('hosts', bare)).toContain('\n10.0.200.10 node01\n');
   });
 
-  it('of two sites in one domain stand in one zone', () => {
+  it('of two sites in one domain are in one zone', () => {
     const two = (document: ExampleDocument): void => {
       for (const list of [document.networks, document.clusters, document.nodes])
         for (const one of list) one.site = 'example';
@@ -122,7 +125,7 @@ describe('names', () => {
     const annex = mustParse(parseObjectName('annex'));
     expect(records(siteFile('dns/example.com.zone', two))).toContain('far1 IN A 10.0.200.10');
     expect(siteFile('dns/example.com.zone', two, annex)).toContain('node01 IN A 10.0.200.10');
-    // Behind an address there is one machine: that of the site that is asked about.
+    // An address belongs to one machine: that of the requested site.
     expect(records(siteFile('dns/200.0.10.in-addr.arpa.zone', two, annex))).toEqual(['10 IN PTR far1.example.com.']);
     expect(siteFile('hosts', two, annex)).not.toContain('node01');
   });
@@ -151,7 +154,7 @@ describe('reverse zones', () => {
 });
 
 describe('firewalls', () => {
-  it('let in whom the site calls inside, and let its own networks boot all the same', () => {
+  it('let the inside networks of the site log in, and let its other networks boot', () => {
     const rules = siteFile('firewall/appliance.nft', ({ sites }) => {
       Object.assign(named(sites, 'example'), { inside: ['192.168.7.0/24'], api_url: 'https://10.0.100.10:9443/v1' });
     });
@@ -165,7 +168,7 @@ describe('firewalls', () => {
     );
   });
 
-  it('let nodes reach the node API where it listens, and nobody where it is off', () => {
+  it('let nodes reach the node API on its port, and have no rule for it if it is off', () => {
     const rulesWith = (node: number | null): string => {
       const files = renderSite(indexOf(), SITE, TEMPLATES, { boot: 8080, management: 8443, node });
       return files.find(({ path }) => path === 'firewall/appliance.nft')?.text ?? '';
@@ -175,12 +178,12 @@ describe('firewalls', () => {
     expect(rulesWith(null)).not.toContain('node API');
   });
 
-  it('call the networks of the site inside, where it says nothing', () => {
+  it('use all networks of the site as inside networks by default', () => {
     const rules = siteFile('firewall/appliance.nft', ({ sites }) => delete named(sites, 'example').inside);
     expect(rules).toContain('ip saddr { 10.0.10.0/24, 10.0.100.0/24, 10.0.200.0/24 } tcp dport { 22 } accept');
   });
 
-  it('do not depend on how many members there are', () => {
+  it('do not depend on the number of members', () => {
     const rules = siteFile('firewall/prod-cluster/control-plane.nft');
     const fewer = siteFile('firewall/prod-cluster/control-plane.nft', (document) => {
       document.nodes = document.nodes.filter(({ name }) => name !== 'node04');
@@ -188,7 +191,7 @@ describe('firewalls', () => {
     expect(fewer).toBe(rules);
   });
 
-  it('are not made where they would let nobody log in', () => {
+  it('are not rendered if they would let nobody log in', () => {
     const empty = (document: ExampleDocument): void => {
       delete named(document.sites, 'example').inside;
       Object.assign(document, { networks: [], clusters: [], nodes: [] });
@@ -196,7 +199,7 @@ describe('firewalls', () => {
     expect(siteFiles(empty).filter(({ path }) => path.startsWith('firewall/'))).toEqual([]);
   });
 
-  it('never name two prefixes of which one lies in the other', () => {
+  it('never list a prefix that is inside another one', () => {
     const any = fc
       .tuple(fc.integer({ min: 0, max: 3 }), fc.constantFrom(8, 9, 16, 24))
       .map(([octet, length]) =>
@@ -216,7 +219,7 @@ describe('firewalls', () => {
   });
 });
 
-describe('values that somebody chose to do harm', () => {
+describe('hostile values', () => {
   const HOSTILE = [
     `{{ lookup('pipe', 'id') }}`,
     '{% raw %}',
@@ -233,14 +236,14 @@ describe('values that somebody chose to do harm', () => {
     Object.assign(named(document.skus, 'worker-1u'), { description: '\n reboot\n' });
   };
 
-  it('stay values: nothing of them reaches a zone, a script or a rule set', () => {
+  it('stay values: none of them reaches a zone, a script or a rule set', () => {
     const plain = new Map(siteFiles().map(({ path, text }) => [path, text]));
     for (const { path, text } of siteFiles(hostile)) {
       if (!/^(?:ansible|prometheus)\//.test(path)) expect(text, path).toBe(plain.get(path));
     }
   });
 
-  it('are labels in JSON and texts in YAML, and Ansible is told not to run them', () => {
+  it('are labels in JSON and strings in YAML, marked so that Ansible does not evaluate them', () => {
     const targets = JSON.parse(siteFile('prometheus/nodes.json', hostile)) as { labels: Record<string, string> }[];
     const labels = targets.find(({ labels: one }) => one.node === 'node05')?.labels;
     expect(HOSTILE.map((_, at) => labels?.[`label_l${at}`])).toEqual(HOSTILE);
@@ -250,7 +253,7 @@ describe('values that somebody chose to do harm', () => {
     expect(yaml.match(/!unsafe '/g)).toHaveLength(3);
   });
 
-  it('cannot make two groups one, nor two labels', () => {
+  it('cannot merge two groups or two labels', () => {
     const alike = (document: ExampleDocument): void => {
       document.profiles.push({ name: 'debian_12', kind: 'nixos', role: 'worker' });
       named(document.nodes, 'node04').profile = 'debian_12';

@@ -1,4 +1,4 @@
-// What a site needs besides its nodes, rendered from the example with changes.
+// The files of a site besides its nodes, rendered from the example with changes.
 
 import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../../../appliance/assets/template-files.ts';
 import type { RenderedFile } from '../../../appliance/render/rendered-file.ts';

@@ -1,4 +1,4 @@
-// IPMI v2.0 §28.12, §28.13: what the firmware is told to start from.
+// IPMI v2.0 §28.12, §28.13: the boot device override for the firmware.
 
 import { IpmiDecodeError } from '../errors.ts';
 import { type IpmiCommand, ipmiCommand, NET_FN, nothing } from './command.ts';
@@ -25,7 +25,7 @@ export const BOOT_DEVICE_CODES = {
 export type BootSource = keyof typeof BOOT_DEVICE_CODES;
 
 export interface BootFlags {
-  /** Cleared by the firmware once it has obeyed, and by the BMC when 60 seconds pass without a start. */
+  /** Cleared by the firmware once it has applied the override, and by the BMC when no boot follows within 60 seconds. */
   readonly valid: boolean;
   readonly persistent: boolean;
   readonly efi: boolean;
@@ -38,7 +38,7 @@ const EFI = 0x20;
 
 const SET_CODES = {
   128: 'the BMC does not know this boot parameter',
-  129: 'somebody else is changing the boot options',
+  129: 'another client is changing the boot options',
   130: 'the boot parameter is read-only',
 };
 
@@ -57,10 +57,10 @@ const SET_PROGRESS = { complete: 0, 'in-progress': 1, commit: 2 } as const;
 export const setBootProgress = (progress: keyof typeof SET_PROGRESS): IpmiCommand<void> =>
   setParameter(BOOT_PARAMETER.setInProgress, SET_PROGRESS[progress]);
 
-/** Bit 3 set: the flags do not expire 60 seconds after this; a server can take longer than that to its boot menu. */
+/** Bit 3 set: the flags do not expire after 60 seconds; a server can take longer than that to reach its boot menu. */
 export const keepBootFlagsBeyondTimeout = (): IpmiCommand<void> => setParameter(BOOT_PARAMETER.validBitClearing, 0x08);
 
-/** Marks the BIOS's acknowledgement as outstanding, as the specification asks of whoever sets new flags. */
+/** Marks the BIOS acknowledgement as outstanding, as the specification requires when new flags are set. */
 export const clearBootAcknowledge = (): IpmiCommand<void> => setParameter(BOOT_PARAMETER.infoAcknowledge, 0x01, 0x01);
 
 export const setBootFlags = (flags: BootFlags): IpmiCommand<void> =>
@@ -74,7 +74,7 @@ export const setBootFlags = (flags: BootFlags): IpmiCommand<void> =>
   );
 
 export interface BootParameter<Value> {
-  /** False: the BMC itself says that what it holds is not to be believed. */
+  /** False: the BMC reports that its stored value is invalid. */
   readonly usable: boolean;
   readonly value: Value;
 }
@@ -92,16 +92,20 @@ function getParameter<Value>(
     decode: (reader) => {
       reader.uint8('parameter version');
       const offset = reader.offset;
-      const answered = reader.uint8('boot parameter');
-      if ((answered & ~VALIDITY_BIT) !== parameter) {
-        throw new IpmiDecodeError('boot parameter', offset, `is ${answered & ~VALIDITY_BIT}, asked was ${parameter}`);
+      const returned = reader.uint8('boot parameter');
+      if ((returned & ~VALIDITY_BIT) !== parameter) {
+        throw new IpmiDecodeError(
+          'boot parameter',
+          offset,
+          `is ${returned & ~VALIDITY_BIT}, requested was ${parameter}`,
+        );
       }
-      return { usable: (answered & VALIDITY_BIT) === 0, value: decode(reader.rest()) };
+      return { usable: (returned & VALIDITY_BIT) === 0, value: decode(reader.rest()) };
     },
   });
 }
 
-/** Parameters 0, 3 and 4 as they are: bit fields that only a person who looks for a fault wants. */
+/** Parameters 0, 3 and 4 as raw bit fields, for troubleshooting. */
 export const getBootParameter = (
   parameter: Exclude<keyof typeof BOOT_PARAMETER, 'flags'>,
 ): IpmiCommand<BootParameter<Uint8Array>> => getParameter(BOOT_PARAMETER[parameter], (data) => data);
@@ -120,6 +124,6 @@ export const getBootFlags = (): IpmiCommand<BootParameter<BootFlags>> =>
     };
   });
 
-/** Numbers that IPMI reserves read as no device: nobody we know sets them. */
+/** Reserved numbers are read as no device: no known firmware sets them. */
 const sourceOf = (code: number): BootSource =>
   (Object.entries(BOOT_DEVICE_CODES) as [BootSource, number][]).find(([, number]) => number === code)?.[0] ?? 'none';

@@ -1,4 +1,4 @@
-// IPMI v2.0 §28: power, and the light that shows which machine it is.
+// IPMI v2.0 §28: power control and the identify light.
 
 import { type IpmiCommand, ipmiCommand, NET_FN, nothing } from './command.ts';
 
@@ -7,7 +7,7 @@ const RESTORE_POLICIES = ['stays off', 'as before', 'switches on', 'unknown'] as
 export interface ChassisStatus {
   readonly power: 'on' | 'off';
   readonly powerFault: boolean;
-  /** What happens when mains power comes back. */
+  /** What happens when mains power returns. */
   readonly restorePolicy: (typeof RESTORE_POLICIES)[number];
   readonly intrusion: boolean;
   readonly driveFault: boolean;
@@ -35,7 +35,7 @@ export const getChassisStatus = (): IpmiCommand<ChassisStatus> =>
     },
   });
 
-/** §28.3. `soft` asks the operating system to shut down. */
+/** §28.3. `soft` requests a shutdown from the operating system. */
 export const CHASSIS_CONTROL = { off: 0, on: 1, cycle: 2, reset: 3, diagnosticInterrupt: 4, soft: 5 } as const;
 export type ChassisControl = keyof typeof CHASSIS_CONTROL;
 
@@ -51,7 +51,7 @@ export const chassisControl = (control: ChassisControl): IpmiCommand<void> =>
     decode: nothing,
   });
 
-/** §28.5. Old BMCs know only the interval, so "until told otherwise" is sent only where it is meant. */
+/** §28.5. Old BMCs support only the interval, so the "indefinitely" byte is sent only when needed. */
 export const chassisIdentify = (light: { seconds: number } | 'on' | 'off'): IpmiCommand<void> =>
   ipmiCommand({
     name: 'Chassis Identify',

@@ -1,4 +1,4 @@
-// A question to a BMC as a value: its bytes, and how to read the answer.
+// A command to a BMC as a value: its request bytes and its reply decoder.
 
 import { ByteReader } from '../bytes.ts';
 
@@ -6,12 +6,12 @@ import { ByteReader } from '../bytes.ts';
 export const NET_FN = { chassis: 0x00, sensor: 0x04, app: 0x06, storage: 0x0a } as const;
 
 export interface IpmiCommand<Reply> {
-  /** As the specification calls it; for messages. */
+  /** The name in the specification; for messages. */
   readonly name: string;
   readonly netFn: number;
   readonly command: number;
   readonly data: Uint8Array;
-  /** False: a second one does more than the first, so a lost answer must not make it be sent again. */
+  /** False: repeating the command has a further effect, so it must not be retransmitted when the reply is lost. */
   readonly repeatable: boolean;
   /** What completion codes 80 to BE mean for this command. */
   readonly codes: Readonly<Record<number, string>>;
@@ -38,5 +38,5 @@ export const ipmiCommand = <Reply>(spec: CommandSpec<Reply>): IpmiCommand<Reply>
   decode: (data) => spec.decode(new ByteReader(data)),
 });
 
-/** For commands whose answer is nothing but the completion code. */
+/** For commands whose reply is only the completion code. */
 export const nothing = (): void => undefined;

@@ -1,17 +1,17 @@
-// IPMI v2.0 §24.1, §24.2: switching serial over LAN (SOL) on and off inside a session.
+// IPMI v2.0 §24.1, §24.2: activates and deactivates serial over LAN (SOL) in a session.
 
 import { type IpmiCommand, ipmiCommand, NET_FN, nothing } from './command.ts';
 
 const SOL_PAYLOAD = 0x01;
 const FIRST_INSTANCE = 0x01;
-/** Encrypted and signed, like everything else in the session. */
+/** Encrypted and authenticated, like all payloads of the session. */
 const PROTECTED = 0xc0;
 
-/** Completion code of the activation when somebody else holds the console. */
+/** Completion code of the activation when another client holds the console. */
 export const CONSOLE_IN_USE = 0x80;
 
 export interface ConsoleActivation {
-  /** As the BMC says it: many name sizes that they then refuse. */
+  /** As the BMC reports it: many report sizes that they then reject. */
   readonly inboundBytes: number;
   readonly outboundBytes: number;
   readonly port: number;
@@ -24,7 +24,7 @@ export const activateConsole = (): IpmiCommand<ConsoleActivation> =>
     command: 0x48,
     data: [SOL_PAYLOAD, FIRST_INSTANCE, PROTECTED, 0, 0, 0],
     codes: {
-      128: 'somebody else holds the console',
+      128: 'another client holds the console',
       129: 'serial over LAN is disabled',
       130: 'the limit of consoles is reached',
       131: 'the BMC wants the console unencrypted',

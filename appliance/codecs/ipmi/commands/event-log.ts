@@ -1,14 +1,14 @@
-// IPMI v2.0 §31, §32: the system event log (SEL), the BMC's own diary.
+// IPMI v2.0 §31, §32: the system event log (SEL) of the BMC.
 
 import { ByteReader, uint16Bytes } from '../bytes.ts';
 import { type IpmiCommand, ipmiCommand, NET_FN } from './command.ts';
 
 export const FIRST_ENTRY = 0x0000;
-/** As the next entry: there is none. */
+/** As the id of the next entry: there is no next entry. */
 export const NO_MORE_ENTRIES = 0xffff;
 const WHOLE_RECORD = 0xff;
 const RECORD_BYTES = 16;
-/** §31.1 note: times below this are counted from the BMC's start, not from 1970. */
+/** §31.1 note: times below this are seconds since the BMC started, not since 1970. */
 const COUNTED_FROM_START_BELOW = 0x2000_0000;
 const NO_TIME = 0xffff_ffff;
 
@@ -42,7 +42,7 @@ export const getEventLogInfo = (): IpmiCommand<EventLogInfo> =>
     },
   });
 
-/** Valid until anything is added to or taken from the log. */
+/** Valid until an entry is added to or removed from the log. */
 export const reserveEventLog = (): IpmiCommand<number> =>
   ipmiCommand({
     name: 'Reserve SEL',
@@ -54,7 +54,7 @@ export const reserveEventLog = (): IpmiCommand<number> =>
 
 export interface EventLogRecord {
   readonly id: number;
-  /** Seconds since 1970. Null: the record has no time, or the BMC's clock was not set yet. */
+  /** Seconds since 1970. Null: the record has no time, or the BMC's clock was not set. */
   readonly time: number | null;
   readonly content: SensorEvent | OemRecord;
 }
@@ -65,9 +65,9 @@ export interface SensorEvent {
   readonly sensorType: number;
   readonly sensorNumber: number;
   readonly eventType: number;
-  /** False: the condition went away. */
+  /** False: the condition was deasserted. */
   readonly asserted: boolean;
-  /** Which of the states that belong to the event type. */
+  /** Index into the states of the event type. */
   readonly offset: number;
   readonly data: Uint8Array;
 }
@@ -136,7 +136,7 @@ export const deleteEventLogEntry = (reservation: number, id: number): IpmiComman
 
 const CLEAR_PHASE = { start: 0xaa, ask: 0x00 } as const;
 
-/** True when it is done; a big log takes a while, and is asked about. */
+/** True when the log is erased. A large log takes a while; poll with phase `ask`. */
 export const clearEventLog = (reservation: number, phase: keyof typeof CLEAR_PHASE): IpmiCommand<boolean> =>
   ipmiCommand({
     name: 'Clear SEL',

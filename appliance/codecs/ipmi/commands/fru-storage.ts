@@ -21,7 +21,7 @@ export const getFruSize = (device: number): IpmiCommand<FruSize> =>
     }),
   });
 
-/** `offset` and `count` in the unit that the size came in. */
+/** `offset` and `count` in the unit that the area info reports. */
 export const readFru = (device: number, offset: number, count: number): IpmiCommand<Uint8Array> =>
   ipmiCommand({
     name: 'Read FRU Data',

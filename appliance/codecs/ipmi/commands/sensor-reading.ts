@@ -1,4 +1,4 @@
-// IPMI v2.0 §35.14: what a sensor says now.
+// IPMI v2.0 §35.14: the current reading of a sensor.
 
 import { type IpmiCommand, ipmiCommand, NET_FN } from './command.ts';
 
@@ -6,9 +6,9 @@ const SCANNING = 0x40;
 const UNAVAILABLE = 0x20;
 
 export interface SensorReading {
-  /** Null: the sensor is not scanned, or has nothing to say yet. */
+  /** Null: the sensor is not scanned, or has no reading yet. */
   readonly raw: number | null;
-  /** Bit n: state n of its event type holds; for threshold sensors, threshold n is crossed. */
+  /** Bit n: state n of its event type is asserted; for threshold sensors, threshold n is crossed. */
   readonly states: number;
 }
 
@@ -21,7 +21,7 @@ export const getSensorReading = (sensor: number): IpmiCommand<SensorReading> =>
     decode: (reader) => {
       const raw = reader.uint8('reading');
       const flags = reader.uint8('sensor flags');
-      // Both state bytes are optional, and some BMCs leave them out.
+      // Both state bytes are optional, and some BMCs omit them.
       const low = reader.remaining > 0 ? reader.uint8('states') : 0;
       const high = reader.remaining > 0 ? reader.uint8('further states') & 0x7f : 0;
       const usable = (flags & SCANNING) !== 0 && (flags & UNAVAILABLE) === 0;

@@ -1,4 +1,4 @@
-// IPMI v2.0 §33: the sensor data records (SDR), read piece by piece because many BMCs cannot send a whole one.
+// IPMI v2.0 §33: sensor data records (SDR), read in pieces because many BMCs cannot send a whole record.
 
 import { ByteReader, uint16Bytes } from '../bytes.ts';
 import { type IpmiCommand, ipmiCommand, NET_FN } from './command.ts';
@@ -57,7 +57,7 @@ export const getSensorRecord = (piece: RecordPiece): IpmiCommand<{ next: number;
 export interface RecordHeader {
   readonly id: number;
   readonly type: number;
-  /** With this header. */
+  /** Includes this header. */
   readonly length: number;
 }
 

@@ -1,13 +1,13 @@
-// IPMI v2.0 §22: who the BMC is, how it wants to be spoken to, and the ends of a session.
+// IPMI v2.0 §22: identification of the BMC, its authentication capabilities, and session commands.
 
 import { uint32Bytes } from '../bytes.ts';
 import { type IpmiCommand, ipmiCommand, NET_FN, nothing } from './command.ts';
 
-/** §6.8. The numbers order the levels. */
+/** §6.8. A higher number is a higher level. */
 export const PRIVILEGE = { callback: 1, user: 2, operator: 3, administrator: 4 } as const;
 export type Privilege = 'operator' | 'administrator';
 
-/** The channel that the question came in on. */
+/** The channel on which the request arrives. */
 const THIS_CHANNEL = 0x0e;
 const WANT_IPMI_2 = 0x80;
 const CIPHER_SUITES_OF_IPMI = 0x00;
@@ -16,12 +16,12 @@ const LIST_BY_SUITE = 0x80;
 export interface ChannelAuthentication {
   readonly channel: number;
   readonly ipmi2: boolean;
-  /** A BMC key (Kg) is set: the password alone is not enough. */
+  /** A BMC key (Kg) is set: the password alone is not sufficient. */
   readonly bmcKeySet: boolean;
   readonly namedUsers: boolean;
 }
 
-/** §22.13. BMCs that know nothing of IPMI 2.0 may refuse the question with that bit, so there is one without. */
+/** §22.13. BMCs without IPMI 2.0 may reject a request with the extended bit, so it can be omitted. */
 export const getChannelAuthentication = (
   privilege: Privilege,
   askForIpmi2: boolean,
@@ -45,7 +45,7 @@ export const getChannelAuthentication = (
     },
   });
 
-/** §22.15: up to 16 bytes of suite records; a shorter piece is the last one. */
+/** §22.15: up to 16 bytes of suite records; a shorter piece is the last. */
 export const getChannelCipherSuites = (piece: number): IpmiCommand<Uint8Array> =>
   ipmiCommand({
     name: 'Get Channel Cipher Suites',
@@ -90,7 +90,7 @@ export const getDeviceId = (): IpmiCommand<DeviceId> =>
     },
   });
 
-/** §22.18. Every session starts as a user, whatever was negotiated. */
+/** §22.18. Every session starts at user level, whatever level was negotiated. */
 export const setSessionPrivilege = (privilege: Privilege): IpmiCommand<number> =>
   ipmiCommand({
     name: 'Set Session Privilege Level',

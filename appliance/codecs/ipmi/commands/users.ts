@@ -1,4 +1,4 @@
-// IPMI v2.0 §22.26 to §22.31: the BMC's own users. They are numbered; number 1 is the anonymous one.
+// IPMI v2.0 §22.26 to §22.31: the local users of the BMC, by number; number 1 is the anonymous user.
 
 import { zeroPadded } from '../bytes.ts';
 import { IpmiEncodeError } from '../errors.ts';
@@ -23,7 +23,7 @@ export type UserPrivilege = keyof typeof USER_PRIVILEGES;
 
 export interface UserAccess {
   readonly maxUsers: number;
-  /** Null: older BMCs do not say. */
+  /** Null: older BMCs do not report it. */
   readonly enabled: boolean | null;
   readonly ipmiMessaging: boolean;
   readonly privilege: UserPrivilege;
@@ -31,7 +31,7 @@ export interface UserAccess {
 
 const userNumber = (user: number): number => {
   if (!Number.isInteger(user) || user < 1 || user > 63)
-    throw new IpmiEncodeError('user number', `${user} is not 1 to 63`);
+    throw new IpmiEncodeError('user number', `${user} is not in the range 1 to 63`);
   return user;
 };
 
@@ -67,7 +67,7 @@ export const setUserAccess = (user: number, privilege: UserPrivilege, ipmiMessag
       CHANGE_ACCESS | (ipmiMessaging ? 0x10 : 0) | THIS_CHANNEL,
       userNumber(user),
       USER_PRIVILEGES[privilege],
-      // No limit of its own on sessions.
+      // No session limit for this user.
       0,
     ],
     decode: nothing,
@@ -109,16 +109,16 @@ const passwordCommand = (user: number, operation: keyof typeof PASSWORD_OPERATIO
       PASSWORD_OPERATIONS[operation],
       ...(password ? zeroPadded(password, long ? PASSWORD_BYTES : SHORT_PASSWORD_BYTES, 'password') : []),
     ],
-    codes: { 128: 'the password is another one', 129: 'the password was stored with the other length' },
+    codes: { 128: 'the password does not match', 129: 'the password is stored with a different length' },
     decode: nothing,
   });
 };
 
-/** Stored in 16 bytes when it fits: BMCs and clients of IPMI 1.5 know no others. */
+/** Stored in 16 bytes if it fits: IPMI 1.5 BMCs and clients support only that length. */
 export const setUserPassword = (user: number, password: Uint8Array): IpmiCommand<void> =>
   passwordCommand(user, 'set', password);
 
-/** Completes only when it is the stored one. */
+/** Succeeds only if it is the stored password. */
 export const testUserPassword = (user: number, password: Uint8Array): IpmiCommand<void> =>
   passwordCommand(user, 'test', password);
 

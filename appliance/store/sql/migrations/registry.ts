@@ -7,6 +7,7 @@ import { taskTables } from './0006-tasks.ts';
 import { sessionNonces } from './0007-session-nonces.ts';
 import { persistentBootOverrides } from './0008-persistent-boot-overrides.ts';
 import { commandTable } from './0009-commands.ts';
+import { requestTable } from './0010-requests.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   sessionNonces,
   persistentBootOverrides,
   commandTable,
+  requestTable,
 ];

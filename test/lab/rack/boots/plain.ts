@@ -1,6 +1,7 @@
 // Machines in front of an appliance that is the network's only DHCP server.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operate } from '../../../../appliance/cli/operate.ts';
 import { bootAndRead, bootAndWait } from '../boot-and-wait.ts';
 import { declared, machine } from '../machines.ts';
 import { biosDisk, uefiDisk } from '../marked-disks.ts';
@@ -83,7 +84,10 @@ export const plainBoots = () =>
 
     it('shows a quarantined machine on its own screen who it is, why it gets nothing and what to do', async () => {
       const api = await site.api();
-      await api.post('/api/v1/nodes/distrusted-node/quarantine', { note: 'the lid stood open' });
+      await operate(api, 'quarantineNode', {
+        params: { node: 'distrusted-node' },
+        body: { note: 'the lid stood open' },
+      });
       const screen = unwrapped(await bootAndRead(site, distrusted, /The next boot entry follows/));
       expect(screen).toContain(`Coldiron does not boot distrusted-node (${distrusted.mac}), state: quarantined`);
       expect(screen).toContain('Reason: distrusted-node is quarantined: the lid stood open');

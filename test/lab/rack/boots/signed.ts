@@ -1,6 +1,7 @@
 // A network under Secure Boot: shim and GRUB in the place of iPXE, everything by TFTP.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operate } from '../../../../appliance/cli/operate.ts';
 import { bootAndWait } from '../boot-and-wait.ts';
 import { machine } from '../machines.ts';
 import { type LogLine, RackSite } from '../rack-site.ts';
@@ -25,12 +26,12 @@ export const signedBoots = () =>
 
     it('tells in the trail what was decided for it, and gets from itself all that such machines get', async () => {
       const api = await site.api();
-      const { events } = await api.get<{ events: readonly unknown[] }>('/api/v1/events?limit=1000');
+      const { events } = await operate(api, 'listEvents', { query: { limit: '1000' } });
       const told = (kind: string, data: object) =>
         expect.objectContaining({ kind, data: expect.objectContaining(data) });
       expect(events).toContainEqual(told('boot.decided', { outcome: 'service-os', because: 'unaccepted-inspected' }));
       expect(events).toContainEqual(told('tftp.begun', { file: 'boot/service-os-x86_64/initrd' }));
-      expect(await api.get('/api/v1/boot-contract')).toMatchObject({ problems: [] });
+      expect(await operate(api, 'checkBootContract', {})).toMatchObject({ problems: [] });
     });
 
     it('boots an arm64 machine with the kernel of its own architecture', async () => {

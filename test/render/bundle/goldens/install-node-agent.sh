@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the node agent of node01 with the bootstrap bundle 0123456789ab.
-# It holds an enrollment token: for root on that one node, and for nobody else. Remove it afterwards.
-# Running it again changes nothing; a newer bundle makes the node enroll anew.
+# It contains an enrollment token: only root on that node may read it. Delete it afterwards.
+# Running it again changes nothing; a newer bundle makes the node enroll again.
 set -eu
 umask 077
 
@@ -34,7 +34,7 @@ unit_text='[Unit]
 Description=Coldiron node agent of node01
 Wants=network-online.target
 After=network-online.target
-# An agent that cannot reach its control plane tries for as long as it takes.
+# An agent that cannot reach its control plane retries without limit.
 StartLimitIntervalSec=0
 
 [Service]
@@ -46,7 +46,7 @@ RestartSec=5
 UMask=0077
 StateDirectory=coldiron
 StateDirectoryMode=0700
-# It writes its own files and nothing else, and gains nothing that it did not start with.
+# It writes only its own files and cannot gain privileges.
 ProtectSystem=strict
 ReadWritePaths=/etc/coldiron
 NoNewPrivileges=yes
@@ -110,12 +110,12 @@ fail() {
   exit 1
 }
 
-# A trailing mark keeps the line ends that a command substitution would cut off.
+# A trailing mark keeps the line ends that a command substitution would remove.
 holds() {
   [ -f "$1" ] && [ ! -L "$1" ] && [ "$(cat "$1" 2>/dev/null && printf x)" = "$2x" ]
 }
 
-# place FILE MODE TEXT: whole or not at all. Says the name and never the text.
+# place FILE MODE TEXT: writes atomically. Prints the name and never the text.
 place() {
   target=$root$1
   if holds "$target" "$3" && [ "$(stat -c %a "$target")" = "$2" ]; then
@@ -139,7 +139,7 @@ keep() {
   if [ -s "$root$1" ]; then say "kept: $1"; else place "$@"; fi
 }
 
-# A certificate of before would keep the agent from using the new token.
+# An earlier certificate would keep the agent from using the new token.
 set_aside() {
   [ -e "$root$1" ] || return 0
   changed=yes
@@ -225,7 +225,7 @@ say "node agent of $hostname, bundle $bundle_id"
 place "$agent_path" 755 "$agent_text"
 place "$unit_file" 644 "$unit_text"
 if is_installed; then
-  # Since then they are the agent's: it has put its recovery token there, and the authorities it was told about.
+  # The agent owns these files now: it has stored its recovery token and newer CA certificates there.
   keep "$ca_bundle" 644 "$ca_bundle_text"
   keep "$node_ca_bundle" 644 "$node_ca_bundle_text"
   say "kept: $env_file"
@@ -235,7 +235,7 @@ else
   place "$ca_bundle" 644 "$ca_bundle_text"
   place "$node_ca_bundle" 644 "$node_ca_bundle_text"
   place "$env_file" 600 "$env_text"
-  # Last: after an interruption before this point, everything above is done again.
+  # Written last: after an interruption before this point, all steps above run again.
   place "$marker" 600 "$bundle_id
 "
 fi

@@ -3,8 +3,8 @@
 #   nix run github:nix-community/nixos-anywhere -- --flake .#NODE --phases disko,install,reboot root@ADDRESS
 #   nix build .#NODE
 #
-# Nix copies everything below this folder into its store, where everybody can read it; in a Git repository only what is
-# added to it. Private keys reach a node with --extra-files, from a folder outside.
+# Nix copies everything below this folder into its world-readable store; in a Git repository only tracked files.
+# Private keys reach a node with --extra-files, from a folder outside.
 {
   description = "NixOS nodes provisioned by Coldiron";
 

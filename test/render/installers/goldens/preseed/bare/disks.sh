@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs in Debian's installer before it divides anything: finds the disks that are meant. If one of them is not there, none
-# is named any more, so that the installer has nothing to divide, whatever is then done at its console.
+# Runs in Debian's installer before partitioning: finds the selected disks. If one of them is missing, a nonexistent
+# disk is set, so that the installer has no disk to partition, whatever is done at its console.
 set -eu
 disks=
 

@@ -1,0 +1,45 @@
+// What a handler is: one call into the appliance for one operation of the table, typed by its schemas.
+
+import type { Duplex, Readable } from 'node:stream';
+import type { FastifyBaseLogger } from 'fastify';
+import type { OperationId } from '../contract/operations.ts';
+import type { Answer, Body, Params, Query } from '../contract/wire.ts';
+import type { Origin } from '../domain/event.ts';
+import type { ManagementDeps } from './deps.ts';
+
+export interface Call<Id extends OperationId> {
+  readonly params: Params<Id>;
+  readonly query: Query<Id>;
+  readonly body: Body<Id>;
+  /** Who asked; with the Idempotency-Key and If-Match of the request, where it named them. */
+  readonly origin: Origin;
+  readonly ifMatch: string | undefined;
+  readonly log: FastifyBaseLogger;
+  /** Aborted when the caller has left. */
+  readonly gone: () => AbortSignal;
+  /** `invalid_request` for a caller that did not ask for an upgrade; the result takes the connection over. */
+  readonly upgrade: () => () => Duplex;
+}
+
+/** An answer that is not the schema's value with the row's status: another status, a stream, or a connection taken over. */
+export class RawAnswer {
+  readonly status: number;
+  readonly content: object | Readable | 'taken-over';
+
+  constructor(status: number, content: object | Readable | 'taken-over') {
+    this.status = status;
+    this.content = content;
+  }
+}
+
+export interface HandlerDeps extends ManagementDeps {
+  /** The OpenAPI document. */
+  readonly describe: () => object;
+}
+
+export type Handler<Id extends OperationId> = (
+  deps: HandlerDeps,
+  call: Call<Id>,
+) => Promise<Answer<Id> | RawAnswer> | Answer<Id> | RawAnswer;
+
+export type Handlers<Ids extends OperationId = OperationId> = { readonly [Id in Ids]: Handler<Id> };

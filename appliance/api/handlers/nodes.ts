@@ -1,0 +1,202 @@
+// Nodes: list, show, add, and what is known of them.
+
+import type { Answer } from '../../contract/wire.ts';
+import { parseClientArchCode } from '../../domain/architecture.ts';
+import { ColdironError } from '../../domain/errors.ts';
+import { instantText, SECOND } from '../../domain/instant.ts';
+import { parseIpv4 } from '../../domain/ipv4.ts';
+import { isHeld, type Lease } from '../../domain/lease.ts';
+import { type Machine, macsOf } from '../../domain/machine.ts';
+import { parseHostname } from '../../domain/names.ts';
+import { type Parsed, shown } from '../../domain/parsed.ts';
+import { STATES } from '../../domain/states.ts';
+import type { TaskId } from '../../domain/task.ts';
+import { diagnose } from '../../trail/diagnose.ts';
+import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
+import type { ManagementDeps } from '../deps.ts';
+import { explainNode } from '../explain-node.ts';
+import { findNode, findNodeEverKnown } from '../find-node.ts';
+import type { Handlers } from '../handler.ts';
+import { listNodes } from '../list-nodes.ts';
+import { nodeQuery } from '../node-query.ts';
+import { registerHost } from '../register-host.ts';
+import { applyView } from '../views/inventory.ts';
+import { nodeView } from '../views/node.ts';
+import { factsView, sessionView } from '../views/node-work.ts';
+import { taskView } from '../views/task.ts';
+import { timeText } from '../views/time-text.ts';
+
+/** Enough for several boots of one machine. */
+const EVENTS_READ = 1000;
+
+export const nodeHandlers: Handlers<
+  | 'listNodes'
+  | 'getNode'
+  | 'getNodePresence'
+  | 'createNode'
+  | 'importNodes'
+  | 'registerHost'
+  | 'listNodeSessions'
+  | 'listNodeFacts'
+  | 'explainNode'
+  | 'diagnoseNode'
+  | 'createTask'
+  | 'listTasks'
+  | 'getTask'
+> = {
+  listNodes({ fleet }, { query }) {
+    const { page, total, next } = listNodes(fleet.machines(), nodeQuery(fleet, query));
+    return { nodes: page.map(nodeView), total, next };
+  },
+
+  getNode: async (deps, { params }) => nodeView(await findNodeEverKnown(deps, params.node)),
+
+  getNodePresence: async (deps, { params }) => presenceOf(deps, await findNodeEverKnown(deps, params.node)),
+
+  async createNode(deps, { body, origin }) {
+    const { name } = body;
+    const hostname = typeof name === 'string' ? parseHostname(name) : null;
+    const there = hostname?.ok ? deps.fleet.machineByHostname(hostname.value) : null;
+    if (there) {
+      throw new ColdironError('conflict', `there is a node ${there.spec.hostname} already, from ${there.source}`);
+    }
+    await applyDocuments(deps, nodeDocuments([body]), { mode: 'additive', dryRun: false, origin });
+    return nodeView(await findNode(deps, String(name)));
+  },
+
+  async importNodes(deps, { body: { nodes, dry_run: dryRun = false }, origin }) {
+    return applyView(await applyDocuments(deps, nodeDocuments(nodes), { mode: 'additive', dryRun, origin }));
+  },
+
+  async registerHost(deps, { body, origin }) {
+    const registration = {
+      host: body.host,
+      port: body.port,
+      sshUsername: body.ssh_username,
+      sshPublicKey: body.ssh_public_key,
+      sku: body.sku,
+      gpus: body.gpus_total,
+      region: body.region_code,
+      onboarding: body.onboarding_mode,
+      probe: body.probe ?? false,
+      hostname: body.hostname ?? null,
+    };
+    const { machine, probe } = await registerHost(deps, registration, origin);
+    return {
+      ...nodeView(machine),
+      probe: {
+        performed: probe !== null,
+        banner: probe?.reached ? probe.banner : null,
+        milliseconds: probe?.reached ? probe.milliseconds : null,
+      },
+    };
+  },
+
+  async listNodeSessions(deps, { params, query: { limit = 20 } }) {
+    const { id } = await findNodeEverKnown(deps, params.node);
+    return { sessions: (await deps.store.sessionsOf(id, limit)).map(sessionView) };
+  },
+
+  async listNodeFacts(deps, { params }) {
+    const { id } = await findNodeEverKnown(deps, params.node);
+    return { facts: (await deps.store.factsOf(id)).map(factsView) };
+  },
+
+  explainNode({ fleet, bootPort, resolver, clock }, { params, query }) {
+    const arch = query.arch === undefined ? null : understood('arch', parseClientArchCode(query.arch));
+    const via = query.via === undefined ? null : understood('via', parseIpv4(query.via));
+    const edge = { fleet, bootPort, resolver, now: clock.now() };
+    const supposed = { arch, via, state: query.as ?? null, armed: query.armed ?? null };
+    const { stages, notes, ...rest } = explainNode(edge, params.node, supposed);
+    return { ...rest, stages: [...stages], notes: [...notes] };
+  },
+
+  async diagnoseNode(deps, { params }) {
+    const { id, spec, lifecycle, health } = await findNodeEverKnown(deps, params.node);
+    const events = await deps.store.events({ machine: id, limit: EVENTS_READ, newest: true });
+    const [session = null] = await deps.store.sessionsOf(id, 1);
+    const found = diagnose({
+      hostname: spec.hostname,
+      lifecycle,
+      health,
+      interfaces: spec.interfaces,
+      session,
+      events,
+      now: deps.clock.now(),
+    });
+    return {
+      node: spec.hostname,
+      state: lifecycle.state,
+      waits_for: STATES[lifecycle.state].waitsFor,
+      diagnosis: found && {
+        id: found.id,
+        reason: found.reason,
+        next_step: found.nextStep,
+        evidence: [...found.evidence],
+      },
+    };
+  },
+
+  async createTask(deps, { params, body, origin }) {
+    const machine = await findNode(deps, params.node);
+    const { kind, parameters = {}, expires_in_seconds: seconds } = body;
+    const order = { kind, parameters, ...(seconds !== undefined && { within: seconds * SECOND }) };
+    return taskView(await deps.enrollment.tasks.run(machine, order, origin));
+  },
+
+  async listTasks(deps, { params, query: { limit = 50 } }) {
+    const machine = await findNodeEverKnown(deps, params.node);
+    return { tasks: (await deps.store.tasksOf(machine.id, limit)).map(taskView) };
+  },
+
+  async getTask(deps, { params, query: { wait = 0 }, gone }) {
+    const machine = await findNodeEverKnown(deps, params.node);
+    const task = await deps.enrollment.tasks.outcome(params.task as TaskId, wait * SECOND, gone());
+    if (task?.machine !== machine.id) {
+      throw new ColdironError('not_found', `${machine.spec.hostname} has no task ${shown(params.task)}`);
+    }
+    return taskView(task);
+  },
+};
+
+function understood<T>(field: string, result: Parsed<T>): T {
+  if (result.ok) return result.value;
+  throw new ColdironError('invalid_request', `${field}: ${result.reason}`);
+}
+
+async function presenceOf(
+  { store, clock, enrollment }: ManagementDeps,
+  machine: Machine,
+): Promise<Answer<'getNodePresence'>> {
+  const macs = new Set<string>(macsOf(machine.spec));
+  const leases = (await store.leases()).filter(({ mac }) => macs.has(mac)).sort((a, b) => b.grantedAt - a.grantedAt);
+  const heartbeat = enrollment.heartbeats.lastOf(machine.id)?.at ?? null;
+  const asked = await lastAsked(store, machine, leases);
+  const seen = [heartbeat, asked].flatMap((at) => at ?? []);
+  const now = clock.now();
+  return {
+    node: machine.spec.hostname,
+    last_seen: timeText(seen.length === 0 ? null : Math.max(...seen)),
+    leases: leases.map((lease) => ({
+      address: lease.address,
+      mac: lease.mac,
+      network: lease.network,
+      expires_at: instantText(lease.expiresAt),
+      held: isHeld(lease, now),
+    })),
+  };
+}
+
+const EVENTS_LOOKED_AT = 200;
+
+/** When it last sent a packet, opened a session or reported: events whose actor is the machine itself or its card. */
+async function lastAsked(
+  store: ManagementDeps['store'],
+  { id }: Machine,
+  [newest]: readonly Lease[],
+): Promise<number | null> {
+  const events = await store.events({ machine: id, limit: EVENTS_LOOKED_AT, newest: true });
+  const own = events.findLast(({ actor }) => actor.startsWith('machine:') || actor.startsWith('mac:'));
+  const times = [own?.at, newest?.grantedAt].flatMap((at) => at ?? []);
+  return times.length === 0 ? null : Math.max(...times);
+}

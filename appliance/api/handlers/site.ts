@@ -1,0 +1,85 @@
+// Catalogue, network, trail, health and the API's own description.
+
+import { ColdironError } from '../../domain/errors.ts';
+import { ipv4ToNumber } from '../../domain/ipv4.ts';
+import { isHeld } from '../../domain/lease.ts';
+import { parseObjectName } from '../../domain/names.ts';
+import { shown } from '../../domain/parsed.ts';
+import type { ManagementDeps } from '../deps.ts';
+import { findNodeEverKnown } from '../find-node.ts';
+import { type Handlers, RawAnswer } from '../handler.ts';
+import { healthOf } from '../health.ts';
+import { clusterView, networkView, profileView, siteView, skuView } from '../views/catalogue.ts';
+import { auditView, eventView, leaseView } from '../views/trail.ts';
+
+export const siteHandlers: Handlers<
+  | 'listSites'
+  | 'listNetworks'
+  | 'listSkus'
+  | 'listProfiles'
+  | 'listClusters'
+  | 'listLeases'
+  | 'listListeners'
+  | 'checkBootContract'
+  | 'listEvents'
+  | 'listAuditEntries'
+  | 'verifyAudit'
+  | 'getHealth'
+  | 'getOpenApi'
+> = {
+  listSites: ({ fleet }) => ({ sites: [...fleet.sites()].map(siteView) }),
+  listNetworks: ({ fleet }) => ({ networks: [...fleet.networks()].map(networkView) }),
+  listSkus: ({ fleet }) => ({ skus: [...fleet.skus()].map(skuView) }),
+  listProfiles: ({ fleet }) => ({ profiles: [...fleet.profiles()].map(profileView) }),
+  listClusters: ({ fleet }) => ({ clusters: [...fleet.clusters()].map(clusterView) }),
+
+  async listLeases({ store, fleet, clock }, { query: { network } }) {
+    const leases = await store.leases(...(network === undefined ? [] : [knownNetwork(fleet, network)]));
+    const now = clock.now();
+    const named = (mac: (typeof leases)[number]['mac']) => fleet.machineByMac(mac)?.spec.hostname ?? null;
+    return {
+      leases: leases
+        .sort((a, b) => ipv4ToNumber(a.address) - ipv4ToNumber(b.address))
+        .map((lease) => leaseView(lease, { held: isHeld(lease, now), hostname: named(lease.mac) })),
+    };
+  },
+
+  listListeners: ({ listeners }) => ({
+    listeners: listeners().map((listener) => ({ ...listener, networks: [...listener.networks] })),
+  }),
+
+  async checkBootContract({ bootContract }) {
+    const { problems, missing } = await bootContract();
+    return {
+      problems: [...problems],
+      missing: missing.map(({ architectures, ...file }) => ({ ...file, architectures: [...architectures] })),
+    };
+  },
+
+  async listEvents(deps, { query: { node, limit = 100, ...rest } }) {
+    const machine = node === undefined ? {} : { machine: (await findNodeEverKnown(deps, node)).id };
+    const events = await deps.store.events({ ...rest, ...machine, limit });
+    return { events: events.map(eventView), next: events.at(-1)?.seq ?? null };
+  },
+
+  async listAuditEntries({ store }, { query: { after = 0, limit = 100, newest = false } }) {
+    const entries = await store.auditEntries(after, limit, newest);
+    return { entries: entries.map(auditView), next: entries.at(-1)?.seq ?? null };
+  },
+
+  verifyAudit: ({ store }) => store.verifyAudit(),
+
+  getHealth({ services }) {
+    const { status, answer } = healthOf(services());
+    return new RawAnswer(status, answer);
+  },
+
+  getOpenApi: ({ describe }) => describe(),
+};
+
+function knownNetwork(fleet: ManagementDeps['fleet'], text: string) {
+  const name = parseObjectName(text);
+  const network = name.ok ? fleet.network(name.value) : null;
+  if (!network) throw new ColdironError('not_found', `there is no network ${shown(text)}`);
+  return network.name;
+}

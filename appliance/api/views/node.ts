@@ -1,0 +1,71 @@
+// A node as the API shows it.
+
+import type { Static } from 'typebox';
+import type { Intent, Node } from '../../contract/schemas/node.ts';
+import { instantText } from '../../domain/instant.ts';
+import type { ArmedIntent } from '../../domain/intent.ts';
+import type { Machine } from '../../domain/machine.ts';
+import { STATES } from '../../domain/states.ts';
+import { timeText } from './time-text.ts';
+
+export function nodeView({
+  id,
+  spec,
+  lifecycle,
+  health,
+  intent,
+  source,
+  version,
+  revision,
+}: Machine): Static<typeof Node.schema> {
+  const { state, resume, failure, note } = lifecycle;
+  return {
+    id,
+    hostname: spec.hostname,
+    state,
+    since: instantText(lifecycle.since),
+    deadline: timeText(lifecycle.deadline),
+    resume,
+    failure,
+    note,
+    waits_for: STATES[state].waitsFor,
+    next_step: STATES[state].nextStep,
+    health,
+    site: spec.site,
+    sku: spec.sku,
+    profile: spec.profile,
+    cluster: spec.cluster,
+    architecture: spec.architecture,
+    uuid: spec.uuid,
+    serial: spec.serial,
+    secure_boot: spec.secureBoot,
+    // Machines written down before this could be said have nothing here.
+    plain_pxe: spec.plainPxe ?? false,
+    gpus: spec.gpus,
+    region: spec.region,
+    interfaces: [...spec.interfaces],
+    bmc: spec.bmc && { address: spec.bmc.address, driver: spec.bmc.driver, username: spec.bmc.username },
+    access: spec.access && {
+      host: spec.access.host,
+      port: spec.access.port,
+      ssh_username: spec.access.sshUsername,
+    },
+    enrollment: spec.enrollment,
+    labels: { ...spec.labels },
+    source,
+    intent: intent && intentView(intent),
+    version,
+    revision,
+  };
+}
+
+const intentView = (intent: ArmedIntent): Static<typeof Intent> => ({
+  id: intent.id,
+  kind: intent.kind,
+  profile: intent.profile,
+  actor: intent.actor,
+  armed_at: instantText(intent.armedAt),
+  expires_at: instantText(intent.expiresAt),
+  consumed_at: timeText(intent.consumedAt),
+  revoked_at: timeText(intent.revokedAt),
+});

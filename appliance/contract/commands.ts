@@ -1,0 +1,138 @@
+// The commands that move a node through its life, one row each. Route, role, OpenAPI entry and CLI verb come from the row.
+
+import { type GeneratedVerb, type Operation, V1, type Way, WRITES_NODE, type Write } from './operation.ts';
+
+interface CommandRow {
+  readonly summary: string;
+  readonly verb: string;
+  /** What `--help` says. */
+  readonly means: string;
+  readonly role?: 'operator' | 'admin';
+  readonly way?: Way;
+  readonly write?: Partial<Write>;
+  readonly errors?: Operation['errors'];
+  readonly example?: string;
+  /** Where the verb is not a command of its own: `nodes accept`. */
+  readonly below?: string;
+}
+
+export interface NodeCommand extends Operation {
+  readonly write: Write;
+  readonly cli: GeneratedVerb;
+}
+
+const command = (row: CommandRow): NodeCommand => ({
+  method: 'POST',
+  path: `${V1}/nodes/:node/${row.verb}`,
+  access: row.role ?? 'operator',
+  tag: 'nodes',
+  summary: row.summary,
+  errors: ['conflict', ...(row.errors ?? [])],
+  etag: 'version',
+  // The command id makes a repeated command harmless: the store returns the recorded result.
+  write: { ...WRITES_NODE, idempotent: true, ...row.write },
+  cli: {
+    verb: row.below === undefined ? row.verb : `${row.below} ${row.verb}`,
+    summary: row.means,
+    way: row.way ?? null,
+    ...(row.example !== undefined && { example: row.example }),
+  },
+});
+
+export const NODE_COMMANDS = {
+  acceptNode: command({
+    verb: 'accept',
+    below: 'nodes',
+    summary: 'Accept a discovered machine into the inventory',
+    means: 'accept discovered machines into the inventory',
+  }),
+  commissionNode: command({
+    verb: 'commission',
+    summary: 'Gather facts and test the hardware',
+    means: 'gather facts of a node and test its hardware; its disks are left alone',
+    way: { via: ['commissioning'], to: 'ready' },
+  }),
+  deployNode: command({
+    verb: 'deploy',
+    summary: 'Install a profile; what is on the disk is lost',
+    means: "install a node's profile; what is on its disk is lost",
+    way: { via: ['deploying', 'enrolling'], to: 'active' },
+    write: { destroys: 'overwrites what is on the disk' },
+    errors: ['not_deployable'],
+    example: 'coldiron deploy node05 --wait\n  coldiron deploy --rack r7 --in ready --dry-run',
+  }),
+  releaseNode: command({
+    verb: 'release',
+    summary: 'Erase the disks, then the node is free again',
+    means: 'erase the disks of a node, then it is free again',
+    way: { via: ['releasing'], to: 'ready' },
+    write: { destroys: 'erases all disks' },
+  }),
+  cancelNodeWork: command({
+    verb: 'cancel',
+    summary: 'Cancel commissioning, deploying or releasing',
+    means: 'cancel the commissioning, deployment or release of a node',
+    way: { via: [], to: null },
+  }),
+  rescueNode: command({
+    verb: 'rescue',
+    summary: 'Start the service OS with SSH',
+    means: 'start the service OS of a node with SSH',
+    way: { via: [], to: 'rescue' },
+  }),
+  endNodeRescue: command({
+    verb: 'end-rescue',
+    summary: 'Return from rescue to the installed system',
+    means: 'return a node from rescue to its installed system',
+    way: { via: [], to: null },
+  }),
+  drainNode: command({
+    verb: 'drain',
+    summary: 'Let the workload leave',
+    means: 'let the workload of a node leave',
+    way: { via: ['draining'], to: 'retired' },
+  }),
+  confirmNodeDrained: command({
+    verb: 'drained',
+    summary: 'Report that the workload has left, where the node cannot report it itself',
+    means: 'report that the workload of a node has left, where the node cannot report it itself',
+    way: { via: [], to: 'retired' },
+  }),
+  undrainNode: command({
+    verb: 'undrain',
+    summary: 'Let the workload come back',
+    means: 'let the workload of a node come back',
+    way: { via: [], to: 'active' },
+  }),
+  retireNode: command({
+    verb: 'retire',
+    summary: 'Take a node out of use; it can be reactivated',
+    means: 'take a node out of use; it can be reactivated',
+    errors: ['node_in_use'],
+  }),
+  reactivateNode: command({
+    verb: 'reactivate',
+    summary: 'Return a retired node to the state it had before',
+    means: 'return a retired node to the state it had before',
+  }),
+  quarantineNode: command({
+    verb: 'quarantine',
+    summary: 'Stop trusting a node: it boots nothing until it is cleared',
+    means: 'stop trusting a node: it boots nothing until it is cleared',
+  }),
+  clearNodeQuarantine: command({
+    verb: 'clear-quarantine',
+    summary: 'Trust a quarantined node again',
+    means: 'trust a quarantined node again',
+  }),
+  removeNode: command({
+    verb: 'remove',
+    role: 'admin',
+    summary: 'Delete a retired node permanently: its identity ends with it',
+    means: 'delete a retired node permanently',
+    write: { destroys: 'permanently ends the identity' },
+    errors: ['node_in_use'],
+  }),
+} as const satisfies Readonly<Record<string, NodeCommand>>;
+
+export type CommandId = keyof typeof NODE_COMMANDS;

@@ -1,0 +1,142 @@
+// What a node's BMC is asked and answers, as the API shows it.
+
+import { Type } from 'typebox';
+import { BOOT_DEVICES } from '../../bmc/bmc.ts';
+import { POWER_ACTIONS } from '../power-actions.ts';
+import { component, nullable, Time } from './shared.ts';
+
+const closed = { additionalProperties: false } as const;
+
+const Mode = Type.Enum(['real', 'recorder'], {
+  description: "`recorder`: the site's BMCs are not touched; what would be done is written to the trail",
+});
+
+const Power = Type.Enum(['on', 'off', 'unknown']);
+
+const Health = Type.Enum(['ok', 'warning', 'critical', 'unknown']);
+
+/** What every answer of one node's BMC begins with. */
+const Answered = { node: Type.String({ description: 'Host name' }), mode: Mode };
+
+export const PowerRequest = Type.Object(
+  {
+    action: Type.Enum([...POWER_ACTIONS], {
+      description:
+        'on, off: it is so afterwards. cycle: off and on. reset: starts anew without losing power. ' +
+        'soft: its operating system is asked to shut down',
+    }),
+  },
+  closed,
+);
+
+export const PowerAnswer = Type.Object({ ...Answered, power: Power });
+
+export const BootRequest = Type.Object(
+  {
+    device: Type.Enum([...BOOT_DEVICES], { description: 'none: what the firmware itself says' }),
+    persistent: Type.Optional(Type.Boolean({ description: 'Every start from now on, not only the next one (false)' })),
+    firmware: Type.Optional(Type.Enum(['efi', 'legacy'], { description: 'Left out: the BMC decides' })),
+  },
+  closed,
+);
+
+export const BootAnswer = Type.Object({
+  ...Answered,
+  device: Type.Enum([...BOOT_DEVICES], { description: 'As the BMC shows it after it was set' }),
+  differences: Type.Array(Type.String(), { description: 'What the BMC shows otherwise than it was told' }),
+});
+
+export const IdentifyRequest = Type.Object(
+  {
+    light: Type.Union([Type.Enum(['on', 'off']), Type.Integer({ minimum: 1, maximum: 255 })], {
+      description: 'on until it is switched off, off, or on for so many seconds',
+    }),
+  },
+  closed,
+);
+
+export const IdentifyAnswer = Type.Object(Answered);
+
+export const Sensor = Type.Object({
+  name: Type.String(),
+  kind: Type.String(),
+  value: nullable(Type.Number()),
+  unit: Type.String(),
+  health: Health,
+  states: Type.Array(Type.String()),
+});
+
+export const SensorsAnswer = Type.Object({ ...Answered, sensors: Type.Array(Sensor) });
+
+export const EventLogEntry = Type.Object({
+  id: Type.String(),
+  at: nullable(Time),
+  severity: Health,
+  message: Type.String(),
+});
+
+export const EventLogAnswer = Type.Object({ ...Answered, entries: Type.Array(EventLogEntry) });
+
+export const ClearAnswer = Type.Object(Answered);
+
+export const CredentialsRequest = Type.Object(
+  {
+    username: Type.String({ minLength: 1, maxLength: 64 }),
+    password: Type.String({ minLength: 1, maxLength: 128, description: 'Sealed at once; no answer ever has it' }),
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: 'The BMC key (Kg) of IPMI' })),
+    check: Type.Optional(
+      Type.Boolean({ description: 'Log in with them first, and keep them only if that works (true)' }),
+    ),
+  },
+  closed,
+);
+
+export const CredentialsAnswer = Type.Object({
+  node: Type.String(),
+  username: Type.String(),
+  checked: Type.Boolean({ description: 'Whether a login with them has worked' }),
+});
+
+export const RotateAnswer = Type.Object({
+  ...Answered,
+  username: Type.String({ description: 'Whose password is another one now' }),
+});
+
+export const Quirk = component(
+  'BmcQuirk',
+  Type.Object({
+    vendor: Type.String(),
+    product: Type.String(),
+    firmware: Type.String(),
+    method: Type.String(),
+    worked: Type.Integer({ description: 'How often the machine then booted as it was told' }),
+    ignored: Type.Integer({ description: 'How often the BMC accepted and the firmware ignored' }),
+    last_at: Time,
+  }),
+);
+
+export const ScanRequest = Type.Object(
+  {
+    networks: Type.Optional(
+      Type.Array(Type.String(), {
+        minItems: 1,
+        maxItems: 32,
+        description: 'Within bmc.scan of the site file (all of it)',
+      }),
+    ),
+  },
+  closed,
+);
+
+const Found = Type.Object({
+  address: Type.String(),
+  node: nullable(Type.String({ description: 'The node whose BMC it is, if one is declared' })),
+  ipmi: nullable(
+    Type.Object({ ipmi2: nullable(Type.Boolean({ description: 'False: 1.5 only, which protects nothing' })) }),
+  ),
+  redfish: nullable(
+    Type.Object({ vendor: nullable(Type.String()), product: nullable(Type.String()), version: Type.String() }),
+  ),
+});
+
+export const ScanAnswer = Type.Object({ found: Type.Array(Found) });

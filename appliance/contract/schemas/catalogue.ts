@@ -1,0 +1,74 @@
+// Sites, networks, SKUs, profiles and clusters as the API shows them: the spelling of the inventory files.
+
+import { Type } from 'typebox';
+import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
+import { PROFILE_KINDS } from '../../domain/catalogue.ts';
+import { BMC_MODES, DHCP_MODES, UNKNOWN_POLICIES } from '../../domain/network.ts';
+import { component, nullable } from './shared.ts';
+
+const Text = nullable(Type.String());
+
+const Architecture = Type.Enum([...CPU_ARCHITECTURES]);
+
+export const Site = component(
+  'Site',
+  Type.Object({ name: Type.String(), domain: Text, region: Text, bmc_mode: Type.Enum([...BMC_MODES]) }),
+);
+
+export const Network = component(
+  'Network',
+  Type.Object({
+    name: Type.String(),
+    site: Type.String(),
+    prefix: Type.String(),
+    vlan: nullable(Type.Integer()),
+    gateway: Text,
+    dns: Type.Array(Type.String()),
+    domain: Text,
+    pools: Type.Array(Type.Object({ from: Type.String(), to: Type.String() })),
+    server: Text,
+    interface: Text,
+    dhcp: Type.Enum([...DHCP_MODES]),
+    unknown: Type.Enum([...UNKNOWN_POLICIES]),
+    efi_loader: Type.Enum(['ipxe', 'snponly']),
+    secure_boot: Type.Boolean(),
+  }),
+);
+
+export const Sku = component(
+  'Sku',
+  Type.Object({
+    name: Type.String(),
+    description: Type.String(),
+    active: Type.Boolean(),
+    architecture: Architecture,
+    gpus: Type.Integer(),
+    regions: Type.Array(Type.String(), { description: 'Empty: every region' }),
+  }),
+);
+
+export const Profile = component(
+  'Profile',
+  Type.Object({
+    name: Type.String(),
+    kind: Type.Enum([...PROFILE_KINDS]),
+    description: Type.String(),
+    active: Type.Boolean(),
+    architectures: Type.Array(Architecture),
+    skus: Type.Array(Type.String(), { description: 'Empty: every SKU' }),
+    role: nullable(Type.Enum(['control-plane', 'worker', 'all-in-one'])),
+    deploy_minutes: Type.Integer(),
+  }),
+);
+
+export const Cluster = component(
+  'Cluster',
+  Type.Object({
+    name: Type.String(),
+    site: Type.String(),
+    domain: Text,
+    network: Type.String(),
+    bootstrap: Type.Array(Type.String()),
+    vip: Text,
+  }),
+);

@@ -1,0 +1,49 @@
+// Work on a node as the API shows it: what may be asked for, how far it is, and what was found in the machine.
+
+import { Type } from 'typebox';
+import { SESSION_MODES } from '../../domain/session.ts';
+import { component, nullable, Time } from './shared.ts';
+
+const note = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 500, description: 'Why, for whoever reads it later' }),
+);
+
+export const CommandBody = Type.Object({ note }, { additionalProperties: false });
+
+const confirm = Type.String({ description: "The node's host name, typed out: this cannot be undone" });
+
+export const ConfirmedBody = Type.Object({ note, confirm }, { additionalProperties: false });
+
+export const DeployBody = Type.Object(
+  { note, confirm, profile: Type.Optional(Type.String({ description: "Another one than the node's" })) },
+  { additionalProperties: false },
+);
+
+const Step = Type.Object({
+  step: Type.String(),
+  status: Type.Enum(['started', 'progress', 'done', 'failed']),
+  percent: nullable(Type.Number()),
+  message: nullable(Type.String()),
+  at: Time,
+});
+
+export const NodeSession = component(
+  'NodeSession',
+  Type.Object({
+    id: Type.String(),
+    mode: Type.Enum([...SESSION_MODES]),
+    ticket_made_at: Time,
+    opened_at: nullable(Time),
+    heard_at: nullable(Time),
+    last: nullable(Step),
+    ended: nullable(Type.Object({ how: Type.String(), at: Time, reason: nullable(Type.String()) })),
+  }),
+);
+
+export const NodeFacts = component(
+  'NodeFacts',
+  Type.Object({
+    at: Time,
+    facts: Type.Unsafe<unknown>({ type: 'object', additionalProperties: true, description: 'See docs/service-os.md' }),
+  }),
+);

@@ -1,0 +1,97 @@
+// A node as the API shows it: what was declared, where it is in its life, and what is armed for it.
+
+import { Type } from 'typebox';
+import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
+import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
+import { BMC_DRIVERS, ENROLLMENT_MODES } from '../../domain/machine.ts';
+import { component, nullable, PageSize, refTo, Time } from './shared.ts';
+
+const Text = nullable(Type.String());
+
+export const Intent = Type.Object({
+  id: Type.String(),
+  kind: Type.Enum(['deploy', 'erase']),
+  profile: Text,
+  actor: Type.String(),
+  armed_at: Time,
+  expires_at: Time,
+  consumed_at: nullable(Time),
+  revoked_at: nullable(Time),
+});
+
+export const Node = component(
+  'Node',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    hostname: Type.String(),
+    state: Type.Enum([...LIFECYCLE_STATES]),
+    since: Time,
+    deadline: nullable(Time),
+    resume: nullable(Type.Enum([...LIFECYCLE_STATES])),
+    failure: nullable(Type.Object({ step: Type.String(), reason: Type.String() })),
+    note: Text,
+    waits_for: Type.String({ description: 'What it waits for, in a sentence' }),
+    next_step: Type.String({ description: 'What an operator can safely do next' }),
+    health: Type.Enum(['unknown', 'online', 'silent']),
+    site: Text,
+    sku: Text,
+    profile: Text,
+    cluster: Text,
+    architecture: Type.Enum([...CPU_ARCHITECTURES]),
+    uuid: Text,
+    serial: Text,
+    secure_boot: nullable(Type.Boolean()),
+    plain_pxe: Type.Boolean({ description: 'Its PXE ROM is told the boot file alone, without options 60 and 43' }),
+    gpus: nullable(Type.Integer()),
+    region: Text,
+    interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
+    bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
+    access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
+    enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as its profile says' })),
+    labels: Type.Record(Type.String(), Type.String()),
+    source: Type.String({ description: 'The inventory source that declares it, `api`, or `network`' }),
+    intent: nullable(Intent),
+    version: Type.Integer(),
+    revision: Type.Integer(),
+  }),
+);
+
+const NodeLease = Type.Object({
+  address: Type.String(),
+  mac: Type.String(),
+  network: Type.String(),
+  expires_at: Time,
+  held: Type.Boolean({ description: 'Whether the client may use the address now' }),
+});
+
+export const NodePresence = Type.Object({
+  node: Type.String(),
+  last_seen: nullable(Type.String({ format: 'date-time', description: 'When it last sent anything to the appliance' })),
+  leases: Type.Array(NodeLease, { description: 'DHCP leases of its cards, the newest first' }),
+});
+
+export const NodeFilter = Type.Object(
+  {
+    state: Type.Optional(Type.Enum([...LIFECYCLE_STATES])),
+    site: Type.Optional(Type.String()),
+    rack: Type.Optional(Type.String({ description: 'The value of the label `rack`' })),
+    label: Type.Optional(
+      Type.Array(Type.String(), { maxItems: 32, description: '`key=value`; may be repeated, and all must match' }),
+    ),
+    cluster: Type.Optional(Type.String()),
+    profile: Type.Optional(Type.String()),
+    bmc: Type.Optional(Type.Boolean({ description: 'Only those with a BMC, or only those without' })),
+    q: Type.Optional(Type.String({ description: 'Part of a host name, MAC, address, serial or UUID' })),
+    after: Type.Optional(Type.String({ description: '`next` of the page before' })),
+    limit: PageSize(100, 1000),
+  },
+  { additionalProperties: false },
+);
+
+export const NodePage = Type.Object({
+  nodes: Type.Array(refTo(Node)),
+  total: Type.Integer({ description: 'How many match, on all pages' }),
+  next: nullable(Type.String({ description: 'Give it as `after` to get the next page' })),
+});
+
+export const NodeReference = Type.Object({ node: Type.String({ description: 'Id, host name or MAC address' }) });

@@ -1,0 +1,72 @@
+// Events, audit entries and leases as the API shows them.
+
+import { Type } from 'typebox';
+import { component, nullable, PageSize, Time } from './shared.ts';
+
+export const Event = component(
+  'Event',
+  Type.Object({
+    seq: Type.Integer(),
+    at: Time,
+    kind: Type.String(),
+    actor: Type.String(),
+    node: nullable(Type.String({ description: 'The id of the node' })),
+    correlation_id: nullable(Type.String()),
+    data: Type.Unknown(),
+  }),
+);
+
+export const AuditEntry = component(
+  'AuditEntry',
+  Type.Object({
+    seq: Type.Integer(),
+    at: Time,
+    actor: Type.String(),
+    action: Type.String(),
+    target: Type.String(),
+    correlation_id: nullable(Type.String()),
+    before: Type.Unknown(),
+    after: Type.Unknown(),
+    previous_hash: Type.String(),
+    hash: Type.String(),
+  }),
+);
+
+export const AuditVerdict = Type.Object({
+  intact: Type.Boolean(),
+  entries: Type.Integer(),
+  head: Type.Optional(Type.String({ description: 'Hash of the last entry, when intact' })),
+  seq: Type.Optional(Type.Integer({ description: 'The first entry that is not right' })),
+  reason: Type.Optional(Type.String()),
+});
+
+export const Lease = component(
+  'Lease',
+  Type.Object({
+    address: Type.String(),
+    mac: Type.String(),
+    network: Type.String(),
+    state: Type.Enum(['bound', 'released', 'declined']),
+    granted_at: Time,
+    expires_at: Time,
+    held: Type.Boolean({ description: 'Whether the client may use the address now' }),
+    hostname: nullable(Type.String({ description: 'The node with this MAC address, if there is one' })),
+  }),
+);
+
+const page = {
+  after: Type.Optional(Type.Integer({ minimum: 0, description: '`next` of the page before' })),
+  limit: PageSize(100, 1000),
+  newest: Type.Optional(Type.Boolean({ description: 'The last ones, still in order' })),
+};
+
+export const EventFilter = Type.Object(
+  {
+    node: Type.Optional(Type.String({ description: 'Id, host name or MAC address' })),
+    kind: Type.Optional(Type.String({ description: 'A kind and everything below it: `lifecycle`' })),
+    ...page,
+  },
+  { additionalProperties: false },
+);
+
+export const AuditFilter = Type.Object(page, { additionalProperties: false });

@@ -1,0 +1,174 @@
+// What each operation of the table takes and answers, as TypeBox schemas: type, validator, serializer and OpenAPI in one.
+
+import { type Static, type TSchema, Type } from 'typebox';
+import type { CommandId } from './commands.ts';
+import type { OperationId } from './operations.ts';
+import { HostAnswer, HostRequest } from './schemas/admin-node.ts';
+import {
+  BootAnswer,
+  BootRequest,
+  ClearAnswer,
+  CredentialsAnswer,
+  CredentialsRequest,
+  EventLogAnswer,
+  IdentifyAnswer,
+  IdentifyRequest,
+  PowerAnswer,
+  PowerRequest,
+  Quirk,
+  RotateAnswer,
+  ScanAnswer,
+  ScanRequest,
+  SensorsAnswer,
+} from './schemas/bmc.ts';
+import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
+import { Authorities, AuthorityView, BundleRequest, HandedBundle, NodeTrust } from './schemas/enrollment.ts';
+import { Explanation } from './schemas/explanation.ts';
+import { ApplyAnswer, InventoryApply, NodeDocument, NodeImport } from './schemas/inventory.ts';
+import { Node, NodeFilter, NodePage, NodePresence, NodeReference } from './schemas/node.ts';
+import { CommandBody, ConfirmedBody, DeployBody, NodeFacts, NodeSession } from './schemas/node-work.ts';
+import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
+import { nullable, PageSize, refTo } from './schemas/shared.ts';
+import {
+  BootContractAnswer,
+  DiagnosisAnswer,
+  ExplainQuery,
+  HealthAnswer,
+  ListenersAnswer,
+  RetireAuthorityBody,
+  RotateAuthorityBody,
+  TaskKeyAnswer,
+} from './schemas/site.ts';
+import { NewTask, Task, TaskReference } from './schemas/task.ts';
+import { NewToken, Token } from './schemas/token.ts';
+import { AuditEntry, AuditFilter, AuditVerdict, Event, EventFilter, Lease } from './schemas/trail.ts';
+
+export interface Wire {
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  readonly answer: TSchema;
+}
+
+const closed = { additionalProperties: false } as const;
+const Nothing = Type.Object({}, closed);
+const params = NodeReference;
+const limited = (standard: number, most: number) => Type.Object({ limit: PageSize(standard, most) }, closed);
+const listOf = <K extends string, S extends TSchema>(key: K, item: S) =>
+  Type.Object({ [key]: Type.Array(item) } as Record<K, ReturnType<typeof Type.Array<S>>>);
+
+const command = { params, body: CommandBody, answer: refTo(Node) } as const;
+const confirmedCommand = { params, body: ConfirmedBody, answer: refTo(Node) } as const;
+
+const COMMANDS = {
+  acceptNode: command,
+  commissionNode: command,
+  deployNode: { params, body: DeployBody, answer: refTo(Node) },
+  releaseNode: confirmedCommand,
+  cancelNodeWork: command,
+  rescueNode: command,
+  endNodeRescue: command,
+  drainNode: command,
+  confirmNodeDrained: command,
+  undrainNode: command,
+  retireNode: command,
+  reactivateNode: command,
+  quarantineNode: command,
+  clearNodeQuarantine: command,
+  removeNode: confirmedCommand,
+} as const satisfies Readonly<Record<CommandId, Wire>>;
+
+export const WIRE = {
+  ...COMMANDS,
+  listNodes: { query: NodeFilter, answer: NodePage },
+  getNode: { params, answer: refTo(Node) },
+  getNodePresence: { params, answer: NodePresence },
+  createNode: { body: NodeDocument, answer: refTo(Node) },
+  importNodes: { body: NodeImport, answer: ApplyAnswer },
+  registerHost: { body: HostRequest, answer: HostAnswer },
+  listNodeSessions: { params, query: limited(20, 100), answer: listOf('sessions', refTo(NodeSession)) },
+  listNodeFacts: { params, answer: listOf('facts', refTo(NodeFacts)) },
+  explainNode: { params, query: ExplainQuery, answer: refTo(Explanation) },
+  diagnoseNode: { params, answer: DiagnosisAnswer },
+  createTask: { params, body: NewTask, answer: refTo(Task) },
+  listTasks: { params, query: limited(50, 500), answer: listOf('tasks', refTo(Task)) },
+  getTask: {
+    params: TaskReference,
+    query: Type.Object(
+      { wait: Type.Optional(Type.Integer({ minimum: 0, maximum: 60, description: 'Seconds' })) },
+      closed,
+    ),
+    answer: refTo(Task),
+  },
+  issueEnrollmentBundle: { params, body: BundleRequest, answer: HandedBundle },
+  getNodeEnrollment: { params, answer: NodeTrust },
+  previewRendering: { params, answer: Rendering },
+  createRendering: { params, answer: Rendering },
+  compareRendering: { params, answer: RenderingDifference },
+
+  getNodePower: { params, answer: PowerAnswer },
+  setNodePower: { params, body: PowerRequest, answer: PowerAnswer },
+  setNodeBootDevice: { params, body: BootRequest, answer: BootAnswer },
+  identifyNode: { params, body: IdentifyRequest, answer: IdentifyAnswer },
+  getNodeSensors: { params, answer: SensorsAnswer },
+  getNodeEventLog: { params, answer: EventLogAnswer },
+  clearNodeEventLog: { params, answer: ClearAnswer },
+  openNodeConsole: {
+    params,
+    query: Type.Object(
+      { steal: Type.Optional(Type.Boolean({ description: 'End the console of whoever has it (false)' })) },
+      closed,
+    ),
+    answer: Type.Null({ description: 'From here on, the bytes of the console' }),
+  },
+  setBmcCredentials: { params, body: CredentialsRequest, answer: CredentialsAnswer },
+  rotateBmcPassword: { params, body: Nothing, answer: RotateAnswer },
+  forgetBmcCertificate: { params, answer: Type.Object({ node: Type.String() }) },
+  listBmcQuirks: { answer: listOf('quirks', refTo(Quirk)) },
+  scanForBmcs: { body: ScanRequest, answer: ScanAnswer },
+
+  applyInventory: { body: InventoryApply, answer: ApplyAnswer },
+  listSites: { answer: listOf('sites', refTo(Site)) },
+  listNetworks: { answer: listOf('networks', refTo(Network)) },
+  listSkus: { answer: listOf('skus', refTo(Sku)) },
+  listProfiles: { answer: listOf('profiles', refTo(Profile)) },
+  listClusters: { answer: listOf('clusters', refTo(Cluster)) },
+  renderSite: { params: Type.Object({ site: Type.String() }, closed), answer: SiteRendering },
+  getTemplates: { answer: TemplateState },
+  listLeases: {
+    query: Type.Object({ network: Type.Optional(Type.String()) }, closed),
+    answer: listOf('leases', refTo(Lease)),
+  },
+  listListeners: { answer: ListenersAnswer },
+  checkBootContract: { answer: BootContractAnswer },
+  listEvents: {
+    query: EventFilter,
+    answer: Type.Object({ events: Type.Array(refTo(Event)), next: nullable(Type.Integer()) }),
+  },
+  listAuditEntries: {
+    query: AuditFilter,
+    answer: Type.Object({ entries: Type.Array(refTo(AuditEntry)), next: nullable(Type.Integer()) }),
+  },
+  verifyAudit: { answer: AuditVerdict },
+  getAuthorities: { answer: Authorities },
+  rotateAuthority: { body: RotateAuthorityBody, answer: AuthorityView },
+  retireAuthority: { body: RetireAuthorityBody, answer: AuthorityView },
+  rotateTaskKey: { body: Nothing, answer: TaskKeyAnswer },
+  listTokens: { answer: listOf('tokens', refTo(Token)) },
+  createToken: { body: NewToken, answer: Type.Object({ ...Token.schema.properties, token: Type.String() }) },
+  revokeToken: {
+    params: Type.Object({ token: Type.String({ description: 'Its id' }) }, closed),
+    answer: refTo(Token),
+  },
+  getHealth: { answer: HealthAnswer },
+  getOpenApi: { answer: Type.Object({}, { additionalProperties: true }) },
+} as const satisfies Readonly<Record<OperationId, Wire>>;
+
+type Wires = typeof WIRE;
+type Part<W, K extends string> = W extends { readonly [key in K]: infer S extends TSchema } ? Static<S> : undefined;
+
+/** What the operation answers. */
+export type Answer<Id extends OperationId> = Static<Wires[Id]['answer']>;
+export type Params<Id extends OperationId> = Part<Wires[Id], 'params'>;
+export type Query<Id extends OperationId> = Part<Wires[Id], 'query'>;
+export type Body<Id extends OperationId> = Part<Wires[Id], 'body'>;

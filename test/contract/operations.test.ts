@@ -1,0 +1,71 @@
+// The operation table against the CLI and against itself.
+
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { buildProgram } from '../../appliance/cli/program.ts';
+import { NODE_COMMANDS } from '../../appliance/contract/commands.ts';
+import { errorsOf, takesNode, verbOf } from '../../appliance/contract/operation.ts';
+import { OPERATION_IDS, OPERATIONS } from '../../appliance/contract/operations.ts';
+import { WIRE, type Wire } from '../../appliance/contract/wire.ts';
+
+const commands = (command: Command, path: string[] = []): [string, Command][] =>
+  command.commands.length === 0
+    ? [[path.join(' '), command]]
+    : command.commands.flatMap((sub) => commands(sub, [...path, sub.name()]));
+const program = new Map(commands(buildProgram()));
+const optionsOf = (verb: string): string[] => (program.get(verb)?.options ?? []).map(({ long }) => long ?? '');
+
+/** Verbs that work without an appliance, on this machine or on files. */
+const LOCAL = /^(serve|check|completion|assets .*|rack .*)$/;
+const SELECTORS = ['--all', '--site', '--rack', '--label', '--cluster', '--in', '--match', '--dry-run', '--yes'];
+
+describe('the operation table', () => {
+  it('names verbs that the CLI has, and the CLI has no verb besides them that talks to an appliance', () => {
+    const named = new Set(OPERATION_IDS.flatMap((id) => verbOf(OPERATIONS[id]) ?? []));
+    expect([...named].filter((verb) => !program.has(verb))).toEqual([]);
+    const others = [...program.keys()].filter((verb) => !named.has(verb) && !LOCAL.test(verb));
+    expect(others).toEqual(['token reissue']);
+  });
+
+  it('has a path and a method of its own for every operation', () => {
+    const routes = OPERATION_IDS.map((id) => `${OPERATIONS[id].method} ${OPERATIONS[id].path}`);
+    expect(new Set(routes).size).toBe(routes.length);
+  });
+
+  it.each(OPERATION_IDS)('%s writes if and only if its method does, and declares the parameters of its path', (id) => {
+    const { method, path, write } = OPERATIONS[id];
+    expect(write !== null).toBe(method !== 'GET');
+    const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+    const { params }: Wire = WIRE[id];
+    expect(Object.keys((params as { properties?: object } | undefined)?.properties ?? {})).toEqual(names);
+  });
+
+  it.each(OPERATION_IDS.filter((id) => OPERATIONS[id].write !== null))(
+    '%s takes If-Match when it writes to a node, and confirm when it destroys',
+    (id) => {
+      const { write } = OPERATIONS[id];
+      expect(write?.precondition === 'node').toBe(takesNode(OPERATIONS[id]));
+      const { body }: Wire = WIRE[id];
+      const required = (body as { required?: string[] } | undefined)?.required ?? [];
+      expect(required.includes('confirm')).toBe(write?.destroys !== null);
+      expect(errorsOf(OPERATIONS[id])).toContain('outcome_unknown');
+    },
+  );
+
+  it('keeps no answer with a secret in it', () => {
+    const secret = OPERATION_IDS.filter((id) => OPERATIONS[id].write?.secretAnswer);
+    expect(secret.toSorted()).toEqual(['createRendering', 'createToken', 'issueEnrollmentBundle']);
+  });
+});
+
+describe('verbs that take nodes', () => {
+  const generated = Object.values(NODE_COMMANDS).map(({ cli }) => cli.verb);
+  it.each([...generated, 'power', 'bootdev', 'identify', 'task run'])('%s takes every selector', (verb) => {
+    expect(optionsOf(verb)).toEqual(expect.arrayContaining(SELECTORS));
+  });
+
+  it('render takes them too, with --at for the site', () => {
+    const selectors = SELECTORS.filter((option) => option !== '--site');
+    expect(optionsOf('render')).toEqual(expect.arrayContaining([...selectors, '--at']));
+  });
+});

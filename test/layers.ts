@@ -1,0 +1,252 @@
+// Which folder may import what. docs/ARCHITECTURE.md shows this table, and test/architecture.test.ts applies it.
+// A new folder, import or package needs a row here first.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface Layer {
+  /** Path prefix below appliance/; the longest that matches decides. */
+  readonly at: string;
+  /** For docs/ARCHITECTURE.md. Left out: an exception within the folder above it. */
+  readonly holds?: string;
+  readonly imports: readonly string[];
+  readonly packages?: readonly string[];
+  /** Built-in modules; `*` for all. Pure layers have none. */
+  readonly node?: readonly string[];
+}
+
+export const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
+
+export const LAYERS: readonly Layer[] = [
+  { at: 'domain', holds: 'values and their parsers, states, intents, events, the error table', imports: ['domain'] },
+  // Schemas are data, and checking one is a function of it.
+  { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
+  {
+    at: 'codecs',
+    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509; each opens with its RFC',
+    imports: ['domain', 'codecs'],
+  },
+  // Keys, authentication codes and encryption are arithmetic.
+  { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },
+  {
+    at: 'documents',
+    holds: 'YAML and JSON files, structure checks, nearest names',
+    imports: ['domain', 'documents'],
+    packages: ['typebox', 'js-yaml'],
+    node: ['node:fs', 'node:path'],
+  },
+  {
+    at: 'boot',
+    holds: 'client facts, the boot decision, leases, image access, replies and explain',
+    imports: ['domain', 'codecs', 'boot', 'render', 'machines/transitions'],
+  },
+  { at: 'boot/boot-resolver', imports: ['domain', 'boot', 'inventory/fleet'] },
+  {
+    at: 'render',
+    holds: 'everything a machine is installed from, as text ([rendering.md](rendering.md))',
+    imports: ['domain', 'codecs', 'render', 'machines/transitions'],
+    packages: ['diff', 'handlebars', 'js-yaml'],
+  },
+  {
+    at: 'machines',
+    holds: 'transitions, pure commands, the runner and effects',
+    imports: ['domain', 'machines', 'boot'],
+  },
+  { at: 'machines/commands', imports: ['domain', 'machines', 'store/change', 'store/session-store'] },
+  // The digest of a command.
+  { at: 'machines/execute', imports: ['domain', 'machines', 'store/store', 'store/change'], node: ['node:crypto'] },
+  { at: 'machines/runner', imports: ['domain', 'machines', 'store/store'] },
+  {
+    at: 'machines/effects',
+    imports: [
+      ...['domain', 'machines', 'store/store', 'bmc/bmc', 'bmc/bmc-error', 'bmc/recorder', 'bmc/verified'],
+      ...['bmc/access/network-boot', 'bmc/access/bmc-eligibility'],
+    ],
+  },
+  {
+    at: 'inventory',
+    holds: 'files → checked declaration → plan; the fleet in memory',
+    imports: ['domain', 'documents', 'inventory', 'store/store', 'store/change', 'boot/client-facts'],
+    packages: ['typebox'],
+    node: ['node:fs', 'node:path', 'node:crypto'],
+  },
+  {
+    at: 'config',
+    holds: 'the site file',
+    imports: ['domain', 'documents', 'inventory'],
+    packages: ['typebox', 'js-yaml'],
+    node: ['node:fs', 'node:path'],
+  },
+  {
+    at: 'store',
+    holds: '`store.ts` is the interface, `change.ts` what a commit writes; SQL through Kysely, SQLite',
+    imports: ['domain', 'store'],
+    packages: ['kysely', 'better-sqlite3'],
+    node: ['node:fs', 'node:path', 'node:crypto', 'node:timers'],
+  },
+  {
+    at: 'trail',
+    holds: 'what happened to each machine, told and diagnosed',
+    imports: ['domain', 'trail', 'store/store'],
+    node: ['node:crypto'],
+  },
+  {
+    at: 'assets',
+    holds: 'boot files: where they come from, what they are, which machine may be sent to them',
+    imports: ['domain', 'documents', 'boot', 'assets'],
+    packages: ['typebox', 'js-yaml'],
+    node: ['*'],
+  },
+  {
+    at: 'bmc',
+    holds: 'BMC operations, IPMI and Redfish drivers, pacing, verified boot ([bmc.md](bmc.md))',
+    imports: ['domain', 'codecs', 'bmc'],
+    packages: ['undici'],
+    node: ['*'],
+  },
+  {
+    at: 'bmc/access',
+    holds: 'the BMC of a machine: whether it may be used, which driver, which credentials',
+    imports: ['domain', 'bmc', 'identity/vault', 'store/store', 'store/bmc-store', 'trail/trail'],
+    node: ['node:crypto'],
+  },
+  {
+    at: 'work',
+    holds: 'guards, orders, sessions of the service OS ([service-os.md](service-os.md))',
+    imports: [
+      ...['domain', 'boot', 'render', 'machines', 'work', 'inventory/fleet', 'assets/asset', 'assets/boot-contract'],
+      ...['store/store', 'store/change', 'store/session-store'],
+    ],
+    packages: ['typebox'],
+    node: ['node:crypto'],
+  },
+  {
+    at: 'work/installers/nixos',
+    holds: "NixOS's own installer, pulled or pushed ([nixos-install.md](nixos-install.md))",
+    imports: ['domain', 'render', 'boot', 'work/installers', 'assets'],
+    packages: ['ssh2'],
+    node: ['*'],
+  },
+  {
+    at: 'net',
+    holds: 'sockets, listeners, limits',
+    imports: ['domain', 'net', 'inventory/fleet'],
+    packages: ['fastify', 'koffi'],
+    node: ['*'],
+  },
+  {
+    at: 'servers',
+    holds: 'DHCP, TFTP, HTTP boot: sockets only',
+    imports: [
+      ...['domain', 'codecs', 'boot', 'render', 'net', 'servers', 'inventory/fleet', 'assets', 'trail', 'store/store'],
+      ...['work/sessions', 'store/session-store'],
+    ],
+    packages: ['fastify', 'koffi'],
+    node: ['*'],
+  },
+  // The rows are plain data; only wire.ts and schemas/ know TypeBox, so that the CLI need not load it.
+  {
+    at: 'contract',
+    holds: 'the operation table and the schemas of the API, shared by API and CLI ([api.md](api.md))',
+    imports: ['domain', 'contract'],
+  },
+  { at: 'contract/wire', imports: ['contract'], packages: ['typebox'] },
+  {
+    at: 'contract/schemas',
+    imports: ['domain', 'contract', 'bmc/bmc', 'inventory/schema'],
+    packages: ['typebox'],
+  },
+  {
+    at: 'api',
+    holds: 'handlers, views, authentication, OpenAPI',
+    imports: [
+      ...['contract', 'store/request-store', 'store/change'],
+      ...['domain', 'documents', 'boot', 'render', 'machines', 'inventory', 'store/store', 'assets/boot-contract'],
+      ...['deliveries/renderings', 'store/bmc-store', 'bmc/bmc', 'bmc/access', 'identity', 'work'],
+      ...['store/session-store', 'trail/diagnose', 'store/enrollment-store', 'net', 'api'],
+    ],
+    packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
+    node: ['*'],
+  },
+  {
+    at: 'deliveries',
+    holds: 'what each node was given, operator templates, folders on disk',
+    imports: [
+      ...['domain', 'render', 'deliveries', 'assets/template-files', 'work/sessions/reports', 'inventory/difference'],
+      ...['inventory/fleet', 'store/store', 'store/rendering-store', 'identity/enrollment-records'],
+    ],
+    node: ['*'],
+  },
+  {
+    at: 'identity',
+    holds: 'authority, enrollment, tokens, bundles, tasks, heartbeats',
+    imports: [
+      ...['domain', 'codecs', 'render', 'identity', 'inventory/fleet', 'machines/commands', 'machines/execute'],
+      ...['store/store', 'store/change', 'store/enrollment-store', 'store/task-store'],
+    ],
+    node: ['*'],
+  },
+  {
+    at: 'identity/vault',
+    holds: 'encrypted secrets and private files',
+    imports: ['domain', 'identity/vault'],
+    node: ['node:fs', 'node:path', 'node:crypto'],
+  },
+  {
+    at: 'servers/node-api',
+    holds: 'what nodes call over mutual TLS',
+    imports: [
+      ...['domain', 'identity', 'net', 'servers/node-api', 'inventory/fleet', 'render/bundle'],
+      ...['api/access', 'api/base-app', 'api/failed-attempts', 'store/store', 'store/enrollment-store'],
+    ],
+    packages: ['fastify', 'typebox'],
+    node: ['*'],
+  },
+  {
+    at: 'lab/rack',
+    holds: 'virtual machines with real BMCs',
+    imports: [
+      ...['domain', 'documents', 'lab/rack', 'assets/build-cache', 'assets/cpio', 'assets/debian-packages'],
+      'inventory/schema',
+    ],
+    packages: ['typebox', 'js-yaml'],
+    node: ['*'],
+  },
+  {
+    at: 'lab/demo',
+    holds: 'what `npm start` runs',
+    imports: ['domain', 'lab', 'assets'],
+    packages: ['js-yaml'],
+    node: ['*'],
+  },
+  { at: 'assembly', holds: 'opens the subsystems, one file each', imports: ['*'], packages: ['pino'], node: ['*'] },
+  { at: 'main', holds: 'the composition root', imports: ['assembly', 'config'], packages: ['pino'] },
+  {
+    at: 'cli',
+    holds: 'one file per verb; clients of the API or of pure functions',
+    imports: ['*'],
+    packages: ['commander', 'csv-parse', 'undici', 'pino'],
+    node: ['*'],
+  },
+];
+
+/** A row may allow a single file of another folder. */
+const pathOf = (name: string): string =>
+  existsSync(join(import.meta.dirname, '../appliance', `${name}.ts`)) ? `${name}.ts` : name;
+
+const BEGIN = '<!-- folders -->';
+const END = '<!-- /folders -->';
+
+/** docs/ARCHITECTURE.md with its folder table written again from the rows above. */
+export function withFolderTable(document: string): string {
+  const rows = LAYERS.flatMap(({ at, holds, imports, packages = [] }) => {
+    if (holds === undefined) return [];
+    const others = imports.filter((name) => name !== at).map((name) => (name === '*' ? 'everything' : pathOf(name)));
+    return [`| \`${at}\` | ${holds} | ${[...others, ...packages].join(', ')} |`];
+  });
+  const table = ['| folder | content | may import |', '|---|---|---|', ...rows].join('\n');
+  const [before, rest] = document.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`the document has no ${BEGIN} … ${END}`);
+  return `${before}${BEGIN}\n${table}\n${END}${after}`;
+}
