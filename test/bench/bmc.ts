@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
 import { BmcGates } from '../../appliance/bmc/gates.ts';
-import { IPMI_TOOLS, type IpmiTools, type SuiteMemory } from '../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, type IpmiDeps, type SuiteMemory } from '../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { paced } from '../../appliance/bmc/paced.ts';
 import { Secret } from '../../appliance/domain/secret.ts';
@@ -65,8 +65,8 @@ async function measureSuite(suite: number, count: number, rounds: number): Promi
   const memory = suiteMemory();
   const speeds: Record<keyof SuiteResult, number[]> = { firstLogin: [], ours: [], ipmipower: [], ipmitool: [] };
   for (let round = 0; round < rounds; round++) {
-    speeds.firstLogin.push(await ours(count, IPMI_TOOLS));
-    speeds.ours.push(await ours(count, { ...IPMI_TOOLS, memory }));
+    speeds.firstLogin.push(await ours(count, IPMI_DEPS));
+    speeds.ours.push(await ours(count, { ...IPMI_DEPS, memory }));
     speeds.ipmipower.push(await ipmipower(count, suite));
   }
   speeds.ipmitool.push(await ipmitool(suite));
@@ -88,10 +88,10 @@ function suiteMemory(): SuiteMemory {
 }
 
 /** BMCs a second: each logged in to, asked and left. */
-async function ours(count: number, tools: IpmiTools): Promise<number> {
+async function ours(count: number, tools: IpmiDeps): Promise<number> {
   const gates = new BmcGates(bmcSystemClock);
   const password = new Secret(ADMIN.password);
-  const credential = gates.mark(ADMIN.name, password);
+  const credential = gates.fingerprint(ADMIN.name, password);
   const status = async (address: string): Promise<string> => {
     const target = { address, userName: ADMIN.name, password, bmcKey: null };
     const bmc = paced(ipmiBmc(target, { efi: true }, tools), gates.gate(address), credential);

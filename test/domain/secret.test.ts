@@ -29,9 +29,9 @@ describe('a login', () => {
     parseLogin({ userName, password: new Secret(password), bmcKey: bmcKey === null ? null : new Secret(bmcKey) });
 
   it.each([
-    ['a user name over 16 bytes', parse('a'.repeat(17), 'x'), 'user name has 17 bytes, IPMI keeps 16'],
+    ['a user name over 16 bytes', parse('a'.repeat(17), 'x'), 'user name has 17 bytes; IPMI allows at most 16'],
     ['a password over 20 bytes, which BMCs cut', parse('admin', 'a'.repeat(21)), 'password has 21 bytes'],
-    ['an empty password', parse('admin', ''), 'lets everybody in'],
+    ['an empty password', parse('admin', ''), 'anyone could log in'],
     ['a key over 20 bytes', parse('admin', 'x', 'k'.repeat(21)), '(Kg) has 21 bytes'],
     ['a key that reads as none', parse('admin', 'x', '\0key'), 'zero byte'],
   ])('is refused with %s', (_what, result, reason) => {

@@ -80,7 +80,7 @@ describe('effects through the BMC', () => {
   });
 
   it.each([
-    ['disabled', /leaves BMCs alone/],
+    ['disabled', /BMC access is disabled/],
     [null, /belongs to no site/],
   ] as const)('are skipped in mode %s, with a word to the operator', async (mode, reason) => {
     const { events } = await aWorkshop({ mode }).perform('boot-from-network', withBmc());
@@ -153,8 +153,8 @@ describe('effects through the BMC', () => {
 describe('booting from the network, where the machine has to be seen', () => {
   const commissioned = aMachine({ bmc: BMC, lifecycle: aLife('commissioning') });
   const reports = [
-    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
-    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it was seen after 40 s' },
+    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted the setting and the firmware ignored it' },
+    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it showed up after 40 s' },
   ] as const;
 
   it('tells every attempt while the next one is made', async () => {
@@ -178,17 +178,21 @@ describe('booting from the network, where the machine has to be seen', () => {
         kind: 'bmc.boot-ignored',
         actor: 'appliance',
         correlationId: 'corr-1',
-        data: { effect: 'boot-from-network', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
+        data: {
+          effect: 'boot-from-network',
+          method: 'ipmi-efi-once',
+          words: 'the BMC accepted the setting and the firmware ignored it',
+        },
       },
       { kind: 'bmc.boot-obeyed', data: { method: 'ipmi-legacy-once' } },
     ]);
   });
 
   it('is over without a failure when the machine has moved on meanwhile', async () => {
-    const outcome = { kind: 'moved-on', reason: 'the machine is failed by now' } as const;
+    const outcome = { kind: 'moved-on', reason: 'the machine is now failed' } as const;
     const { perform } = aWorkshop({ mode: 'real', real: { bootFromNetwork: async () => outcome } });
     const { events } = await perform('boot-from-network', commissioned);
-    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is failed by now' } }]);
+    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is now failed' } }]);
   });
 
   it('is not done twice: a machine that was seen since the state began is left alone', async () => {

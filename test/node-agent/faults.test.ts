@@ -71,7 +71,7 @@ describe('a drain', () => {
       });
       node.start(NOTHING, shell);
       await node.agent.says('enrolled');
-      await site.ask(machine, 'drain');
+      await site.request(machine, 'drain');
       await expect.poll(() => site.state(machine)).toBe('retired');
       const [task] = await site.store.tasksOf(machine.id, 1);
       expect(task?.result?.output).toMatch(/^first\nsecond\ndrained: 2 programs/);
@@ -82,7 +82,7 @@ describe('a drain', () => {
     const { machine, node } = await newNode();
     node.start(NOTHING);
     await node.agent.says('enrolled');
-    await site.ask(machine, 'drain');
+    await site.request(machine, 'drain');
     await expect.poll(() => site.state(machine)).toBe('retired');
   });
 
@@ -96,7 +96,7 @@ describe('a drain', () => {
       writeFileSync(join(undo, 'back'), script('echo back'), { mode: 0o700 });
       node.start(NOTHING, shell);
       await node.agent.says('enrolled');
-      await site.ask(machine, 'drain');
+      await site.request(machine, 'drain');
       await expect.poll(() => running(`sleep ${marker}`).length).toBe(1);
       const beat = (): number => site.enrollment.heartbeats.lastOf(machine.id)?.at ?? 0;
       const first = beat();
@@ -104,7 +104,7 @@ describe('a drain', () => {
       const second = beat();
       await expect.poll(beat).toBeGreaterThan(second);
       expect(running(`sleep ${marker}`)).toHaveLength(1);
-      await site.ask(machine, 'undrain');
+      await site.request(machine, 'undrain');
       await expect
         .poll(async () => (await site.store.tasksOf(machine.id, 2)).map(({ kind, state }) => `${kind} ${state}`))
         .toEqual(['undrain succeeded', 'drain failed']);
@@ -123,7 +123,7 @@ describe('a drain', () => {
     const { machine, node } = await withPrograms(programs, mode);
     node.start(NOTHING);
     await node.agent.says('enrolled');
-    await site.ask(machine, 'drain');
+    await site.request(machine, 'drain');
     await expect.poll(() => site.state(machine)).toBe('failed');
     expect((await site.current(machine)).lifecycle.failure).toMatchObject({
       step: 'drain',

@@ -85,7 +85,7 @@ describe('when something goes wrong around a machine', () => {
         {
           code: 'not_deployable',
           details: [
-            expect.stringContaining('its BMC at 10.77.100.1 cannot be asked (ipmi): '),
+            expect.stringContaining('its BMC at 10.77.100.1 cannot be used (ipmi): '),
             expect.stringContaining('coldiron power node01 status'),
           ],
         },

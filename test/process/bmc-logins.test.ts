@@ -82,10 +82,10 @@ describe('too many wrong passwords', () => {
     await begin(WRONG);
     expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
     expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
-    const heard = bmc.heard.length;
+    const heard = bmc.received.length;
     const third = await status();
     expect(third).toMatchObject({ code: 'bmc_locked_out', message: expect.stringContaining('try again after') });
-    expect(bmc.heard.length).toBe(heard);
+    expect(bmc.received.length).toBe(heard);
     expect((await setCredentials(ADMIN.password)).status).toBe(0);
     expect(await status()).toMatchObject({ power: 'off' });
   });
@@ -105,7 +105,7 @@ describe('rotating the password', () => {
 
   it('goes back to the old one when the BMC keeps something else', async () => {
     // It cuts the new password off, and takes the old one back as it is.
-    Object.defineProperty(bmc.lies, 'passwordBytes', { get: () => (inForce() === ADMIN.password ? 8 : 20) });
+    Object.defineProperty(bmc.faults, 'passwordBytes', { get: () => (inForce() === ADMIN.password ? 8 : 20) });
     const run = await site.run(['bmc', 'rotate', 'node01']);
     expect([run.status, run.stderr]).toEqual([7, expect.stringContaining('the old password is in force')]);
     expect(inForce()).toBe(ADMIN.password);

@@ -65,7 +65,7 @@ describe('coldiron serve', () => {
     serving = await new ServingProcess(site.path).up();
     const second = site.run('serve');
     expect(second.status).toBe(5);
-    expect(second.stderr).toContain('an appliance is running with this state folder already');
+    expect(second.stderr).toContain('an appliance already runs with this state folder');
     await serving.end('SIGKILL');
     serving = await new ServingProcess(site.path).up();
     expect(site.run('nodes', 'list', '--json').status).toBe(0);
@@ -78,7 +78,7 @@ describe('coldiron serve', () => {
     try {
       const run = other.run('serve');
       expect(run.status).toBe(7);
-      expect(run.stderr).toContain(`cannot listen on ${host}: something else listens there already`);
+      expect(run.stderr).toContain(`cannot listen on ${host}: another program listens there already`);
     } finally {
       other.remove();
     }

@@ -198,7 +198,7 @@ describe('before anything is armed', () => {
     ],
     [
       'its BMC does not answer',
-      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be asked'] } },
+      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be used'] } },
       /^its BMC at 10\.0\.10\.50/,
     ],
   ])('it is said when %s', async (_, world, reason) => {

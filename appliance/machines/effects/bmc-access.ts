@@ -1,6 +1,6 @@
 // What effects need of BMCs.
 
-import type { BmcStanding } from '../../bmc/access/bmc-eligibility.ts';
+import type { BmcEligibility } from '../../bmc/access/bmc-eligibility.ts';
 import type { NetworkBootOutcome } from '../../bmc/access/network-boot.ts';
 import type { Bmc } from '../../bmc/bmc.ts';
 import type { RecordedAction } from '../../bmc/recorder.ts';
@@ -10,7 +10,7 @@ import type { Machine } from '../../domain/machine.ts';
 
 export interface BmcAccess {
   /** Whether the BMC may be touched, and if not, why not. */
-  standing(machine: Machine): BmcStanding;
+  eligibility(machine: Machine): BmcEligibility;
   /** Opens, works and closes. Where the site only records, `record` hears what would have been done. */
   using<T>(machine: Machine, record: (action: RecordedAction) => void, work: (bmc: Bmc) => Promise<T>): Promise<T>;
   /** Whether the machine was seen to boot from the network, by this process or an earlier one. */

@@ -70,17 +70,17 @@ export function powerHandler(action: PowerAction, settings: PowerSettings): Effe
     if (action.untilSeen && (await hasBooted(machine, bmcs))) {
       return { events: [says('bmc.skipped', { reason: 'the machine has booted from the network already' })] };
     }
-    const standing = bmcs.standing(machine);
-    switch (standing.kind) {
+    const eligibility = bmcs.eligibility(machine);
+    switch (eligibility.kind) {
       case 'absent':
         return { events: [says('bmc.absent', { to_do: action.byHand })] };
       case 'off-limits':
-        return { events: [says('bmc.skipped', { reason: standing.reason, to_do: action.byHand })] };
+        return { events: [says('bmc.skipped', { reason: eligibility.reason, to_do: action.byHand })] };
       case 'open':
         try {
-          if (standing.mode === 'real' && action.untilSeen)
+          if (eligibility.mode === 'real' && action.untilSeen)
             return { events: await seenToBoot(machine, settings, says) };
-          return { events: await told(action, machine, bmcs, says, standing.endpoint.address) };
+          return { events: await told(action, machine, bmcs, says, eligibility.endpoint.address) };
         } catch (error) {
           throw asEffectError(error);
         }

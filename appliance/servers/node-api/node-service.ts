@@ -1,5 +1,5 @@
-// Enrollment and the node API as the appliance starts and stops them, with what goes on while nobody asks: leases end, nodes
-// fall silent, certificates are renewed.
+// Starts and stops enrollment and the node API, with their periodic work: expire task leases, detect silent nodes, renew
+// certificates.
 
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
@@ -17,7 +17,7 @@ import { startNodeApi } from './node-listener.ts';
 
 export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText'> {
   readonly logger: FastifyBaseLogger;
-  /** Null: nodes can be prepared, and nobody can enroll. */
+  /** Null: nodes can be prepared, but cannot enroll. */
   readonly listen: NodeApiAddress | null;
 }
 
@@ -38,7 +38,7 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
   const watch = async (): Promise<void> => {
     await heartbeats.flush();
     const silent = await heartbeats.markSilent();
-    for (const { spec } of silent) logger.warn({ node: spec.hostname }, 'a node has fallen silent');
+    for (const { spec } of silent) logger.warn({ node: spec.hostname }, 'a node stopped sending heartbeats');
   };
   const stops = [
     repeat(SWEEP_EVERY, () => tasks.sweep(), logger),

@@ -1,4 +1,4 @@
-// A node fetches its tasks, says that it begins, and tells what came of them.
+// Task routes for nodes: fetch a task, begin it, report its result.
 
 import { Type } from 'typebox';
 import type { App } from '../../api/base-app.ts';
@@ -7,14 +7,14 @@ import { SECOND } from '../../domain/instant.ts';
 import { kindOfTask, type TaskId } from '../../domain/task.ts';
 import { eligibilityOf } from '../../identity/node-eligibility.ts';
 import { sendFields } from './answer.ts';
-import type { NodeApiDeps } from './dependencies.ts';
+import type { NodeApiDeps } from './node-api-deps.ts';
 import type { Peers } from './peer.ts';
 
 const TaskReference = Type.Object({ task: Type.String({ pattern: '^[0-9a-f-]{36}$' }) });
 const closed = { additionalProperties: false } as const;
 const LONGEST_WAIT_SECONDS = 60;
 
-export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
+export function nodeTaskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
   const { tasks, drains } = enrollment;
 
   app.get(
@@ -58,8 +58,8 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
       const { machine } = peers.of(request);
       const begun = await tasks.begin(machine, id, request.body.lease, request.id);
       if (!begun) {
-        const why = `its lease is over, or it is not for a node that is ${machine.lifecycle.state}`;
-        throw new ColdironError('conflict', `task ${id} is not to be begun: ${why}`);
+        const why = `its lease has expired, or a node in state ${machine.lifecycle.state} may not run it`;
+        throw new ColdironError('conflict', `task ${id} cannot begin: ${why}`);
       }
       return sendFields(request, reply, { task_id: id, begun: 'yes' });
     },
@@ -69,7 +69,7 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
     '/node/v1/tasks/:task/result',
     {
       config: { access: 'node' },
-      // Every byte of the output may take three in a form.
+      // Form encoding may need three bytes for each byte of output.
       bodyLimit: 256 * 1024,
       schema: {
         params: TaskReference,
@@ -80,9 +80,9 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
       const id = request.params.task as TaskId;
       const { status, output } = request.body;
       const { machine } = peers.of(request);
-      const told = await tasks.finish(machine, id, { succeeded: status === 'succeeded', output }, request.id);
+      const result = await tasks.finish(machine, id, { succeeded: status === 'succeeded', output }, request.id);
       await drains.settle(machine);
-      return sendFields(request, reply, { task_id: id, result: told });
+      return sendFields(request, reply, { task_id: id, result });
     },
   );
 }

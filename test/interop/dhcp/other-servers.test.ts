@@ -39,7 +39,7 @@ describe('where dnsmasq gives the addresses', () => {
   it('we refuse to, and name it', async () => {
     await dnsmasq();
     const server = await lab.serve([NETWORK]);
-    expect(server.states).toContain('another DHCP server, 10.88.0.2, gives addresses on s1');
+    expect(server.states).toContain('another DHCP server, 10.88.0.2, assigns addresses on s1');
   });
 
   it('it is noticed when it turns up later', async () => {
@@ -48,7 +48,7 @@ describe('where dnsmasq gives the addresses', () => {
     const asks = { type: 'discover', mac: '02:00:00:00:00:77' };
     const client = lab.client('client', 'once', 'c1', JSON.stringify(asks));
     await client.says(/"server":"10\.88\.0\.2"/);
-    await server.says(/another server gives addresses on \S+, by s1: 10\.88\.0\.2 \(it sent an OFFER\)/);
+    await server.says(/another server assigns addresses on \S+, via s1: 10\.88\.0\.2 \(it sent an OFFER\)/);
     const rogues = (await lab.notes()).filter(({ kind }) => kind === 'dhcp.rogue');
     expect(rogues.map(({ data }) => (data as { server: string }).server)).toEqual(['10.88.0.2']);
   });

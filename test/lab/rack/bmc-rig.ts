@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { Bmc } from '../../../appliance/bmc/bmc.ts';
-import { IPMI_TOOLS, type IpmiTarget } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, type IpmiTarget } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { BMC_USER } from '../../../appliance/lab/rack/bmc-config.ts';
@@ -89,7 +89,7 @@ function rigOf(rack: Rack, folder: string): BmcRig {
     slot,
     disk: join(folder, 'machines/node01/disk.img'),
     target,
-    bmc: () => ipmiBmc(target(), { efi: false }, IPMI_TOOLS),
+    bmc: () => ipmiBmc(target(), { efi: false }, IPMI_DEPS),
     ipmitool: (...args) =>
       rack.network.run(
         ...(['ipmitool', '-I', 'lanplus', '-C', '3', '-H', address, '-U', BMC_USER, '-f'] as const),

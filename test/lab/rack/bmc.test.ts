@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BmcConsole } from '../../../appliance/bmc/bmc.ts';
-import { IPMI_TOOLS, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { powerOn, powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
 import { PRIVILEGE, setSessionPrivilege } from '../../../appliance/codecs/ipmi/commands/session-commands.ts';
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 const NETWORK_ONCE = { device: 'network', persistent: false, firmware: null } as const;
 
 /** Our client that waits less for a BMC that is not there. */
-const IMPATIENT = { ...IPMI_TOOLS, timings: { ...IPMI_TOOLS.timings, firstWait: 1000, tries: 3 } };
+const IMPATIENT = { ...IPMI_DEPS, timings: { ...IPMI_DEPS.timings, firstWait: 1000, tries: 3 } };
 
 describe('a machine with a BMC', () => {
   const rig = useRack();
@@ -139,14 +139,14 @@ describe('a machine with a BMC', () => {
   });
 
   it('refuses a wrong password', async () => {
-    const stranger = ipmiBmc(rig().target('guessed'), { efi: false }, IPMI_TOOLS);
+    const stranger = ipmiBmc(rig().target('guessed'), { efi: false }, IPMI_DEPS);
     onTestFinished(() => stranger.close());
     await expect(stranger.powerOn()).rejects.toMatchObject({ failure: 'authentication', retryable: false });
     expect(serverOf(rig().slot).isOn).toBe(false);
   });
 
   it('refuses a session that may only look, and tells it the state all the same', async () => {
-    await withIpmiSession(rig().target(), IPMI_TOOLS, async (connection) => {
+    await withIpmiSession(rig().target(), IPMI_DEPS, async (connection) => {
       await connection.call({ ...setSessionPrivilege('operator'), data: Uint8Array.of(PRIVILEGE.user) });
       await expect(powerOn(connection)).rejects.toThrow(/privilege/);
       expect(await powerStatus(connection)).toBe('off');

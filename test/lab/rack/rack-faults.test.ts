@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { IPMI_TOOLS } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import type { FaultKind } from '../../../appliance/lab/rack/faults.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
@@ -24,10 +24,10 @@ describe('a fault', () => {
   const rules = () => rig().rack.network.run('nft', 'list', 'ruleset');
 
   const withImpatience = () => {
-    const tools = { ...IPMI_TOOLS, timings: { ...IPMI_TOOLS.timings, firstWait: 100, tries: 3 } };
+    const tools = { ...IPMI_DEPS, timings: { ...IPMI_DEPS.timings, firstWait: 100, tries: 3 } };
     return opened(tools);
   };
-  const opened = (tools = IPMI_TOOLS) => {
+  const opened = (tools = IPMI_DEPS) => {
     const bmc = ipmiBmc(rig().target(), { efi: false }, tools);
     onTestFinished(() => bmc.close());
     return bmc;
