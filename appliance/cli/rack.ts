@@ -66,5 +66,5 @@ function faultHelp(kind: FaultKind): string {
   const { means, takes } = FAULTS[kind];
   if (takes === null) return means;
   if (takes === 'pattern') return `${means} (a regular expression)`;
-  return `${means} (${takes.name} in ${takes.unit}, ${takes.otherwise} unless told)`;
+  return `${means} (${takes.name} in ${takes.unit}, ${takes.default} by default)`;
 }

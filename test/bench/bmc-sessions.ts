@@ -1,5 +1,5 @@
-// What open sessions cost: node bmc-sessions.ts COUNT opens one to each of so many simulated BMCs, and prints the process's memory
-// before and with them.
+// The cost of open sessions: node bmc-sessions.ts COUNT opens one to each of COUNT simulated BMCs, and prints the process's memory
+// before and after.
 
 import { IPMI_DEPS, IpmiConnection } from '../../appliance/bmc/ipmi/connection.ts';
 import { Secret } from '../../appliance/domain/secret.ts';

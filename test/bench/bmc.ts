@@ -1,5 +1,5 @@
-// The power status of 500 BMCs, asked for at once: ours as the appliance asks, FreeIPMI's ipmipower, and ipmitool in a loop; and
-// what 2,000 open sessions cost in memory.
+// The power status of 500 BMCs, queried at once: by our appliance, by FreeIPMI's ipmipower, and by ipmitool in a loop; and
+// the memory that 2,000 open sessions take.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +17,7 @@ import { median, printTable, printVerdict, shown } from './figures.ts';
 
 const run = promisify(execFile);
 const SESSIONS = 2000;
-/** One after the other takes its time: a part of them says how much. */
+/** One after the other is slow: a sample of them is enough. */
 const IN_A_LOOP = 50;
 const SUITES = [17, 3] as const;
 
@@ -72,7 +72,7 @@ async function measureSuite(suite: number, count: number, rounds: number): Promi
   speeds.ipmitool.push(await ipmitool(suite));
   return {
     firstLogin: median(speeds.firstLogin),
-    // The first round is what it learns in.
+    // The first round is a warm-up.
     ours: median(speeds.ours.slice(1)),
     ipmipower: median(speeds.ipmipower),
     ipmitool: median(speeds.ipmitool),
@@ -87,7 +87,7 @@ function suiteMemory(): SuiteMemory {
   };
 }
 
-/** BMCs a second: each logged in to, asked and left. */
+/** BMCs per second: log in, query, log out. */
 async function ours(count: number, tools: IpmiDeps): Promise<number> {
   const gates = new BmcGates(bmcSystemClock);
   const password = new Secret(ADMIN.password);

@@ -1,4 +1,4 @@
-// The whole way of a machine, as real processes see it: the appliance is real, the machine speaks the protocol of the service OS.
+// The whole lifecycle of a machine with real processes: the appliance is real, the machine speaks the protocol of the service OS.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ describe('a machine and its service OS', () => {
     return machine;
   };
 
-  it('goes from registered to installed, and back to free with its disks erased', async () => {
+  it('goes from registered to installed, and back to ready with its disks erased', async () => {
     const machine = machineOf(serving);
     await commissioned(machine);
     expect(await node()).toMatchObject({ state: 'ready' });
@@ -109,7 +109,7 @@ describe('a machine and its service OS', () => {
     verb('audit', 'verify');
   });
 
-  it('lets nobody use a ticket twice, from another address, or as another chassis', async () => {
+  it('rejects a ticket that is used twice, from another address, or by another chassis', async () => {
     const machine = await deployingWith();
     const ticket = FakeServiceOs.ticketIn(await machine.script()) ?? '';
     const neighbour = machineOf(serving, { ...NEIGHBOUR, uuid: UUID });
@@ -133,7 +133,7 @@ describe('a machine and its service OS', () => {
     expect(serving.stderr).not.toContain(machine.key);
   });
 
-  it('goes on with its session after the appliance was killed, and takes no report twice', async () => {
+  it('keeps its session after the appliance was killed, and accepts no report twice', async () => {
     const machine = await deployingWith();
     await machine.boot();
     await machine.step('write-image', 'progress', { percent: 43 });
@@ -150,7 +150,7 @@ describe('a machine and its service OS', () => {
     expect(await node()).toMatchObject({ state: 'enrolling' });
   });
 
-  it('is told failed at once, with how far it was, when it boots again in the middle of an installation', async () => {
+  it('fails at once, with its progress, when it boots again during an installation', async () => {
     const machine = await deployingWith();
     await machine.boot();
     await machine.step('write-image', 'progress', { percent: 43 });
@@ -182,7 +182,7 @@ describe('a machine and its service OS', () => {
     expect(verb('nodes', 'show', 'node01')).toContain('Acme, Box, serial S-1');
   });
 
-  it('is answered in the envelope, and limited, whatever it sends', async () => {
+  it('gets an error envelope and size limits, whatever it sends', async () => {
     const machine = await deployingWith();
     const ticket = FakeServiceOs.ticketIn(await machine.script()) ?? '';
     expect(await machine.ask('POST', ticket, '{')).toMatchObject({
@@ -203,11 +203,11 @@ describe('a machine and its service OS', () => {
     expect(await machine.file('shadow')).toMatchObject({ status: 404 });
     expect((await machine.file('user-data')).status).toBe(200);
     expect(await machine.file('user-data')).toMatchObject({ status: 409 });
-    const told = (await events()).find(({ kind }: { kind: string }) => kind === 'session.step');
-    expect(told.data.log).toMatch(/^\(\d+ characters before this were left out\)\nx+end$/);
+    const step = (await events()).find(({ kind }: { kind: string }) => kind === 'session.step');
+    expect(step.data.log).toMatch(/^\(\d+ characters before this were left out\)\nx+end$/);
   });
 
-  it('is refused with every reason while its image is not the one that the profile names', async () => {
+  it('is rejected with every reason while its image is not the one that the profile names', async () => {
     const machine = machineOf(serving);
     await commissioned(machine);
     site.write('coldiron.yaml', site.read('coldiron.yaml').replaceAll(IMAGE_SHA256, 'f'.repeat(64)));

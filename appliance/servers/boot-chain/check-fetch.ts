@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { type Asset, assetInWords, headOf } from '../../assets/asset.ts';
-import { detectFileType, fileTypeInWords, HEAD_BYTES } from '../../assets/file-type.ts';
+import { detectFileType, fileTypeInWords, TYPE_HEAD_BYTES } from '../../assets/file-type.ts';
 import type { BootEndpoint, ExpectedFetch } from './expected-fetches.ts';
 import { type Fetched, tftpFetch } from './tftp-fetch.ts';
 
@@ -29,7 +29,7 @@ export async function checkFetch(fetched: ExpectedFetch, options: FetchOptions):
       const begins =
         via === 'http'
           ? await beginningOverHttp(at, path, expect.asset, options)
-          : await overTftp(at, path, options, HEAD_BYTES);
+          : await overTftp(at, path, options, TYPE_HEAD_BYTES);
       return typeof begins === 'string' ? begins : await otherBeginning(expect.asset, begins);
     }
   }
@@ -68,7 +68,7 @@ async function beginningOverHttp(
   asset: Asset,
   options: FetchOptions,
 ): Promise<Fetched | string> {
-  const answer = await get(at, path, options, { range: `bytes=0-${HEAD_BYTES - 1}` });
+  const answer = await get(at, path, options, { range: `bytes=0-${TYPE_HEAD_BYTES - 1}` });
   if (answer.headers.get('etag') !== `"${asset.sha256}"`)
     return 'is served with a checksum other than the one in the library';
   const size = /\/(\d+)$/.exec(answer.headers.get('content-range') ?? '')?.[1] ?? answer.headers.get('content-length');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Fetcher } from '../../process/http-crowd.ts';
+import { Fetcher } from '../../process/many-fetchers.ts';
 import { BootServerRig, patternBytes } from './boot-server-rig.ts';
 
 let rig: BootServerRig;

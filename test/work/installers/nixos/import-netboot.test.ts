@@ -66,7 +66,7 @@ describe('importing a network installer', () => {
       { bzImage: bzImage(0) },
       ['bzImage: is a Linux kernel for i386; there are installers for x86_64 and arm64'],
     ],
-    ['something else for an initrd', { initrd: 'hello' }, ['initrd: must be an initrd, is of no type that boots']],
+    ['something else for an initrd', { initrd: 'hello' }, ['initrd: must be an initrd, is a file of no bootable type']],
     [
       'a script without init=',
       { 'netboot.ipxe': '#!ipxe\nkernel bzImage quiet\n' },
