@@ -9,7 +9,7 @@ import type { Origin } from '../domain/event.ts';
 import { MINUTE } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
-import { identityIn } from '../identity/node-place.ts';
+import { identityIn } from '../identity/node-addresses.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { repeat } from '../net/repeat.ts';
 import { indexInventory } from '../render/plan-index.ts';

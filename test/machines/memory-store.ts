@@ -99,7 +99,7 @@ export class MemoryStore {
         throw new ColdironError('version_conflict', `${known.spec.hostname} has changed`);
       }
       if (change.lifecycle && known.lifecycle.state === 'removed' && change.lifecycle.state !== 'removed') {
-        throw new ColdironError('conflict', `${known.spec.hostname} is removed, and that is final`);
+        throw new ColdironError('conflict', `${known.spec.hostname} is removed and cannot be changed`);
       }
       const extra: NewEvent[] = [];
       for (const write of change.writes) {

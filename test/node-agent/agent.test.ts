@@ -106,7 +106,7 @@ describe('the agent and a real appliance', () => {
       ...['--data-urlencode', `node_id=${agent.variable('NODE_ID')}`, '--data-urlencode', `token=${agent.token()}`],
       ...['--data-urlencode', `certificate_request@${file}`],
     );
-    expect(JSON.parse(recover)).toMatchObject({ message: expect.stringContaining('still good') });
+    expect(JSON.parse(recover)).toMatchObject({ message: expect.stringContaining('still valid') });
   });
 
   it.each(['/node/v1/tasks/wait', '/node/v1/heartbeat', '/node/v1/renew', '/node/v1/tasks/x/result'])(

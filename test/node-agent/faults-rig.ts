@@ -62,6 +62,6 @@ const whereIs = (program: string): string =>
   spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim();
 
 export async function installed(site: NodeApiSite, machine: Machine, name: string): Promise<FaultyNode> {
-  const { script } = await site.handOver(machine);
+  const { script } = await site.issueBundle(machine);
   return new FaultyNode(site, name, script);
 }

@@ -70,7 +70,10 @@ describe('a world-readable password file', () => {
     const file = join(site.folder.path, 'password1');
     chmodSync(file, 0o644);
     const run = await site.run(['power', 'node01', 'status']);
-    expect([run.status, run.stderr]).toEqual([6, expect.stringContaining(`${file} is open to everybody (mode 0644)`)]);
+    expect([run.status, run.stderr]).toEqual([
+      6,
+      expect.stringContaining(`${file} is accessible to everybody (mode 0644)`),
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-// Small values for the store's tests, each with just enough in it to be told apart.
+// Small, distinguishable values for the store's tests.
 
 import { randomUUID } from 'node:crypto';
 import type { Sku } from '../../appliance/domain/catalogue.ts';
@@ -67,7 +67,7 @@ export const lifecycleIn = (state: LifecycleState, changes: Partial<Lifecycle> =
   ...changes,
 });
 
-/** The store looks into no event, so its tests may use kinds and data that the event table does not have. */
+/** The store does not validate events, so its tests may use kinds and data that the event table does not have. */
 export const newEvent = (kind: string, changes: Partial<Omit<StoredEvent, 'seq'>> = {}): NewEvent =>
   ({
     at: NOW,
@@ -150,7 +150,7 @@ export const creationOf = (spec: MachineSpec): InventoryWrites['createMachines']
   lifecycle: lifecycleIn('registered'),
 });
 
-/** Writes machines with these specs on top of what is declared already, and returns them as stored, in the same order. */
+/** Adds machines with these specs to the inventory, and returns them as stored, in the same order. */
 export async function addMachines(store: Store, ...specs: MachineSpec[]): Promise<Machine[]> {
   const { declaredRevision } = await store.inventory();
   const createMachines = specs.map(creationOf);

@@ -101,8 +101,8 @@ export async function resealAll(
 const sealedAnew = (vault: Vault, machine: MachineId, old: SealedCredentials | null): SealedCredentials | null =>
   old && {
     ...old,
-    password: vault.sealAnew({ machine, purpose: 'bmc-password' }, old.password),
-    key: old.key && vault.sealAnew({ machine, purpose: 'bmc-key' }, old.key),
+    password: vault.reseal({ machine, purpose: 'bmc-password' }, old.password),
+    key: old.key && vault.reseal({ machine, purpose: 'bmc-key' }, old.key),
   };
 
 const isFresh = (vault: Vault, { current, pending }: HeldCredentials): boolean =>

@@ -8,7 +8,7 @@ import { FailedAttempts } from '../../api/failed-attempts.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { TaskId } from '../../domain/task.ts';
-import { standingOf } from '../../identity/node-eligibility.ts';
+import { eligibilityOf } from '../../identity/node-eligibility.ts';
 import type { Enrolled } from '../../identity/node-enrollment.ts';
 import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
 import { sendFields } from './answer.ts';
@@ -55,7 +55,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
 
   const enrolled = async (issued: Enrolled, machineId: Enrolled['machine'], correlationId: string) => {
     const machine = await store.machine(machineId);
-    if (machine) await enrollment.isHere(machine, correlationId);
+    if (machine) await enrollment.confirmEnrolled(machine, correlationId);
     return {
       result: issued.kind,
       node_id: issued.machine,
@@ -119,16 +119,16 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
       if (Math.abs(offset) > CLOCK_OFFSET_WARNING) {
         logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is wrong");
       }
-      await enrollment.isHere(machine, request.id);
+      await enrollment.confirmEnrolled(machine, request.id);
       const report = { agent, boot_id: bootId, uptime_seconds: Number(uptime ?? 0), clock_offset_ms: offset };
-      await heartbeats.heard(machine, report, request.id);
+      await heartbeats.record(machine, report, request.id);
       const { active } = await authority.trust();
       const { ca_sha256, ca_fingerprint } = await trust();
       return sendFields(request, reply, {
         node_id: machine.id,
         hostname: machine.spec.hostname,
         state: machine.lifecycle.state,
-        tasks: standingOf(machine.lifecycle).tasks ? 'yes' : 'no',
+        tasks: eligibilityOf(machine.lifecycle).tasks ? 'yes' : 'no',
         ...(task !== undefined && { task: (await tasks.mayContinue(machine, task as TaskId)) ? 'continue' : 'stop' }),
         renew: certificate.authority === active ? 'no' : 'yes',
         ca_sha256,

@@ -5,7 +5,7 @@ import { Server } from 'node:tls';
 import type { App, TlsFiles } from '../../api/base-app.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { ServerCredentials } from '../../identity/authority.ts';
-import { apiNames, type NodeApiPlace } from '../../identity/node-place.ts';
+import { apiNames, type NodeApiAddress } from '../../identity/node-addresses.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import { listenOnTcp } from '../../net/listen.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
@@ -26,7 +26,7 @@ const HANDSHAKE_LIMIT = 10 * SECOND;
 /** Bodies are small; a client that sends one byte at a time must not occupy a connection. */
 const REQUEST_LIMIT = 20 * SECOND;
 
-export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiPlace): Promise<NodeListener> {
+export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiAddress): Promise<NodeListener> {
   const { fleet, enrollment } = deps;
   const current = (): Promise<ServerCredentials> =>
     enrollment.authority.serverCredentials(apiNames(fleet, at), { actor: 'appliance', correlationId: null });
@@ -44,7 +44,7 @@ export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiPlace): Pr
     credentials = next;
     useCredentials(app, next);
   };
-  enrollment.listens({ address: at.address, port }, renew);
+  enrollment.setNodeApi({ address: at.address, port }, renew);
 
   return {
     address,

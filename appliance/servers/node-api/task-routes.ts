@@ -5,7 +5,7 @@ import type { App } from '../../api/base-app.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
 import { type TaskId, taskDefinition } from '../../domain/task.ts';
-import { standingOf } from '../../identity/node-eligibility.ts';
+import { eligibilityOf } from '../../identity/node-eligibility.ts';
 import { sendFields } from './answer.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
 import type { Peers } from './peer.ts';
@@ -32,7 +32,7 @@ export function nodeTaskRoutes(app: App, { store, enrollment, stopping }: NodeAp
       request.raw.socket.once('close', () => gone.abort());
       const mayWork = async (): Promise<boolean> => {
         const current = await store.machine(machine.id);
-        return current !== null && standingOf(current.lifecycle).tasks;
+        return current !== null && eligibilityOf(current.lifecycle).tasks;
       };
       const task = await tasks.next(machine.id, mayWork, seconds * SECOND, AbortSignal.any([gone.signal, stopping]));
       if (!task) return reply.code(204).send();

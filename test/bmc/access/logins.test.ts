@@ -60,8 +60,8 @@ describe("a BMC's login", () => {
     ).rejects.toMatchObject({
       code: 'bmc_login_failed',
       message:
-        'node1: the bmc-password in the vault is for the BMC at 10.2.10.1, and is not shown to 10.66.6.6, which is the ' +
-        'address of its BMC now; if that is right, set the credentials again',
+        'node1: the bmc-password in the vault is for the BMC at 10.2.10.1, but the BMC address is now 10.66.6.6: ' +
+        'if that is correct, set the credentials again',
     });
     expect(bmcLogin.logins).toEqual([]);
     await keys.set(moved, BY, login('factory'), true);
@@ -79,7 +79,7 @@ describe("a BMC's login", () => {
     const refusal = await (await rig(file)).logins().catch((error: Error) => error);
     expect(refusal).toMatchObject({
       code: 'bmc_login_failed',
-      message: `node1: the password file cannot be used: ${file} is open to everybody (mode 0644): chmod 0640 ${file}`,
+      message: `node1: the password file cannot be used: ${file} is accessible to everybody (mode 0644): chmod 0640 ${file}`,
     });
     expect(String(refusal)).not.toContain('hunter2');
   });

@@ -38,7 +38,7 @@ describe('guessing tokens', () => {
 
   it('does not lock out the node with the right token at the same address', async () => {
     const machine = await site.machine(1);
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const attacker = await site.client({ id: newMachineId() });
     for (let n = 0; n < 12; n++) await attacker.enroll(guess(n), { request: 'x' });
     expect(await attacker.enroll(guess(99))).toMatchObject({ status: 429 });

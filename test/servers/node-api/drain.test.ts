@@ -21,7 +21,7 @@ describe('a node that is drained', () => {
     const machine = await site.machine(++count);
     const node = await site.node(machine);
     await site.request(machine, 'drain');
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     return { machine, node };
   };
   const fetched = async (
@@ -42,7 +42,7 @@ describe('a node that is drained', () => {
 
   it('gets one drain task, and is retired when it reports that its workload has left', async () => {
     const { machine, node } = await draining();
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     const task = await fetched(node);
     expect(await task.begin()).toBe(200);
     expect(await site.state(machine)).toBe('draining');
@@ -63,7 +63,7 @@ describe('a node that is drained', () => {
       },
     });
     await site.request(machine, 'drain');
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     const second = await fetched(node);
     expect(second.id).not.toBe(task.id);
     await second.begin();
@@ -77,14 +77,14 @@ describe('a node that is drained', () => {
     await site.request(machine, 'undrain');
     expect(await task.begin()).toBe(409);
     expect(await site.state(machine)).toBe('active');
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     expect(await kindsAndStates(machine)).toEqual(['drain expired']);
   });
 
   it('cancels the drain task when the node is undrained before it fetched the task', async () => {
     const { machine, node } = await draining();
     await site.request(machine, 'undrain');
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     expect(await kindsAndStates(machine)).toEqual(['drain expired']);
     expect((await node.wait()).status).toBe(204);
   });
@@ -96,8 +96,8 @@ describe('a node that is drained', () => {
     const beat = async () => (await node.call('/node/v1/heartbeat', { form: { task: task.id } })).json.task;
     expect(await beat()).toBe('continue');
     await site.request(machine, 'undrain');
-    await site.enrollment.drains.look();
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
+    await site.enrollment.drains.reconcile();
     expect(await beat()).toBe('stop');
     expect(await report(node, task.id, 'failed', 'stopped')).toMatchObject({ status: 200 });
     expect(await site.state(machine)).toBe('active');
@@ -105,7 +105,7 @@ describe('a node that is drained', () => {
     const undo = await fetched(node, 'undrain');
     expect(await undo.begin()).toBe(200);
     expect(await report(node, undo.id, 'succeeded', 'undrained')).toMatchObject({ status: 200 });
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain succeeded']);
   });
 
@@ -115,7 +115,7 @@ describe('a node that is drained', () => {
     await task.begin();
     await report(node, task.id, 'succeeded', 'drained');
     await site.request(machine, 'reactivate');
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     expect(await site.state(machine)).toBe('active');
     expect(await kindsAndStates(machine)).toEqual(['drain succeeded', 'undrain queued']);
   });

@@ -21,7 +21,7 @@ describe('an enrollment token', () => {
 
   it('enrolls the machine it was issued for, and is invalid afterwards, with any key', async () => {
     const machine = await site.machine(1);
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const node = await site.client(machine);
     expect(await node.enroll(token)).toMatchObject({ status: 200, json: { result: 'enrolled', node_id: machine.id } });
     expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
@@ -30,7 +30,7 @@ describe('an enrollment token', () => {
     const thief = await site.client(machine);
     expect(await thief.enroll(token)).toMatchObject({
       status: 403,
-      json: { message: expect.stringContaining('used before') },
+      json: { message: expect.stringContaining('already used') },
     });
     expect(await thief.enroll(token, { path: 'recover' })).toMatchObject({ status: 403 });
     expect((await site.refusals()).slice(-3)).toEqual(['consumed', 'consumed', 'consumed']);
@@ -39,7 +39,7 @@ describe('an enrollment token', () => {
 
   it('is refused after it expired, and a reissued one is valid for the same node and no other', async () => {
     const [machine, other] = [await site.machine(2), await site.machine(3)];
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     site.ahead += DAY;
     const node = await site.client(machine);
     expect(await node.enroll(token)).toMatchObject({
@@ -48,9 +48,9 @@ describe('an enrollment token', () => {
     });
     expect((await site.refusals()).at(-1)).toBe('expired');
 
-    const reissued = await site.handOver(machine, true);
+    const reissued = await site.issueBundle(machine, true);
     expect((await site.audit('node.bundle_reissued')).at(-1)).toMatchObject({ actor: 'local:ada' });
-    await site.handOver(other);
+    await site.issueBundle(other);
     const otherNode = await site.client(other);
     const foreign = await otherNode.enroll(reissued.token);
     expect(foreign).toMatchObject({ status: 403, json: { message: 'the enrollment token is not accepted' } });
@@ -72,8 +72,8 @@ describe('an enrollment token', () => {
 
   it('can be read once: a second request for the bundle names who has it', async () => {
     const machine = await site.machine(4);
-    await site.handOver(machine);
-    await expect(site.handOver(machine)).rejects.toMatchObject({
+    await site.issueBundle(machine);
+    await expect(site.issueBundle(machine)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('local:ada'),
     });
@@ -88,7 +88,7 @@ describe('an enrollment token', () => {
     ['an authority', () => ['/', '-addext', 'basicConstraints=critical,CA:TRUE']],
   ])('gives no certificate for %s, and stays valid for the right request', async (_, subject) => {
     const [machine, other] = [await site.machine(next++), await site.machine(next++)];
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const node = await site.client(machine);
     const [name = '/', ...extra] = subject(other);
     expect(await node.enroll(token, { request: node.request(name, ...extra) })).toMatchObject({
@@ -102,7 +102,7 @@ describe('an enrollment token', () => {
 
   it('is in no line of the log or of the audit', async () => {
     const machine = await site.machine(5);
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const node = await site.client(machine);
     await node.enroll(token);
     await node.enroll(token);
@@ -211,7 +211,7 @@ describe('a node', () => {
     const first = node.recoveryToken;
     expect(await node.enroll(first, { path: 'recover' })).toMatchObject({
       status: 403,
-      json: { message: expect.stringContaining('still good') },
+      json: { message: expect.stringContaining('still valid') },
     });
     site.ahead += 31 * DAY;
     expect(await node.heartbeat()).toMatchObject({

@@ -176,14 +176,14 @@ export class NodeApiSite {
   }
 
   /** The token of a bundle, and the script that installs the agent with it. */
-  async handOver(machine: Machine, reissue = false): Promise<{ token: string; script: string }> {
-    const { bundle, files } = await this.enrollment.handOver(await this.current(machine), reissue, ADA);
+  async issueBundle(machine: Machine, reissue = false): Promise<{ token: string; script: string }> {
+    const { bundle, files } = await this.enrollment.issueBundle(await this.current(machine), reissue, ADA);
     return { token: secretText(bundle.enrollmentToken), script: files.script.text };
   }
 
   /** A node of this machine that has enrolled and sent a heartbeat. */
   async node(machine: Machine): Promise<NodeClient> {
-    const { token } = await this.handOver(machine);
+    const { token } = await this.issueBundle(machine);
     const client = await this.client(machine);
     const answer = await client.enroll(token);
     if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
