@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { Sku } from '../../appliance/domain/catalogue.ts';
 import type { EffectId, EffectKind, NewEffect } from '../../appliance/domain/effect.ts';
 import type { NewAuditEntry, NewEvent, StoredEvent } from '../../appliance/domain/event.ts';
+import { EVENT_TABLE, type EventKind } from '../../appliance/domain/events/event-table.ts';
+import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { HOUR, type Instant, MINUTE } from '../../appliance/domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../../appliance/domain/intent.ts';
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber, parseIpv4 } from '../../appliance/domain/ipv4.ts';
@@ -75,7 +77,7 @@ export const newEvent = (kind: string, changes: Partial<Omit<StoredEvent, 'seq'>
     actor: 'local:tester',
     machine: null,
     correlationId: null,
-    data: null,
+    data: kind in EVENT_TABLE ? sampleData(kind as EventKind) : null,
     ...changes,
   }) as unknown as NewEvent;
 
