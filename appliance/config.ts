@@ -1,35 +1,35 @@
-// coldiron.yaml: read once at start, checked as a whole, and handed out in slices. Inventory sections may stand in it
-// beside its own keys; they become the source named "site".
+// coldiron.yaml: read once at start and checked as a whole; each component gets its part. The file may contain inventory
+// sections next to its own keys; they become the source named "site".
 
 import { access, constants, glob, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { readDocument } from './documents/document.ts';
-import { type Report, type Sound, structureReader } from './documents/structure.ts';
+import { type Report, structureReader, type ValidPart } from './documents/structure.ts';
 import { ColdironError } from './domain/errors.ts';
 import { HOUR, SECOND } from './domain/instant.ts';
 import { contains, type Prefix, parseIpv4, parsePrefix } from './domain/ipv4.ts';
 import { mustParse, type Parsed, parsed, shown, unparsable } from './domain/parsed.ts';
-import { type WithScripts, withScripts } from './inventory/bootstrap-scripts.ts';
+import { type InlinedScripts, inlineScripts } from './inventory/bootstrap-scripts.ts';
 import type { RawSource } from './inventory/read-files.ts';
 import { INVENTORY_SECTIONS } from './inventory/schema.ts';
 
 export interface ListenAddress {
   readonly address: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
 }
 
 export interface TftpTuning {
-  /** Everything from the port that requests come to. */
+  /** Transfers use the port that receives the requests. */
   readonly singlePort?: boolean;
-  /** Where the port lies that transfers speak from. */
+  /** The range of the source ports of transfers. */
   readonly transferPorts?: { readonly from: number; readonly to: number };
   readonly maxBlockSize?: number;
   readonly maxWindowSize?: number;
-  /** What follows block 65535. */
+  /** The block number after 65535. */
   readonly rolloverTo?: 0 | 1;
-  /** Transfers at once, of one address and of all. */
+  /** Limits of concurrent transfers, per client address and in total. */
   readonly perClient?: number;
   readonly atOnce?: number;
 }
@@ -40,24 +40,24 @@ export interface Config {
   readonly listen: {
     readonly boot: ListenAddress | null;
     readonly management: ListenAddress;
-    /** `networks`: on the appliance's address of every network that it serves DHCP on. */
+    /** `networks`: on the server address of every network with DHCP. */
     readonly tftp: ListenAddress | 'networks' | null;
-    /** Where enrolled nodes talk to us; null: nowhere. */
+    /** The node API for enrolled nodes; null: off. */
     readonly node: ListenAddress | null;
   };
-  /** What the file says about TFTP; the rest is as usual. */
+  /** The TFTP settings of the file; omitted ones have defaults. */
   readonly tftp: TftpTuning;
-  /** What the file says about nodes that enroll, in milliseconds; the rest is as usual. */
+  /** The enrollment settings of the file in milliseconds; omitted ones have defaults. */
   readonly enrollment: Readonly<Partial<Record<EnrollmentSetting, number>>>;
-  /** Answer as the authority also where another DHCP server does: for moving from one to the other. */
+  /** Stay authoritative although another DHCP server answers: for a migration between servers. */
   readonly ignoreOtherDhcpServers: boolean;
-  /** Where BMCs may be looked for; nowhere unless the file names networks. */
+  /** The networks that may be scanned for BMCs. */
   readonly bmcScan: readonly Prefix[];
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
   readonly retentionDays: number;
   readonly logLevel: string;
   readonly inventoryFiles: readonly string[];
-  /** The folder of the operator's own templates. */
+  /** The folder of the operator's templates. */
   readonly templates: string | null;
   readonly inline: RawSource | null;
 }
@@ -94,9 +94,9 @@ const ConfigDocument = Type.Object(
               closed,
             ),
           ),
-          // RFC 2348 goes up to 65464; who asks for no size gets 512 anyway.
+          // RFC 2348 allows up to 65464; a client without the option gets 512.
           max_block_size: Type.Optional(Type.Integer({ minimum: 512, maximum: 65_464 })),
-          // A window is kept until it is acknowledged, for every transfer.
+          // Each transfer keeps its window in memory until it is acknowledged.
           max_window_size: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
           rollover: Type.Optional(Type.Integer({ minimum: 0, maximum: 1 })),
           per_client: Type.Optional(Type.Integer({ minimum: 1, maximum: 1024 })),
@@ -134,11 +134,11 @@ const ConfigDocument = Type.Object(
   closed,
 );
 
-type Document = Sound<Static<typeof ConfigDocument>>;
+type Document = ValidPart<Static<typeof ConfigDocument>>;
 
 const readStructure = structureReader(ConfigDocument);
 
-/** `invalid_config` lists every problem. Paths in the file start at its folder, overrides at the current one. */
+/** The error `invalid_config` lists every problem. Paths in the file are relative to its folder, overrides to the current folder. */
 export async function loadConfig(file: string, overrides: { state?: string } = {}): Promise<Config> {
   const read = await readDocument(file);
   if (!read.ok) throw new ColdironError('invalid_config', 'the configuration cannot be read', [read.problem]);
@@ -153,7 +153,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   const bmcScan = scanNetworks(document.bmc?.scan ?? [], report);
   const inventoryFiles = await inventoryPaths(document.inventory ?? [], file, report);
   const templates = await templateFolder(document.templates, folder, report);
-  const inline = await withScripts(read.value, file);
+  const inline = await inlineScripts(read.value, file);
   problems.push(...inline.problems);
   if (problems.length > 0 || !listen) {
     throw new ColdironError('invalid_config', 'the configuration has problems', problems);
@@ -193,8 +193,8 @@ function listenAddresses(document: Document, report: Report): Config['listen'] |
   else if (!isLoopback(managementAddress.value.address) && !Object.hasOwn(document, 'tls')) {
     report(
       'listen.management',
-      `${management} can be reached from other machines, and without tls tokens would cross the network in the clear: ` +
-        'name tls.certificate and tls.key, or listen on 127.0.0.1',
+      `${management} is reachable from other machines, and without TLS tokens would be sent unencrypted: ` +
+        'set tls.certificate and tls.key, or listen on 127.0.0.1',
     );
   }
   if (!bootAddress.ok || !managementAddress.ok || !tftpAddress.ok || !nodeAddress.ok) return undefined;
@@ -206,7 +206,7 @@ function listenAddresses(document: Document, report: Report): Config['listen'] |
   };
 }
 
-/** How the file says each of them, and in which unit. */
+/** The key of each setting in the file, and its unit. */
 const ENROLLMENT_TIMES = {
   nodeLifetime: ['certificate_hours', HOUR],
   tokenLifetime: ['token_hours', HOUR],
@@ -218,8 +218,8 @@ type EnrollmentSetting = keyof typeof ENROLLMENT_TIMES;
 function enrollmentTimes({ enrollment = {} }: Document): Config['enrollment'] {
   return Object.fromEntries(
     Object.entries(ENROLLMENT_TIMES).flatMap(([setting, [key, unit]]) => {
-      const said = enrollment[key];
-      return said === undefined ? [] : [[setting, said * unit]];
+      const value = enrollment[key];
+      return value === undefined ? [] : [[setting, value * unit]];
     }),
   );
 }
@@ -228,32 +228,30 @@ function parseTftpListen(text: string): Parsed<Config['listen']['tftp']> {
   if (text === 'networks') return parsed('networks');
   if (text === 'off') return parsed(null);
   const listen = parseListenAddress(text);
-  if (!listen.ok || listen.value.address !== EVERY_ADDRESS) return listen;
-  // The kernel chooses where an answer leaves from, and firmware takes none from an address that it did not ask.
+  if (!listen.ok || listen.value.address !== ANY_ADDRESS) return listen;
+  // The kernel chooses the source address of a reply, and firmware drops a reply from another address than it sent to.
   return unparsable(
-    `must be one address of this machine: an answer from ${shown(text)} could leave from another address than the one that ` +
-      'was asked; write the one that machines ask, like 10.0.100.10:69',
+    `must be one address of this machine: with ${shown(text)} a reply could have another source address than the request ` +
+      'was sent to; write the address that machines use, like 10.0.100.10:69',
   );
 }
 
-const EVERY_ADDRESS = '0.0.0.0';
+const ANY_ADDRESS = '0.0.0.0';
 
 function tftpTuning({ tftp = {} }: Document, listen: Config['listen']['tftp'], report: Report): TftpTuning {
   const { single_port, max_block_size, max_window_size, rollover, per_client, at_once } = tftp;
   const { from, to } = tftp.transfer_ports ?? {};
   const ports = from === undefined || to === undefined ? null : { from, to };
-  if (ports && ports.from > ports.to) report('tftp.transfer_ports', `from ${ports.from} is beyond to ${ports.to}`);
+  if (ports && ports.from > ports.to)
+    report('tftp.transfer_ports', `from ${ports.from} is greater than to ${ports.to}`);
   if (ports && single_port) {
-    report(
-      'tftp.transfer_ports',
-      'has no meaning with single_port, where transfers have no port of their own: remove one',
-    );
+    report('tftp.transfer_ports', 'has no effect with single_port: remove one of the two');
   }
   if (ports && typeof listen === 'object' && listen && ports.from <= listen.port && listen.port <= ports.to) {
-    report('tftp.transfer_ports', `holds port ${listen.port}, which is that of the requests (listen.tftp)`);
+    report('tftp.transfer_ports', `contains port ${listen.port} of listen.tftp`);
   }
   if (per_client !== undefined && at_once !== undefined && per_client > at_once) {
-    report('tftp.per_client', `${per_client} of one address are more than ${at_once} of all (at_once)`);
+    report('tftp.per_client', `${per_client} is greater than at_once (${at_once})`);
   }
   return {
     ...(single_port !== undefined && { singlePort: single_port }),
@@ -275,7 +273,7 @@ function parseListenAddress(text: string): Parsed<ListenAddress> {
   return parsed({ address: address.value, port: Number(port) });
 }
 
-/** RFC 1122 §3.2.1.3: all of 127/8 stays on this host. */
+/** RFC 1122 §3.2.1.3: packets to 127/8 never leave the host. */
 const LOOPBACK: Prefix = { network: mustParse(parseIpv4('127.0.0.0')), length: 8 };
 const isLoopback = (address: string): boolean => contains(LOOPBACK, mustParse(parseIpv4(address)));
 
@@ -292,7 +290,7 @@ function scanNetworks(texts: readonly (string | undefined)[], report: Report): P
 async function tlsFiles(tls: NonNullable<Document['tls']>, folder: string, report: Report): Promise<Config['tls']> {
   const readable = async (key: 'certificate' | 'key'): Promise<string> => {
     const file = resolve(folder, tls[key] ?? '');
-    // A key that is missing or misspelled is reported already.
+    // A missing or misspelled key was reported before.
     if (tls[key] === undefined) return file;
     await access(file, constants.R_OK).catch(() => report(`tls.${key}`, `cannot be read: ${file}`));
     return file;
@@ -312,10 +310,10 @@ async function inventoryPaths(
     const matches: string[] = [];
     for await (const match of glob(pattern, { cwd: folder })) {
       const path = isAbsolute(match) ? match : join(folder, match);
-      // A pattern as wide as *.yaml also finds this file.
+      // A pattern like *.yaml also matches this file.
       if (resolve(path) !== resolve(file)) matches.push(path);
     }
-    if (matches.length === 0) report(`inventory[${at}]`, `no file is called ${shown(pattern)}`);
+    if (matches.length === 0) report(`inventory[${at}]`, `no file matches ${shown(pattern)}`);
     for (const match of matches.sort()) found.add(match);
   }
   return [...found];
@@ -328,11 +326,11 @@ async function templateFolder(path: string | undefined, folder: string, report: 
     (one) => one.isDirectory(),
     () => false,
   );
-  if (!isFolder) report('templates', `there is no folder ${found}`);
+  if (!isFolder) report('templates', `no such folder: ${found}`);
   return found;
 }
 
-function inlineSource(file: string, { value, scripts }: WithScripts): RawSource | null {
+function inlineSource(file: string, { value, scripts }: InlinedScripts): RawSource | null {
   const sections = Object.entries(value as Readonly<Record<string, unknown>>).filter(([key]) =>
     Object.hasOwn(INVENTORY_SECTIONS, key),
   );

@@ -1,5 +1,5 @@
-# The services of a cluster and the ports they are reached on: the same table as appliance/domain/cluster-services.ts, which a
-# test compares with this one. `api` says who may reach the first port: only members, or everybody inside.
+# The services of a cluster and their ports: the same table as appliance/domain/cluster-services.ts; a
+# test compares the two. `api` says who may reach the first port: only members, or everyone inside.
 {
   chainfire = {
     port = 2379;

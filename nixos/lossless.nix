@@ -1,4 +1,4 @@
-# Links whose frames must not be lost (RoCE): the switch may ask to pause one traffic class of them, priority flow control.
+# Links that must not drop frames (RoCE): the switch may pause one traffic class of them with priority flow control.
 { config, lib, pkgs, ... }:
 let
   links = config.coldiron.lossless;
@@ -7,7 +7,7 @@ in
 {
   options.coldiron.lossless = lib.mkOption {
     default = { };
-    description = "By the name of the link.";
+    description = "By link name.";
     type = lib.types.attrsOf (
       lib.types.submodule {
         options.priority = lib.mkOption {

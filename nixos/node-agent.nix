@@ -1,5 +1,5 @@
-# The node agent: enrolls the node, keeps its certificate, and does what it is told to. Its program and its environment file come
-# with the bootstrap bundle; until both are there, the unit waits.
+# The node agent: enrolls the node, renews its certificate, and runs tasks. Its program and its environment file come
+# with the bootstrap bundle; the unit waits until both exist.
 { config, lib, pkgs, ... }:
 let
   cfg = config.services.coldiron-node-agent;
@@ -10,12 +10,12 @@ in
     program = lib.mkOption {
       type = lib.types.str;
       default = "/opt/coldiron/node-agent/node-agent";
-      description = "The agent itself.";
+      description = "The agent's program.";
     };
     environmentFile = lib.mkOption {
       type = lib.types.str;
       default = "/etc/coldiron/node-agent.env";
-      description = "Where the bootstrap bundle put what the agent needs to know. It holds a token: a text, not a path.";
+      description = "The agent's environment file from the bootstrap bundle. It contains a token, so this is a string, not a path.";
     };
   };
 
@@ -41,7 +41,7 @@ in
         cfg.program
         cfg.environmentFile
       ];
-      # An agent that cannot reach its control plane tries for as long as it takes.
+      # An agent that cannot reach its control plane retries forever.
       startLimitIntervalSec = 0;
       serviceConfig = {
         Type = "simple";
@@ -69,7 +69,7 @@ in
         SystemCallArchitectures = "native";
       };
     };
-    # The bundle brings the files; the folders are there before it, and the unit starts with the file that makes it whole.
+    # The bundle contains the files; the folders exist before it, and the unit starts when the last file is written.
     systemd.tmpfiles.rules = [
       "d ${dirOf cfg.environmentFile} 0755 root root - -"
       "d ${dirOf cfg.program} 0755 root root - -"

@@ -1,5 +1,5 @@
-# services.chainfire, services.flaredb and so on: each runs its program with its settings, as its own user, and is reachable for
-# those who may reach it. A program that is not there yet is no error: the unit waits for the next start.
+# services.chainfire, services.flaredb and so on: each runs its program with its settings, as its own user, and opens its ports to
+# permitted clients. A missing program is no error: the unit waits for the next start.
 { config, lib, pkgs, ... }:
 let
   table = import ./cluster-services.nix;
@@ -12,7 +12,7 @@ let
     lib.mkOption {
       type = lib.types.port;
       inherit default;
-      description = "Its port for ${purpose}.";
+      description = "The port for ${purpose}.";
     };
 
   optionsOf =
@@ -22,7 +22,7 @@ let
       package = lib.mkOption {
         type = lib.types.nullOr lib.types.package;
         default = null;
-        description = "Where its program comes from; null: it is put into /opt/cluster/bin by other means.";
+        description = "The package of its program; null: the program is installed in /opt/cluster/bin by other means.";
       };
       program = lib.mkOption {
         type = lib.types.str;
@@ -32,13 +32,13 @@ let
           in
           if package == null then "/opt/cluster/bin/${name}-server" else "${package}/bin/${name}-server";
         defaultText = lib.literalMD "`<name>-server` of the package";
-        description = "The program itself.";
+        description = "The program.";
       };
       port = portOption "its API" service.port;
       settings = lib.mkOption {
         type = toml.type;
         default = { };
-        description = "What is in /etc/nixos/${name}.toml. It is readable for everybody: name files here, no secrets.";
+        description = "The content of /etc/nixos/${name}.toml. It is world-readable: name files here, not secrets.";
       };
     }
     // lib.optionalAttrs (service ? raftPort) { raftPort = portOption "its members" service.raftPort; }
@@ -95,7 +95,7 @@ let
 
   enabled = lib.filter (name: config.services.${name}.enable) (lib.attrNames table);
 
-  # For nftables: who, and which ports. Members reach everything that the service has.
+  # For nftables: sources and ports. Members may reach every port of the service.
   ruleFrom =
     from: protocol: ports:
     lib.optional (from != [ ]) "ip saddr { ${lib.concatStringsSep ", " from} } ${protocol} dport { ${lib.concatMapStringsSep ", " toString ports} } accept";
@@ -118,12 +118,12 @@ in
     membersFrom = lib.mkOption {
       type = lib.types.listOf prefix;
       default = [ ];
-      description = "The networks that the members of the cluster talk to each other on.";
+      description = "The networks of the cluster members.";
     };
     insideFrom = lib.mkOption {
       type = lib.types.listOf prefix;
       default = [ ];
-      description = "The networks whose machines may use what the cluster offers.";
+      description = "The networks whose machines may use the cluster's services.";
     };
   };
 
@@ -137,12 +137,12 @@ in
       isSystemUser = true;
       inherit group;
     });
-    # Keys come onto the node for root alone; the services read them through their group.
+    # Keys are placed for root only; the services read them through their group.
     systemd.tmpfiles.rules = [
       "z /etc/nixos/secrets 0750 root ${group} - -"
       "z /etc/nixos/secrets/*-key.pem 0640 root ${group} - -"
     ];
-    # The rules below are in its language.
+    # The rules below use its syntax.
     networking.nftables.enable = lib.mkDefault true;
     networking.firewall.extraInputRules = lib.concatMapStrings (rule: rule + "\n") (lib.concatMap rulesOf enabled);
   };

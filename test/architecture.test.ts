@@ -1,4 +1,4 @@
-// Imports go down only, as the table in layers.ts says.
+// Imports go downwards only, as the table in layers.ts defines.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -49,19 +49,19 @@ function violations(file: string, text: string): string[] {
 }
 
 describe('the architecture', () => {
-  it('is the folder table of docs/ARCHITECTURE.md (npm run docs writes it again)', () => {
+  it('matches the folder table of docs/ARCHITECTURE.md (npm run docs updates it)', () => {
     const document = readFileSync(join(APPLIANCE, '../docs/ARCHITECTURE.md'), 'utf8');
     expect(document).toBe(withFolderTable(document));
   });
 
-  it('is not empty: the table is applied to real files', () => {
+  it('finds real files and imports', () => {
     expect(sources.length).toBeGreaterThan(20);
     expect(sources.flatMap((file) => importsOf(readFileSync(join(APPLIANCE, file), 'utf8'))).length).toBeGreaterThan(
       50,
     );
   });
 
-  it('sees what it forbids', () => {
+  it('reports forbidden imports', () => {
     expect(violations('domain/x.ts', "import { a } from '../store/store.ts';")).toEqual([
       'domain/x.ts imports store/store.ts',
     ]);
@@ -75,7 +75,7 @@ describe('the architecture', () => {
     expect(violations('nowhere/x.ts', '')).toEqual(['nowhere/x.ts is in no layer of the table']);
   });
 
-  it.each(sources)('%s imports only what its layer may', (file) => {
+  it.each(sources)('%s imports only what its layer allows', (file) => {
     expect(violations(file, readFileSync(join(APPLIANCE, file), 'utf8'))).toEqual([]);
   });
 
@@ -93,7 +93,7 @@ describe('the architecture', () => {
     );
   });
 
-  it('writes the life of a machine with commit only: the verbs that wrote parts of it do not come back', () => {
+  it('changes the lifecycle only with commit: the old store methods are not used', () => {
     const verbs = [
       ...['transition', 'armIntent', 'consumeIntent', 'revokeIntents', 'setHealth', 'putTicket', 'openSession'],
       ...['reopenSession', 'reportStep', 'endSession', 'endSessionsOf', 'takeSessionFile', 'putFacts', 'issueToken'],
@@ -108,7 +108,7 @@ describe('the architecture', () => {
     expect(refreshing).toEqual([]);
   });
 
-  it('keeps every file readable: none past 400 lines', () => {
+  it('has no file longer than 400 lines', () => {
     const long = sources.filter((file) => readFileSync(join(APPLIANCE, file), 'utf8').split('\n').length > 401);
     expect(long).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// Types, lint and dead code are tests like the others: counted, and none of them can be left out.
+// Runs the type check, the linter and the dead code check as tests, so that none of them is skipped.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -7,10 +7,10 @@ import { describe, expect, it } from 'vitest';
 import { needPackages } from './interop/packages.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Each of them reads everything, beside machines that boot. */
+/** Each reads the whole code base, while virtual machines boot. */
 const LONG = { timeout: 600_000 };
 
-/** In pieces, so that this file has nothing of what it forbids. */
+/** Patterns are composed, so that this file does not contain what it forbids. */
 const domain = (...labels: readonly string[]): string => labels.join('\\.');
 const folder = (name: string): string => `/${name}/`;
 const word = (...pieces: readonly string[]): string => pieces.join('');
@@ -18,7 +18,7 @@ const oneOf = (...patterns: readonly string[]): RegExp => new RegExp(patterns.jo
 
 const ISSUE = word('iss', 'ue');
 
-/** What only the place where it was made knows, or has. */
+/** References to the place of development. */
 const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   'a package registry': oneOf(
     domain('npmjs', '(?:org|com)'),
@@ -32,7 +32,7 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
     domain('(?:cache|channels|releases|tarballs)', 'nixos', 'org'),
     domain('cachix', 'org'),
   ),
-  // Machines that we install have a root as well: with keys, and with what runs there once.
+  // Installed machines also have a root user, with SSH keys and one-time scripts.
   'a path of one machine': oneOf(
     `(?<![\\w.-])${folder('work')}`,
     `(?<![\\w.-])${folder('root')}(?!\\.ssh|coldiron-)`,
@@ -71,7 +71,7 @@ describe('the code base', () => {
     expect(status, output).toBe(0);
   });
 
-  it('names no registry, no machine, no issue and no session that it comes from', () => {
+  it('contains no registry host, no local path, no issue number and no session', () => {
     needPackages(['git']);
     const { status, stdout, stderr } = spawnSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
     expect(status, stderr).toBe(0);

@@ -29,7 +29,7 @@ async function problems(text: string): Promise<string[]> {
 }
 
 describe('the configuration', () => {
-  it('needs nothing but an empty mapping, and then stays on this host', async () => {
+  it('may be an empty mapping; the default is to listen on loopback only', async () => {
     const file = await config('{}');
     expect(await loadConfig(file)).toEqual({
       file,
@@ -53,7 +53,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes every setting', async () => {
+  it('reads every setting', async () => {
     await mkdir(join(folder, 'racks'));
     for (const name of ['tls.pem', 'tls.key', 'racks/b.yaml', 'racks/a.yaml', 'racks/notes.txt', 'own.yaml']) {
       await writeFile(join(folder, name), '{}');
@@ -101,17 +101,17 @@ describe('the configuration', () => {
     });
   });
 
-  it('can leave the boot side off', async () => {
+  it('can switch the boot servers off', async () => {
     const { listen } = await loadConfig(await config('listen: { boot: off, tftp: off }'));
     expect([listen.boot, listen.tftp]).toEqual([null, null]);
   });
 
-  it('lets the command line choose the state folder, from where it stands', async () => {
+  it('resolves the state folder of the command line from the current folder', async () => {
     const { state } = await loadConfig(await config('state: elsewhere'), { state: 'mine' });
     expect(state).toBe(resolve('mine'));
   });
 
-  it('finds files beside a configuration that is named by a relative path', async () => {
+  it('finds files next to a configuration with a relative path', async () => {
     await writeFile(join(folder, 'rack.yaml'), '{}');
     const file = relative(process.cwd(), await config('inventory: [rack.yaml]'));
     const { inventoryFiles, state } = await loadConfig(file);
@@ -119,7 +119,7 @@ describe('the configuration', () => {
     expect(state).toBe(join(folder, 'state'));
   });
 
-  it('holds inventory of its own, under the name "site"', async () => {
+  it('may contain inventory sections, as the source "site"', async () => {
     const file = await config('sites: [{ name: lab }]\nnetworks: [{ name: boot, prefix: 10.0.0.0/24 }]\n');
     const { inline } = await loadConfig(file);
     expect(inline).toMatchObject({ file, name: 'site', value: { sites: [{ name: 'lab' }] } });
@@ -151,32 +151,32 @@ describe('the configuration', () => {
       'coldiron.yaml: listen.boot: must be an IPv4 address and a port, like 127.0.0.1:8080: localhost:8080, or off',
       'coldiron.yaml: listen.management: must be an IPv4 address and a port, like 127.0.0.1:8080: 127.0.0.1:99999',
       'coldiron.yaml: tls.certificate: cannot be read: none.pem',
-      'coldiron.yaml: inventory[0]: no file is called none.yaml',
-      'coldiron.yaml: inventory[1]: no file is called racks/*.yaml',
+      'coldiron.yaml: inventory[0]: no file matches none.yaml',
+      'coldiron.yaml: inventory[1]: no file matches racks/*.yaml',
     ]);
   });
 
-  it("knows the folder of the operator's templates, and misses it when it is not there", async () => {
+  it("resolves the folder of the operator's templates, and reports a missing one", async () => {
     await mkdir(join(folder, 'own'));
     expect((await loadConfig(await config('templates: own'))).templates).toBe(join(folder, 'own'));
-    expect(await problems('templates: nowhere')).toEqual(['coldiron.yaml: templates: there is no folder nowhere']);
+    expect(await problems('templates: nowhere')).toEqual(['coldiron.yaml: templates: no such folder: nowhere']);
   });
 
-  it('takes networks in which BMCs may be looked for, and knows none by itself', async () => {
+  it('reads the networks of the BMC scan; the default is none', async () => {
     expect((await loadConfig(await config('{}'))).bmcScan).toEqual([]);
     const { bmcScan } = await loadConfig(await config('bmc: { scan: [10.0.10.0/24, 10.0.11.0/24] }'));
     expect(bmcScan.map(prefixText)).toEqual(['10.0.10.0/24', '10.0.11.0/24']);
     expect(await problems('bmc: { scan: [10.0.10.0/24, 10.0.10.1/24] }')).toEqual([
-      'coldiron.yaml: bmc.scan[1]: has host bits set: 10.0.10.1/24 lies in 10.0.10.0/24; write that',
+      'coldiron.yaml: bmc.scan[1]: has host bits set: 10.0.10.1/24; write 10.0.10.0/24',
     ]);
   });
 
-  it('takes for TFTP only what is said, and leaves the rest as usual', async () => {
+  it('contains only the TFTP settings that are given', async () => {
     const { tftp } = await loadConfig(await config('tftp: { single_port: true, rollover: 0 }'));
     expect(tftp).toEqual({ singlePort: true, rolloverTo: 0 });
   });
 
-  it('refuses for TFTP what no transfer could run under, each with its place', async () => {
+  it('rejects TFTP settings out of range, each with its place', async () => {
     expect(
       await problems(`
         tftp:
@@ -201,43 +201,43 @@ describe('the configuration', () => {
     ]);
   });
 
-  it('refuses for TFTP what contradicts itself', async () => {
+  it('rejects contradictory TFTP settings', async () => {
     const ports = (from: number, to: number) => `transfer_ports: { from: ${from}, to: ${to} }`;
     expect(await problems(`tftp: { ${ports(3000, 2000)}, per_client: 8, at_once: 4 }`)).toEqual([
-      'coldiron.yaml: tftp.transfer_ports: from 3000 is beyond to 2000',
-      'coldiron.yaml: tftp.per_client: 8 of one address are more than 4 of all (at_once)',
+      'coldiron.yaml: tftp.transfer_ports: from 3000 is greater than to 2000',
+      'coldiron.yaml: tftp.per_client: 8 is greater than at_once (4)',
     ]);
     expect(await problems(`tftp: { single_port: true, ${ports(2000, 3000)} }`)).toEqual([
-      'coldiron.yaml: tftp.transfer_ports: has no meaning with single_port, where transfers have no port of their own: remove one',
+      'coldiron.yaml: tftp.transfer_ports: has no effect with single_port: remove one of the two',
     ]);
     expect(await problems(`{ listen: { tftp: 10.0.100.10:2500 }, tftp: { ${ports(2000, 3000)} } }`)).toEqual([
-      'coldiron.yaml: tftp.transfer_ports: holds port 2500, which is that of the requests (listen.tftp)',
+      'coldiron.yaml: tftp.transfer_ports: contains port 2500 of listen.tftp',
     ]);
   });
 
   it('listens for TFTP on one address, never on all of them', async () => {
     expect(await problems('listen: { tftp: 0.0.0.0:69 }')).toEqual([
-      'coldiron.yaml: listen.tftp: must be one address of this machine: an answer from 0.0.0.0:69 could leave from another ' +
-        'address than the one that was asked; write the one that machines ask, like 10.0.100.10:69, or networks, or off',
+      'coldiron.yaml: listen.tftp: must be one address of this machine: with 0.0.0.0:69 a reply could have another ' +
+        'source address than the request was sent to; write the address that machines use, like 10.0.100.10:69, or networks, or off',
     ]);
   });
 
-  it('does not let tokens cross the network in the clear', async () => {
+  it('rejects a management address that would send tokens unencrypted', async () => {
     expect(await problems('listen: { management: 10.0.10.10:8443 }')).toEqual([
-      'coldiron.yaml: listen.management: 10.0.10.10:8443 can be reached from other machines, and without tls tokens ' +
-        'would cross the network in the clear: name tls.certificate and tls.key, or listen on 127.0.0.1',
+      'coldiron.yaml: listen.management: 10.0.10.10:8443 is reachable from other machines, and without TLS tokens ' +
+        'would be sent unencrypted: set tls.certificate and tls.key, or listen on 127.0.0.1',
     ]);
     const file = await config('listen: { management: 127.9.9.9:1 }');
     expect((await loadConfig(file)).listen.management).toEqual({ address: '127.9.9.9', port: 1 });
   });
 
   it.each([
-    ['is not there', null, 'coldiron.yaml: no such file'],
+    ['does not exist', null, 'coldiron.yaml: no such file'],
     ['is empty', '', 'coldiron.yaml: is empty; write {} to declare nothing'],
     ['is a list', '- a', 'coldiron.yaml: must be a mapping of sections (nodes: …, networks: …)'],
-    ['is no YAML', 'a: [', 'coldiron.yaml:1:5: not YAML: unexpected end of the stream within a flow collection'],
+    ['is not YAML', 'a: [', 'coldiron.yaml:1:5: not YAML: unexpected end of the stream within a flow collection'],
     ['has a key twice', 'state: a\nstate: b', 'coldiron.yaml:2:1: not YAML: duplicated mapping key'],
-  ])('says so when the file %s', async (_what, text, problem) => {
+  ])('reports that the file %s', async (_what, text, problem) => {
     const found = text === null ? await absent() : await problems(text);
     expect(found).toEqual([problem]);
   });

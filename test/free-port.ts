@@ -1,5 +1,5 @@
-// Ports of loopback for programs that have to be told one, or that come back to theirs: none of those that the kernel hands out
-// by itself, so that nobody gets one meanwhile who did not ask here.
+// Free loopback ports for programs that need a port number in advance or reuse their port. They are outside the ephemeral range of
+// the kernel, so that no other socket gets one by chance.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -9,10 +9,10 @@ const FIRST = 10_000;
 const COUNT = 22_000;
 const LOOPBACK = '127.0.0.1';
 
-/** Each process begins elsewhere. */
+/** Each process starts at another port. */
 let next = (process.pid * 61) % COUNT;
 
-/** Nobody listens there, by TCP or UDP; whoever asks next gets another one. */
+/** A port without a TCP or UDP listener; the next call returns another one. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < COUNT; tries += 1) {
     const port = FIRST + next;

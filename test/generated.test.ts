@@ -1,4 +1,4 @@
-// Files that are made from code say what the code says.
+// Generated files match the code that they are generated from.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,25 +9,25 @@ import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
 
 describe('docs/api.md', () => {
-  it('is what the operation table says (npm run docs writes it anew)', () => {
+  it('matches the operation table (npm run docs updates it)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/api.md'), 'utf8')).toBe(apiDocument());
   });
 });
 
 describe('docs/lifecycle.md', () => {
-  it('is what the transitions table says (npm run docs writes it anew)', () => {
+  it('matches the transition table (npm run docs updates it)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/lifecycle.md'), 'utf8')).toBe(lifecycleDocument());
   });
 });
 
 describe('docs/events.md', () => {
-  it('is what the event table says (npm run docs writes it anew)', () => {
+  it('matches the event table (npm run docs updates it)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/events.md'), 'utf8')).toBe(eventDocument());
   });
 });
 
 describe(AGENT_FILE, () => {
-  it('is joined from its parts (npm run docs joins it again)', () => {
+  it('matches its parts (npm run docs joins them)', () => {
     const root = new URL('../', import.meta.url);
     expect(readFileSync(new URL(AGENT_FILE, root), 'utf8')).toBe(joinedAgent(root));
   });

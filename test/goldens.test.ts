@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import config from './vitest.config.ts';
 
-it('golden files are written with -u only: a missing one is a failure, on every machine', () => {
+it('writes golden files only with -u: a missing one fails the test', () => {
   expect(config.test).toMatchObject({ update: 'none' });
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 export interface Layer {
   /** Path prefix below appliance/; the longest that matches decides. */
   readonly at: string;
-  /** For docs/ARCHITECTURE.md. Left out: an exception within the folder above it. */
+  /** For docs/ARCHITECTURE.md. Omitted: an exception within the parent folder. */
   readonly holds?: string;
   readonly imports: readonly string[];
   readonly packages?: readonly string[];
@@ -19,14 +19,14 @@ export const PURE = ['domain', 'codecs', 'boot', 'render', 'machines'];
 
 export const LAYERS: readonly Layer[] = [
   { at: 'domain', holds: 'values and their parsers, states, intents, events, the error table', imports: ['domain'] },
-  // Schemas are data, and checking one is a function of it.
+  // Schemas are data, and checking one is a pure function.
   { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   {
     at: 'codecs',
     holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509; each opens with its RFC',
     imports: ['domain', 'codecs'],
   },
-  // Keys, authentication codes and encryption are arithmetic.
+  // Keys, authentication codes and encryption are pure functions.
   { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },
   {
     at: 'documents',
@@ -86,7 +86,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     at: 'trail',
-    holds: 'what happened to each machine, told and diagnosed',
+    holds: 'what happened to each machine, as text and as a diagnosis',
     imports: ['domain', 'trail', 'store/store'],
     node: ['node:crypto'],
   },

@@ -1,4 +1,4 @@
-// What takes minutes begins first, so that nobody waits at the end for a file that began last: machines that really boot, and
+// Starts test files that take minutes first, so that the run does not end with one of them: virtual machines that boot, and
 // processes that are killed fifty times.
 
 import { BaseSequencer, type TestSpecification } from 'vitest/node';

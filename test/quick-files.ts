@@ -1,12 +1,12 @@
-// Which test files `npm run test:quick` runs: those that any user can run on any machine in a few minutes. The files are found
-// by what they import, so that a new test which needs root or a package leaves the quick run by itself.
+// Selects the test files of `npm run test:quick`: those that any user can run on any machine in a few minutes. The selection uses
+// imports, so that a new test which needs root or a package is excluded automatically.
 
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Machines that boot, programs of other projects, network namespaces. */
+/** Virtual machines, programs of other projects, network namespaces. */
 const FOLDERS = ['test/interop/', 'test/onboarding/', 'test/lab/rack/', 'test/process/'];
 
 /** A test that imports one of these, directly or not, installs packages, needs root, or starts the whole appliance. */
@@ -17,7 +17,7 @@ const NOT_QUICK = [
   'test/process/appliance.ts',
 ];
 
-/** What imports do not tell. */
+/** Exclusions that imports do not show. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   'test/assets/cli.test.ts': 'starts the CLI many times',
   'test/assets/service-os-size.test.ts': 'builds the service OS from packages',
@@ -33,7 +33,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
 
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+\.ts)'/g;
 
-/** Our own files that this file imports, as paths from the root. */
+/** Files of this repository that the file imports, as paths from the root. */
 function importsOf(file: string): string[] {
   const text = readFileSync(join(ROOT, file), 'utf8');
   return [...text.matchAll(IMPORT)].map(([, path]) => normalize(join(dirname(file), path ?? '')));
@@ -52,7 +52,7 @@ function reachableFrom(file: string, seen = new Set<string>()): Set<string> {
 export function isQuick(file: string): boolean {
   if (FOLDERS.some((folder) => file.startsWith(folder)) || Object.hasOwn(LEFT_OUT, file)) return false;
   const reachable = reachableFrom(file);
-  return !NOT_QUICK.some((needy) => reachable.has(needy));
+  return !NOT_QUICK.some((excluded) => reachable.has(excluded));
 }
 
 export const quickFiles = (): string[] => globSync('test/**/*.test.ts', { cwd: ROOT }).filter(isQuick).sort();

@@ -1,7 +1,7 @@
-// Properties draw the same values in every run, so that a red run is red for everybody. COLDIRON_SEED=7 draws others;
-// COLDIRON_SEED=random draws new ones each time, and a failure prints the seed it needs to be seen again.
+// Property tests use the same values in every run, so that failures are reproducible. COLDIRON_SEED=7 uses others;
+// COLDIRON_SEED=random uses new ones each time, and a failure prints its seed.
 
 import fc from 'fast-check';
 
-const wanted = process.env.COLDIRON_SEED ?? '20261';
-if (wanted !== 'random') fc.configureGlobal({ seed: Number(wanted) });
+const seed = process.env.COLDIRON_SEED ?? '20261';
+if (seed !== 'random') fc.configureGlobal({ seed: Number(seed) });

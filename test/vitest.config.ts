@@ -8,12 +8,12 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // How long a loaded machine may take until something is so; what is so at once costs nothing.
+    // The time limit of polled expectations on a loaded machine; a condition that holds at once costs no time.
     expect: { poll: { timeout: 30_000 } },
-    // A golden file that is missing is a failure. `-u` on the command line writes goldens, and nothing else does.
+    // A missing golden file is a failure. Only `-u` on the command line writes goldens.
     update: 'none',
     pool: 'forks',
-    // One more than the processors of a small machine: machines that boot spend half of their time waiting.
+    // One more than the processors of a small machine: booting virtual machines wait half of the time.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', ['json', { outputFile: '.ci/report.json' }]],

@@ -6,7 +6,7 @@ import { parseObjectName } from '../domain/names.ts';
 import { shown } from '../domain/parsed.ts';
 import { type ApplyReport, applyInventory } from '../inventory/apply.ts';
 import { type ApplyMode, checkInventory } from '../inventory/check.ts';
-import { type RawSource, TAKEN } from '../inventory/read-files.ts';
+import { type RawSource, RESERVED_SOURCES } from '../inventory/read-files.ts';
 import type { ManagementDeps } from './deps.ts';
 import { inventoryConflict } from './preconditions.ts';
 
@@ -57,9 +57,9 @@ export function documentsOf(
   sources: readonly { name: string; file?: string; document: Record<string, unknown> }[],
 ): RawSource[] {
   const problems = sources.flatMap(({ name }, at) => {
-    const taken = TAKEN.get(name);
+    const reserved = RESERVED_SOURCES.get(name);
     const parsed = parseObjectName(name);
-    if (taken !== undefined) return [`sources[${at}].name: "${name}" stands for ${taken}`];
+    if (reserved !== undefined) return [`sources[${at}].name: "${name}" is reserved for ${reserved}`];
     if (sources.findIndex((other) => other.name === name) !== at)
       return [`sources[${at}].name: ${shown(name)} is there twice`];
     return parsed.ok ? [] : [`sources[${at}].name: ${parsed.reason}`];

@@ -11,8 +11,8 @@ import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
 import type { Place } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
-/** What the subsystems bring; the foundation brings the rest. */
-export type ApiParts = Pick<
+/** The dependencies that the subsystems provide; the foundation provides the rest. */
+export type ApiDeps = Pick<
   ManagementDeps,
   | 'enrollment'
   | 'work'
@@ -26,11 +26,11 @@ export type ApiParts = Pick<
   | 'bmc'
 >;
 
-export async function openApi(foundation: Foundation, parts: ApiParts): Promise<Place[]> {
+export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Place[]> {
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
-  const shared = { ...parts, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

@@ -1,4 +1,4 @@
-// Who asks and what the answer is: the boot files, the boot decision, DHCP and the address book. No socket is open yet.
+// Lookup of clients and decisions: the boot files, the boot decision, DHCP and the address book. No socket is open yet.
 
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -31,12 +31,12 @@ export interface BootLookup {
   readonly resolver: BootResolver;
   readonly dhcp: DhcpServer;
   readonly addresses: AddressBook;
-  /** The port that boot URLs name. */
+  /** The port in boot URLs. */
   readonly bootPort: number;
   readonly interfaceIndex: ReturnType<typeof interfaceIndexes>;
   readonly onFinding: ReturnType<typeof quarantineOn>;
   readonly onUnknown: (facts: ClientFacts, network: SiteNetwork) => void;
-  /** The orders are opened after the lookup that checks them; until then nothing starts. */
+  /** Orders are opened after this lookup, which checks them; until then nothing starts. */
   readonly useOrders: (orders: Pick<WorkOrders, 'problem'>) => void;
 }
 
@@ -50,7 +50,7 @@ export async function openBootLookup(foundation: Foundation, commands: MachineCo
   const resolver = new BootResolver(fleet, clock.now, {
     available: (file) => library.find(file) !== null,
     startability: {
-      image: (wanted) => images.find(wanted),
+      image: (required) => images.find(required),
       orderProblem: (machine, outcome, address) => orders.problem(machine, modeOf(outcome), { address, bootPort }),
     },
   });

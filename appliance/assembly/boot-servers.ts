@@ -1,4 +1,4 @@
-// The boot servers: HTTP, TFTP and DHCP, and the check that they serve everything that is advertised.
+// The boot servers: HTTP, TFTP and DHCP, and the check that every advertised file is served.
 
 import { randomBytes } from 'node:crypto';
 import { buildBootApp } from '../api/boot-app.ts';
@@ -63,7 +63,7 @@ export function bootServers(
     consume: intentConsumer(store, clock.now),
     onScriptFetched: (mac) => dhcp.scriptFetched(mac),
     onStoreFailure: (error, machine) =>
-      logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine waits'),
+      logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine keeps waiting'),
   });
   const tftp = new TftpListeners({
     ...{ fleet, trail },
@@ -99,7 +99,7 @@ export function bootServers(
     const server = new HttpBootServer(
       {
         ...{ resolver, scripts, templates, library },
-        sessions: sessions.desk,
+        sessions: sessions.handler,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
         trail,
@@ -130,7 +130,7 @@ export function bootServers(
     };
     const watch = await LibraryWatch.start({ folder: boot.assetFolder, onChange: lookAtAssets, log: logger });
     stops.add(() => watch.stop());
-    // For what cannot be watched.
+    // For files that cannot be watched.
     stops.add(repeat(LOOK_AT_ASSETS_EVERY, lookAtAssets, logger));
     return [...http, ...listening.places()];
   };

@@ -1,4 +1,4 @@
-// What every subsystem stands on: settings, clock, ids, the store, the fleet in memory and the trail.
+// What every subsystem needs: settings, clock, ids, the store, the fleet in memory and the trail.
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -45,9 +45,9 @@ export interface Foundation {
   readonly adminTokenFile: string;
 }
 
-/** A client may repeat a request for this long and still have it carried out once. */
+/** A client may repeat a request for this long, and it is executed once. */
 const LEAST_COMMAND_DAYS = 7;
-/** Writes of other processes are seen within this time; our own at once. */
+/** Writes of other processes are visible within this time; our own at once. */
 const FOLLOW_EVERY = 250;
 const WRITE_TRAIL_EVERY = 200;
 

@@ -1,4 +1,4 @@
-// The authority, enrollment and tasks, and the node API over mutual TLS.
+// The certificate authority, enrollment and tasks, and the node API over mutual TLS.
 
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../identity/settings.ts';
 import type { MachineCommands } from '../machines/execute.ts';

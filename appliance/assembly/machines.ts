@@ -1,10 +1,10 @@
-// The commands of machines, and the lifecycle runner with the effects that it carries out.
+// The commands of machines, and the lifecycle runner with its effects.
 
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { effectHandlers } from '../machines/effects.ts';
 import { MachineCommands } from '../machines/execute.ts';
 import { LifecycleRunner } from '../machines/runner.ts';
-import { heardOf } from '../work/sessions/session-watch.ts';
+import { lastHeardReader } from '../work/sessions/session-watch.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<MachineCommands> {
@@ -19,14 +19,14 @@ export async function openMachines(foundation: Foundation, bmcs: BmcService): Pr
   });
   const runner = new LifecycleRunner({
     ...{ store, commands },
-    lastHeard: heardOf(store, clock.now),
+    lastHeard: lastHeardReader(store, clock.now),
     clock,
     log: logger,
     effects: effectHandlers({
       store,
       now: clock.now,
       bmcs: bmcs.effects,
-      // Disks that were not erased never pass to the next user unless a site's policy allows it. No policy can allow it yet.
+      // Disks that were not erased do not pass to the next user unless the site's policy allows it. No policy can allow it yet.
       mayReleaseUnerased: () => false,
     }),
   });

@@ -1,4 +1,4 @@
-// The state folder holds keys, tokens and the store, so only the user of the appliance may read it.
+// The state folder holds keys, tokens and the store, so only the appliance's user may read it.
 
 import { chmodSync, statSync } from 'node:fs';
 
@@ -9,11 +9,11 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** Takes access from others where an older version or an installer left some. A folder that is missing is created by the store. */
+/** Removes access for others that an older version or an installer left. The store creates a missing folder. */
 export function closeStateFolder(folder: string, log: Log): void {
-  const found = statSync(folder, { throwIfNoEntry: false });
-  if (!found?.isDirectory() || (found.mode & OTHERS) === 0) return;
+  const folderStat = statSync(folder, { throwIfNoEntry: false });
+  if (!folderStat?.isDirectory() || (folderStat.mode & OTHERS) === 0) return;
   chmodSync(folder, MODE);
-  const was = (found.mode & 0o777).toString(8).padStart(4, '0');
-  log.warn({ folder, mode: was }, 'the state folder was open to other users; it is closed now (mode 0700)');
+  const was = (folderStat.mode & 0o777).toString(8).padStart(4, '0');
+  log.warn({ folder, mode: was }, 'the state folder was accessible to other users; its mode is now 0700');
 }

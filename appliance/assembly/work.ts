@@ -1,4 +1,4 @@
-// Work on machines: renderings, orders and sessions of the service OS, and the checks before a deployment.
+// Work on machines: deliveries, orders and sessions of the service OS, and the checks before a deployment.
 
 import { join } from 'node:path';
 import { readNodeModules } from '../assets/template-files.ts';
@@ -9,7 +9,7 @@ import type { Origin } from '../domain/event.ts';
 import { MINUTE } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
-import { identityIn } from '../identity/node-place.ts';
+import { identityIn } from '../identity/node-addresses.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { repeat } from '../net/repeat.ts';
 import { indexInventory } from '../render/plan-index.ts';
@@ -82,10 +82,10 @@ export async function openWork(
   return { renderings, sessions };
 }
 
-/** What operators ask of nodes. Its checks ask the open servers, so it comes after them. */
+/** The commands that operators run on nodes. Its checks query the open servers, so it comes after them. */
 export function nodeWork(
   { fleet, clock }: Foundation,
-  parts: {
+  deps: {
     readonly commands: MachineCommands;
     readonly boot: BootLookup;
     readonly servers: BootServers;
@@ -94,7 +94,7 @@ export function nodeWork(
     readonly bmcs: BmcService;
   },
 ): NodeWork {
-  const { commands, boot, servers, work, enrollment, bmcs } = parts;
+  const { commands, boot, servers, work, enrollment, bmcs } = deps;
   return new NodeWork({
     ...{ fleet, commands },
     orders: work.sessions.orders,

@@ -1,42 +1,42 @@
-// Which kernels and initrds some machine can be sent to start, out of the tables of loaders and images, the profiles, and the
-// loaders that are here.
+// Lists the kernels and initrds that some machine can be booted with. Derived from the loader and image tables, the profiles, and
+// the loaders in the library.
 
-import { imageFor, type WantedImage } from '../boot/boot-images.ts';
-import { type LoaderWishes, loaderFor } from '../boot/loaders.ts';
+import { imageFor, type RequiredImage } from '../boot/boot-images.ts';
+import { type LoaderPreferences, loaderFor } from '../boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
 import { SERVICE_OS_BUILDS } from './service-os/recipe.ts';
 
 export interface AdvertisedImage {
-  /** In the library. */
+  /** Name in the library. */
   readonly name: string;
   readonly kind: 'kernel' | 'initrd';
-  /** Machines that may be sent to it: of one profile several, of which its kernel can be for one. */
+  /** CPU architectures that may be sent this image. A profile may have several, but its kernel fits only one. */
   readonly cpus: readonly CpuArchitecture[];
-  /** What it is part of: `service OS`, `installer of worker`. */
+  /** The component it belongs to: `service OS`, `installer of worker`. */
   readonly part: string;
-  /** GRUB fetches it too, by TFTP. */
+  /** GRUB also fetches it, over TFTP. */
   readonly throughGrub: boolean;
 }
 
-/** A profile, as far as its image goes. */
+/** The fields of a profile that determine its image. */
 export type InstalledProfile = Pick<Profile, 'name' | 'kind' | 'active' | 'architectures'>;
 
 export function advertisedImages(
   profiles: Iterable<InstalledProfile>,
-  available: NonNullable<LoaderWishes['available']>,
+  available: NonNullable<LoaderPreferences['available']>,
 ): readonly AdvertisedImage[] {
-  const starters = startersHere(available);
+  const starters = availableStarters(available);
   const built = SERVICE_OS_BUILDS.map(({ cpu }) => cpu);
-  const parts = (part: string, cpus: readonly CpuArchitecture[], wanted: WantedImage | null): AdvertisedImage[] => {
+  const filesOf = (part: string, cpus: readonly CpuArchitecture[], image: RequiredImage | null): AdvertisedImage[] => {
     const throughGrub = cpus.some((cpu) => starters.get(cpu)?.has('grub'));
-    if (wanted === null) return [];
-    return (['kernel', 'initrd'] as const).map((kind) => ({ name: wanted[kind], kind, cpus, part, throughGrub }));
+    if (image === null) return [];
+    return (['kernel', 'initrd'] as const).map((kind) => ({ name: image[kind], kind, cpus, part, throughGrub }));
   };
   return [
-    // Every state that starts our own code starts this one, except the installation of NixOS.
+    // Every state that boots our own code uses the service OS, except the NixOS installation.
     ...CPU_ARCHITECTURES.filter((cpu) => starters.has(cpu) || built.includes(cpu)).flatMap((cpu) =>
-      parts('service OS', [cpu], imageFor({ kind: 'service-os' }, cpu, null)),
+      filesOf('service OS', [cpu], imageFor({ kind: 'service-os' }, cpu, null)),
     ),
     ...[...profiles]
       .filter(({ active, kind }) => active && kind === 'nixos')
@@ -44,15 +44,15 @@ export function advertisedImages(
         const { name, architectures } = profile;
         const [first] = architectures;
         return first
-          ? parts(`installer of ${name}`, architectures, imageFor({ kind: 'installer' }, first, profile))
+          ? filesOf(`installer of ${name}`, architectures, imageFor({ kind: 'installer' }, first, profile))
           : [];
       }),
   ];
 }
 
-/** What the loaders that are here start on each kind of machine. */
-function startersHere(
-  available: NonNullable<LoaderWishes['available']>,
+/** The boot programs that the available loaders start, by CPU architecture. */
+function availableStarters(
+  available: NonNullable<LoaderPreferences['available']>,
 ): ReadonlyMap<CpuArchitecture, ReadonlySet<'ipxe' | 'grub'>> {
   const found = new Map<CpuArchitecture, Set<'ipxe' | 'grub'>>();
   for (const architecture of CLIENT_ARCHITECTURES.values()) {

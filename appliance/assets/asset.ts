@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { CpuArchitecture } from '../domain/architecture.ts';
-import { detectFileType, type FileType, fileTypeInWords, HEAD_BYTES } from './file-type.ts';
+import { detectFileType, type FileType, fileTypeInWords, TYPE_HEAD_BYTES } from './file-type.ts';
 import type { ManifestEntry } from './manifest.ts';
 
 /** A file that may be served. */
@@ -8,18 +8,18 @@ export interface Asset {
   readonly name: string;
   readonly file: string;
   readonly size: number;
-  /** Hexadecimal: of the bytes as they were when they were last counted. */
+  /** Hexadecimal, as of the last time the file was hashed. */
   readonly sha256: string;
   readonly kind: FileType['kind'];
-  /** null: not bound to one, or not known. */
+  /** null: not specific to one architecture, or unknown. */
   readonly architecture: CpuArchitecture | null;
   readonly contentType: string;
 }
 
-/** Its first bytes, enough to tell its type. */
+/** The first bytes of the file: enough to detect its type. */
 export async function headOf(file: string): Promise<Uint8Array> {
   await using handle = await open(file);
-  const { buffer, bytesRead } = await handle.read(new Uint8Array(HEAD_BYTES), 0, HEAD_BYTES, 0);
+  const { buffer, bytesRead } = await handle.read(new Uint8Array(TYPE_HEAD_BYTES), 0, TYPE_HEAD_BYTES, 0);
   return buffer.subarray(0, bytesRead);
 }
 
@@ -28,12 +28,12 @@ export const fileTypeOf = async (file: string): Promise<FileType> => detectFileT
 export const assetInWords = ({ kind, architecture }: Pick<Asset, 'kind' | 'architecture'>): string =>
   fileTypeInWords(kind === 'efi' || kind === 'kernel' ? { kind, cpu: architecture } : { kind });
 
-/** What is wrong with a file of this type under this entry; null when it is what the entry promises. */
+/** Describes the mismatch between a file's type and its manifest entry; null when they match. */
 export function typeProblem(entry: ManifestEntry, type: FileType): string | null {
   const { firmware, architecture } = entry;
   if (firmware === null) return null;
   const isRight = firmware === 'bios' ? type.kind === 'bios' : type.kind === 'efi' && type.cpu === architecture;
   if (isRight) return null;
-  const wanted = fileTypeInWords(firmware === 'bios' ? { kind: 'bios' } : { kind: 'efi', cpu: architecture });
-  return `must be ${wanted}, is ${fileTypeInWords(type)}`;
+  const expected = fileTypeInWords(firmware === 'bios' ? { kind: 'bios' } : { kind: 'efi', cpu: architecture });
+  return `must be ${expected}, is ${fileTypeInWords(type)}`;
 }

@@ -1,13 +1,13 @@
-// Whether everything that an outcome starts is on this appliance, and what its kernel has to be told. One instance for the
-// whole appliance: the boot decision asks it for every DHCP packet, so each netboot script is read once and then remembered.
+// Checks that every file of a boot outcome is in the library, and reads the kernel parameters that it needs. One instance for the
+// whole appliance: the boot decision asks it for every DHCP packet, so each netboot script is read once and then cached.
 
 import { readFileSync } from 'node:fs';
-import type { BootImage, WantedImage } from '../boot/boot-images.ts';
+import type { BootImage, RequiredImage } from '../boot/boot-images.ts';
 import { readNetbootParameters } from '../boot/replies/netboot-script.ts';
 import { type Parsed, parsed, unparsable } from '../domain/parsed.ts';
 import type { Asset } from './asset.ts';
 
-/** As Nix builds it, a script of four lines. */
+/** A script of four lines, as Nix builds it. */
 const LONGEST_NETBOOT_SCRIPT = 64 * 1024;
 
 export class AvailableImages {
@@ -19,8 +19,8 @@ export class AvailableImages {
     this.#library = library;
   }
 
-  /** The reason names what is missing, in words that follow "is to start". */
-  find(wanted: WantedImage): Parsed<BootImage> {
+  /** The reason names the missing file; it completes a sentence after "is to start". */
+  find(wanted: RequiredImage): Parsed<BootImage> {
     for (const name of [wanted.kernel, wanted.initrd]) {
       const asset = this.#library.find(name);
       if (asset === null) return unparsable(name);
@@ -33,19 +33,19 @@ export class AvailableImages {
     return parsed({ kernel: wanted.kernel, initrd: wanted.initrd, parameters: parameters.value });
   }
 
-  #parametersOf({ netbootScript }: WantedImage): Parsed<readonly string[]> {
+  #parametersOf({ netbootScript }: RequiredImage): Parsed<readonly string[]> {
     const script = netbootScript === null ? null : this.#library.find(netbootScript);
-    // An image that was built another way may have its init where the kernel looks by itself.
+    // An image that was built differently may have its init at the kernel's default path.
     if (script === null) return parsed([]);
     const known = this.#parameters.get(script.sha256);
     if (known) return known;
     if (script.size > LONGEST_NETBOOT_SCRIPT) return unparsable(`a readable ${script.name} (it is too long)`);
     const text = textOf(script);
-    // Not remembered: the file may be readable the next time.
+    // Not cached: the file may be readable the next time.
     if (!text.ok) return text;
     const read = readNetbootParameters(text.value);
     const parameters = read.ok ? read : unparsable(`a readable ${script.name} (${read.reason})`);
-    // One entry per image that was ever served: replaced ones are few, and small.
+    // One entry per image that was ever served: replaced images are few, and entries are small.
     this.#parameters.set(script.sha256, parameters);
     return parameters;
   }

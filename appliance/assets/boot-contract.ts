@@ -1,5 +1,5 @@
-// Advertised = served: everything that some rule can send some machine to, loaders, kernels and initrds, is in the library and
-// is for that kind of machine. What is not there is not advertised; what is there and wrong is a problem.
+// Checks that every advertised file is served: each loader, kernel and initrd that a boot rule can name is in the library and
+// fits that kind of machine. Missing files are not advertised; files of the wrong type are problems.
 
 import { loaderFor } from '../boot/loaders.ts';
 import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../domain/architecture.ts';
@@ -7,9 +7,9 @@ import { type AdvertisedImage, advertisedImages, type InstalledProfile } from '.
 import { type Asset, assetInWords } from './asset.ts';
 
 export interface BootContract {
-  /** A machine would be sent a file that it cannot start. */
+  /** Machines would be sent a file that they cannot start. */
   readonly problems: readonly string[];
-  /** Files that are not here, what they are part of, and the kinds of machine that therefore do not get it. */
+  /** Missing files, the component each belongs to, and the architectures that cannot boot without it. */
   readonly missing: readonly MissingFile[];
 }
 
@@ -22,7 +22,7 @@ interface MissingFile {
 
 type Find = (name: string) => Asset | null;
 
-/** `profiles`: what machines may be installed with; the service OS is started without one. */
+/** `profiles`: the profiles that machines may be installed with. The service OS needs no profile. */
 export function checkBootContract(find: Find, profiles: Iterable<InstalledProfile> = []): BootContract {
   const checks = [
     checkLoaders(find),
@@ -51,7 +51,7 @@ function checkLoaders(find: Find): BootContract {
         for (const file of choice.next === null ? [choice.file] : [choice.file, choice.next]) {
           const asset = find(file);
           if (asset === null) {
-            // Something else may stand in for it.
+            // Another loader may replace it.
             if (loaderFor(architecture, { efiLoader, secureBoot, available }).kind === 'loader') continue;
             missing.set(file, (missing.get(file) ?? new Set()).add(`${architecture.code} (${architecture.name})`));
           } else if (!starts(asset, architecture)) {
@@ -70,7 +70,7 @@ function checkLoaders(find: Find): BootContract {
 function checkImage({ name, kind, cpus, part }: AdvertisedImage, find: Find): BootContract {
   const asset = find(name);
   if (asset === null) return { problems: [], missing: [{ file: name, what: part, architectures: cpus }] };
-  // An initrd does not tell what it is for.
+  // An initrd does not state its architecture.
   const startsOn = kind === 'initrd' ? cpus : cpus.filter((cpu) => cpu === asset.architecture);
   if (asset.kind !== kind || startsOn.length === 0) {
     const what = `${kind} of the ${part}`;

@@ -1,4 +1,4 @@
-// Where things that take long to build are kept, by a name that says what went into them.
+// The folder that keeps slow builds. The name of each entry is derived from its inputs.
 
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
@@ -8,7 +8,7 @@ import { ColdironError } from '../domain/errors.ts';
 
 export const buildCache = (purpose: string): string => join(tmpdir(), `coldiron-${purpose}-${userInfo().uid}`);
 
-/** Anybody can make a folder of this name in /tmp, and what lies in it is run as a machine's kernel. */
+/** Any user can create a folder of this name in /tmp, and its contents run as a machine's kernel. */
 export async function openBuildCache(cache: string): Promise<void> {
   await mkdir(cache, { recursive: true, mode: 0o700 });
   const { uid } = await stat(cache);
@@ -20,11 +20,11 @@ export async function openBuildCache(cache: string): Promise<void> {
   }
 }
 
-const LOOK_EVERY_MS = 500;
+const POLL_EVERY_MS = 500;
 
 /**
- * Builds what is not there yet, unless another process is at it: then that one's is waited for. This saves work and guards nothing:
- * a builder that was killed is taken for what it is, and two that begin at once both publish the same.
+ * Builds `place` unless it exists. If another process is building it, waits for that one. This only saves work; it is not a lock:
+ * the mark of a builder that was killed is removed, and two builders that start together publish the same bytes.
  */
 export async function buildOnce(place: string, build: () => Promise<void>): Promise<void> {
   const mark = `${place}.building`;
@@ -44,9 +44,9 @@ export async function buildOnce(place: string, build: () => Promise<void>): Prom
       }
     }
     const builder = Number(await readFile(mark, 'utf8').catch(() => ''));
-    // Nothing in it yet, or gone meanwhile.
+    // The mark is still empty, or was removed meanwhile.
     if (builder > 0 && !isRunning(builder)) await rm(mark, { force: true });
-    else await pause(LOOK_EVERY_MS);
+    else await pause(POLL_EVERY_MS);
   }
 }
 
@@ -58,7 +58,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whole or not at all; when somebody else was quicker, theirs is as good. */
+/** Atomic. If another process published first, its result is kept: it is the same. */
 export async function publish(built: string, place: string): Promise<void> {
   await rename(built, place).catch(async (error: NodeJS.ErrnoException) => {
     if (!['EEXIST', 'ENOTEMPTY'].includes(error.code ?? '')) throw error;

@@ -1,4 +1,4 @@
-// `coldiron assets build`: the loaders of the manifest, from Debian's packages.
+// `coldiron assets build`: builds the loaders of the manifest from Debian packages.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,8 +8,8 @@ import {
   fileInTree,
   installedPackage,
   type PackageDownloads,
+  type PackageRequest,
   type PackageTree,
-  type PackageWanted,
   prepareDownloads,
 } from './debian-packages.ts';
 import type { AssetSource, ManifestEntry } from './manifest.ts';
@@ -23,7 +23,7 @@ export interface Gathered {
 type DebianEntry = ManifestEntry & { readonly source: Extract<AssetSource, { kind: 'debian' }> };
 const isDebian = (entry: ManifestEntry): entry is DebianEntry => entry.source.kind === 'debian';
 
-/** One that cannot be had does not keep the others from being built. */
+/** A failure of one entry does not stop the others. */
 export async function buildAssets(
   folder: string,
   entries: readonly ManifestEntry[],
@@ -31,17 +31,17 @@ export async function buildAssets(
 ): Promise<Gathered> {
   const placed: Placed[] = [];
   const failed: Gathered['failed'][number][] = [];
-  const wanted = entries.filter(isDebian);
+  const requested = entries.filter(isDebian);
   const scratch = await mkdtemp(join(tmpdir(), 'coldiron-assets-'));
   try {
-    const trees = packageTrees(scratch, wanted, say);
-    for (const entry of wanted) {
+    const trees = packageTrees(scratch, requested, say);
+    for (const entry of requested) {
       try {
         const tree = await trees(entry.source);
         const done = await placeFile(folder, entry, tree, await fileInTree(tree, entry.source.path));
         say(`${entry.name}: ${done.unchanged ? 'unchanged' : 'built'}, from ${tree.title}`);
-        // A security update of shim or GRUB must not keep anybody from a fresh install.
-        if (!done.listed) say(`${entry.name}: the manifest does not list this version; taken as apt vouches for it`);
+        // A security update of shim or GRUB must not block a fresh install.
+        if (!done.listed) say(`${entry.name}: the manifest does not list this version; apt verified its package`);
         placed.push(done);
       } catch (error) {
         if (!(error instanceof ColdironError)) throw error;
@@ -55,24 +55,24 @@ export async function buildAssets(
   return { placed, failed };
 }
 
-/** Each package is looked for once; the lists are read only if one has to be downloaded. */
+/** Resolves each package once. The package lists are read only if a package must be downloaded. */
 function packageTrees(
   scratch: string,
   entries: readonly DebianEntry[],
   say: (line: string) => void,
-): (wanted: PackageWanted) => Promise<PackageTree> {
+): (requested: PackageRequest) => Promise<PackageTree> {
   const foreign = [...new Set(entries.flatMap(({ source }) => source.architecture ?? []))];
   const trees = new Map<string, Promise<PackageTree>>();
   let downloads: Promise<PackageDownloads> | null = null;
-  const obtain = async (wanted: PackageWanted): Promise<PackageTree> => {
-    const installed = await installedPackage(wanted);
+  const obtain = async (requested: PackageRequest): Promise<PackageTree> => {
+    const installed = await installedPackage(requested);
     if (installed) return installed;
     downloads ??= prepareDownloads(scratch, foreign, say);
-    return (await downloads).unpacked(wanted);
+    return (await downloads).unpacked(requested);
   };
-  return (wanted) => {
-    const key = `${wanted.package}:${wanted.architecture}`;
-    const known = trees.get(key) ?? obtain(wanted);
+  return (requested) => {
+    const key = `${requested.package}:${requested.architecture}`;
+    const known = trees.get(key) ?? obtain(requested);
     trees.set(key, known);
     return known;
   };

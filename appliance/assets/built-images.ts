@@ -1,4 +1,4 @@
-// `coldiron assets build`: the images that are put together here. Each is a folder of the library.
+// `coldiron assets build`: the images that are assembled here. Each is a folder of the library.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Gathered } from './build.ts';
@@ -6,17 +6,17 @@ import { CLOUD_IMAGE, placeCloudImage } from './cloud-image/build.ts';
 import type { Placed } from './place-file.ts';
 import { placeServiceOs, SERVICE_OS_NAMES } from './service-os/place.ts';
 
-/** By name; the Debian image only when it is asked for: not every site installs it, and it takes root and minutes. */
+/** The Debian image is built only on request: not every site installs it, and the build needs root and several minutes. */
 export const BUILT_IMAGES: readonly { readonly name: string; readonly always: boolean }[] = [
   ...SERVICE_OS_NAMES.map((name) => ({ name, always: true })),
   { name: CLOUD_IMAGE, always: false },
 ];
 
-/** A profile's `image.source` and people leave the first folder out. */
+/** A profile's `image.source` and the command line may omit the leading `images/`. */
 export const builtImageNamed = (text: string): string | null =>
   BUILT_IMAGES.find(({ name }) => name === text || name === `images/${text}`)?.name ?? null;
 
-/** One that cannot be built does not keep the others from it. */
+/** A failure of one image does not stop the others. */
 export async function placeImages(
   folder: string,
   names: readonly string[],

@@ -1,5 +1,5 @@
-// Checksums, kept beside the files in index.json: an appliance with ten gigabytes of images starts in milliseconds, because
-// only what changed is read again. A file is the same as long as its size, modification time and inode are.
+// Checksums, cached beside the files in index.json: an appliance with ten gigabytes of images starts in milliseconds, because
+// only changed files are hashed again. A file is unchanged while its size, modification time and inode are.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -32,7 +32,7 @@ export class Checksums {
     return new Checksums(file, await readKnown(file));
   }
 
-  /** Size and checksum as of one moment: a file that is being written is read again. */
+  /** Size and checksum of the same version: a file that changes while it is hashed is hashed again. */
   async of(name: string, file: string): Promise<{ size: number; sha256: string }> {
     for (;;) {
       const before = await stampOf(file);
@@ -44,7 +44,7 @@ export class Checksums {
     }
   }
 
-  /** Writes down what was asked for since it was opened, if that is anything new. */
+  /** Writes the checksums used since `open`, if any of them changed. */
   async save(): Promise<void> {
     const same =
       this.#seen.size === this.#known.size &&
@@ -59,7 +59,7 @@ export class Checksums {
 
 const VERSION = 1;
 
-/** It can be made again from the files, so one that is missing or makes no sense is simply empty. */
+/** The index can be rebuilt from the files, so a missing or invalid one counts as empty. */
 async function readKnown(file: string): Promise<ReadonlyMap<string, Known>> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '{}';

@@ -1,4 +1,4 @@
-// Archives that a kernel unpacks as its first file system: cpio in the "newc" form, as in the kernel's own
+// Archives that the kernel unpacks as its first file system: cpio in the "newc" format, see the kernel's
 // Documentation/driver-api/early-userspace/buffer-format.rst.
 
 export type ArchiveEntry =
@@ -12,7 +12,7 @@ const FILE_MODE = 0o100644;
 const PROGRAM_MODE = 0o100755;
 const END_OF_ARCHIVE = 'TRAILER!!!';
 
-/** Folders have to come before what is in them: the kernel makes none by itself. */
+/** A folder must precede its contents: the kernel does not create parent folders. */
 export function cpioArchive(entries: readonly ArchiveEntry[]): Buffer {
   const members = entries.map((entry, at) => {
     if (entry.kind === 'folder') return member(at + 1, entry.path, FOLDER_MODE, Buffer.alloc(0));
@@ -30,7 +30,7 @@ function member(inode: number, path: string, mode: number, bytes: Uint8Array): B
   return Buffer.concat([padded(Buffer.concat([Buffer.from(header, 'latin1'), name])), padded(bytes)]);
 }
 
-/** Header with name, and the data, each fill up to a multiple of four. */
+/** The header with the name, and the data, are each padded to a multiple of four. */
 function padded(bytes: Uint8Array): Buffer {
   return Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)]);
 }

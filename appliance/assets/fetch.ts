@@ -1,4 +1,5 @@
-// `coldiron assets fetch`: files that a site declared with a URL and a checksum. What does not match never becomes visible.
+// `coldiron assets fetch`: downloads files that a site declared with a URL and a checksum. A file that does not match is never
+// published.
 
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import { sha256OfFile } from './checksums.ts';
 import type { ManifestEntry } from './manifest.ts';
 import { makeFolders, type Placed, placeFile } from './place-file.ts';
 
-/** A server that says nothing for this long has gone. */
+/** A server that sends no data for this long counts as failed. */
 const STALLED_AFTER_MS = 60_000;
 
 export async function fetchAssets(
@@ -23,7 +24,7 @@ export async function fetchAssets(
 ): Promise<Gathered> {
   const placed: Placed[] = [];
   const failed: Gathered['failed'][number][] = [];
-  // Beside the library: an image may be larger than /tmp.
+  // In the library's file system: an image may be larger than /tmp.
   await makeFolders(folder, folder);
   const scratch = await mkdtemp(join(folder, '.fetch-'));
   try {
@@ -32,7 +33,7 @@ export async function fetchAssets(
       if (source.kind !== 'url') continue;
       const { url, sha256 } = source;
       if ((await sha256OfFile(assetFile(folder, name)).catch(() => null)) === sha256) {
-        say(`${name}: here already`);
+        say(`${name}: already present`);
         placed.push({ name, sha256, from: url, unchanged: true });
         continue;
       }
@@ -56,18 +57,18 @@ export async function fetchAssets(
 
 async function fetchTo(file: string, url: string): Promise<void> {
   const stalled = new AbortController();
-  const patience = setTimeout(() => stalled.abort(new Error('nothing came for a minute')), STALLED_AFTER_MS);
+  const stallTimer = setTimeout(() => stalled.abort(new Error('no data received for 60 seconds')), STALLED_AFTER_MS);
   try {
-    const answer = await fetch(url, { signal: stalled.signal });
-    if (!answer.ok || answer.body === null) throw new Error(`the server answered ${answer.status}`);
-    const body = Readable.fromWeb(answer.body as ReadableStream<Uint8Array>);
-    body.on('data', () => patience.refresh());
+    const response = await fetch(url, { signal: stalled.signal });
+    if (!response.ok || response.body === null) throw new Error(`the server answered ${response.status}`);
+    const body = Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
+    body.on('data', () => stallTimer.refresh());
     await pipeline(body, createWriteStream(file, { mode: 0o600 }), { signal: stalled.signal });
   } catch (error) {
     const { message, cause } = error as Error;
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
     throw new ColdironError('service_unavailable', `${url}: ${reason}`);
   } finally {
-    clearTimeout(patience);
+    clearTimeout(stallTimer);
   }
 }

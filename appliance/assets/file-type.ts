@@ -1,22 +1,22 @@
-// What a boot file really is, by its first bytes: a name says nothing, and firmware that is sent a program of another
-// machine type hangs or goes on to its next boot entry without a word.
+// Detects the type of a boot file from its first bytes. Its name proves nothing, and firmware that is sent a program for another
+// machine type hangs, or continues with its next boot entry without any message.
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
 
 export type FileType =
-  /** A PE/COFF program for UEFI. `cpu` is null for a machine type that we do not know. */
+  /** A PE/COFF program for UEFI. `cpu` is null for an unknown machine type. */
   | { readonly kind: 'efi'; readonly cpu: CpuArchitecture | null }
-  /** A network boot program for BIOS: raw code that the ROM puts at 0000:7c00. */
+  /** A network boot program for BIOS: raw code that the ROM loads at 0000:7c00. */
   | { readonly kind: 'bios' }
   | { readonly kind: 'kernel'; readonly cpu: CpuArchitecture | null }
   | { readonly kind: 'initrd' }
   | { readonly kind: 'script' }
-  /** What is written to a disk as it is. Its first bytes may be those of anything, so its name tells. */
+  /** Written to a disk unchanged. Its first bytes can be anything, so its name decides. */
   | { readonly kind: 'disk' }
   | { readonly kind: 'unknown' };
 
-/** Enough of a file to tell: a DOS stub in front of the PE header takes some hundred bytes. */
-export const HEAD_BYTES = 4096;
+/** Enough of a file to detect its type: a DOS stub before the PE header takes a few hundred bytes. */
+export const TYPE_HEAD_BYTES = 4096;
 
 /** PE/COFF specification, "Machine Types". */
 const PE_MACHINES: ReadonlyMap<number, CpuArchitecture> = new Map([
@@ -31,7 +31,7 @@ const PE_MACHINES: ReadonlyMap<number, CpuArchitecture> = new Map([
 
 export function detectFileType(head: Uint8Array): FileType {
   if (startsWith(head, '#!')) return { kind: 'script' };
-  // Kernels with an EFI stub are PE programs too, so theirs is the first question.
+  // Kernels with an EFI stub are PE programs too, so kernels are checked first.
   const kernel = kernelOf(head);
   if (kernel) return kernel;
   const machine = peMachine(head);
@@ -48,7 +48,7 @@ function kernelOf(head: Uint8Array): FileType | null {
   // Documentation/arch/{arm64,riscv,loongarch}: the magic of an Image is at 0x38.
   if (hasText(head, 0x38, 'ARM\x64')) return { kind: 'kernel', cpu: 'arm64' };
   if (hasText(head, 0x38, 'RSC\x05')) return { kind: 'kernel', cpu: 'riscv64' };
-  // Of a zImage for 32-bit ARM: 016f2818 at 0x24.
+  // zImage for 32-bit ARM: 016f2818 at 0x24.
   if (hasBytes(head, 0x24, [0x18, 0x28, 0x6f, 0x01])) return { kind: 'kernel', cpu: 'arm32' };
   const machine = peMachine(head);
   const cpu = machine === null ? null : (PE_MACHINES.get(machine) ?? null);
@@ -57,14 +57,14 @@ function kernelOf(head: Uint8Array): FileType | null {
   return machine !== null && hasText(head, 4, 'zimg') ? { kind: 'kernel', cpu } : null;
 }
 
-/** "MZ", at 0x3c the place of "PE\0\0", behind that the machine type. */
+/** "MZ", at 0x3c the offset of "PE\0\0", followed by the machine type. */
 function peMachine(head: Uint8Array): number | null {
   if (!startsWith(head, 'MZ')) return null;
   const at = (uint16(head, 0x3c) ?? 0) + (uint16(head, 0x3e) ?? 0) * 0x10000;
   return hasText(head, at, 'PE\0\0') ? uint16(head, at + 4) : null;
 }
 
-/** A far jump to 07c0:xxxx, as iPXE's and PXELINUX's begin; iPXE tells on the screen where it found the PXE stack. */
+/** A far jump to 07c0:xxxx, with which iPXE and PXELINUX begin; iPXE prints where it found the PXE stack. */
 const isPxeProgram = (head: Uint8Array): boolean =>
   head[0] === 0xea && uint16(head, 3) === 0x07c0 && latin1(head).includes('PXE->EB:');
 
@@ -86,8 +86,8 @@ function uint16(bytes: Uint8Array, at: number): number | null {
   return low === undefined || high === undefined ? null : low | (high << 8);
 }
 
-const hasBytes = (bytes: Uint8Array, at: number, wanted: readonly number[]): boolean =>
-  wanted.every((byte, offset) => bytes[at + offset] === byte);
+const hasBytes = (bytes: Uint8Array, at: number, expected: readonly number[]): boolean =>
+  expected.every((byte, offset) => bytes[at + offset] === byte);
 const hasText = (bytes: Uint8Array, at: number, text: string): boolean =>
   hasBytes(
     bytes,
@@ -100,11 +100,11 @@ const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String
 export function fileTypeInWords(type: FileType): string {
   switch (type.kind) {
     case 'efi':
-      return `an EFI program for ${type.cpu ?? 'a machine type that we do not know'}`;
+      return `an EFI program for ${type.cpu ?? 'an unknown machine type'}`;
     case 'bios':
       return 'a network boot program for BIOS';
     case 'kernel':
-      return `a Linux kernel for ${type.cpu ?? 'a machine type that we do not know'}`;
+      return `a Linux kernel for ${type.cpu ?? 'an unknown machine type'}`;
     case 'initrd':
       return 'an initrd (cpio archive or a compressed one)';
     case 'script':
@@ -112,6 +112,6 @@ export function fileTypeInWords(type: FileType): string {
     case 'disk':
       return 'an image of a disk';
     case 'unknown':
-      return 'of no type that boots';
+      return 'a file of no bootable type';
   }
 }

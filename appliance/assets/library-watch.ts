@@ -1,5 +1,5 @@
 // Notices new and changed boot files at once. Each folder of the library is watched by itself: a recursive watch misses files
-// that are created in a folder before its watcher is set. A slow poll of the caller stays in place for what cannot be watched
+// that are created in a folder before its watcher is set. The caller also polls slowly, for folders that cannot be watched
 // (network file systems, exhausted inotify watches).
 
 import { type FSWatcher, watch } from 'node:fs';
@@ -9,18 +9,18 @@ import { join } from 'node:path';
 export interface LibraryWatchDeps {
   /** <state>/assets; it is created if it does not exist, because only what exists can be watched. */
   readonly folder: string;
-  /** Looks at the library again. */
+  /** Rescans the library. */
   readonly onChange: () => Promise<void>;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
-  /** A file counts as complete when nothing has changed for so long. */
+  /** A file counts as complete when it has not changed for this long. */
   readonly settleMs?: number;
 }
 
 const SETTLE_MS = 200;
-/** nixos/<profile>/bzImage, images/<image>/…: as deep as the library looks. */
+/** nixos/<profile>/bzImage, images/<image>/…: the depth that the library scans. */
 const DEEPEST = 4;
 
-/** Not our own list of checksums, whose every write would start the next look, and not hidden files, which are unfinished ones. */
+/** Ignores our own checksum index, whose writes would trigger another scan, and hidden files, which are unfinished. */
 export const isOfInterest = (name: string | null): boolean =>
   name === null || !(name.startsWith('.') || /^index\.json(?:\.new)?$/.test(name));
 
@@ -66,7 +66,7 @@ export class LibraryWatch {
   async #look(): Promise<void> {
     if (this.#ended) return;
     try {
-      // A file may have appeared in a new folder before that was watched.
+      // A file may have been created in a new folder before its watcher was set.
       if (await this.#follow()) this.#schedule();
       await this.#deps.onChange();
     } catch (error) {
@@ -74,7 +74,7 @@ export class LibraryWatch {
     }
   }
 
-  /** Watches what is there now. True: there are folders that were not watched before. */
+  /** Watches all existing folders. True: some of them were not watched before. */
   async #follow(): Promise<boolean> {
     const folders = new Set(await foldersBelow(this.#deps.folder, 0));
     for (const [folder, watcher] of this.#watchers) {
@@ -91,7 +91,7 @@ export class LibraryWatch {
     if (this.#ended || this.#watchers.has(folder)) return false;
     try {
       const watcher = watch(folder, this.#changed);
-      // The folder is gone, or no longer readable: the next look finds out.
+      // The folder is gone, or no longer readable: the next scan handles it.
       watcher.on('error', () => {
         watcher.close();
         this.#watchers.delete(folder);
@@ -110,7 +110,7 @@ export class LibraryWatch {
   }
 }
 
-/** Links are not followed: a link into the Nix store is replaced, and what it leads to never changes. */
+/** Links are not followed: a link into the Nix store is replaced, and its target never changes. */
 async function foldersBelow(folder: string, depth: number): Promise<string[]> {
   if (depth === DEEPEST) return [folder];
   const children = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {

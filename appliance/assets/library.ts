@@ -1,4 +1,4 @@
-// The boot files that may be served, by name. Nothing is ever served by a path: a name that is not in here does not exist.
+// The boot files that may be served, by name. Nothing is served by path: a name that is not listed here does not exist.
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ interface Contents {
 export class AssetLibrary {
   readonly #folder: string;
   #contents: Contents = { assets: new Map(), problems: [] };
-  /** Reloads go one after the other, so that an older look never replaces a newer one. */
-  #turn: Promise<void> = Promise.resolve();
+  /** Serializes reloads, so that an older scan never replaces a newer one. */
+  #reloading: Promise<void> = Promise.resolve();
 
   private constructor(folder: string) {
     this.#folder = folder;
@@ -31,13 +31,13 @@ export class AssetLibrary {
     return library;
   }
 
-  /** Looks at the folder and the manifests again. When that fails, what was served before is still served. */
+  /** Scans the folder and the manifests again. If that fails, the previous contents stay in use. */
   reload(): Promise<void> {
-    const turn = this.#turn.then(async () => {
+    const reload = this.#reloading.then(async () => {
       this.#contents = await readContents(this.#folder);
     });
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    this.#reloading = reload.catch(() => undefined);
+    return reload;
   }
 
   find(name: string): Asset | null {
@@ -48,18 +48,18 @@ export class AssetLibrary {
     return [...this.#contents.assets.values()];
   }
 
-  /** Files that are there and are not served, each with its reason. */
+  /** Files that exist but are not served, each with the reason. */
   problems(): readonly string[] {
     return this.#contents.problems;
   }
 
-  /** " (did you mean snponly.efi?)", or nothing. */
+  /** " (did you mean snponly.efi?)", or an empty string. */
   suggestionFor(name: string): string {
     return suggestion(name, this.#contents.assets.keys());
   }
 }
 
-/** What a site adds to the manifest; null when it adds nothing. */
+/** The site's own manifest; null when there is none. */
 export async function extraManifest(folder: string): Promise<string | null> {
   const file = join(folder, 'extra.yaml');
   return (await isFile(file)) ? file : null;
@@ -81,7 +81,7 @@ async function readContents(folder: string): Promise<Contents> {
   }
   if (assets.size > 0) {
     await checksums.save().catch((error: Error) => {
-      problems.push(`index.json: ${error.message}; every start computes all checksums again`);
+      problems.push(`index.json: ${error.message}; all checksums are computed again at every start`);
     });
   }
   return { assets, problems };
@@ -115,8 +115,8 @@ async function readAsset(
   }
 }
 
-/** nixos/<profile>/bzImage, images/<image>/…; a link into the Nix store is as good as a file. */
-const DEEPEST = 4;
+/** nixos/<profile>/bzImage, images/<image>/…; links into the Nix store are followed. */
+const MAX_DEPTH = 4;
 
 async function namesBelow(folder: string, name: string, depth: number): Promise<string[]> {
   const children = await readdir(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
@@ -124,11 +124,11 @@ async function namesBelow(folder: string, name: string, depth: number): Promise<
     throw error;
   });
   const names: string[] = [];
-  // Hidden files are not meant for machines: editors and unfinished downloads make them.
+  // Hidden files are not for machines: editors and unfinished downloads create them.
   for (const child of children.filter((text) => !text.startsWith('.')).sort()) {
     const below = `${name}/${child}`;
     if (await isFile(join(folder, below))) names.push(below);
-    else if (depth < DEEPEST) names.push(...(await namesBelow(folder, below, depth + 1)));
+    else if (depth < MAX_DEPTH) names.push(...(await namesBelow(folder, below, depth + 1)));
   }
   return names;
 }
@@ -138,7 +138,7 @@ async function isFile(file: string): Promise<boolean> {
     return (await stat(file)).isFile();
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // ELOOP: links in a circle lead to no file.
+    // ELOOP: a circle of symbolic links.
     if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code)) return false;
     throw error;
   }

@@ -1,9 +1,9 @@
-// Which boot files there are to be, and where they come from: our own manifest, and what a site adds to it.
+// Declares the boot files and their sources: the built-in manifest, and the one that a site adds.
 
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { readDocument } from '../documents/document.ts';
-import { type Report, type Sound, structureReader } from '../documents/structure.ts';
+import { type Report, structureReader, type ValidPart } from '../documents/structure.ts';
 import { CPU_ARCHITECTURES, type CpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { isLoaderName, parseAssetName } from './asset-name.ts';
@@ -12,15 +12,15 @@ export type AssetSource =
   | {
       readonly kind: 'debian';
       readonly package: string;
-      /** Debian's word for it (amd64, arm64); null: the package is the same for all. */
+      /** Debian's name (amd64, arm64); null: the package is the same for all architectures. */
       readonly architecture: string | null;
       readonly path: string;
-      /** sha256 of the file, by the version of the package. A version that is not listed is taken as apt vouches for it. */
+      /** sha256 of the file by package version. For a version that is not listed, apt's verification of the package counts. */
       readonly sums?: ReadonlyMap<string, string>;
     }
   | { readonly kind: 'url'; readonly url: string; readonly sha256: string };
 
-/** What the bytes have to be; `architecture` is null where a site did not say. */
+/** What the file must be; `architecture` is null where a site does not declare it. */
 export interface ManifestEntry {
   readonly name: string;
   readonly firmware: 'bios' | 'efi' | null;
@@ -55,14 +55,14 @@ const ManifestDocument = Type.Object(
             firmware: Type.Enum(['bios', 'efi']),
             licence: Type.Optional(Type.String()),
             source: Source,
-            /** Of a file out of a Debian package: by the package's version. */
+            /** For a file out of a Debian package: by package version. */
             sha256: Type.Optional(Type.Record(Type.String({ pattern: '^[0-9A-Za-z.+:~-]+$' }), sha256())),
           },
           closed,
         ),
       ),
     ),
-    /** Kernels, initrds and images to be fetched. */
+    /** Kernels, initrds and images to fetch. */
     files: Type.Optional(
       Type.Array(
         Type.Object(
@@ -75,12 +75,12 @@ const ManifestDocument = Type.Object(
   closed,
 );
 
-type Document = Sound<Static<typeof ManifestDocument>>;
+type Document = ValidPart<Static<typeof ManifestDocument>>;
 const readStructure = structureReader(ManifestDocument);
 
 const OWN_MANIFEST = join(import.meta.dirname, '../../boot-assets/manifest.yaml');
 
-/** Ours, and the site's, which replaces entries of the same name. `invalid_config` lists every problem. */
+/** The built-in manifest, with entries replaced by those of the same name in the site's. `invalid_config` lists every problem. */
 export async function readManifests(extraFile: string | null): Promise<readonly ManifestEntry[]> {
   const entries = new Map<string, ManifestEntry>();
   for (const file of [OWN_MANIFEST, ...(extraFile === null ? [] : [extraFile])]) {
@@ -96,8 +96,8 @@ async function readManifest(file: string): Promise<readonly ManifestEntry[]> {
   const report: Report = (at, message) => void problems.push(`${file}: ${at}: ${message}`);
   const document: Document = readStructure(read.value, report) ?? {};
   const entries = [...loaderEntries(document, report), ...fileEntries(document, report)];
-  const twice = entries.filter((entry, at) => entries.findIndex(({ name }) => name === entry.name) !== at);
-  for (const { name } of twice) report(name, 'is declared twice');
+  const duplicates = entries.filter((entry, at) => entries.findIndex(({ name }) => name === entry.name) !== at);
+  for (const { name } of duplicates) report(name, 'is declared twice');
   if (problems.length > 0)
     throw new ColdironError('invalid_config', 'the manifest of boot files has problems', problems);
   return entries;
@@ -141,13 +141,15 @@ function withSums(
 function isNameOf(kind: 'loader' | 'file', name: string, at: string, report: Report): boolean {
   const read = parseAssetName(name);
   if (!read.ok) report(at, read.reason);
-  else if (kind === 'loader' && !isLoaderName(name)) report(at, `only files are below nixos/ and images/: ${name}`);
-  else if (kind === 'file' && isLoaderName(name)) report(at, `a file is below nixos/ or images/: ${name}`);
+  else if (kind === 'loader' && !isLoaderName(name))
+    report(at, `the name of a loader must not start with nixos/ or images/: ${name}`);
+  else if (kind === 'file' && isLoaderName(name))
+    report(at, `the name of a file must start with nixos/ or images/: ${name}`);
   else return true;
   return false;
 }
 
-function readSource(source: Sound<Static<typeof Source>>, at: string, report: Report): AssetSource | null {
+function readSource(source: ValidPart<Static<typeof Source>>, at: string, report: Report): AssetSource | null {
   const { debian, path, url, sha256 } = source;
   if (debian !== undefined && path !== undefined && url === undefined && sha256 === undefined) {
     return { kind: 'debian', package: debian, architecture: source.package_architecture ?? null, path };

@@ -1,5 +1,5 @@
-// Puts a checked file into the library: whole or not at all, readable for whoever serves it, and with a note of where it
-// came from.
+// Puts a verified file into the library: atomically, readable by the process that serves it, and with a record of its
+// source.
 
 import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
@@ -9,13 +9,13 @@ import { assetFile } from './asset-name.ts';
 import { sha256OfFile } from './checksums.ts';
 import type { ManifestEntry } from './manifest.ts';
 
-/** By name: what was put there and where it came from (`Debian ipxe 1.0.0…`, a URL). */
+/** By name: the file that was placed and its source (`Debian ipxe 1.0.0…`, a URL). */
 export type Origins = Readonly<
   Record<string, { readonly sha256: string; readonly from: string; readonly version?: string }>
 >;
 
-/** Where a file is taken from. `version`: of its Debian package. */
-interface TakenFrom {
+/** The source of a file. `version`: of its Debian package. */
+interface FileSource {
   readonly title: string;
   readonly version?: string;
 }
@@ -24,38 +24,38 @@ export interface Placed {
   readonly name: string;
   readonly sha256: string;
   readonly from: string;
-  /** The same bytes were there already. */
+  /** The library already had the same bytes. */
   readonly unchanged: boolean;
-  /** Whether the manifest lists this version of the Debian package; it then has the sum that is listed. */
+  /** Whether the manifest lists this version of the Debian package. If so, the file has the listed checksum. */
   readonly listed?: boolean;
 }
 
-/** `service_unavailable` when the bytes are not what the entry promises; then nothing has changed. */
+/** `service_unavailable` when the file does not match its entry; the library is then unchanged. */
 export async function placeFile(
   folder: string,
   entry: ManifestEntry,
-  { title: from, version }: TakenFrom,
+  { title: from, version }: FileSource,
   bytes: string,
 ): Promise<Placed> {
   const problem = typeProblem(entry, await fileTypeOf(bytes));
   if (problem !== null) throw new ColdironError('service_unavailable', `${entry.name} from ${from}: ${problem}`);
   const target = assetFile(folder, entry.name);
   await makeFolders(folder, dirname(target));
-  const hidden = join(dirname(target), `.${basename(target)}.new`);
+  const temporary = join(dirname(target), `.${basename(target)}.new`);
   try {
-    await copyFile(bytes, hidden);
-    await chmod(hidden, 0o644);
-    const sha256 = await sha256OfFile(hidden);
+    await copyFile(bytes, temporary);
+    await chmod(temporary, 0o644);
+    const sha256 = await sha256OfFile(temporary);
     const declared = declaredSum(entry, version);
     if (declared !== null && declared !== sha256) {
       throw new ColdironError(
         'service_unavailable',
-        `${entry.name} from ${from}: sha256 is ${sha256}, not as declared (${declared})`,
+        `${entry.name} from ${from}: sha256 is ${sha256}, but ${declared} is declared`,
       );
     }
     const before = await sha256OfFile(target).catch(() => null);
-    // Left in place: its modification time says how long it has been what it is.
-    if (before !== sha256) await rename(hidden, target);
+    // An unchanged file is not replaced: its modification time tells how long it has been there.
+    if (before !== sha256) await rename(temporary, target);
     await noteOrigin(folder, entry.name, { sha256, from, ...(version !== undefined && { version }) });
     return {
       name: entry.name,
@@ -65,22 +65,22 @@ export async function placeFile(
       ...(version !== undefined && { listed: declared !== null }),
     };
   } finally {
-    await rm(hidden, { force: true });
+    await rm(temporary, { force: true });
   }
 }
 
-/** null: for this one nobody has written a sum down. */
+/** null: no checksum is declared for this file. */
 function declaredSum({ source }: ManifestEntry, version: string | undefined): string | null {
   if (source.kind === 'url') return source.sha256;
   return (version !== undefined && source.sums?.get(version)) || null;
 }
 
-/** Whatever the umask; folders that were there keep the mode they have. */
+/** Modes do not depend on the umask; existing folders keep theirs. */
 export async function makeFolders(folder: string, target: string): Promise<void> {
   const first = await mkdir(target, { recursive: true });
   if (first === undefined) return;
   for (let made = target; !relative(first, made).startsWith('..'); made = dirname(made)) {
-    // Above the library's own folder is the state folder, which is nobody else's business.
+    // Above the library is the state folder, which only its owner may read.
     await chmod(made, relative(folder, made).startsWith('..') ? 0o700 : 0o755);
   }
 }

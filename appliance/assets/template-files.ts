@@ -1,4 +1,4 @@
-// The templates as they lie in a folder: the appliance's own, or an operator's who puts others in their place.
+// Reads template files from a folder: the built-in one, or an operator's replacement.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// `coldiron assets verify`: every byte is read again, whatever index.json says.
+// `coldiron assets verify`: hashes every file again, regardless of index.json.
 
 import { type BootContract, checkBootContract } from './boot-contract.ts';
 import { sha256OfFile } from './checksums.ts';
@@ -8,18 +8,18 @@ import { type Origins, readOrigins } from './place-file.ts';
 
 type DebianSource = Extract<AssetSource, { kind: 'debian' }>;
 
-/** How we know a file out of a Debian package. */
-export interface Vouched {
+/** How the content of a file out of a Debian package is verified. */
+export interface VerifiedLoader {
   readonly name: string;
-  /** `listed`: the manifest lists its sum. `unlisted`: apt brought a version that the manifest does not list. `unknown`: neither. */
+  /** `listed`: the manifest lists its checksum. `unlisted`: from a package version that the manifest does not list. `unknown`: neither. */
   readonly by: 'listed' | 'unlisted' | 'unknown';
-  /** Where it came from; null: nobody noted it. */
+  /** Its source; null: none was recorded. */
   readonly from: string | null;
 }
 
 export interface Verified {
   readonly sound: number;
-  readonly loaders: readonly Vouched[];
+  readonly loaders: readonly VerifiedLoader[];
   readonly problems: readonly string[];
   readonly missing: BootContract['missing'];
 }
@@ -32,43 +32,47 @@ export async function verifyAssets(
   const origins = await readOrigins(folder);
   const declared = new Map(entries.map((entry) => [entry.name, entry.source]));
   const problems = [...library.problems()];
-  const loaders: Vouched[] = [];
+  const loaders: VerifiedLoader[] = [];
   let sound = 0;
   for (const { name, file, sha256 } of library.list()) {
     const now = await sha256OfFile(file);
     const source = declared.get(name);
     const origin = origins[name];
     if (source?.kind === 'url' && source.sha256 !== now) {
-      problems.push(`${name}: is not the file that is declared (sha256 ${now}): coldiron assets fetch`);
+      problems.push(`${name}: does not match the declared checksum (sha256 ${now}): run coldiron assets fetch`);
     } else if (isOtherThanListed(source, origin, now)) {
       problems.push(
-        `${name}: is not what the manifest lists for ${origin?.from} (sha256 ${now}): coldiron assets build`,
+        `${name}: does not match the checksum that the manifest lists for ${origin?.from} (sha256 ${now}): run coldiron assets build`,
       );
     } else if (origin && origin.sha256 !== now) {
-      problems.push(`${name}: has changed since it came from ${origin.from}: coldiron assets build puts it back`);
+      problems.push(
+        `${name}: has changed since it was taken from ${origin.from}: run coldiron assets build to restore it`,
+      );
     } else if (sha256 !== now) {
-      problems.push(`${name}: its bytes have changed, its size and time have not: the disk may be failing`);
+      problems.push(
+        `${name}: its content has changed while its size and modification time have not: the disk may be failing`,
+      );
     } else {
       sound += 1;
       if (source?.kind === 'debian')
-        loaders.push({ name, by: voucherOf(source, origin, now), from: origin?.from ?? null });
+        loaders.push({ name, by: verifiedBy(source, origin, now), from: origin?.from ?? null });
     }
   }
   const contract = checkBootContract((name) => library.find(name));
   return { sound, loaders, problems: [...problems, ...contract.problems], missing: contract.missing };
 }
 
-type Origin = Origins[string] | undefined;
+type FileOrigin = Origins[string] | undefined;
 
-/** It was taken before its sum was listed, and is not the one that was meant. */
-function isOtherThanListed(source: AssetSource | undefined, origin: Origin, now: string): boolean {
+/** The file was placed before its checksum was listed, and does not match it. */
+function isOtherThanListed(source: AssetSource | undefined, origin: FileOrigin, now: string): boolean {
   if (source?.kind !== 'debian' || origin?.sha256 !== now) return false;
   const listed = origin.version === undefined ? undefined : source.sums?.get(origin.version);
   return listed !== undefined && listed !== now;
 }
 
-/** By its sum, whatever was noted when it came: the list may have grown since. */
-function voucherOf({ sums }: DebianSource, origin: Origin, now: string): Vouched['by'] {
+/** Decided by the checksum, not by what was recorded when the file was placed: the list may have grown since. */
+function verifiedBy({ sums }: DebianSource, origin: FileOrigin, now: string): VerifiedLoader['by'] {
   if ([...(sums?.values() ?? [])].includes(now)) return 'listed';
   return origin === undefined ? 'unknown' : 'unlisted';
 }

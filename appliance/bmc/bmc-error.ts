@@ -1,35 +1,35 @@
-// Every way in which a BMC fails us, whatever it speaks, in words for the person who has to do something about it.
+// The failures of a BMC driver, independent of the protocol. The messages are written for operators.
 
 export type BmcFailure =
-  /** Nothing ever answered. */
+  /** The BMC never replied. */
   | 'unreachable'
-  /** It answered, and then no more. */
+  /** The BMC replied before, and stopped replying. */
   | 'vanished'
-  /** Wrong user, password or key. Never tried again by itself: BMCs lock users who guess. */
+  /** Wrong user, password or key. Never retried automatically: BMCs lock users after failed logins. */
   | 'authentication'
-  /** The user is known and may not do this. */
+  /** The user is valid but lacks the privilege. */
   | 'privilege'
-  /** All sessions, or the one console, are taken. */
+  /** All sessions, or the only console, are in use. */
   | 'busy'
-  /** It cannot show that it is who it was: another certificate, no cipher suite worth using. */
+  /** The BMC cannot prove its identity: its certificate changed, or it offers no acceptable cipher suite. */
   | 'untrusted'
-  /** This BMC, or the protocol it speaks, does not have it. */
+  /** This BMC, or its protocol, does not have the function. */
   | 'unsupported'
-  /** It said no. */
+  /** The BMC rejected the request. */
   | 'refused'
-  /** It said what cannot be understood. */
+  /** The reply cannot be parsed. */
   | 'malformed'
-  /** It accepted something and then shows something else. */
+  /** The BMC accepted a change and then reports another value. */
   | 'contradiction'
-  /** Nobody asked it: too many failed logins lately. */
+  /** No request was sent, because of too many recent failed logins. */
   | 'locked-out'
   | 'closed';
 
-const PASSING: ReadonlySet<BmcFailure> = new Set(['unreachable', 'vanished', 'busy', 'locked-out']);
+const RETRYABLE: ReadonlySet<BmcFailure> = new Set(['unreachable', 'vanished', 'busy', 'locked-out']);
 
 export class BmcError extends Error {
   readonly failure: BmcFailure;
-  /** Trying the same again later can help. */
+  /** A later retry can succeed. */
   readonly retryable: boolean;
 
   constructor(
@@ -40,6 +40,6 @@ export class BmcError extends Error {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause });
     this.name = 'BmcError';
     this.failure = failure;
-    this.retryable = extra.retryable ?? PASSING.has(failure);
+    this.retryable = extra.retryable ?? RETRYABLE.has(failure);
   }
 }

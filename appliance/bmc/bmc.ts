@@ -1,40 +1,40 @@
-// The verbs that every baseboard management controller is asked in, and what each one promises.
+// The interface of every BMC (baseboard management controller) driver, and what each verb guarantees.
 
 import type { Secret } from '../domain/secret.ts';
 
-/** `unknown`: the BMC itself cannot tell, or nobody was asked. */
+/** `unknown`: the BMC does not know, or it was not queried. */
 export type PowerState = 'on' | 'off' | 'unknown';
 
-/** `http`: UEFI HTTP Boot, which IPMI has no word for. `none`: what the firmware's own order says. */
+/** `http`: UEFI HTTP Boot, which IPMI does not have. `none`: the boot order of the firmware. */
 export const BOOT_DEVICES = ['network', 'http', 'disk', 'cdrom', 'setup', 'none'] as const;
 export type BootDevice = (typeof BOOT_DEVICES)[number];
 
 export interface BootChoice {
   readonly device: BootDevice;
-  /** Every start from now on; otherwise the next one only. */
+  /** For every boot; otherwise for the next boot only. */
   readonly persistent: boolean;
-  /** Which kind of start is asked for; null leaves it to the BMC. UEFI machines may ignore a request that does not say. */
+  /** The requested boot mode; null leaves it to the BMC. UEFI machines may ignore a request without a mode. */
   readonly firmware: 'efi' | 'legacy' | null;
 }
 
 export interface BootReadBack {
   readonly device: BootDevice;
-  /** What the BMC shows otherwise than it was told, one sentence each; empty when it kept all of it. */
+  /** Differences between the request and what the BMC reads back, one sentence each; empty when there are none. */
   readonly differences: readonly string[];
 }
 
-/** `on` stays until it is switched off; not every BMC blinks for the time it was given. */
+/** `on` lasts until it is switched off; not every BMC honours a number of seconds. */
 export type IdentifyLight = 'on' | 'off' | { readonly seconds: number };
 
 export interface SensorReading {
   readonly name: string;
   /** temperature, voltage, fan, power, …; `other` where the BMC does not say. */
   readonly kind: string;
-  /** Null: nothing to read at present, or the sensor has states only. */
+  /** Null: no reading at present, or a discrete sensor without a value. */
   readonly value: number | null;
   readonly unit: string;
   readonly health: 'ok' | 'warning' | 'critical' | 'unknown';
-  /** The states that hold, in words. */
+  /** The asserted states, as text. */
   readonly states: readonly string[];
 }
 
@@ -43,61 +43,61 @@ export interface LogEntry {
   /** Milliseconds since 1970; null: the BMC's clock was not set. */
   readonly at: number | null;
   readonly severity: 'ok' | 'warning' | 'critical' | 'unknown';
-  /** One line for a person. */
+  /** One line of text for the operator. */
   readonly message: string;
 }
 
-/** What the BMC says it is. The quirk ledger is kept by vendor, product and firmware. */
+/** The identity that the BMC reports. The quirk ledger is keyed by vendor, product and firmware. */
 export interface BmcIdentity {
   readonly vendor: string;
   readonly product: string;
   readonly firmware: string;
-  /** Of the machine, not of the BMC; null where it is not told. */
+  /** Serial number of the machine, not of the BMC; null when it is not reported. */
   readonly serial: string | null;
 }
 
-/** The machine's serial console: bytes both ways. The iteration ends when either side closes it. */
+/** The machine's serial console, in both directions. The iteration ends when either side closes it. */
 export interface BmcConsole extends AsyncIterable<Uint8Array> {
   write(characters: Uint8Array): void;
-  /** Frees the console for others. Twice is the same as once. */
+  /** Releases the console. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * Each verb settles within the driver's own time limit; a refusal or silence of the BMC rejects with a BmcError. Verbs of one
- * BMC may be called at once: the driver makes them wait for each other.
+ * Each verb settles within the driver's own timeout; when the BMC refuses or does not reply, it rejects with a BmcError. Verbs
+ * of one BMC may be called concurrently: the driver queues them.
  */
 export interface Bmc {
-  /** Asks and changes nothing. */
+  /** Read-only. */
   identity(): Promise<BmcIdentity>;
-  /** Asks and changes nothing. */
+  /** Read-only. */
   powerState(): Promise<PowerState>;
-  /** The machine is on afterwards. One that is on already is left as it is. */
+  /** Afterwards the machine is on. No effect when it is on already. */
   powerOn(): Promise<void>;
-  /** The machine is off afterwards, at once and without asking its operating system. Off already: left as it is. */
+  /** Afterwards the machine is off, immediately and without an operating system shutdown. No effect when it is off already. */
   powerOff(): Promise<void>;
-  /** The machine starts anew: off and on again, or just on when it was off. Twice is two starts. */
+  /** Power-cycles the machine, or powers it on when it was off. Not idempotent. */
   powerCycle(): Promise<void>;
-  /** Starts anew without losing power; one that is off is switched on. Twice is two starts. */
+  /** Resets the machine without a power loss; powers it on when it was off. Not idempotent. */
   powerReset(): Promise<void>;
-  /** Asks the operating system to shut down, and does not wait for it. Off already: left as it is. */
+  /** Requests a shutdown from the operating system, and does not wait for it. No effect when it is off already. */
   powerSoft(): Promise<void>;
-  /** Sets and reads back; a device that reads back as another one rejects. Twice is once; power is not touched. */
+  /** Sets the device and reads it back; rejects when another device reads back. Idempotent; does not change the power state. */
   setBoot(choice: BootChoice): Promise<BootReadBack>;
-  /** Twice is once. */
+  /** Idempotent. */
   identify(light: IdentifyLight): Promise<void>;
   sensors(): Promise<SensorReading[]>;
-  /** The oldest first. */
+  /** Oldest entry first. */
   eventLog(): Promise<LogEntry[]>;
-  /** Empty afterwards, save for an entry that says so. */
+  /** Afterwards the log is empty, except for an entry that records the clearing. */
   clearEventLog(): Promise<void>;
-  /** `steal` ends the console of whoever has it; otherwise that is a refusal (`busy`). */
+  /** `steal` ends the console session of another client; without it a console in use rejects with `busy`. */
   openConsole(options: { readonly steal: boolean }): Promise<BmcConsole>;
   /**
-   * Gives the user that this driver logs in as another password, and nothing else. Whether it is good is for the caller to
-   * find out, with a driver that uses it.
+   * Changes the password of the user that this driver logs in as, and nothing else. The caller must verify the new password with
+   * a driver that logs in with it.
    */
   setOwnPassword(password: Secret): Promise<void>;
-  /** Ends what is kept open. Never rejects; no verb is called afterwards. */
+  /** Closes the open sessions. Never rejects; call no verb afterwards. */
   close(): Promise<void>;
 }

@@ -1,18 +1,17 @@
-// The ways to tell a machine what to boot from, in the order they are tried. Firmware obeys some of them and ignores others,
-// without a word.
+// The methods to set the boot device, in the order of the attempts. Firmware honours some of them and silently ignores others.
 
 import type { BootChoice, BootDevice } from './bmc.ts';
 
 export type DriverName = 'ipmi' | 'redfish';
 
-export interface BootWish {
+export interface BootTarget {
   readonly device: BootDevice;
   /** How the machine's firmware boots. */
   readonly firmware: 'efi' | 'legacy';
 }
 
 export interface BootMethod {
-  /** Stable: the quirk ledger is kept by it. */
+  /** Stable: the quirk ledger uses it as a key. */
   readonly name: string;
   readonly driver: DriverName;
   readonly firmware: 'efi' | 'legacy';
@@ -27,35 +26,39 @@ const method = (driver: DriverName, firmware: 'efi' | 'legacy', persistent: bool
 });
 
 /**
- * The drivers in the order they are preferred, and a choice that would last only after everything that lasts for one start; what
- * worked last (`best`) comes first.
+ * The drivers in order of preference, one-time methods before persistent ones; the method that worked best so far (`best`) comes
+ * first.
  */
-export function bootLadder(drivers: readonly DriverName[], wish: BootWish, best: string | null): readonly BootMethod[] {
-  const all = drivers.flatMap((driver) => methodsOf(driver, wish));
+export function bootLadder(
+  drivers: readonly DriverName[],
+  target: BootTarget,
+  best: string | null,
+): readonly BootMethod[] {
+  const all = drivers.flatMap((driver) => methodsOf(driver, target));
   const methods = [...all.filter(({ persistent }) => !persistent), ...all.filter(({ persistent }) => persistent)];
   return [...methods.filter(({ name }) => name === best), ...methods.filter(({ name }) => name !== best)];
 }
 
-function methodsOf(driver: DriverName, { device, firmware }: BootWish): BootMethod[] {
-  // IPMI has no word for it.
+function methodsOf(driver: DriverName, { device, firmware }: BootTarget): BootMethod[] {
+  // IPMI has no boot device for HTTP Boot.
   if (driver === 'ipmi' && device === 'http') return [];
-  // Some Supermicro X11 firmware ignores requests with the UEFI bit. In Redfish, legacy means what it says.
+  // Some Supermicro X11 firmware ignores requests with the UEFI bit. In Redfish, `legacy` really selects legacy boot.
   const withoutEfi = driver === 'ipmi' && firmware === 'efi' ? [method(driver, 'legacy', false)] : [];
   return [method(driver, firmware, false), ...withoutEfi, method(driver, firmware, true)];
 }
 
-/** Of a method by its name. */
+/** The driver of a method, by the name of the method. */
 export const driverOf = (name: string): DriverName => (name.startsWith('redfish-') ? 'redfish' : 'ipmi');
 
-export const choiceOf = ({ firmware, persistent }: BootMethod, { device }: BootWish): BootChoice => ({
+export const choiceOf = ({ firmware, persistent }: BootMethod, { device }: BootTarget): BootChoice => ({
   device,
   firmware,
   persistent,
 });
 
-const DRIVER_WORDS: Readonly<Record<DriverName, string>> = { ipmi: 'IPMI', redfish: 'Redfish' };
+const DRIVER_NAMES: Readonly<Record<DriverName, string>> = { ipmi: 'IPMI', redfish: 'Redfish' };
 
-export const methodWords = ({ driver, firmware, persistent }: BootMethod): string => {
+export const methodText = ({ driver, firmware, persistent }: BootMethod): string => {
   const kind = driver === 'ipmi' ? `the UEFI bit ${firmware === 'efi' ? 'set' : 'clear'}` : `mode ${firmware}`;
-  return `${DRIVER_WORDS[driver]}, ${kind}, ${persistent ? 'for every start' : 'once'}`;
+  return `${DRIVER_NAMES[driver]}, ${kind}, ${persistent ? 'for every boot' : 'once'}`;
 };

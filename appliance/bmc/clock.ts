@@ -1,10 +1,10 @@
-// Time as drivers and those around them need it: what it is now, and being woken later.
+// The clock of the drivers and their callers: the current time, and timers.
 
 import type { Instant } from '../domain/instant.ts';
 
 export interface BmcClock {
   now(): Instant;
-  /** Returns how to call it off. */
+  /** Returns a function that cancels the timer. */
   wakeAt(at: Instant, run: () => void): () => void;
 }
 

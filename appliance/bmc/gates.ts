@@ -1,5 +1,5 @@
-// The one way to every BMC: one thing at a time for each, a rest after each change, not too many in the whole fleet, and none at
-// all to a BMC that would lock us out. Drivers come and go; the gates stay.
+// Admission to every BMC: one request at a time per BMC, a pause after each change, a fleet-wide limit, and no request to a BMC
+// that could lock our user. Gates outlive the drivers.
 
 import { createHmac, randomBytes } from 'node:crypto';
 import { type Instant, instantText, SECOND } from '../domain/instant.ts';
@@ -10,18 +10,18 @@ import { LOCK_OUT, LockOut, type LockOutRule } from './lock-out.ts';
 import { Slots } from './slots.ts';
 
 export interface GateSettings {
-  /** Verbs that may be under way in the whole fleet. */
+  /** Most concurrent verbs in the whole fleet. */
   readonly atOnce: number;
-  /** Between the end of one change and the beginning of the next at the same BMC. */
+  /** Pause between the end of one change and the start of the next at the same BMC. */
   readonly restAfterChange: number;
   readonly lockOut: LockOutRule;
 }
 
-/** Slow BMCs lose commands that follow on each other's heels; fast ones do not mind the second. */
+/** Slow BMCs lose commands that arrive back to back; one second does not matter to the fast ones. */
 export const GATE_SETTINGS: GateSettings = { atOnce: 256, restAfterChange: SECOND, lockOut: LOCK_OUT };
 
 export interface Visit {
-  /** A mark of who we come as: see `BmcGates.mark`. */
+  /** Identifies the credentials without revealing them: see `BmcGates.fingerprint`. */
   readonly credential: string;
   readonly changes: boolean;
 }
@@ -31,7 +31,7 @@ export class BmcGates {
   readonly #settings: GateSettings;
   readonly #fleet: Slots;
   readonly #gates = new Map<string, BmcGate>();
-  readonly #markKey = randomBytes(32);
+  readonly #fingerprintKey = randomBytes(32);
 
   constructor(clock: BmcClock, settings: GateSettings = GATE_SETTINGS) {
     this.#clock = clock;
@@ -45,9 +45,13 @@ export class BmcGates {
     return gate;
   }
 
-  /** Tells credentials apart without keeping them. */
-  mark(userName: string, password: Secret): string {
-    return createHmac('sha256', this.#markKey).update(userName).update('\0').update(password.reveal()).digest('hex');
+  /** Distinguishes credentials without storing them. */
+  fingerprint(userName: string, password: Secret): string {
+    return createHmac('sha256', this.#fingerprintKey)
+      .update(userName)
+      .update('\0')
+      .update(password.reveal())
+      .digest('hex');
   }
 }
 
@@ -68,7 +72,7 @@ export class BmcGate {
     this.#lockOut = new LockOut(settings.lockOut);
   }
 
-  /** Does the work when its turn has come. Rejects with `locked-out` instead of asking a BMC that had too many wrong passwords. */
+  /** Queues the work. Rejects with `locked-out` instead of sending a request after too many wrong passwords. */
   pass<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
     return this.#turn.hold(async () => {
       this.#refuseLocked(visit.credential);
@@ -87,7 +91,7 @@ export class BmcGate {
     if (until === null) return;
     throw new BmcError(
       'locked-out',
-      `BMC ${this.#address}: not asked, because the last logins failed and it may lock the user; ` +
+      `BMC ${this.#address}: no request was sent, because the last logins failed and the BMC may lock the user; ` +
         `correct the password, or try again after ${instantText(until)}`,
     );
   }

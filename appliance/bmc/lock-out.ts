@@ -1,5 +1,5 @@
-// BMCs lock out users, and sometimes whole addresses, after a few wrong passwords. After two, nobody asks this one again for a
-// while, whoever it is that wants to. A password that was not tried yet is let through: somebody has corrected it.
+// BMCs lock out users, and sometimes whole addresses, after a few wrong passwords. After two failures no caller may log in to
+// this BMC for a while. A password that was not tried yet is allowed: an operator has corrected it.
 
 import { type Instant, MINUTE } from '../domain/instant.ts';
 
@@ -12,9 +12,9 @@ export const LOCK_OUT: LockOutRule = { failuresAllowed: 2, lockedFor: 5 * MINUTE
 
 export class LockOut {
   readonly #rule: LockOutRule;
-  /** How often each credential has failed; by a mark that does not give it away. */
+  /** Failures per credential, keyed by a fingerprint that does not reveal it. */
   readonly #failures = new Map<string, number>();
-  /** Since a new credential came. */
+  /** Failures since the last new credential. */
   #sinceCorrected = 0;
   #until: Instant = 0;
 
@@ -22,7 +22,7 @@ export class LockOut {
     this.#rule = rule;
   }
 
-  /** When this credential may be tried again; null: now. */
+  /** When this credential may be retried; null: now. */
   lockedUntil(credential: string, now: Instant): Instant | null {
     if (now >= this.#until) {
       this.succeeded();

@@ -1,16 +1,17 @@
-// A driver behind its gate: every verb waits for its turn.
+// Puts a driver behind its gate: every verb is queued.
 
 import type { Bmc } from './bmc.ts';
 import type { BmcGate } from './gates.ts';
 
-/** `credential` marks who the driver logs in as: see `BmcGates.mark`. */
+/** `credential` identifies the credentials of the driver: see `BmcGates.fingerprint`. */
 export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
-  const ask = <Result>(work: () => Promise<Result>): Promise<Result> => gate.pass({ credential, changes: false }, work);
+  const read = <Result>(work: () => Promise<Result>): Promise<Result> =>
+    gate.pass({ credential, changes: false }, work);
   const change = <Result>(work: () => Promise<Result>): Promise<Result> =>
     gate.pass({ credential, changes: true }, work);
   return {
-    identity: () => ask(() => bmc.identity()),
-    powerState: () => ask(() => bmc.powerState()),
+    identity: () => read(() => bmc.identity()),
+    powerState: () => read(() => bmc.powerState()),
     powerOn: () => change(() => bmc.powerOn()),
     powerOff: () => change(() => bmc.powerOff()),
     powerCycle: () => change(() => bmc.powerCycle()),
@@ -18,11 +19,11 @@ export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
     powerSoft: () => change(() => bmc.powerSoft()),
     setBoot: (choice) => change(() => bmc.setBoot(choice)),
     identify: (light) => change(() => bmc.identify(light)),
-    sensors: () => ask(() => bmc.sensors()),
-    eventLog: () => ask(() => bmc.eventLog()),
+    sensors: () => read(() => bmc.sensors()),
+    eventLog: () => read(() => bmc.eventLog()),
     clearEventLog: () => change(() => bmc.clearEventLog()),
-    // Only the opening: a console lasts for hours, and the other verbs go on beside it.
-    openConsole: (options) => ask(() => bmc.openConsole(options)),
+    // Only the opening is queued: a console lasts for hours, and other verbs run beside it.
+    openConsole: (options) => read(() => bmc.openConsole(options)),
     setOwnPassword: (password) => change(() => bmc.setOwnPassword(password)),
     close: () => bmc.close(),
   };

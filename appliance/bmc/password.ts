@@ -1,25 +1,26 @@
-// Passwords for BMCs: random, short enough for the oldest of them, typed without mistakes, and no shell or URL stumbles over one.
+// Passwords for BMCs: random, short enough for the oldest BMCs, easy to type, and safe in shells and URLs.
 
 import { Secret } from '../domain/secret.ts';
 
-/** IPMI 1.5 and many later BMCs keep no more. */
+/** IPMI 1.5 and many later BMCs store no more. */
 export const SAFE_PASSWORD_LENGTH = 16;
 
-/** One of each kind, as the complexity rules of BMCs want it; without the letters and digits that look like others. */
-const KINDS = ['abcdefghijkmnpqrstuvwxyz', 'ABCDEFGHJKLMNPQRSTUVWXYZ', '23456789', '-_.+='] as const;
-const ALL = KINDS.join('');
-const [SMALL, LARGE] = KINDS;
+/** One character of each class, for the complexity rules of BMCs; without letters and digits that look alike. */
+const CLASSES = ['abcdefghijkmnpqrstuvwxyz', 'ABCDEFGHJKLMNPQRSTUVWXYZ', '23456789', '-_.+='] as const;
+const ALL = CLASSES.join('');
+const [SMALL, LARGE] = CLASSES;
 
-/** `random` gives so many random bytes. Sixteen characters are worth some 90 bits. */
+/** `random` returns this many random bytes. Sixteen characters have about 90 bits of entropy. */
 export function newPassword(random: (bytes: number) => Uint8Array, length = SAFE_PASSWORD_LENGTH): Secret {
   for (;;) {
-    // A letter first: some BMCs want one there, and programs take a dash for an option.
+    // A letter first: some BMCs require it, and command line tools parse a leading dash as an option.
     const text = pick(random, SMALL + LARGE) + Array.from({ length: length - 1 }, () => pick(random, ALL)).join('');
-    if (KINDS.every((kind) => Array.from(kind).some((character) => text.includes(character)))) return new Secret(text);
+    if (CLASSES.every((kind) => Array.from(kind).some((character) => text.includes(character))))
+      return new Secret(text);
   }
 }
 
-/** Every character equally often: numbers past the last whole round are thrown again. */
+/** Rejection sampling: bytes past the last multiple of the alphabet's length are discarded, so that no character is favoured. */
 function pick(random: (bytes: number) => Uint8Array, alphabet: string): string {
   const limit = 256 - (256 % alphabet.length);
   for (;;) {

@@ -1,15 +1,15 @@
-// What has worked with BMCs of one kind: the next machine of that kind is asked that way first.
+// Records which boot methods worked for BMCs of one kind, so that the next machine of that kind tries them first.
 
 import type { BmcIdentity } from './bmc.ts';
 
 export type BmcKind = Pick<BmcIdentity, 'vendor' | 'product' | 'firmware'>;
 
-/** Methods go by the names of boot-methods.ts. */
+/** Method names are those of boot-methods.ts. */
 export interface QuirkLedger {
-  /** The method to try first; null: nothing has worked yet. */
+  /** The method to try first; null: no method has worked yet. */
   best(kind: BmcKind): Promise<string | null>;
   worked(kind: BmcKind, method: string, took: number): Promise<void>;
-  /** The BMC accepted, the firmware ignored. */
+  /** The BMC accepted the setting, and the firmware ignored it. */
   ignored(kind: BmcKind, method: string): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ interface Tally {
   ignored: number;
 }
 
-/** For one process. Best is what was obeyed most of the times it was tried. */
+/** In memory, for one process. */
 export function memoryLedger(): QuirkLedger {
   const tallies = new Map<string, Map<string, Tally>>();
   const methodsOf = ({ vendor, product, firmware }: BmcKind): Map<string, Tally> => {
@@ -40,7 +40,7 @@ export function memoryLedger(): QuirkLedger {
   };
 }
 
-/** The method that was obeyed most of the times it was tried; among equals the one that was tried more often. */
+/** The method with the highest success rate; among equals the one with more successes. */
 export function bestOf(
   tallies: readonly { readonly method: string; readonly worked: number; readonly ignored: number }[],
 ): string | null {

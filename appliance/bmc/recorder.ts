@@ -1,4 +1,4 @@
-// A BMC driver that touches nobody: it writes down what it would have done. What it is asked, it does not know.
+// A dry-run driver: it records each action and contacts no BMC. Queries return unknown or empty values.
 
 import type { Bmc, BmcConsole, BootChoice, BootDevice, IdentifyLight } from './bmc.ts';
 
@@ -13,7 +13,7 @@ export type RecordedAction =
   | 'clear-event-log'
   | 'open-console'
   | 'take-over-console'
-  /** Never with the password. */
+  /** Never contains the password. */
   | 'set-own-password';
 
 export function recorderBmc(write: (action: RecordedAction) => void): Bmc {
@@ -49,11 +49,11 @@ const bootAction = ({ device, persistent, firmware }: BootChoice): RecordedActio
 const lightText = (light: IdentifyLight): 'on' | 'off' | `${number}-seconds` =>
   typeof light === 'string' ? light : `${light.seconds}-seconds`;
 
-/** Nobody is at the other end: it is over as soon as it is read. */
+/** A console without a peer: it ends at the first read. */
 const silentConsole = (): BmcConsole => ({
   write: () => undefined,
   close: async () => undefined,
   async *[Symbol.asyncIterator]() {
-    // Nothing ever comes.
+    // No output.
   },
 });

@@ -1,4 +1,4 @@
-// Asks whether a Redfish service is at an address, without credentials: its root is the one resource that everybody may read.
+// Probes an address for a Redfish service, without credentials: everyone may read the service root.
 
 import { type RequestOptions, request } from 'node:https';
 import { SECOND } from '../domain/instant.ts';
@@ -14,7 +14,7 @@ const LARGEST_ROOT = 64 * 1024;
 const LONGEST_NAME = 64;
 const LIMIT = 4 * SECOND;
 
-/** Null: nobody there, or no Redfish service. Never rejects. */
+/** Null: no reply, or no Redfish service. Never rejects. */
 export const probeRedfish = async (
   address: string,
   port: number,
@@ -27,7 +27,7 @@ export const probeRedfish = async (
     headers: { accept: 'application/json', 'odata-version': '4.0', 'accept-encoding': 'identity' },
     agent: false,
     signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT)]),
-    // BMCs sign their own certificates. Nothing is sent that anybody could abuse, and nothing that comes is trusted.
+    // BMC certificates are self-signed. The request contains no secret, and the reply is not trusted.
     rejectUnauthorized: false,
   });
   return body === null ? null : presenceOf(body);
@@ -35,28 +35,28 @@ export const probeRedfish = async (
 
 function fetchRoot(options: RequestOptions): Promise<string | null> {
   return new Promise((resolve) => {
-    const asking = request(options, (response) => {
+    const probe = request(options, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on('data', (chunk: Buffer) => {
         size += chunk.length;
         chunks.push(chunk);
-        if (size > LARGEST_ROOT) asking.destroy();
+        if (size > LARGEST_ROOT) probe.destroy();
       });
       response.on('end', () => resolve(response.statusCode === 200 ? Buffer.concat(chunks).toString('utf8') : null));
     });
-    asking.on('error', () => resolve(null));
-    asking.on('close', () => resolve(null));
-    asking.end();
+    probe.on('error', () => resolve(null));
+    probe.on('close', () => resolve(null));
+    probe.end();
   });
 }
 
 function presenceOf(body: string): RedfishPresence | null {
   const root = parsedObject(body);
-  const version = root && named(root.RedfishVersion);
+  const version = root && displayName(root.RedfishVersion);
   if (!root || version === null) return null;
   const oem = typeof root.Oem === 'object' && root.Oem !== null ? Object.keys(root.Oem)[0] : undefined;
-  return { vendor: named(root.Vendor) ?? named(oem), product: named(root.Product), version };
+  return { vendor: displayName(root.Vendor) ?? displayName(oem), product: displayName(root.Product), version };
 }
 
 function parsedObject(text: string): Readonly<Record<string, unknown>> | null {
@@ -68,8 +68,8 @@ function parsedObject(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** A stranger's text, fit for a screen. */
-function named(value: unknown): string | null {
+/** Untrusted text, made safe to display. */
+function displayName(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const text = value.replace(/[^\x20-\x7e]/g, '').trim();
   return text === '' ? null : text.slice(0, LONGEST_NAME);

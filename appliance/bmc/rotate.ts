@@ -1,5 +1,5 @@
-// Another password for our user at a BMC. At no moment is a password in force that nobody has written down: the new one is kept
-// as pending before the BMC hears of it, and until it has been used to log in, the old one is kept as well.
+// Changes the password of our user at a BMC. Every password that can be in force is on disk: the new one is saved as pending
+// before it is sent to the BMC, and the old one is kept until a login with the new one has succeeded.
 
 import { SECOND } from '../domain/instant.ts';
 import type { Secret } from '../domain/secret.ts';
@@ -8,148 +8,148 @@ import { BmcError } from './bmc-error.ts';
 import { type BmcClock, pause } from './clock.ts';
 import { newPassword } from './password.ts';
 
-/** Where the passwords are kept. Each is on disk when it resolves. */
-export interface PasswordKeeper {
-  /** Beside the current one. */
+/** Persists the passwords. Each promise resolves when the change is on disk. */
+export interface PasswordStore {
+  /** Keeps the current one too. */
   savePending(password: Secret): Promise<void>;
   /** The pending one becomes the current one. */
   commitPending(): Promise<void>;
-  /** The current one stays, and the pending one is forgotten. */
+  /** Keeps the current one, and deletes the pending one. */
   dropPending(): Promise<void>;
 }
 
-export interface RotationTools {
+export interface RotationDeps {
   readonly clock: BmcClock;
-  /** So many random bytes. */
+  /** Returns this many random bytes. */
   readonly random: (bytes: number) => Uint8Array;
 }
 
 export interface Rotation {
   readonly current: Secret;
-  /** A driver that logs in with this password, in sessions of its own. */
+  /** A driver that logs in with this password, in its own sessions. */
   readonly open: (password: Secret) => Bmc;
-  readonly keeper: PasswordKeeper;
-  /** Sixteen characters unless told otherwise: what every BMC can keep. */
+  readonly store: PasswordStore;
+  /** Default: sixteen characters, which every BMC can store. */
   readonly length?: number;
 }
 
 export type RotationOutcome =
-  /** The new password was used to log in, and is the current one. */
+  /** A login with the new password has succeeded, and it is the current one. */
   | { readonly kind: 'rotated' }
-  /** The BMC did not take it; the old one is in force, which a login has shown. */
+  /** The BMC did not change it; a login has verified that the old one is in force. */
   | { readonly kind: 'unchanged'; readonly reason: string }
-  /** The BMC took it and does not let us in with it; the old one was set again, which a login has shown. */
+  /** The BMC accepted the change but rejects the new one; the old one was set again, and a login has verified it. */
   | { readonly kind: 'rolled-back'; readonly reason: string }
-  /** It cannot be told which one is in force. Both are kept, and tried at the next opening. */
+  /** It is unknown which one is in force. Both are kept, and the next opening tries both. */
   | { readonly kind: 'unsettled'; readonly reason: string };
 
-/** BMCs write their users to slow memory, and some answer before that is done. */
+/** BMCs write their users to slow memory, and some reply before that is complete. */
 const SETTLING = 2 * SECOND;
 
-/** Rejects only while nothing was changed: when the current password does not let us in, or the keeper cannot keep. */
-export async function rotatePassword(rotation: Rotation, tools: RotationTools): Promise<RotationOutcome> {
-  const { current, open, keeper } = rotation;
+/** Rejects only while nothing has changed: when the current password is rejected, or the password cannot be saved. */
+export async function rotatePassword(rotation: Rotation, deps: RotationDeps): Promise<RotationOutcome> {
+  const { current, open, store } = rotation;
   const old = open(current);
   try {
     await old.powerState();
-    const fresh = newPassword(tools.random, rotation.length);
-    await keeper.savePending(fresh);
-    const refusal = await failureOf(old.setOwnPassword(fresh));
-    if (refusal && !mayHaveTaken(refusal)) return await settle(rotation, tools, 'unchanged', refusal.message);
-    await pause(tools.clock, SETTLING);
-    const trouble = await loginTrouble(open, fresh);
-    if (!trouble) {
-      await keeper.commitPending();
+    const fresh = newPassword(deps.random, rotation.length);
+    await store.savePending(fresh);
+    const rejection = await failureOf(old.setOwnPassword(fresh));
+    if (rejection && !mayHaveChanged(rejection)) return await settle(rotation, deps, 'unchanged', rejection.message);
+    await pause(deps.clock, SETTLING);
+    const failure = await loginFailure(open, fresh);
+    if (!failure) {
+      await store.commitPending();
       return { kind: 'rotated' };
     }
-    if (trouble.failure !== 'authentication') return unsettled(trouble);
-    return await rollBack(rotation, tools, old, refusal ?? trouble);
+    if (failure.failure !== 'authentication') return unsettled(failure);
+    return await rollBack(rotation, deps, old, rejection ?? failure);
   } finally {
     await old.close();
   }
 }
 
-/** The old session is still open, whatever password is in force now. */
-async function rollBack(rotation: Rotation, tools: RotationTools, old: Bmc, why: BmcError): Promise<RotationOutcome> {
-  const refusal = await failureOf(old.setOwnPassword(rotation.current));
-  await pause(tools.clock, SETTLING);
-  const reason = `the BMC accepted a new password and does not let us in with it: ${why.message}`;
+/** The old session is still open, whichever password is in force now. */
+async function rollBack(rotation: Rotation, deps: RotationDeps, old: Bmc, why: BmcError): Promise<RotationOutcome> {
+  const rejection = await failureOf(old.setOwnPassword(rotation.current));
+  await pause(deps.clock, SETTLING);
+  const reason = `the BMC accepted a new password but rejects a login with it: ${why.message}`;
   return settle(
     rotation,
-    tools,
+    deps,
     'rolled-back',
-    refusal ? `${reason}; setting the old one again: ${refusal.message}` : reason,
+    rejection ? `${reason}; setting the old password again failed: ${rejection.message}` : reason,
   );
 }
 
-/** Shows that the old password is in force. One more login at most, so that the BMC does not lock us out. */
+/** Verifies that the old password is in force. At most one more login, so that the BMC does not lock us out. */
 async function settle(
-  { current, open, keeper }: Rotation,
-  { clock }: RotationTools,
+  { current, open, store }: Rotation,
+  { clock }: RotationDeps,
   kind: 'unchanged' | 'rolled-back',
   reason: string,
 ): Promise<RotationOutcome> {
   if (kind === 'unchanged') await pause(clock, SETTLING);
-  const trouble = await loginTrouble(open, current);
-  if (trouble) return unsettled(trouble, reason);
-  await keeper.dropPending();
+  const failure = await loginFailure(open, current);
+  if (failure) return unsettled(failure, reason);
+  await store.dropPending();
   return { kind, reason };
 }
 
-const unsettled = (trouble: BmcError, before?: string): RotationOutcome => ({
+const unsettled = (failure: BmcError, before?: string): RotationOutcome => ({
   kind: 'unsettled',
-  reason: before === undefined ? trouble.message : `${before}; then: ${trouble.message}`,
+  reason: before === undefined ? failure.message : `${before}; then: ${failure.message}`,
 });
 
-/** It said no in so many words. Anything else, silence above all, leaves it open whether it has taken the password. */
-const mayHaveTaken = ({ failure }: BmcError): boolean =>
+/** False: an explicit rejection. After any other failure, a timeout above all, the password may have changed. */
+const mayHaveChanged = ({ failure }: BmcError): boolean =>
   !['refused', 'unsupported', 'privilege', 'locked-out', 'authentication'].includes(failure);
 
-export interface HeldPasswords {
+export interface RotationPasswords {
   readonly current: Secret;
   readonly pending: Secret;
 }
 
 /**
- * After a rotation that was cut short: opens the BMC with whichever password is in force, and settles the matter. The current one
- * first: a login with the new one may have failed just before, and then this one is good. So no BMC sees two failures in a row.
+ * After an interrupted rotation: opens the BMC with the password that is in force, and commits or drops the pending one. The
+ * current one comes first: if a login with the new one just failed, this one succeeds, and no BMC sees two failures in a row.
  */
 export async function openUnsettled(
-  { current, pending }: HeldPasswords,
+  { current, pending }: RotationPasswords,
   open: (password: Secret) => Bmc,
-  keeper: Pick<PasswordKeeper, 'commitPending' | 'dropPending'>,
+  store: Pick<PasswordStore, 'commitPending' | 'dropPending'>,
 ): Promise<Bmc> {
   const withCurrent = await loggedIn(open(current));
   if (withCurrent) {
-    await keeper.dropPending();
+    await store.dropPending();
     return withCurrent;
   }
   const withPending = await loggedIn(open(pending));
   if (withPending) {
-    await keeper.commitPending();
+    await store.commitPending();
     return withPending;
   }
   throw new BmcError(
     'authentication',
-    'a change of the password was cut short, and the BMC takes neither the old one nor the new one; somebody else has ' +
-      'changed it, or it was set to its defaults',
+    'a password change was interrupted, and the BMC accepts neither the old nor the new password: it was changed elsewhere or ' +
+      'reset to factory defaults; set the password at the BMC and in the inventory',
   );
 }
 
-/** Null: it does not take this password. Any other failure says nothing about the password, and is thrown. */
+/** Null: the BMC rejects this password. Any other failure says nothing about the password, and is thrown. */
 async function loggedIn(bmc: Bmc): Promise<Bmc | null> {
-  const trouble = await failureOf(bmc.powerState());
-  if (!trouble) return bmc;
+  const failure = await failureOf(bmc.powerState());
+  if (!failure) return bmc;
   await bmc.close();
-  if (trouble.failure === 'authentication') return null;
-  throw trouble;
+  if (failure.failure === 'authentication') return null;
+  throw failure;
 }
 
-async function loginTrouble(open: (password: Secret) => Bmc, password: Secret): Promise<BmcError | null> {
+async function loginFailure(open: (password: Secret) => Bmc, password: Secret): Promise<BmcError | null> {
   const bmc = open(password);
-  const trouble = await failureOf(bmc.powerState());
+  const failure = await failureOf(bmc.powerState());
   await bmc.close();
-  return trouble;
+  return failure;
 }
 
 async function failureOf(step: Promise<unknown>): Promise<BmcError | null> {

@@ -1,5 +1,5 @@
-// Looks for BMCs in networks that the site has named for it. It knocks at every address once, slowly enough not to be taken for an
-// attack, and logs in nowhere.
+// Scans for BMCs in the networks that the site configures for it. It probes every address once, rate-limited so that it does not
+// look like an attack, and never logs in.
 
 import { ColdironError } from '../domain/errors.ts';
 import { SECOND } from '../domain/instant.ts';
@@ -23,14 +23,14 @@ export interface FoundBmc {
 }
 
 export interface ScanProgress {
-  readonly asked: number;
+  readonly probed: number;
   readonly of: number;
-  /** At the address that was asked last; null: nothing. */
+  /** The result of the last probed address; null: no BMC. */
   readonly found: FoundBmc | null;
 }
 
 export interface ScanSettings {
-  /** Where it may look at all. */
+  /** The networks that may be scanned. */
   readonly allowed: readonly Prefix[];
   readonly signal?: AbortSignal;
   readonly progress?: (progress: ScanProgress) => void;
@@ -50,14 +50,14 @@ const PER_SECOND = 100;
 const PORTS: ScanPorts = { ipmi: 623, redfish: 443 };
 const IPMI_TIMINGS = { tries: 3, wait: SECOND };
 
-/** Rejects with `invalid_request` where it may not look, and with the signal's reason when it is called off. */
+/** Rejects with `invalid_request` for a network that may not be scanned, and with the signal's reason when it is aborted. */
 export async function scanForBmcs(
   prefixes: readonly Prefix[],
   settings: ScanSettings,
   clock: BmcClock,
   ports: ScanPorts = PORTS,
 ): Promise<FoundBmc[]> {
-  const addresses = addressesToAsk(prefixes, settings.allowed);
+  const addresses = addressesToProbe(prefixes, settings.allowed);
   const signal = settings.signal ?? new AbortController().signal;
   signal.throwIfAborted();
   const prober = await ipmiProber(ports.ipmi, clock, IPMI_TIMINGS);
@@ -71,17 +71,19 @@ export async function scanForBmcs(
   }
 }
 
-/** Every host address once, in order. */
-export function addressesToAsk(prefixes: readonly Prefix[], allowed: readonly Prefix[]): Ipv4[] {
+/** Every host address once, ascending. */
+export function addressesToProbe(prefixes: readonly Prefix[], allowed: readonly Prefix[]): Ipv4[] {
   const outside = prefixes.filter((prefix) => !allowed.some((within) => isInside(prefix, within)));
   if (outside.length > 0) {
-    const told =
-      allowed.length === 0 ? 'the site has named none' : `it may look in ${allowed.map(prefixText).join(', ')}`;
-    throw refused(`not a network that may be searched for BMCs: ${outside.map(prefixText).join(', ')}; ${told}`);
+    const hint =
+      allowed.length === 0
+        ? 'the site configures no network for the scan'
+        : `allowed are ${allowed.map(prefixText).join(', ')}`;
+    throw refused(`these networks may not be scanned for BMCs: ${outside.map(prefixText).join(', ')}; ${hint}`);
   }
   const size = prefixes.reduce((sum, prefix) => sum + 2 ** (32 - prefix.length), 0);
   if (size > MOST_ADDRESSES) {
-    throw refused(`${size} addresses are more than the ${MOST_ADDRESSES} of a /20; search them in parts`);
+    throw refused(`${size} addresses exceed the limit of ${MOST_ADDRESSES} (a /20); scan them in parts`);
   }
   const numbers = new Set<number>();
   for (const prefix of prefixes) {
@@ -100,16 +102,16 @@ const isInside = (prefix: Prefix, within: Prefix): boolean =>
 
 type Sweep = Omit<ScanSettings, 'allowed'> & { readonly signal: AbortSignal };
 
-/** So many at once, begun so many a second. */
+/** Probes `atOnce` addresses concurrently, and starts at most `perSecond` a second. */
 async function sweep(
   addresses: readonly Ipv4[],
   { signal, progress, atOnce = AT_ONCE, perSecond = PER_SECOND }: Sweep,
   clock: BmcClock,
-  ask: (address: Ipv4) => Promise<FoundBmc | null>,
+  probe: (address: Ipv4) => Promise<FoundBmc | null>,
 ): Promise<FoundBmc[]> {
   const found: FoundBmc[] = [];
   let next = 0;
-  let asked = 0;
+  let probed = 0;
   let mayBegin = clock.now();
   const worker = async (): Promise<void> => {
     for (;;) {
@@ -117,25 +119,25 @@ async function sweep(
       if (address === undefined) return;
       mayBegin = Math.max(mayBegin + SECOND / perSecond, clock.now());
       await orAborted(pause(clock, mayBegin - clock.now()), signal);
-      const bmc = await orAborted(ask(address), signal);
+      const bmc = await orAborted(probe(address), signal);
       if (bmc) found.push(bmc);
-      asked += 1;
-      progress?.({ asked, of: addresses.length, found: bmc });
+      probed += 1;
+      progress?.({ probed, of: addresses.length, found: bmc });
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, addresses.length) }, worker));
   return found.sort((a, b) => ipv4ToNumber(a.address) - ipv4ToNumber(b.address));
 }
 
-/** What is left behind ends by itself within seconds. */
+/** The abandoned work ends by itself within seconds. */
 async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(signal.reason);
-  if (signal.aborted) giveUp();
-  signal.addEventListener('abort', giveUp);
+  const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
   try {
     return await Promise.race([work, promise]);
   } finally {
-    signal.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', abort);
   }
 }

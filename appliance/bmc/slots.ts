@@ -1,4 +1,4 @@
-// So many at once, the others in the order they came.
+// A counting semaphore with a FIFO queue.
 
 export class Slots {
   #free: number;
@@ -14,7 +14,7 @@ export class Slots {
     try {
       return await work();
     } finally {
-      // Straight to the next one, so that nobody slips in between.
+      // Passes the slot directly to the next waiter, so that no later caller overtakes it.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free += 1;

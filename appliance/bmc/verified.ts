@@ -1,15 +1,15 @@
-// Booting that is seen to happen: set, read back, start, and wait for the machine to show up. Where the BMC accepts and the
-// firmware ignores, the next way is tried; what worked is remembered for its kind.
+// Verified booting: set the boot device, read it back, power on, and wait until the machine shows up. When the BMC accepts and
+// the firmware ignores the setting, the next method is tried; the method that worked is recorded for the BMC's kind.
 
 import { type Instant, SECOND } from '../domain/instant.ts';
 import type { Bmc, PowerState } from './bmc.ts';
 import { BmcError, type BmcFailure } from './bmc-error.ts';
-import { type BootMethod, type BootWish, bootLadder, choiceOf, type DriverName, methodWords } from './boot-methods.ts';
+import { type BootMethod, type BootTarget, bootLadder, choiceOf, type DriverName, methodText } from './boot-methods.ts';
+import { BOOT_WAIT, type BootWait, usualWait, waitShare } from './boot-wait.ts';
 import type { BmcClock } from './clock.ts';
-import { PATIENCE, type Patience, shareOf, waitFor } from './patience.ts';
 import type { BmcKind, QuirkLedger } from './quirk-ledger.ts';
 
-/** The verbs that a boot is made of. */
+/** The verbs that a boot needs. */
 export type BootingBmc = Pick<Bmc, 'identity' | 'powerState' | 'powerOn' | 'powerOff' | 'setBoot'>;
 
 export interface NamedBmc {
@@ -18,13 +18,13 @@ export interface NamedBmc {
 }
 
 export interface BootExpectation {
-  /** Resolves with the moment the machine showed up at or after `since`; rejects once `signal` is aborted. */
+  /** Resolves with the time at which the machine showed up, at or after `since`; rejects once `signal` is aborted. */
   readonly seen: (since: Instant, signal: AbortSignal) => Promise<Instant>;
-  /** How long earlier starts of this machine took, in milliseconds. */
+  /** The durations of earlier boots of this machine, in milliseconds. */
   readonly earlier: readonly number[];
-  /** When all of it has to be over; null: whenever. */
+  /** Deadline of the whole operation; null: none. */
   readonly deadline: Instant | null;
-  /** Gives up waiting, with the signal's reason; the machine is left as it is, save for a choice that would last. */
+  /** Cancels the wait with the signal's reason; the machine is not changed, except that a persistent override is removed. */
   readonly signal?: AbortSignal;
 }
 
@@ -35,12 +35,12 @@ export interface BootReport {
   readonly words: string;
 }
 
-export interface VerifiedTools {
+export interface VerifiedDeps {
   readonly clock: BmcClock;
   readonly ledger: QuirkLedger;
-  /** Before a choice that lasts (`lasting`), it is waited for: whoever finds a machine after a crash has to know. */
+  /** Awaited before a persistent override (`lasting`), so that it is on record if the process crashes. */
   readonly report: (report: BootReport) => void | Promise<void>;
-  readonly patience?: Patience;
+  readonly bootWait?: BootWait;
 }
 
 export interface BootOutcome {
@@ -51,19 +51,19 @@ export interface BootOutcome {
 
 export interface VerifiedBmc {
   /**
-   * The machine starts anew, and from what was wished: it was seen. Rejects with `contradiction` when nothing worked, naming
-   * everything that was tried.
+   * Restarts the machine from the target device, and verifies it. Rejects with `contradiction` when no method worked, and lists
+   * all attempts.
    */
-  bootFrom(wish: BootWish, expectation: BootExpectation): Promise<BootOutcome>;
+  bootFrom(target: BootTarget, expectation: BootExpectation): Promise<BootOutcome>;
 }
 
-/** The BMC is asked through the first; the others are for when that does not help. */
-export const verified = (bmcs: readonly NamedBmc[], tools: VerifiedTools): VerifiedBmc => ({
-  bootFrom: (wish, expectation) => new VerifiedBoot(bmcs, wish, expectation, tools).run(),
+/** The first driver is preferred; the others are fallbacks. */
+export const verified = (bmcs: readonly NamedBmc[], deps: VerifiedDeps): VerifiedBmc => ({
+  bootFrom: (target, expectation) => new VerifiedBoot(bmcs, target, expectation, deps).run(),
 });
 
-/** With these there is no use in asking the same driver another way. */
-const DRIVER_IS_OUT: ReadonlySet<BmcFailure> = new Set([
+/** After these failures, another method of the same driver cannot help. */
+const DRIVER_FAILED: ReadonlySet<BmcFailure> = new Set([
   'unreachable',
   'vanished',
   'authentication',
@@ -82,31 +82,31 @@ interface Attempt {
 
 class VerifiedBoot {
   readonly #bmcs: readonly NamedBmc[];
-  readonly #wish: BootWish;
+  readonly #target: BootTarget;
   readonly #expectation: BootExpectation;
-  readonly #tools: VerifiedTools;
+  readonly #deps: VerifiedDeps;
   readonly #attempts: Attempt[] = [];
-  readonly #out = new Set<DriverName>();
-  /** The BMC holds the choice, or something of it. */
-  #maybeSet = false;
-  /** Of the attempt that is being made. */
+  readonly #failedDrivers = new Set<DriverName>();
+  /** The BMC may hold the override, at least in part. */
+  #maySet = false;
+  /** The wait of the current attempt. */
   #wait = 0;
 
-  constructor(bmcs: readonly NamedBmc[], wish: BootWish, expectation: BootExpectation, tools: VerifiedTools) {
+  constructor(bmcs: readonly NamedBmc[], target: BootTarget, expectation: BootExpectation, deps: VerifiedDeps) {
     this.#bmcs = bmcs;
-    this.#wish = wish;
+    this.#target = target;
     this.#expectation = expectation;
-    this.#tools = tools;
+    this.#deps = deps;
   }
 
   async run(): Promise<BootOutcome> {
     const kind = await this.#kind();
     const drivers = this.#bmcs.map(({ driver }) => driver);
-    const ladder = bootLadder(drivers, this.#wish, await this.#tools.ledger.best(kind));
+    const ladder = bootLadder(drivers, this.#target, await this.#deps.ledger.best(kind));
     for (const [at, method] of ladder.entries()) {
       const bmc = this.#bmcOf(method.driver);
       if (!bmc) continue;
-      const triesLeft = ladder.slice(at).filter(({ driver }) => !this.#out.has(driver)).length;
+      const triesLeft = ladder.slice(at).filter(({ driver }) => !this.#failedDrivers.has(driver)).length;
       if (!this.#hasTimeFor(method, triesLeft)) continue;
       const took = await this.#attempt(bmc, method, kind);
       if (took !== null) return { method: method.name, took };
@@ -116,38 +116,38 @@ class VerifiedBoot {
 
   #hasTimeFor(method: BootMethod, triesLeft: number): boolean {
     const { earlier, deadline } = this.#expectation;
-    const { clock, patience = PATIENCE } = this.#tools;
+    const { clock, bootWait = BOOT_WAIT } = this.#deps;
     const first = this.#attempts.length === 0;
-    const wait = shareOf(waitFor(earlier, patience), { deadline, now: clock.now(), triesLeft, first });
+    const wait = waitShare(usualWait(earlier, bootWait), { deadline, now: clock.now(), triesLeft, first });
     if (wait !== null) {
       this.#wait = wait;
       return true;
     }
-    const words = 'not tried: its time is nearly up';
+    const words = 'not tried: too little time is left before the deadline';
     this.#attempts.push({ method, words, error: null });
-    this.#report('no-time', method, `${words} (${methodWords(method)})`);
+    this.#report('no-time', method, `${words} (${methodText(method)})`);
     return false;
   }
 
-  /** Asked through the first driver that answers, so that a kind has one name. */
+  /** From the first driver that replies, so that a kind has one name. */
   async #kind(): Promise<BmcKind> {
     for (const { driver, bmc } of this.#bmcs) {
       try {
         return await bmc.identity();
       } catch (error) {
-        if (!(error instanceof BmcError) || !DRIVER_IS_OUT.has(error.failure)) throw error;
-        this.#out.add(driver);
-        if (this.#out.size === this.#bmcs.length) throw error;
+        if (!(error instanceof BmcError) || !DRIVER_FAILED.has(error.failure)) throw error;
+        this.#failedDrivers.add(driver);
+        if (this.#failedDrivers.size === this.#bmcs.length) throw error;
       }
     }
-    throw new BmcError('unsupported', 'no driver was given to boot the machine with');
+    throw new BmcError('unsupported', 'no BMC driver is configured to boot the machine');
   }
 
   #bmcOf(driver: DriverName): BootingBmc | null {
-    return this.#out.has(driver) ? null : (this.#bmcs.find((named) => named.driver === driver)?.bmc ?? null);
+    return this.#failedDrivers.has(driver) ? null : (this.#bmcs.find((named) => named.driver === driver)?.bmc ?? null);
   }
 
-  /** How long it took to be seen; null: this method did not do it. */
+  /** Milliseconds until the machine showed up; null: this method did not work. */
   async #attempt(bmc: BootingBmc, method: BootMethod, kind: BmcKind): Promise<number | null> {
     let failed = false;
     try {
@@ -163,33 +163,33 @@ class VerifiedBoot {
       this.#refused(method, error);
       return null;
     } finally {
-      // A choice that was ignored now may be obeyed at a start that nobody expects it from. One that is still waited for stays.
+      // An ignored override may take effect at a later boot. The override of a cancelled wait stays, unless it is persistent.
       if (method.persistent || failed) await this.#undo(bmc, method);
     }
   }
 
-  /** Returns the moment from which on it may be seen. */
+  /** Returns the time from which on the machine may show up. */
   async #start(bmc: BootingBmc, method: BootMethod): Promise<Instant> {
-    const choice = choiceOf(method, this.#wish);
-    this.#maybeSet = false;
+    const choice = choiceOf(method, this.#target);
+    this.#maySet = false;
     if (method.persistent) {
-      const words = `the machine is now to boot from ${this.#wish.device} at every start, until that is taken back`;
-      await this.#tools.report({ kind: 'lasting', method: method.name, words });
+      const words = `the machine will boot from ${this.#target.device} at every boot until the override is removed`;
+      await this.#deps.report({ kind: 'lasting', method: method.name, words });
     }
     const { differences } = await bmc.setBoot(choice);
-    this.#maybeSet = true;
-    const lost = differences.length === 0 ? '' : `, and shows it otherwise: ${differences.join('; ')}`;
-    this.#report('asked', method, `the BMC accepted ${this.#wish.device} boot (${methodWords(method)})${lost}`);
+    this.#maySet = true;
+    const lost = differences.length === 0 ? '' : `, but reads back a difference: ${differences.join('; ')}`;
+    this.#report('asked', method, `the BMC accepted ${this.#target.device} boot (${methodText(method)})${lost}`);
     await bmc.powerOff();
-    // Some forget the choice when the power goes. Once that may have happened, it is told again to a machine that is off.
+    // Some BMCs lose the override at power-off. After a failed attempt, set it again while the machine is off.
     if (this.#attempts.length > 0) await bmc.setBoot(choice);
-    const since = this.#tools.clock.now();
+    const since = this.#deps.clock.now();
     await bmc.powerOn();
     return since;
   }
 
   async #waitUntilSeen(since: Instant): Promise<number | null> {
-    const { clock } = this.#tools;
+    const { clock } = this.#deps;
     const { seen, signal } = this.#expectation;
     const timeUp = new AbortController();
     const cancel = clock.wakeAt(clock.now() + this.#wait, () => timeUp.abort());
@@ -205,68 +205,68 @@ class VerifiedBoot {
   }
 
   async #obeyed(method: BootMethod, kind: BmcKind, took: number): Promise<void> {
-    await this.#tools.ledger.worked(kind, method.name, took);
-    const words = `the machine boots from ${this.#wish.device}: it was seen after ${seconds(took)} (${methodWords(method)})`;
+    await this.#deps.ledger.worked(kind, method.name, took);
+    const words = `the machine boots from ${this.#target.device}: it showed up after ${seconds(took)} (${methodText(method)})`;
     this.#report('obeyed', method, words);
   }
 
   async #ignored(bmc: BootingBmc, method: BootMethod, kind: BmcKind): Promise<void> {
     const power = await powerNow(bmc);
-    // A machine that is off has not ignored anything.
-    if (power !== 'off') await this.#tools.ledger.ignored(kind, method.name);
+    // A machine that is off has not ignored the override.
+    if (power !== 'off') await this.#deps.ledger.ignored(kind, method.name);
     const words =
       power === 'off'
-        ? 'the machine was switched on, and is off again'
-        : `the BMC accepted, the firmware ignored: not seen within ${seconds(this.#wait)}`;
+        ? 'the machine was powered on and is off again'
+        : `the BMC accepted the setting and the firmware ignored it: the machine did not show up within ${seconds(this.#wait)}`;
     this.#attempts.push({ method, words, error: null });
-    this.#report('ignored', method, `${words} (${methodWords(method)})`);
+    this.#report('ignored', method, `${words} (${methodText(method)})`);
   }
 
   #refused(method: BootMethod, error: BmcError): void {
-    if (DRIVER_IS_OUT.has(error.failure)) this.#out.add(method.driver);
-    this.#maybeSet ||= ['vanished', 'contradiction', 'malformed'].includes(error.failure);
+    if (DRIVER_FAILED.has(error.failure)) this.#failedDrivers.add(method.driver);
+    this.#maySet ||= ['vanished', 'contradiction', 'malformed'].includes(error.failure);
     this.#attempts.push({ method, words: error.message, error });
-    this.#report('refused', method, `${error.message} (${methodWords(method)})`);
+    this.#report('refused', method, `${error.message} (${methodText(method)})`);
   }
 
   async #undo(bmc: BootingBmc, method: BootMethod): Promise<void> {
-    if (!this.#maybeSet) return;
+    if (!this.#maySet) return;
     try {
       await bmc.setBoot({ device: 'none', persistent: false, firmware: null });
-      this.#report('undone', method, 'the boot choice was taken back');
+      this.#report('undone', method, 'the boot override was removed');
     } catch (error) {
       if (!(error instanceof BmcError)) throw error;
-      const when = method.persistent ? 'at every start' : 'at its next start';
-      const words = `the machine may boot from ${this.#wish.device} ${when}, for its boot choice could not be taken back`;
+      const when = method.persistent ? 'at every boot' : 'at its next boot';
+      const words = `the machine may boot from ${this.#target.device} ${when}, because the boot override could not be removed`;
       this.#report('not-undone', method, `${words}: ${error.message}`);
     }
   }
 
   #failure(): BmcError {
     const last = this.#attempts.at(-1)?.error;
-    if (last && this.#attempts.every(({ error }) => error !== null && DRIVER_IS_OUT.has(error.failure))) return last;
+    if (last && this.#attempts.every(({ error }) => error !== null && DRIVER_FAILED.has(error.failure))) return last;
     if (this.#attempts.length === 0) {
-      return new BmcError('unsupported', `none of its protocols has a word for ${this.#wish.device} boot`);
+      return new BmcError('unsupported', `none of the BMC's protocols supports ${this.#target.device} boot`);
     }
-    const tried = this.#attempts.map(({ method, words }) => `${methodWords(method)}: ${words}`).join('; ');
+    const tried = this.#attempts.map(({ method, words }) => `${methodText(method)}: ${words}`).join('; ');
     return new BmcError(
       'contradiction',
-      `the machine does not boot from ${this.#wish.device}. Tried: ${tried}. ${LOOK_AT}`,
+      `the machine does not boot from ${this.#target.device}. Tried: ${tried}. ${LOOK_AT}`,
     );
   }
 
   #report(kind: BootReport['kind'], method: BootMethod, words: string): void {
-    void this.#tools.report({ kind, method: method.name, words });
+    void this.#deps.report({ kind, method: method.name, words });
   }
 }
 
 const LOOK_AT =
-  'Look at its console and event log for a POST error, at the boot order and the network boot setting of the card in its ' +
-  'firmware, and at the cable, the port and the VLAN of that card';
+  'Check its console and event log for a POST error, the boot order and the network boot setting of the card in its ' +
+  'firmware, and the cable, the port and the VLAN of that card';
 
 const seconds = (duration: number): string => `${Math.round(duration / SECOND)} s`;
 
-/** For the report only: whoever cannot be asked says nothing. */
+/** For the report only: a failed query counts as unknown. */
 async function powerNow(bmc: BootingBmc): Promise<PowerState> {
   try {
     return await bmc.powerState();

@@ -1,12 +1,12 @@
-// Every reason a boot decision can give, in one table: a stable id, the words, and what to do about it.
-// {name} marks what the decision fills in; the compiler checks that each decision fills in exactly these.
+// Every reason of a boot decision, in one table: a stable id, the text, and what to do about it.
+// {name} marks a value that the decision fills in; the compiler checks that each decision fills in exactly these.
 
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import { STATES } from '../domain/states.ts';
 
 interface Reason {
   readonly words: string;
-  /** What a person can do; empty when there is nothing to do. */
+  /** What an operator can do; empty when there is nothing to do. */
   readonly hint: string;
 }
 
@@ -42,7 +42,7 @@ const REASONS = {
   },
 
   'chassis-mismatch': {
-    words: '{node} is declared as chassis {expected}, and this one says it is {seen}',
+    words: '{node} is declared as chassis {expected}, but this machine reports {seen}',
     hint: 'Was a card or a board moved? Check the machine, then correct its UUID and clear the quarantine of {node}.',
   },
 
@@ -79,11 +79,11 @@ const REASONS = {
     hint: 'If it is still wanted, arm it again: coldiron {verb} {node}',
   },
   'intent-not-yet': {
-    words: 'the {work} of {node} is armed from {at} on, which is still to come, so it boots from its own disk',
+    words: 'the {work} of {node} is armed from {at}, which is in the future, so it boots from its own disk',
     hint: 'Check the clocks of the appliances.',
   },
   'intent-for-other-chassis': {
-    words: 'the {work} of {node} is armed for another chassis than the one that asks, so it boots from its own disk',
+    words: 'the {work} of {node} is armed for another chassis than this one, so it boots from its own disk',
     hint: 'Compare MAC and UUID of {node} with the machine, then arm it again: coldiron {verb} {node}',
   },
   'chassis-untold': {
@@ -93,13 +93,13 @@ const REASONS = {
   },
 
   'image-missing': {
-    words: '{machine} is to start {image}, which is not on this appliance; what was armed is kept',
-    hint: 'Put it there, then look: coldiron assets list',
+    words: '{machine} is to start {image}, which is not on this appliance; an armed intent is kept',
+    hint: 'Add it to the library, then check: coldiron assets list',
   },
 
   'order-impossible': {
-    words: 'what {machine} is to do cannot be written down: {why}; what was armed is kept',
-    hint: 'Remove the cause; the machine asks again when it boots again.',
+    words: 'the order for {machine} cannot be made: {why}; an armed intent is kept',
+    hint: 'Remove the cause; the machine retries at its next boot.',
   },
 
   'profile-unknown': {
@@ -115,7 +115,7 @@ const REASONS = {
     hint: 'Arm a profile for {architecture}: coldiron deploy {node}',
   },
   'architecture-mismatch': {
-    words: '{node} is declared as {expected}, and what asks is {seen}',
+    words: '{node} is declared as {expected}, but this client is {seen}',
     hint: 'Correct the architecture of {node} in the inventory, or find out which machine has its MAC address.',
   },
 
@@ -129,23 +129,23 @@ const REASONS = {
   },
   'no-loader-for-architecture': {
     words: 'no loader for architecture {architecture}: {why}',
-    hint: 'Use the kind of firmware boot that is named, or take the machine out of the network boot.',
+    hint: 'Use the firmware boot mode that is named, or turn off network boot on the machine.',
   },
   'architecture-untold': {
-    words: 'the request tells no architecture that IANA lists (option 93, option 60), so no loader fits it for certain',
+    words: 'the request names no architecture that IANA lists (option 93, option 60), so no loader is certain to run',
     hint: 'Update the firmware of the network card.',
   },
   'raspberry-pi-rom': {
-    words: 'a Raspberry Pi boot ROM calls itself x86 BIOS, and no x86 loader runs on it',
-    hint: 'Boot the Pi from UEFI firmware on its SD card; it then asks as architecture 11.',
+    words: 'a Raspberry Pi boot ROM reports x86 BIOS, and no x86 loader runs on it',
+    hint: 'Boot the Pi from UEFI firmware on its SD card; it then reports architecture 11.',
   },
   'script-for-ipxe': {
-    words: 'iPXE speaks HTTP and starts kernels of this firmware (option 175), so it gets the script at once',
+    words: 'iPXE supports HTTP and the kernels of this firmware (option 175), so it gets the script at once',
     hint: '',
   },
   'script-for-ipxe-that-tells-nothing': {
     words:
-      'iPXE does not tell its features (no readable option 175); another iPXE would look the same, so it gets the script',
+      'iPXE does not report its features (no readable option 175); another iPXE would look the same, so it gets the script',
     hint: 'A relay or firewall may strip option 175.',
   },
   'ipxe-without-http': {
@@ -157,22 +157,22 @@ const REASONS = {
     hint: '',
   },
   'operating-system': {
-    words: 'an operating system asks, and needs a lease but nothing to boot',
+    words: 'the client is an operating system: it needs a lease and no boot file',
     hint: '',
   },
   'other-boot-loader': {
-    words: 'a boot loader of its own kind asks, and finds its way without ours',
+    words: 'the client is another boot loader, which needs no loader from this appliance',
     hint: 'For U-Boot or ONIE: start UEFI firmware or iPXE from it.',
   },
   'asked-by-name': {
-    words: 'it names the file it wants, and gets it if the manifest has it',
+    words: 'the client names the file, and gets it if the manifest lists it',
     hint: '',
   },
 } as const satisfies Record<string, Reason>;
 
 type ReasonId = keyof typeof REASONS;
 
-/** The states that boot for a reason of their own; the words are in the table of states. */
+/** The states that have a boot reason of their own; its text is in the table of states. */
 type BootOf<State extends LifecycleState> = (typeof STATES)[State]['boots'];
 type ReasonedBoot = Extract<BootOf<LifecycleState>, Reason>;
 type ReasonedState = {
@@ -200,10 +200,10 @@ type PlaceholderOf<Id extends ReasonId> = Placeholder<(typeof REASONS)[Id]['word
 
 type BecauseDetails<Id extends ReasonId> = Readonly<Record<PlaceholderOf<Id>, string>>;
 
-/** Text and names in turn, text first. Cut once: two reasons are told for every DHCP packet. */
-const cut = (text: string): readonly string[] => text.split(/\{(\w+)\}/);
-const CUT = Object.fromEntries(
-  Object.entries(BECAUSE).map(([id, { words, hint }]) => [id, { words: cut(words), hint: cut(hint) }]),
+/** Text and names alternate, text first. Split once: every DHCP packet renders two reasons. */
+const split = (text: string): readonly string[] => text.split(/\{(\w+)\}/);
+const SPLIT = Object.fromEntries(
+  Object.entries(BECAUSE).map(([id, { words, hint }]) => [id, { words: split(words), hint: split(hint) }]),
 ) as Readonly<Record<BecauseId, { readonly words: readonly string[]; readonly hint: readonly string[] }>>;
 
 export function because<Id extends ReasonId>(
@@ -220,11 +220,11 @@ export const hasOwnReason = (state: LifecycleState): state is ReasonedState => '
 export const becauseOfState = (state: ReasonedState, details: StateDetails): Because => reason(state, details);
 
 function reason(id: BecauseId, values: Readonly<Record<string, string>>): Because {
-  return { id, words: filled(CUT[id].words, values), hint: filled(CUT[id].hint, values) };
+  return { id, words: filled(SPLIT[id].words, values), hint: filled(SPLIT[id].hint, values) };
 }
 
-function filled(parts: readonly string[], values: Readonly<Record<string, string>>): string {
+function filled(pieces: readonly string[], values: Readonly<Record<string, string>>): string {
   let text = '';
-  for (const [at, part] of parts.entries()) text += at % 2 === 0 ? part : (values[part] ?? '');
+  for (const [at, piece] of pieces.entries()) text += at % 2 === 0 ? piece : (values[piece] ?? '');
   return text;
 }

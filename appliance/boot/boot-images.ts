@@ -1,4 +1,4 @@
-// Which image an outcome starts, and what its kernel is told.
+// Which image an outcome starts, and the parameters of its kernel.
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
@@ -7,11 +7,11 @@ import { macWithHyphens } from '../domain/mac.ts';
 import { type BootServer, bootUrl } from './boot-paths.ts';
 import type { Outcome } from './decide-boot.ts';
 
-/** What has to be in the library for an outcome to be handed out, by library name. */
-export interface WantedImage {
+/** The files that the library must have for an outcome, by library name. */
+export interface RequiredImage {
   readonly kernel: string;
   readonly initrd: string;
-  /** The script that came with the image and knows its parameters; null: it needs none. */
+  /** The script that is built with the image and has its parameters; null: it needs none. */
   readonly netbootScript: string | null;
   readonly architecture: CpuArchitecture;
 }
@@ -19,16 +19,16 @@ export interface WantedImage {
 export interface BootImage {
   readonly kernel: string;
   readonly initrd: string;
-  /** What only the image itself knows: where its init is. */
+  /** Parameters that only the image knows: the path of its init. */
   readonly parameters: readonly string[];
 }
 
-/** NixOS brings an installer of its own per profile; everything else is installed by the service OS. */
+/** NixOS has its own installer per profile; the service OS installs everything else. */
 export function imageFor(
   outcome: { readonly kind: 'service-os' | 'installer' },
   architecture: CpuArchitecture,
   profile: Pick<Profile, 'name' | 'kind'> | null,
-): WantedImage {
+): RequiredImage {
   if (outcome.kind === 'installer' && profile?.kind === 'nixos') {
     const folder = `nixos/${profile.name}`;
     return {
@@ -42,7 +42,7 @@ export function imageFor(
   return { kernel: `${folder}/kernel`, initrd: `${folder}/initrd`, netbootScript: null, architecture };
 }
 
-/** Loaders lie below /boot/loader/, images directly below /boot/, and nixos/ is called the same on both sides. */
+/** Loaders are below /boot/loader/, images directly below /boot/; nixos/ has the same name in the library and in the URL. */
 export const imagePath = (name: string): string => `/boot/${name.replace(/^images\//, '')}`;
 
 interface KernelQuestion {
@@ -52,7 +52,7 @@ interface KernelQuestion {
   readonly mac: Mac | null;
   readonly hostname: string | null;
   readonly server: BootServer;
-  /** Where the started system fetches its work, once; it is no secret until the machine has proved who it is. */
+  /** Where the started system fetches its order, once. Not a secret until the machine has proved its identity. */
   readonly sessionUrl: string | null;
 }
 
@@ -61,7 +61,7 @@ export function kernelParameters(question: KernelQuestion): string[] {
   const own = image.kernel.startsWith('images/');
   return [
     ...image.parameters,
-    // Debian's initramfs needs it; in NixOS' kernel the same word starts a search for cards before any driver is loaded.
+    // Debian's initramfs needs it. In the NixOS kernel the same parameter searches for cards before any driver is loaded.
     ...(own ? ['ip=dhcp'] : []),
     ...(mac === null ? [] : [`BOOTIF=01-${macWithHyphens(mac)}`]),
     ...consoles(question.architecture),
@@ -73,7 +73,7 @@ export function kernelParameters(question: KernelQuestion): string[] {
   ];
 }
 
-/** The last one is /dev/console: the serial line, because that is what a BMC shows from afar. */
+/** The last one becomes /dev/console: the serial line, because a BMC shows that remotely. */
 function consoles(architecture: CpuArchitecture): string[] {
   const serial = architecture === 'arm64' || architecture === 'arm32' ? 'ttyAMA0' : 'ttyS0';
   return ['console=tty0', `console=${serial},115200n8`];

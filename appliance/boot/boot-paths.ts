@@ -1,4 +1,4 @@
-// Where things of the boot are found: one spelling for DHCP replies, scripts, the file servers and `explain`.
+// The paths and URLs of boot files: one definition for DHCP replies, scripts, the file servers and `explain`.
 
 import type { Ipv4 } from '../domain/ipv4.ts';
 import { type Mac, macWithHyphens } from '../domain/mac.ts';
@@ -9,27 +9,27 @@ export interface BootServer {
   readonly bootPort: number;
 }
 
-/** The one script every iPXE is sent to; it chains to the machine's own. */
+/** The script that every iPXE gets first; it chains to the machine's own. */
 export const ENTRY_SCRIPT_PATH = '/boot/ipxe/boot.ipxe';
 
-/** For a person at the console: what can be done from there without arming anything. */
+/** For an operator at the console: actions that need no armed intent. */
 export const MENU_SCRIPT_PATH = '/boot/ipxe/menu.ipxe';
 
-/** Where a script tells what went wrong, with iPXE's error number. */
+/** Where a script reports an error, with iPXE's error number. */
 export const REPORT_PATH = '/boot/report';
 
-/** Below it: a ticket, once, and what its session asks for and tells. */
+/** Below it: a ticket, usable once, then the requests and reports of its session. */
 export const SESSION_PATH = '/boot/session/';
 
 export const machineScriptPath = (mac: Mac): string => `/boot/ipxe/${macWithHyphens(mac)}.ipxe`;
 
 export const loaderPath = (file: string): string => `/boot/loader/${file}`;
 
-/** An address, never a name: EDK2 ignores an offered URL with a host name unless the same offer brings a DNS server. */
+/** An IP address, never a host name: EDK2 ignores an offered URL with a host name unless the same offer has a DNS server. */
 export const bootUrl = (server: BootServer, path: string): string =>
   `http://${server.address}:${server.bootPort}${path}`;
 
-/** The library's name for what lies below /boot/: /boot/<image>/… are images, nixos/ and the loaders have names of their own. */
+/** The library's name of a path below /boot/: /boot/<image>/… are images; nixos/ and the loaders have names of their own. */
 export function assetOfBootPath(belowBoot: string): string | null {
   const [folder, ...rest] = belowBoot.split('/');
   if (folder === undefined || folder === '' || rest.length === 0) return null;

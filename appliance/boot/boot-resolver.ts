@@ -1,5 +1,5 @@
-// The one place where the servers and `explain` ask: which machine is this, on which network, and what does the decision say?
-// It owns what this appliance has (loaders, images, orders), so that everybody decides from the same inputs.
+// The one place where the servers and `explain` resolve a request: which machine, which network, and what the decision is.
+// It holds what this appliance has (loaders, images, orders), so that all callers decide from the same inputs.
 
 import type { Profile } from '../domain/catalogue.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -9,26 +9,26 @@ import type { SiteNetwork } from '../domain/network.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { ClientFacts } from './client-facts.ts';
 import { type BootDecision, decideBoot } from './decide-boot.ts';
-import type { LoaderWishes } from './loaders.ts';
+import type { LoaderPreferences } from './loaders.ts';
 import type { Startability } from './startability.ts';
 
 export interface ResolvedBoot {
-  /** Null for a removed one too: nothing is reserved or armed for it any more. */
+  /** Null for a removed machine too: nothing is reserved or armed for it any more. */
   readonly machine: Machine | null;
-  /** The machine that the answer and the trail are about: the same, or the one that had this card or chassis until it was removed. */
+  /** The machine that the reply and the trail name: the same, or the removed machine that had this card or chassis. */
   readonly about: Machine | null;
   readonly network: SiteNetwork | null;
   readonly profile: Profile | null;
   readonly decision: BootDecision;
 }
 
-/** What this appliance has. Left out: everything, as in a question about a rack elsewhere. */
+/** What this appliance has. If omitted: everything, as for a query about a rack elsewhere. */
 export interface Availability {
-  readonly available?: LoaderWishes['available'];
+  readonly available?: LoaderPreferences['available'];
   readonly startability?: Startability | undefined;
 }
 
-/** The machine as it would be: in another state, or with another intent. */
+/** Returns the machine as it would be in another state or with another intent. */
 export type Supposition = (machine: Machine) => Machine;
 
 const AS_IT_IS: Supposition = (machine) => machine;
@@ -44,7 +44,7 @@ export class BootResolver {
     this.#has = has;
   }
 
-  /** `network`: where the request came in, when the transport knows; otherwise the client's address tells. */
+  /** `network`: where the request arrived, when the transport knows; otherwise it follows from the client's address. */
   resolve(facts: ClientFacts, network: SiteNetwork | null = null, suppose: Supposition = AS_IT_IS): ResolvedBoot {
     const fleet = this.#fleet;
     const known = facts.mac === null ? null : fleet.machineByMac(facts.mac);
@@ -59,7 +59,7 @@ export class BootResolver {
     return { machine, about, network: place, profile, decision: decideBoot({ ...question, machine: about }) };
   }
 
-  /** After the store refused to consume this intent: the same decision, with the intent as used up if the fleet does not show it yet. */
+  /** After the store refused to consume this intent: the same decision, with the intent as consumed even if the fleet lags. */
   resolveWithout(intent: IntentId, facts: ClientFacts, network: SiteNetwork | null): ResolvedBoot {
     const consumedAt = this.#now();
     return this.resolve(facts, network, (machine) => {
@@ -69,8 +69,8 @@ export class BootResolver {
   }
 
   /**
-   * Behind address translation, or asked from the appliance itself, the address tells nothing; the inventory still does. A
-   * relay's address names its network or none: RFC 2131 §4.3.1.
+   * Behind address translation, or for a query from the appliance itself, the address identifies no network; the inventory
+   * still does. A relay's address names its network or none: RFC 2131 §4.3.1.
    */
   #networkOf(machine: Machine | null, { mac, address, relay }: ClientFacts): SiteNetwork | null {
     const place = address && this.#fleet.networkOf(address);

@@ -1,5 +1,5 @@
-// Which network a request belongs to. What a relay says goes before where the packet came in: link selection
-// (RFC 3527 §3), subnet selection (RFC 3011 §4), giaddr (RFC 2131 §4.3.1), and for a renewal, which passes the relay by, ciaddr.
+// Which network a request belongs to. Relay information takes precedence over the receiving interface: link selection
+// (RFC 3527 §3), subnet selection (RFC 3011 §4), giaddr (RFC 2131 §4.3.1), and ciaddr for a renewal, which bypasses the relay.
 
 import { contains, type Ipv4 } from '../domain/ipv4.ts';
 import type { SiteNetwork } from '../domain/network.ts';
@@ -8,7 +8,7 @@ import type { LeaseRequest } from './leases/lease-request.ts';
 
 export interface Ingress {
   readonly interface: string;
-  /** The network on the wire of this interface; null when only relays reach us here. */
+  /** The network directly on this interface; null when only relays reach us here. */
   readonly direct: SiteNetwork | null;
   readonly networkOf: (address: Ipv4) => SiteNetwork | null;
 }
@@ -27,17 +27,17 @@ export function chooseNetwork(request: LeaseRequest, ingress: Ingress): NetworkC
   return servedHere(ingress.direct, ingress);
 }
 
-/** An answer leaves by the interface that the question came in on: a network of another one is none of its business. */
+/** A reply leaves by the interface that received the request, so a network of another interface is not served. */
 function servedHere(network: SiteNetwork | null, ingress: Ingress): NetworkChoice {
   if (network === null) return { network: null, because: 'no-network' };
   if (!isServedOn(network, ingress.interface)) return { network: null, because: 'other-interface' };
   return { network, because: null };
 }
 
-/** A network behind a relay may leave its interface out: it is served wherever its relay sends requests to. */
+/** A network behind a relay may omit its interface: it is served wherever its relay sends requests. */
 const isServedOn = (network: SiteNetwork, device: string): boolean =>
   network.interface === null ? network.dhcp !== 'off' && !isDirect(network) : network.interface === device;
 
-/** Behind a relay the appliance's own address lies outside of the network. */
+/** Behind a relay the appliance's own address is outside the network. */
 export const isDirect = (network: SiteNetwork): boolean =>
   network.server !== null && contains(network.prefix, network.server);

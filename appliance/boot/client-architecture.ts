@@ -1,17 +1,17 @@
-// What a boot client says it is, from DHCP options 93 and 60. Nothing here refuses a packet: what makes no sense is
-// told as an oddity, because a machine with sloppy firmware still has to boot.
+// The architecture that a boot client reports in DHCP options 93 and 60. Nothing here rejects a packet: invalid values
+// are reported as oddities, because a machine with sloppy firmware still has to boot.
 
 import { readArchitectures } from '../codecs/dhcp4/client-options.ts';
 import { CLIENT_ARCHITECTURES, type ClientArchitecture } from '../domain/architecture.ts';
 import { shown } from '../domain/parsed.ts';
 
-interface ToldArchitecture {
+interface ReportedArchitecture {
   readonly architecture: ClientArchitecture | null;
   readonly oddities: readonly string[];
 }
 
-/** Option 93 (RFC 4578 §2.1) is a list: the first known code counts. Without it, option 60 tells. */
-export function toldArchitecture(option93: Uint8Array | undefined, vendorClass: string): ToldArchitecture {
+/** Option 93 (RFC 4578 §2.1) is a list: the first known code counts. Without it, option 60 decides. */
+export function reportedArchitecture(option93: Uint8Array | undefined, vendorClass: string): ReportedArchitecture {
   const byVendorClass = architectureOfVendorClass(vendorClass);
   if (option93 === undefined) return { architecture: byVendorClass, oddities: [] };
   const codes = readArchitectures(option93);
@@ -25,7 +25,7 @@ export function toldArchitecture(option93: Uint8Array | undefined, vendorClass: 
     if (known === undefined) unknown.push(code);
     else first ??= known;
   }
-  if (unknown.length > 0) oddities.push(`option 93 names what IANA does not list: ${shown(unknown.join(', '))}`);
+  if (unknown.length > 0) oddities.push(`option 93 has codes that IANA does not list: ${shown(unknown.join(', '))}`);
   if (first && byVendorClass && first !== byVendorClass) {
     oddities.push(`option 60 says architecture ${byVendorClass.code}, option 93 says ${first.code}`);
   }

@@ -1,4 +1,4 @@
-// Who is asking, told the same way whether a DHCP packet, a TFTP name, an HTTP request or a person brought it.
+// What is known about a client, in one form for a DHCP packet, a TFTP name, an HTTP request and an operator's query.
 
 import { readUserClasses } from '../codecs/dhcp4/client-options.ts';
 import { readIpxe } from '../codecs/dhcp4/ipxe-encapsulated.ts';
@@ -15,9 +15,9 @@ import { type ChassisUuid, chassisUuidFromOption97, parseChassisUuid } from '../
 import type { Ipv4 } from '../domain/ipv4.ts';
 import { type Mac, macFromBytes, parseMac } from '../domain/mac.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
-import { toldArchitecture } from './client-architecture.ts';
+import { reportedArchitecture } from './client-architecture.ts';
 
-/** Which program speaks: the firmware's own PXE or HTTP client, iPXE, another boot loader, or an operating system. */
+/** Which program sent the request: the firmware's own PXE or HTTP client, iPXE, another boot loader, or an operating system. */
 export type ClientProgram = 'firmware-pxe' | 'firmware-http' | 'ipxe' | 'loader' | 'os';
 
 /** What an iPXE build can do (option 175). */
@@ -36,28 +36,28 @@ export interface ClientFacts {
   readonly program: ClientProgram;
   readonly mac: Mac | null;
   readonly uuid: ChassisUuid | null;
-  /** What the firmware says it is; null when the request does not tell (a TFTP name, a plain OS). */
+  /** What the firmware reports; null when the request does not say (a TFTP name, a plain OS). */
   readonly architecture: ClientArchitecture | null;
   /** The instruction set, from the architecture or from iPXE's ${buildarch}. */
   readonly cpu: CpuArchitecture | null;
   readonly firmware: 'bios' | 'efi' | 'other' | null;
-  /** null: not iPXE, or an iPXE that does not tell. */
+  /** null: not iPXE, or an iPXE that does not report its features. */
   readonly ipxe: IpxeFeatures | null;
-  /** The boot ROM of a Raspberry Pi, whatever architecture it claims: the Pi 2, 3 and 5 claim x86 BIOS. */
+  /** The boot ROM of a Raspberry Pi, whatever architecture it reports: the Pi 2, 3 and 5 report x86 BIOS. */
   readonly raspberryPiRom: boolean;
-  /** As sent, like `file`: whoever renders it makes it safe. */
+  /** As sent, like `file`: the code that renders it must escape it. */
   readonly serial: string | null;
-  /** The address it speaks from, where the transport gives one. */
+  /** The source address, where the transport has one. */
   readonly address: Ipv4 | null;
   /** The relay that forwarded it. */
   readonly relay: Ipv4 | null;
-  /** The file it named (TFTP, HTTP). */
+  /** The requested file (TFTP, HTTP). */
   readonly file: string | null;
-  /** Things about the request worth a line in the log: malformed options that were passed over. */
+  /** Notes about the request for the log: malformed options that were ignored. */
   readonly oddities: readonly string[];
 }
 
-const NOTHING_TOLD = {
+const NO_FACTS = {
   mac: null,
   uuid: null,
   architecture: null,
@@ -84,12 +84,12 @@ export function factsFromDhcp(message: DhcpMessage): ClientFacts {
   const { options } = message;
   const vendorClass = readText(options.get(OPTION.vendorClass) ?? ABSENT);
   const option93 = options.get(OPTION.clientArchitecture);
-  const told = toldArchitecture(option93, vendorClass);
-  for (const oddity of told.oddities) oddities.push(oddity);
+  const reported = reportedArchitecture(option93, vendorClass);
+  for (const oddity of reported.oddities) oddities.push(oddity);
 
   const option175 = options.get(OPTION.ipxe);
   const isIpxe = option175 !== undefined || hasIpxeUserClass(options.get(OPTION.userClass) ?? ABSENT);
-  const program = isIpxe ? 'ipxe' : programOf(vendorClass, told.architecture, option93 !== undefined);
+  const program = isIpxe ? 'ipxe' : programOf(vendorClass, reported.architecture, option93 !== undefined);
   if (program.startsWith('firmware') && vendorClass === '') oddities.push('option 93 without option 60');
 
   const mac = read(
@@ -98,10 +98,10 @@ export function factsFromDhcp(message: DhcpMessage): ClientFacts {
       : unparsable(`hardware type ${message.htype} with ${message.hlen} address bytes is not Ethernet`),
   );
   const option97 = options.get(OPTION.chassisUuid);
-  const raspberryPiRom = program === 'firmware-pxe' && isRaspberryPiRom(mac, told.architecture);
+  const raspberryPiRom = program === 'firmware-pxe' && isRaspberryPiRom(mac, reported.architecture);
   if (raspberryPiRom) oddities.push('the boot ROM of a Raspberry Pi');
-  const { architecture, cpu, firmware } = machineKind(told.architecture, raspberryPiRom);
-  // Written out: to spread objects into each other takes longer than all of the above, and this is done for every packet.
+  const { architecture, cpu, firmware } = machineKind(reported.architecture, raspberryPiRom);
+  // Written out: object spreads take longer than everything above, and this runs for every packet.
   return {
     via: 'dhcp',
     program,
@@ -120,10 +120,10 @@ export function factsFromDhcp(message: DhcpMessage): ClientFacts {
   };
 }
 
-/** Older than option 175 as a mark of iPXE, and weaker: `set user-class` in a script replaces the text. */
+/** Older than option 175 as a mark of iPXE, and weaker: `set user-class` in a script replaces it. */
 const hasIpxeUserClass = (value: Uint8Array): boolean => value.length > 0 && readUserClasses(value).includes('iPXE');
 
-/** Half of a feature list would read as features that are missing: a damaged one tells nothing. */
+/** A truncated feature list would look like missing features, so a damaged one counts as absent. */
 function featuresOf(option175: Uint8Array): Parsed<IpxeFeatures> {
   const { features, version, damage } = readIpxe(option175);
   if (damage !== null) return unparsable(`option 175: ${damage}`);
@@ -138,11 +138,11 @@ function featuresOf(option175: Uint8Array): Parsed<IpxeFeatures> {
 }
 
 function programOf(vendorClass: string, architecture: ClientArchitecture | null, hasOption93: boolean): ClientProgram {
-  // EDK2 and iPXE compare these first bytes and no more.
+  // EDK2 and iPXE compare only these first bytes.
   if (vendorClass.startsWith('PXEClient')) return 'firmware-pxe';
   if (vendorClass.startsWith('HTTPClient')) return 'firmware-http';
   if (LOADER_VENDOR_CLASSES.test(vendorClass)) return 'loader';
-  // Only boot clients send option 93: a ROM that forgets option 60 is still one.
+  // Only boot clients send option 93, so a ROM that omits option 60 is still one.
   if (hasOption93) return architecture?.transport === 'http' ? 'firmware-http' : 'firmware-pxe';
   return 'os';
 }
@@ -151,17 +151,17 @@ const isRaspberryPiRom = (mac: Mac | null, architecture: ClientArchitecture | nu
   architecture?.code === 41 ||
   (architecture?.code === 0 && mac !== null && RASPBERRY_PI_OUIS.includes(mac.slice(0, 8)));
 
-/** A Pi's ROM claims x86: what it claims is kept, what would follow from it is not. */
+/** A Pi's ROM reports x86: keep the reported value, ignore what it implies. */
 const machineKind = (architecture: ClientArchitecture | null, raspberryPiRom: boolean) => ({
   architecture,
   cpu: raspberryPiRom ? null : (architecture?.cpu ?? null),
   firmware: raspberryPiRom ? ('other' as const) : (architecture?.firmware ?? null),
 });
 
-/** A read request names a file and little else; `mac` is whose lease the address is. */
+/** A read request has a file name and little else; `mac` is the holder of the address's lease. */
 export function factsFromTftp(request: { address: Ipv4; file: string; mac?: Mac | null }): ClientFacts {
   return {
-    ...NOTHING_TOLD,
+    ...NO_FACTS,
     via: 'tftp',
     program: tftpProgram(request.file),
     mac: request.mac ?? null,
@@ -171,16 +171,16 @@ export function factsFromTftp(request: { address: Ipv4; file: string; mac?: Mac 
   };
 }
 
-/** Firmware asks for the loader it was told; what comes after it has names of its own. */
+/** Firmware requests the loader it was offered; later programs request other names. */
 function tftpProgram(file: string): ClientProgram {
   const name = file.replaceAll('\\', '/');
   if (name.endsWith('.ipxe')) return 'ipxe';
-  // shim looks for its revocations and certificates, GRUB for modules and its configuration.
+  // shim requests its revocations and certificates, GRUB its modules and configuration.
   return /(?:^|\/)(?:grub|revocations_|shim_certificate_)/.test(name) ? 'loader' : 'firmware-pxe';
 }
 
 /** The script's query (`?uuid=&serial=&buildarch=&platform=`), as text from the wire: absent and empty are the same. */
-export interface HttpRequestTold {
+export interface HttpRequestFields {
   readonly path: string;
   readonly address: Ipv4 | null;
   readonly userAgent?: string | undefined;
@@ -189,27 +189,28 @@ export interface HttpRequestTold {
   readonly serial?: string | undefined;
   readonly buildarch?: string | undefined;
   readonly platform?: string | undefined;
-  /** The code of option 93, where whoever made the URL knew it. */
+  /** The code of option 93, if the URL has it. */
   readonly arch?: string | undefined;
 }
 
-export function factsFromHttp(request: HttpRequestTold): ClientFacts {
+export function factsFromHttp(request: HttpRequestFields): ClientFacts {
   const oddities: string[] = [];
   const read = reader(oddities);
-  const told = <T>(text: string | undefined, parse: (text: string) => Parsed<T>): T | null =>
+  const parseField = <T>(text: string | undefined, parse: (text: string) => Parsed<T>): T | null =>
     text === undefined || text === '' ? null : read(parse(text));
 
-  const architecture = told(request.arch, parseArchText);
+  const architecture = parseField(request.arch, parseArchText);
   const platform = request.platform ?? '';
   const serial = (request.serial ?? '').trim();
   return {
-    ...NOTHING_TOLD,
+    ...NO_FACTS,
     via: 'http',
     program: httpProgram(request),
-    mac: told(request.mac, parseMac),
-    uuid: told(request.uuid, parseChassisUuid),
+    mac: parseField(request.mac, parseMac),
+    uuid: parseField(request.uuid, parseChassisUuid),
     architecture,
-    cpu: told(request.buildarch, (buildarch) => cpuFromBuildArch(buildarch, platform)) ?? architecture?.cpu ?? null,
+    cpu:
+      parseField(request.buildarch, (buildarch) => cpuFromBuildArch(buildarch, platform)) ?? architecture?.cpu ?? null,
     firmware: firmwareOfPlatform(platform) ?? architecture?.firmware ?? null,
     serial: serial === '' ? null : serial,
     address: request.address,
@@ -221,7 +222,7 @@ export function factsFromHttp(request: HttpRequestTold): ClientFacts {
 const parseArchText = (code: string): Parsed<ClientArchitecture> =>
   /^\d{1,5}$/.test(code) ? parseClientArchCode(Number(code)) : unparsable(`not an architecture code: ${shown(code)}`);
 
-function httpProgram(request: HttpRequestTold): ClientProgram {
+function httpProgram(request: HttpRequestFields): ClientProgram {
   const agent = request.userAgent ?? '';
   if (agent.startsWith('UefiHttpBoot')) return 'firmware-http';
   if (agent.startsWith('iPXE') || request.buildarch || request.platform) return 'ipxe';
@@ -235,11 +236,11 @@ function firmwareOfPlatform(platform: string): ClientFacts['firmware'] {
   return platform === '' ? null : 'other';
 }
 
-/** Who asks: its firmware, the iPXE we sent it, or the signed GRUB, whose file names carry MAC and UUID and nothing else. */
+/** Which program asks: the firmware, the iPXE we sent, or the signed GRUB, whose file names have only MAC and UUID. */
 export type QuestionStage = 'firmware' | 'ipxe' | 'grub';
 
-/** What a machine would tell, for a question about it. */
-export interface Question {
+/** What a machine would send, for a query about it. */
+export interface ClientQuestion {
   readonly mac: Mac;
   readonly architecture: ClientArchitecture;
   readonly uuid: ChassisUuid | null;
@@ -247,15 +248,15 @@ export interface Question {
   readonly stage: QuestionStage;
 }
 
-export function factsFromQuestion(question: Question): ClientFacts {
+export function factsFromQuestion(question: ClientQuestion): ClientFacts {
   const { architecture, stage, mac, uuid, relay } = question;
   if (stage === 'grub') {
-    return { ...NOTHING_TOLD, via: 'question', program: 'loader', mac, uuid, relay, oddities: [] };
+    return { ...NO_FACTS, via: 'question', program: 'loader', mac, uuid, relay, oddities: [] };
   }
   const firmware = architecture.transport === 'http' ? 'firmware-http' : 'firmware-pxe';
   const raspberryPiRom = stage === 'firmware' && isRaspberryPiRom(mac, architecture);
   return {
-    ...NOTHING_TOLD,
+    ...NO_FACTS,
     via: 'question',
     program: stage === 'ipxe' ? 'ipxe' : firmware,
     mac,
@@ -268,7 +269,7 @@ export function factsFromQuestion(question: Question): ClientFacts {
   };
 }
 
-/** What the iPXE that we send can do. */
+/** The features of our iPXE build. */
 const ownBuild = (architecture: ClientArchitecture): IpxeFeatures => ({
   version: null,
   http: true,
@@ -278,7 +279,7 @@ const ownBuild = (architecture: ClientArchitecture): IpxeFeatures => ({
   menu: true,
 });
 
-/** A value that does not parse becomes an oddity and counts as not told. */
+/** A value that does not parse becomes an oddity and counts as absent. */
 const reader =
   (oddities: string[]) =>
   <T>(result: Parsed<T>): T | null => {

@@ -1,5 +1,5 @@
-// The one decision: what a machine gets when it boots, and why. Everything that answers a machine renders this.
-// Each ladder goes from the most restrictive rung to the least; only a valid intent leads to anything that destroys data.
+// The boot decision: what a machine gets when it boots, and why. Every reply to a machine is rendered from it.
+// Checks go from the most restrictive to the least; only a valid intent leads to anything that destroys data.
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
@@ -15,7 +15,7 @@ import { type Because, because, becauseOfState, hasOwnReason, type StateDetails 
 import type { BootImage } from './boot-images.ts';
 import type { ClientFacts } from './client-facts.ts';
 import { honourIntent } from './honour-intent.ts';
-import type { LoaderWishes } from './loaders.ts';
+import type { LoaderPreferences } from './loaders.ts';
 import { type NextStage, nextStage } from './next-stage.ts';
 import { EVERYTHING_STARTS, findStart, type Startability, startsOurCode } from './startability.ts';
 
@@ -26,24 +26,24 @@ export type Outcome =
   | { readonly kind: 'service-os'; readonly mode: 'inspect' | 'commission' | 'rescue' }
   | { readonly kind: 'service-os'; readonly mode: 'erase'; readonly intent: IntentId }
   | { readonly kind: 'installer'; readonly profile: ObjectName; readonly intent: IntentId }
-  /** Kept at its loader until somebody accepts it; it asks again by itself. */
+  /** Kept at its loader until an operator accepts it; it retries by itself. */
   | { readonly kind: 'hold'; readonly whatToDo: string }
-  /** An answer that says on the machine's own screen why it gets nothing, and what to do. */
+  /** A reply that shows on the machine's screen why it gets nothing, and what to do. */
   | { readonly kind: 'refusal'; readonly whatToDo: string };
 
-/** Something the caller has to act on, whatever the machine gets. */
+/** Something the caller must act on, whatever the machine gets. */
 export type Finding =
-  /** Not the chassis that was declared: to be quarantined. */
+  /** Not the declared chassis: the caller quarantines the machine. */
   | { readonly kind: 'chassis-mismatch'; readonly expected: ChassisUuid; readonly seen: ChassisUuid }
   | { readonly kind: 'architecture-mismatch'; readonly expected: CpuArchitecture; readonly seen: CpuArchitecture };
 
 export interface BootDecision {
-  /** Where this boot leads. */
+  /** The result of this boot. */
   readonly outcome: Outcome;
   readonly because: Because;
-  /** What the outcome starts; null: it starts nothing of ours. */
+  /** The image that the outcome starts; null: it starts nothing of ours. */
   readonly image: BootImage | null;
-  /** What the client that asks is handed now, on the way there. */
+  /** What the requesting client gets now, as the next step of this boot. */
   readonly nextStage: NextStage;
   readonly findings: readonly Finding[];
 }
@@ -52,12 +52,12 @@ export interface BootQuestion {
   readonly facts: ClientFacts;
   readonly machine: Machine | null;
   readonly network: SiteNetwork | null;
-  /** The profile that the machine's intent names, if the catalogue has it. */
+  /** The profile of the machine's intent, if the catalogue has it. */
   readonly profile: Profile | null;
   readonly now: Instant;
-  /** Which loaders the appliance that answers has; left out, all of them. */
-  readonly available?: LoaderWishes['available'];
-  /** Which images and orders it has; left out, all of them. */
+  /** Which loaders this appliance has; omitted: all of them. */
+  readonly available?: LoaderPreferences['available'];
+  /** Which images and orders it has; omitted: all of them. */
   readonly startability?: Startability | undefined;
 }
 
@@ -71,7 +71,7 @@ export function decideBoot(question: BootQuestion): BootDecision {
   const { facts, machine, network } = question;
   const findings = machine === null ? [] : findingsAbout(machine, facts);
   const verdict = network === null ? silent(because('network-unknown')) : onNetwork(question, network, findings);
-  const handed: NextStage =
+  const stage: NextStage =
     network === null || verdict.outcome.kind === 'silent'
       ? { kind: 'nothing', because: verdict.because }
       : nextStage(facts, machine, network, question.available);
@@ -79,7 +79,7 @@ export function decideBoot(question: BootQuestion): BootDecision {
     outcome: verdict.outcome,
     because: verdict.because,
     image: verdict.image ?? null,
-    nextStage: handed,
+    nextStage: stage,
     findings,
   };
 }
@@ -99,12 +99,12 @@ function findingsAbout(machine: Machine, facts: ClientFacts): Finding[] {
 function onNetwork(question: BootQuestion, network: SiteNetwork, findings: readonly Finding[]): Verdict {
   const { server } = network;
   if (server === null) return silent(because('network-without-server', { network: network.name }));
-  const wanted = byMachine(question, network, findings);
-  const { outcome } = wanted;
-  if (!startsOurCode(outcome)) return wanted;
+  const verdict = byMachine(question, network, findings);
+  const { outcome } = verdict;
+  if (!startsOurCode(outcome)) return verdict;
   const { facts, machine, profile, startability = EVERYTHING_STARTS } = question;
   const start = findStart({ outcome, facts, machine, profile, server }, startability);
-  return start.ok ? { ...wanted, image: start.image } : refusal(start.because);
+  return start.ok ? { ...verdict, image: start.image } : refusal(start.because);
 }
 
 function byMachine(question: BootQuestion, network: SiteNetwork, findings: readonly Finding[]): Verdict {
@@ -112,19 +112,19 @@ function byMachine(question: BootQuestion, network: SiteNetwork, findings: reado
   if (machine === null) return unaccepted(network, facts.mac ?? 'MAC');
   const node = machine.spec.hostname;
 
-  // Whichever chassis its card is in by now: nothing about a machine whose life is over has to be settled first.
+  // Whichever chassis its card is in now: a removed machine needs no further checks.
   if (machine.lifecycle.state === 'removed') return byState(question, machine, network);
   const otherChassis = findings.find((finding) => finding.kind === 'chassis-mismatch');
   if (otherChassis) {
     return refusal(because('chassis-mismatch', { node, expected: otherChassis.expected, seen: otherChassis.seen }));
   }
 
-  const wanted = byState(question, machine, network);
+  const verdict = byState(question, machine, network);
   const otherCpu = findings.find((finding) => finding.kind === 'architecture-mismatch');
-  if (otherCpu && startsOurCode(wanted.outcome)) {
+  if (otherCpu && startsOurCode(verdict.outcome)) {
     return refusal(because('architecture-mismatch', { node, expected: otherCpu.expected, seen: otherCpu.seen }));
   }
-  return wanted;
+  return verdict;
 }
 
 function byState(question: BootQuestion, machine: Machine, network: SiteNetwork): Verdict {
@@ -147,7 +147,7 @@ function byState(question: BootQuestion, machine: Machine, network: SiteNetwork)
   }
 }
 
-const NO_REASON = 'no reason was written down';
+const NO_REASON = 'no reason was recorded';
 
 function stateDetails({ spec, lifecycle: { since, note, failure } }: Machine): StateDetails {
   return {

@@ -1,5 +1,5 @@
-// proxyDHCP (PXE 2.1 §2.2.3): another server gives addresses, we add what to boot. And the boot server on port 4011, which
-// clients of either kind may ask.
+// proxyDHCP (PXE 2.1 §2.2.3): another server assigns addresses, we add the boot file. Also the boot server on port 4011,
+// which clients of either kind may use.
 
 import type { ClientProgram } from './client-facts.ts';
 import type { LeaseReason } from './leases/lease-because.ts';
@@ -17,7 +17,7 @@ const isBootClient = (program: ClientProgram): boolean =>
   program === 'firmware-pxe' || program === 'firmware-http' || program === 'ipxe';
 
 /**
- * A REQUEST on port 67 is for the server that gives addresses. Answered from here, with no address in it, it makes EDK2
+ * A REQUEST on port 67 is for the server that assigns addresses. A reply from here, without an address, makes EDK2
  * decline the lease it already has.
  */
 export function decideProxy(request: LeaseRequest, program: ClientProgram, stage: NextStage): ProxyDecision {

@@ -1,5 +1,5 @@
-// The stages of a boot from the firmware to the first boot: what is asked at each, what it gets, and why. A stage that
-// this boot never comes to is told too, with the reason.
+// The stages of a boot from the firmware to the first boot: the request at each, the reply, and why. A stage that
+// this boot does not reach is listed too, with the reason.
 
 import type { ClientArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
@@ -20,25 +20,25 @@ export interface ExplainedStage {
   readonly because: Because;
 }
 
-/** Everything the stages tell of. */
-interface Telling {
+/** The input of every stage. */
+interface StageInput {
   readonly mac: Mac;
   readonly machine: Machine | null;
   readonly architecture: ClientArchitecture;
   readonly profile: Profile | null;
   readonly server: BootServer | null;
-  /** The decision at each stage that asks: its firmware and the iPXE we sent it by DHCP, then its script or configuration. */
+  /** The decision at each requesting stage: firmware and our iPXE by DHCP, then the script or configuration. */
   readonly atFirmware: BootDecision;
   readonly atIpxe: BootDecision;
   readonly atScript: BootDecision;
 }
 
-export function explainStages(telling: Telling): ExplainedStage[] {
-  const { nextStage } = telling.atFirmware;
+export function explainStages(input: StageInput): ExplainedStage[] {
+  const { nextStage } = input.atFirmware;
   if (nextStage.kind === 'nothing') {
-    return [firmware(telling), ...LATER_STAGES.map((stage) => notReached(stage, nextStage.because))];
+    return [firmware(input), ...LATER_STAGES.map((stage) => notReached(stage, nextStage.because))];
   }
-  return [firmware(telling), loader(telling), ipxe(telling), script(telling), ...afterScript(telling)];
+  return [firmware(input), loader(input), ipxe(input), script(input), ...afterScript(input)];
 }
 
 const LATER_STAGES = ['loader', 'ipxe', 'script', 'kernel', 'service-os', 'first-boot'] as const;
@@ -51,55 +51,54 @@ const notReached = (stage: ExplainedStage['stage'], reason: Because): ExplainedS
   because: reason,
 });
 
-const url = (telling: Telling, path: string): string =>
-  telling.server === null ? path : bootUrl(telling.server, path);
+const url = (input: StageInput, path: string): string => (input.server === null ? path : bootUrl(input.server, path));
 
-function firmware(telling: Telling): ExplainedStage {
-  const { nextStage } = telling.atFirmware;
-  const { code, name, transport } = telling.architecture;
+function firmware(input: StageInput): ExplainedStage {
+  const { nextStage } = input.atFirmware;
+  const { code, name, transport } = input.architecture;
   const vendorClass = transport === 'http' ? 'HTTPClient' : 'PXEClient';
   const stage = 'firmware';
   const asks = `DHCP DISCOVER as ${vendorClass}, option 93 = ${code} (${name})`;
-  const said = { stage, reached: true, asks, because: nextStage.because } as const;
-  if (nextStage.kind !== 'loader') return { ...said, answer: 'no boot file' };
+  const common = { stage, reached: true, asks, because: nextStage.because } as const;
+  if (nextStage.kind !== 'loader') return { ...common, answer: 'no boot file' };
   const { file } = nextStage;
-  if (nextStage.transport === 'tftp') return { ...said, answer: `boot file ${file} over TFTP`, file };
-  return { ...said, answer: `boot file ${file} over HTTP`, file, url: url(telling, loaderPath(file)) };
+  if (nextStage.transport === 'tftp') return { ...common, answer: `boot file ${file} over TFTP`, file };
+  return { ...common, answer: `boot file ${file} over HTTP`, file, url: url(input, loaderPath(file)) };
 }
 
-function loader(telling: Telling): ExplainedStage {
-  const { nextStage } = telling.atFirmware;
+function loader(input: StageInput): ExplainedStage {
+  const { nextStage } = input.atFirmware;
   if (nextStage.kind !== 'loader') return notReached('loader', nextStage.because);
   const { file, because } = nextStage;
-  const said = { stage: 'loader', reached: true, answer: `${file}, from the manifest`, file, because } as const;
-  if (nextStage.transport === 'tftp') return { ...said, asks: `TFTP read request for ${file}` };
-  return { ...said, asks: `HTTP GET ${loaderPath(file)}`, url: url(telling, loaderPath(file)) };
+  const common = { stage: 'loader', reached: true, answer: `${file}, from the manifest`, file, because } as const;
+  if (nextStage.transport === 'tftp') return { ...common, asks: `TFTP read request for ${file}` };
+  return { ...common, asks: `HTTP GET ${loaderPath(file)}`, url: url(input, loaderPath(file)) };
 }
 
-const startsGrub = ({ atFirmware: { nextStage } }: Telling): boolean =>
+const startsGrub = ({ atFirmware: { nextStage } }: StageInput): boolean =>
   nextStage.kind === 'loader' && nextStage.starts === 'grub';
 
-function ipxe(telling: Telling): ExplainedStage {
-  const { nextStage } = telling.atIpxe;
-  if (startsGrub(telling) || nextStage.kind !== 'script') {
-    return notReached('ipxe', telling.atFirmware.nextStage.because);
+function ipxe(input: StageInput): ExplainedStage {
+  const { nextStage } = input.atIpxe;
+  if (startsGrub(input) || nextStage.kind !== 'script') {
+    return notReached('ipxe', input.atFirmware.nextStage.because);
   }
   return {
     stage: 'ipxe',
     reached: true,
     asks: 'DHCP again, now as iPXE (option 175, user class iPXE)',
     answer: 'the URL of the script',
-    url: url(telling, nextStage.path),
+    url: url(input, nextStage.path),
     because: nextStage.because,
   };
 }
 
-function script(telling: Telling): ExplainedStage {
-  const { outcome, because } = telling.atScript;
-  const path = machineScriptPath(telling.mac);
-  const said = { stage: 'script', reached: true, answer: scriptAnswer(outcome), because } as const;
-  if (startsGrub(telling)) return { ...said, asks: 'GRUB reads its configuration' };
-  return { ...said, asks: `HTTP GET ${path} with UUID, serial and architecture`, url: url(telling, path) };
+function script(input: StageInput): ExplainedStage {
+  const { outcome, because } = input.atScript;
+  const path = machineScriptPath(input.mac);
+  const common = { stage: 'script', reached: true, answer: scriptAnswer(outcome), because } as const;
+  if (startsGrub(input)) return { ...common, asks: 'GRUB reads its configuration' };
+  return { ...common, asks: `HTTP GET ${path} with UUID, serial and architecture`, url: url(input, path) };
 }
 
 function scriptAnswer(outcome: Outcome): string {
@@ -107,9 +106,9 @@ function scriptAnswer(outcome: Outcome): string {
     case 'silent':
       return 'nothing';
     case 'local-disk':
-      return 'instructions to go on to the local disk';
+      return 'instructions to boot from the local disk';
     case 'hold':
-      return `503 with Retry-After until somebody accepts it: ${outcome.whatToDo}`;
+      return `503 with Retry-After until an operator accepts it: ${outcome.whatToDo}`;
     case 'refusal':
       return `a refusal on its screen, with what to do: ${outcome.whatToDo}`;
     case 'service-os':
@@ -119,13 +118,13 @@ function scriptAnswer(outcome: Outcome): string {
   }
 }
 
-function afterScript(telling: Telling): ExplainedStage[] {
-  const { outcome, because } = telling.atScript;
+function afterScript(input: StageInput): ExplainedStage[] {
+  const { outcome, because } = input.atScript;
   if (outcome.kind === 'service-os' || outcome.kind === 'installer') {
     const after = outcome.kind === 'installer' ? firstBoot(because) : notReached('first-boot', because);
-    return [kernel(telling, outcome), session(outcome, because), after];
+    return [kernel(input, outcome), session(outcome, because), after];
   }
-  const enrollment = telling.machine === null ? 'none' : STATES[telling.machine.lifecycle.state].enrollment;
+  const enrollment = input.machine === null ? 'none' : STATES[input.machine.lifecycle.state].enrollment;
   const enrolls = outcome.kind === 'local-disk' && (enrollment === 'awaited' || enrollment === 'done');
   return [
     notReached('kernel', because),
@@ -136,18 +135,18 @@ function afterScript(telling: Telling): ExplainedStage[] {
 
 type RunsOurCode = Extract<Outcome, { kind: 'service-os' | 'installer' }>;
 
-function kernel(telling: Telling, outcome: RunsOurCode): ExplainedStage {
-  const { machine, architecture, profile, atScript } = telling;
-  const said = { stage: 'kernel', reached: true, because: atScript.because } as const;
+function kernel(input: StageInput, outcome: RunsOurCode): ExplainedStage {
+  const { machine, architecture, profile, atScript } = input;
+  const common = { stage: 'kernel', reached: true, because: atScript.because } as const;
   const cpu = machine?.spec.architecture ?? architecture.cpu ?? 'its architecture';
   if (outcome.kind === 'service-os') {
-    return { ...said, asks: 'kernel and initrd', answer: `those of the service OS for ${cpu}` };
+    return { ...common, asks: 'kernel and initrd', answer: `those of the service OS for ${cpu}` };
   }
   if (profile?.kind !== 'nixos') {
-    return { ...said, asks: 'kernel and initrd', answer: `those that install ${outcome.profile} on ${cpu}` };
+    return { ...common, asks: 'kernel and initrd', answer: `those that install ${outcome.profile} on ${cpu}` };
   }
   const path = `/boot/nixos/${outcome.profile}/bzImage`;
-  return { ...said, asks: `HTTP GET ${path}`, answer: 'bzImage, then initrd beside it', url: url(telling, path) };
+  return { ...common, asks: `HTTP GET ${path}`, answer: 'bzImage, then initrd beside it', url: url(input, path) };
 }
 
 const SESSION_ANSWER = {
@@ -157,18 +156,18 @@ const SESSION_ANSWER = {
 } as const;
 
 function session(outcome: RunsOurCode, because: Because): ExplainedStage {
-  const said = { stage: 'service-os', reached: true, asks: 'its session, with a one-time token', because } as const;
+  const common = { stage: 'service-os', reached: true, asks: 'its session, with a one-time token', because } as const;
   if (outcome.kind === 'installer') {
-    return { ...said, answer: `it writes ${outcome.profile} to its disk, once, on intent ${outcome.intent}` };
+    return { ...common, answer: `it writes ${outcome.profile} to its disk, once, on intent ${outcome.intent}` };
   }
-  if (outcome.mode === 'erase') return { ...said, answer: `it erases its disks, once, on intent ${outcome.intent}` };
-  return { ...said, answer: SESSION_ANSWER[outcome.mode] };
+  if (outcome.mode === 'erase') return { ...common, answer: `it erases its disks, once, on intent ${outcome.intent}` };
+  return { ...common, answer: SESSION_ANSWER[outcome.mode] };
 }
 
 const firstBoot = (because: Because): ExplainedStage => ({
   stage: 'first-boot',
   reached: true,
-  asks: 'the installed system calls the node API',
+  asks: 'the installed system connects to the node API',
   answer: 'its certificate and its tasks',
   because,
 });

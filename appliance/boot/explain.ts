@@ -1,4 +1,4 @@
-// What would this machine get, and why: the resolver of the servers, asked for each stage of the boot with the facts that the
+// What a machine would get, and why: the servers' resolver, called for each stage of the boot with the facts that the
 // machine sends there.
 
 import { CLIENT_ARCHITECTURES, type ClientArchitecture, type CpuArchitecture } from '../domain/architecture.ts';
@@ -16,19 +16,19 @@ import { type ExplainedStage, explainStages } from './explain-stages.ts';
 
 export interface ExplainQuestion {
   readonly mac: Mac;
-  /** The machine as it is supposed to be; null: nobody knows it. */
+  /** The machine with the assumptions applied; null: not registered. */
   readonly machine: Machine | null;
-  /** What the servers would answer to these facts, about that machine. */
+  /** What the servers would reply to these facts, about that machine. */
   readonly resolve: (facts: ClientFacts) => ResolvedBoot;
   readonly site: Site | null;
-  /** null: the network names no address of ours; URLs are then written without their server. */
+  /** null: the network names no address of ours; URLs then omit their server. */
   readonly server: BootServer | null;
-  /** null: what UEFI firmware of the declared instruction set says. */
+  /** null: the architecture that UEFI firmware of the declared instruction set reports. */
   readonly arch: ClientArchitecture | null;
   readonly via?: Ipv4 | null;
-  /** Whether the machine is in another state than it really is. */
+  /** Whether the machine is explained in another state than its actual one. */
   readonly supposed: boolean;
-  /** What was assumed, for the reader. */
+  /** The assumptions, for the reader. */
   readonly assumed: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface Explanation {
   readonly subject: {
     readonly mac: Mac;
     readonly hostname: string | null;
-    /** The state it was explained in; null for a machine nobody knows. */
+    /** The state it was explained in; null for an unregistered machine. */
     readonly state: LifecycleState | null;
     readonly supposed: boolean;
     readonly network: string | null;
@@ -54,13 +54,13 @@ export function explainBoot(question: ExplainQuestion): Explanation {
   const { mac, machine, site, server, supposed, resolve } = question;
   const architecture = question.arch ?? usualArchitecture(machine?.spec.architecture ?? 'x86_64');
   const via = question.via ?? null;
-  // The question is about the machine that was declared, so it comes with that machine's UUID.
-  const asked = { mac, architecture, uuid: machine?.spec.uuid ?? null, relay: via };
-  const at = (stage: QuestionStage): ResolvedBoot => resolve(factsFromQuestion({ ...asked, stage }));
+  // The query is about the declared machine, so it has that machine's UUID.
+  const facts = { mac, architecture, uuid: machine?.spec.uuid ?? null, relay: via };
+  const at = (stage: QuestionStage): ResolvedBoot => resolve(factsFromQuestion({ ...facts, stage }));
   const firmware = at('firmware');
   const ipxe = at('ipxe');
   const { nextStage } = firmware.decision;
-  // The outcome is what the script says, which is asked for by iPXE or by GRUB: each sends facts of its own.
+  // The script decides the outcome; iPXE or GRUB requests it, each with facts of its own.
   const script = nextStage.kind !== 'loader' ? firmware : nextStage.starts === 'grub' ? at('grub') : ipxe;
   const { about, network, profile, decision } = script;
   return {
@@ -98,14 +98,14 @@ function usualArchitecture(cpu: CpuArchitecture): ClientArchitecture {
 }
 
 function notes({ network, decision: { nextStage, outcome } }: ResolvedBoot): string[] {
-  const found: string[] = [];
+  const notes: string[] = [];
   if (nextStage.kind === 'nothing' && outcome.kind !== 'silent') {
-    found.push(`It does not get as far as its outcome: ${nextStage.because.words}.`);
+    notes.push(`It does not reach its outcome: ${nextStage.because.words}.`);
   }
   if (network?.dhcp === 'off' && nextStage.kind !== 'nothing') {
-    found.push(`DHCP is off on ${network.name}: whoever serves DHCP there has to hand out the boot file.`);
+    notes.push(`DHCP is off on ${network.name}: the DHCP server there must offer the boot file.`);
   }
-  return found;
+  return notes;
 }
 
 const outcomeText = (outcome: Outcome): string => {
@@ -131,7 +131,7 @@ const INNER_LABEL = 6;
 
 /** Plain text for a terminal of 80 columns. */
 export function renderExplanation({ subject, stages, outcome, because, notes }: Explanation): string {
-  const state = subject.state === null ? 'known to nobody' : `${subject.supposed ? 'as if ' : ''}${subject.state}`;
+  const state = subject.state === null ? 'not registered' : `${subject.supposed ? 'as if ' : ''}${subject.state}`;
   const place = subject.network === null ? 'on no declared network' : `on network ${subject.network}`;
   const site = subject.site === null ? '' : `, site ${subject.site}`;
   const via = subject.via === null ? '' : `, through relay ${subject.via}`;
@@ -150,19 +150,19 @@ export function renderExplanation({ subject, stages, outcome, because, notes }: 
   ].join('\n');
 }
 
-/** A reason that the stage above has just given is not told again. */
+/** A reason equal to that of the stage before is not repeated. */
 function stageLines(stage: ExplainedStage, before: ExplainedStage | undefined): string[] {
-  const told = before?.because.words === stage.because.words;
-  if (!stage.reached) return paragraph(stage.stage, told ? 'not reached' : stage.answer);
+  const repeated = before?.because.words === stage.because.words;
+  if (!stage.reached) return paragraph(stage.stage, repeated ? 'not reached' : stage.answer);
   return [
     ...paragraph(stage.stage, stage.asks, 'asks'),
     ...paragraph('', stage.answer, 'gets'),
     ...(stage.url === undefined ? [] : paragraph('', stage.url, 'url')),
-    ...(told ? [] : paragraph('', stage.because.words, 'why')),
+    ...(repeated ? [] : paragraph('', stage.because.words, 'why')),
   ];
 }
 
-/** Labels, then text that wraps under itself; a word too long for a line, such as a URL, stays whole. */
+/** Labels, then text that wraps under itself; a word longer than a line, such as a URL, is not split. */
 function paragraph(label: string, text: string, inner = ''): string[] {
   const first = label.padEnd(LABEL) + (inner === '' ? '' : inner.padEnd(INNER_LABEL));
   const lines: string[] = [];

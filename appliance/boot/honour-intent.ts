@@ -1,7 +1,7 @@
-// Whether what was armed for a machine counts for the one that asks now; if not, exactly why not.
+// Whether the armed intent of a machine is valid for the client that boots now; if not, exactly why not.
 
 import { type Instant, instantText } from '../domain/instant.ts';
-import { type ArmedIntent, type IntentKind, intentStanding } from '../domain/intent.ts';
+import { type ArmedIntent, type IntentKind, intentValidity } from '../domain/intent.ts';
 import type { Machine } from '../domain/machine.ts';
 import { type Because, because } from './because.ts';
 import type { ClientFacts } from './client-facts.ts';
@@ -19,28 +19,28 @@ export function honourIntent(machine: Machine, kind: IntentKind, facts: ClientFa
   const { intent } = machine;
   const node = machine.spec.hostname;
   const { state } = machine.lifecycle;
-  const told = { node, ...WORK[kind] };
-  if (intent === null) return not(because('intent-missing', { ...told, state }));
-  if (intent.kind !== kind) return not(because('intent-of-other-kind', { ...told, state }));
+  const details = { node, ...WORK[kind] };
+  if (intent === null) return not(because('intent-missing', { ...details, state }));
+  if (intent.kind !== kind) return not(because('intent-of-other-kind', { ...details, state }));
 
   const rightCard = facts.mac !== null && intent.macs.includes(facts.mac);
-  const untold = rightCard && facts.uuid === null && (machine.spec.uuid ?? intent.uuid) !== null;
-  switch (intentStanding(intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)) {
+  const uuidMissing = rightCard && facts.uuid === null && (machine.spec.uuid ?? intent.uuid) !== null;
+  switch (intentValidity(intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)) {
     case 'other-machine':
-      return not(because('intent-for-other-machine', told));
+      return not(because('intent-for-other-machine', details));
     case 'revoked':
-      return not(because('intent-revoked', { ...told, at: timeText(intent.revokedAt) }));
+      return not(because('intent-revoked', { ...details, at: timeText(intent.revokedAt) }));
     case 'consumed':
-      return not(because('intent-consumed', { ...told, at: timeText(intent.consumedAt) }));
+      return not(because('intent-consumed', { ...details, at: timeText(intent.consumedAt) }));
     case 'expired':
-      return not(because('intent-expired', { ...told, at: timeText(intent.expiresAt) }));
+      return not(because('intent-expired', { ...details, at: timeText(intent.expiresAt) }));
     case 'not-yet':
-      return not(because('intent-not-yet', { ...told, at: timeText(intent.armedAt) }));
+      return not(because('intent-not-yet', { ...details, at: timeText(intent.armedAt) }));
     case 'other-chassis':
-      return not(untold ? because('chassis-untold', told) : because('intent-for-other-chassis', told));
+      return not(uuidMissing ? because('chassis-untold', details) : because('intent-for-other-chassis', details));
     case 'valid':
-      // Armed before the UUID was known: from then on it is asked for all the same.
-      return untold ? not(because('chassis-untold', told)) : { valid: true, intent };
+      // Armed before the UUID was known: the UUID is required all the same.
+      return uuidMissing ? not(because('chassis-untold', details)) : { valid: true, intent };
   }
 }
 

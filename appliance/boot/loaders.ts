@@ -1,24 +1,24 @@
-// The first program a machine is sent, by what its firmware says it is (IANA "Processor Architecture Types").
-// A row either names a file or says why there is none; `advertisedFiles` lists all that any row can name.
+// The first program a machine gets, by the architecture its firmware reports (IANA "Processor Architecture Types").
+// A row either names a file or says why there is none; `advertisedFiles` lists every file that a row can name.
 
 import { CLIENT_ARCHITECTURES, type ClientArchitecture, type CpuArchitecture } from '../domain/architecture.ts';
 import { ENTRY_SCRIPT_PATH, loaderPath } from './boot-paths.ts';
 
-export interface LoaderWishes {
+export interface LoaderPreferences {
   /** Which iPXE build x86-64 UEFI machines get. */
   readonly efiLoader: 'ipxe' | 'snponly';
   readonly secureBoot: boolean;
-  /** Whether this appliance has the file; left out, as in a question about a rack elsewhere, it has all of them. */
+  /** Whether this appliance has the file; omitted, as for a query about a rack elsewhere: it has all of them. */
   readonly available?: ((file: string) => boolean) | undefined;
 }
 
 export type LoaderChoice =
   | {
       readonly kind: 'loader';
-      /** The TFTP name; over HTTP it lies below /boot/loader/. */
+      /** The TFTP name; over HTTP it is below /boot/loader/. */
       readonly file: string;
       readonly starts: 'ipxe' | 'grub';
-      /** Under Secure Boot: the file that shim fetches from beside itself without being told. */
+      /** Under Secure Boot: the file that shim fetches by itself from its own folder. */
       readonly next: string | null;
       readonly why: string;
     }
@@ -30,24 +30,24 @@ const none = (why: string): Row => ({ file: null, why });
 
 const UNDIONLY: Row = {
   file: 'undionly.kpxe',
-  why: 'undionly.kpxe drives the card through the UNDI code of its own boot ROM',
+  why: 'undionly.kpxe uses the card through the UNDI code of its own boot ROM',
 };
-const IPXE_X64: Row = { file: 'ipxe.efi', why: 'ipxe.efi brings drivers for every card it knows' };
+const IPXE_X64: Row = { file: 'ipxe.efi', why: 'ipxe.efi has drivers of its own for many cards' };
 const SNPONLY_X64: Row = {
   file: 'snponly.efi',
-  why: 'this network wants snponly.efi, which uses the driver of the firmware',
+  why: 'this network selects snponly.efi, which uses the driver of the firmware',
 };
 const snponly = (folder: string): Row => ({
   file: `${folder}/snponly.efi`,
   why: 'snponly.efi uses the driver of the firmware, so any card that it booted from works',
 });
 
-const EXTINCT = none('no machine of this kind is made any more');
+const EXTINCT = none('machines of this kind are no longer made');
 const POWER = none('POWER firmware starts its own loader (GRUB for ieee1275, petitboot), which is not served');
-const U_BOOT = none('U-Boot looks for pxelinux.cfg, which is not served; its UEFI mode asks as 10 or 11');
+const U_BOOT = none('U-Boot looks for pxelinux.cfg, which is not served; its UEFI mode reports 10 or 11');
 const NO_BUILD = none('iPXE is not built for this instruction set');
 
-/** x86-64 EFI is absent: there the network chooses the build. */
+/** x86-64 EFI is absent: there the network selects the build. */
 const ROWS: ReadonlyMap<number, Row> = new Map([
   [0, UNDIONLY],
   [1, EXTINCT],
@@ -65,7 +65,7 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   [15, snponly('i386-efi')],
   [18, snponly('arm32-efi')],
   [19, snponly('arm64-efi')],
-  [20, none('no BIOS is known that boots over HTTP; plain PXE asks as 0')],
+  [20, none('no BIOS is known that boots over HTTP; plain PXE reports 0')],
   [21, U_BOOT],
   [22, U_BOOT],
   [23, U_BOOT],
@@ -86,27 +86,27 @@ const ROWS: ReadonlyMap<number, Row> = new Map([
   [38, NO_BUILD],
   [39, snponly('loong64-efi')],
   [40, snponly('loong64-efi')],
-  [41, none('rpiboot wants the firmware tree of the Raspberry Pi; its UEFI firmware asks as 11')],
+  [41, none('rpiboot needs the firmware tree of the Raspberry Pi; its UEFI firmware reports 11')],
 ]);
 
-/** Signed by the UEFI CA; each starts the signed GRUB that lies beside it. */
+/** Signed by the UEFI CA; each starts the signed GRUB in the same folder. */
 const SHIMS: Partial<Record<CpuArchitecture, { readonly file: string; readonly next: string }>> = {
   x86_64: { file: 'shimx64.efi', next: 'grubx64.efi' },
   arm64: { file: 'shimaa64.efi', next: 'grubaa64.efi' },
 };
 
-export function loaderFor(architecture: ClientArchitecture, wishes: LoaderWishes): LoaderChoice {
-  const wanted = wantedLoader(architecture, wishes);
-  if (wanted.kind === 'none') return wanted;
-  const { available = () => true } = wishes;
-  const absent = absentOf(wanted, available);
-  if (absent === undefined) return wanted;
-  // The signed pair starts without Secure Boot as well. Debian has it for arm64, and no iPXE.
-  const signed = wantedLoader(architecture, { ...wishes, secureBoot: true });
+export function loaderFor(architecture: ClientArchitecture, preferences: LoaderPreferences): LoaderChoice {
+  const selected = selectedLoader(architecture, preferences);
+  if (selected.kind === 'none') return selected;
+  const { available = () => true } = preferences;
+  const absent = absentOf(selected, available);
+  if (absent === undefined) return selected;
+  // The signed pair also starts without Secure Boot. Debian has it for arm64, and no iPXE.
+  const signed = selectedLoader(architecture, { ...preferences, secureBoot: true });
   if (signed.kind === 'loader' && absentOf(signed, available) === undefined) {
-    return { ...signed, why: `no ${wanted.file} is on this appliance, and ${signed.file} starts here too` };
+    return { ...signed, why: `no ${selected.file} is on this appliance, and ${signed.file} starts here too` };
   }
-  return { kind: 'none', why: `it would be ${absent}, and no build of it is on this appliance: coldiron assets build` };
+  return { kind: 'none', why: `it needs ${absent}, which is not on this appliance: coldiron assets build` };
 }
 
 const absentOf = (
@@ -114,32 +114,32 @@ const absentOf = (
   available: (file: string) => boolean,
 ): string | undefined => [file, next].find((name) => name !== null && !available(name)) ?? undefined;
 
-function wantedLoader(architecture: ClientArchitecture, wishes: LoaderWishes): LoaderChoice {
-  const row = rowFor(architecture, wishes);
+function selectedLoader(architecture: ClientArchitecture, preferences: LoaderPreferences): LoaderChoice {
+  const row = rowFor(architecture, preferences);
   if (row.file === null) return { kind: 'none', why: row.why };
-  // A BIOS has no Secure Boot: the wish says nothing about it.
-  if (!wishes.secureBoot || architecture.firmware !== 'efi') {
+  // A BIOS has no Secure Boot: the setting does not apply.
+  if (!preferences.secureBoot || architecture.firmware !== 'efi') {
     return { kind: 'loader', file: row.file, starts: 'ipxe', next: null, why: row.why };
   }
   const shim = architecture.cpu === null ? undefined : SHIMS[architecture.cpu];
-  if (!shim) return { kind: 'none', why: 'Secure Boot is on, and no signed loader exists for it' };
-  // Shim and GRUB would both start, and GRUB, which has no http module, would stand at its prompt.
+  if (!shim) return { kind: 'none', why: 'Secure Boot is on, and no signed loader exists for this architecture' };
+  // Shim and GRUB would both start, and GRUB, which has no http module, would stop at its prompt.
   if (architecture.transport === 'http') {
-    return { kind: 'none', why: 'Secure Boot is on, and the signed GRUB goes on by TFTP only: boot by PXE instead' };
+    return { kind: 'none', why: 'Secure Boot is on, and the signed GRUB supports only TFTP: boot by PXE instead' };
   }
   return {
     kind: 'loader',
     file: shim.file,
     starts: 'grub',
     next: shim.next,
-    why: `${shim.file} is signed and starts the signed ${shim.next} beside it, in the place of iPXE`,
+    why: `${shim.file} is signed and starts the signed ${shim.next} beside it, instead of iPXE`,
   };
 }
 
-function rowFor(architecture: ClientArchitecture, wishes: LoaderWishes): Row {
+function rowFor(architecture: ClientArchitecture, preferences: LoaderPreferences): Row {
   // RFC 4578 printed 7 and 9 swapped, so both are served as x86-64; 16 and 17 are the same two over HTTP.
   if (architecture.cpu === 'x86_64' && architecture.firmware === 'efi') {
-    return wishes.efiLoader === 'snponly' ? SNPONLY_X64 : IPXE_X64;
+    return preferences.efiLoader === 'snponly' ? SNPONLY_X64 : IPXE_X64;
   }
   return ROWS.get(architecture.code) ?? NO_BUILD;
 }
@@ -152,19 +152,19 @@ export interface AdvertisedFile {
   readonly cpu: CpuArchitecture | null;
 }
 
-/** Every file that some rule can send some machine to; all of them are served over both transports. */
+/** Every file that any rule can name; all of them are served over both transports. */
 export function advertisedFiles(): readonly AdvertisedFile[] {
-  const found = new Map<string, AdvertisedFile>();
+  const files = new Map<string, AdvertisedFile>();
   for (const architecture of CLIENT_ARCHITECTURES.values()) {
     for (const efiLoader of ['ipxe', 'snponly'] as const) {
       for (const secureBoot of [false, true]) {
         const choice = loaderFor(architecture, { efiLoader, secureBoot });
         if (choice.kind === 'none') continue;
         for (const file of choice.next === null ? [choice.file] : [choice.file, choice.next]) {
-          found.set(file, { tftpName: file, httpPath: loaderPath(file), cpu: architecture.cpu });
+          files.set(file, { tftpName: file, httpPath: loaderPath(file), cpu: architecture.cpu });
         }
       }
     }
   }
-  return [{ tftpName: null, httpPath: ENTRY_SCRIPT_PATH, cpu: null }, ...found.values()];
+  return [{ tftpName: null, httpPath: ENTRY_SCRIPT_PATH, cpu: null }, ...files.values()];
 }

@@ -1,12 +1,12 @@
-// What this client is handed now: the next step of its boot, chosen by which program speaks and what it can do.
-// Where the boot leads in the end is not decided here.
+// What this client gets now: the next step of its boot, chosen by the requesting program and its features.
+// The outcome of the boot is not decided here.
 
 import type { Machine } from '../domain/machine.ts';
 import type { SiteNetwork } from '../domain/network.ts';
 import { type Because, because } from './because.ts';
 import { ENTRY_SCRIPT_PATH } from './boot-paths.ts';
 import type { ClientFacts } from './client-facts.ts';
-import { type LoaderWishes, loaderFor } from './loaders.ts';
+import { type LoaderPreferences, loaderFor } from './loaders.ts';
 
 export type NextStage =
   | { readonly kind: 'nothing'; readonly because: Because }
@@ -20,8 +20,8 @@ export type NextStage =
   | { readonly kind: 'script'; readonly path: typeof ENTRY_SCRIPT_PATH; readonly because: Because }
   | { readonly kind: 'requested-file'; readonly file: string; readonly because: Because };
 
-/** Which loaders this appliance has, as in LoaderWishes. */
-type Available = LoaderWishes['available'];
+/** Which loaders this appliance has, as in LoaderPreferences. */
+type Available = LoaderPreferences['available'];
 
 export function nextStage(
   facts: ClientFacts,
@@ -58,7 +58,7 @@ function forIpxe(facts: ClientFacts, machine: Machine | null, network: SiteNetwo
   return replacement.kind === 'loader' ? { ...replacement, because: lack } : replacement;
 }
 
-/** EFI builds start kernels as EFI programs (0x24), BIOS builds as bzImage (0x18): without it a script is no use. */
+/** EFI builds start kernels as EFI programs (0x24), BIOS builds as bzImage (0x18): without it a script is useless. */
 function ipxeLack({ ipxe, firmware }: ClientFacts): Because | null {
   if (!ipxe?.http) return because('ipxe-without-http');
   if (firmware === 'efi' && !ipxe.efi) {

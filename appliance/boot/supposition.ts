@@ -1,26 +1,26 @@
-// "What if it were in this state, and armed?": the machine that `explain` asks the decision about, and what was assumed for it.
+// The assumptions of `explain`: the machine as if it were in another state, or armed, and what was assumed for it.
 
 import { HOUR, type Instant } from '../domain/instant.ts';
-import { type ArmedIntent, type IntentId, type IntentKind, intentStanding } from '../domain/intent.ts';
+import { type ArmedIntent, type IntentId, type IntentKind, intentValidity } from '../domain/intent.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
 import { STATES } from '../domain/states.ts';
 
 export interface Supposed {
-  /** null: the state it is in. */
+  /** null: its actual state. */
   readonly state: LifecycleState | null;
-  /** null: as it is; in a state that it is not in, armed if that state needs it. */
+  /** null: as it is; in an assumed state, armed if that state needs it. */
   readonly armed: boolean | null;
 }
 
 export interface SupposedMachine {
   readonly machine: Machine;
-  /** What is not so in reality, one sentence each. */
+  /** The assumptions that differ from reality, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** What has to be armed for a machine in this state to get more than its own disk. */
+/** The intent that a machine in this state needs to get more than its own disk. */
 export function armedKind(state: LifecycleState): IntentKind | null {
   const { boots } = STATES[state];
   return boots.into === 'armed-work' ? boots.intent : null;
@@ -45,7 +45,7 @@ export function supposeMachine(actual: Machine, { state, armed }: Supposed, mac:
 
 function isOpen({ id, spec, intent }: Machine, kind: IntentKind, mac: Mac, now: Instant): boolean {
   if (intent === null || intent.kind !== kind) return false;
-  return intentStanding(intent, { machine: id, mac, uuid: spec.uuid }, now) === 'valid';
+  return intentValidity(intent, { machine: id, mac, uuid: spec.uuid }, now) === 'valid';
 }
 
 const assumedIntent = ({ id, spec, intent }: Machine, kind: IntentKind, now: Instant): ArmedIntent => ({
@@ -54,7 +54,7 @@ const assumedIntent = ({ id, spec, intent }: Machine, kind: IntentKind, now: Ins
   machine: id,
   macs: macsOf(spec),
   uuid: spec.uuid,
-  // What was armed last, or else what is declared: as `coldiron deploy` without a profile.
+  // What was armed last, or else what is declared: like `coldiron deploy` without a profile.
   profile: kind === 'erase' ? null : ((intent?.kind === kind ? intent.profile : null) ?? spec.profile),
   actor: 'somebody',
   armedAt: now,
@@ -66,5 +66,5 @@ const assumedIntent = ({ id, spec, intent }: Machine, kind: IntentKind, now: Ins
 function armedNote({ kind, profile }: ArmedIntent): string {
   const work =
     kind === 'erase' ? 'an erasure' : profile === null ? 'a deployment' : `a deployment of profile ${profile}`;
-  return `As if ${work} were armed for it; nothing is armed by asking.`;
+  return `As if ${work} were armed for it; this query arms nothing.`;
 }

@@ -7,7 +7,7 @@ import { CLOUD_IMAGE_NAME } from '../assets/cloud-image/build.ts';
 import { fetchAssets } from '../assets/fetch.ts';
 import { AssetLibrary, extraManifest } from '../assets/library.ts';
 import { type ManifestEntry, readManifests } from '../assets/manifest.ts';
-import { type Vouched, verifyAssets } from '../assets/verify.ts';
+import { type VerifiedLoader, verifyAssets } from '../assets/verify.ts';
 import { suggestion } from '../documents/nearest-name.ts';
 import { parseCpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -106,7 +106,7 @@ export async function verifyBootFiles(options: AssetOptions): Promise<void> {
   }
 }
 
-function provenance({ name, by, from }: Vouched): string {
+function provenance({ name, by, from }: VerifiedLoader): string {
   switch (by) {
     case 'listed':
       return `${name}: matches the manifest; source: ${from ?? 'not recorded'}`;

@@ -3,7 +3,7 @@
 import type { Way } from '../contract/operation.ts';
 import type { Answer } from '../contract/wire.ts';
 import type { Json } from '../domain/event.ts';
-import { tellEvent } from '../trail/story.ts';
+import { eventLine } from '../trail/story.ts';
 import type { Connection } from './connection.ts';
 import { operate } from './operate.ts';
 
@@ -41,7 +41,7 @@ export async function lookAt(connection: Connection, name: string, after: number
     node,
     news: events.map((event) => ({
       at: event.at,
-      words: tellEvent({ ...event, data: event.data as Json, attempt: event.correlation_id }),
+      words: eventLine({ ...event, data: event.data as Json, attempt: event.correlation_id }),
     })),
     progress: progressOf(sessions[0]),
     after: next ?? after,

@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ColdironError, ERRORS } from '../domain/errors.ts';
 import { DEMO_PROFILE, demoRack } from '../lab/demo/demo-site.ts';
+import { openManagementForward } from '../lab/demo/management-forward.ts';
 import { clearState, freshState, gatherBootFiles, mustBeRoot, needDemoPackages } from '../lab/demo/prepare.ts';
 import { ServedRack } from '../lab/demo/served-rack.ts';
 import { secondsInWords, stages } from '../lab/demo/stages.ts';
-import { openWayOut } from '../lab/demo/way-out.ts';
 import { connect } from './connection.ts';
 import { operate } from './operate.ts';
 import { runCommand } from './run-command.ts';
@@ -79,7 +79,7 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
     ServedRack.start({ definition: demoRack(['uefi-pxe', 'bios-ipxe-rom']), state: STATE, image: { imageSha256 } }),
   );
   stops.push(() => served.stop());
-  const wayOut = await openWayOut(served.rack.network, PORT);
+  const wayOut = await openManagementForward(served.rack.network, PORT);
   stops.push(() => wayOut.close());
   interrupted.check();
   const unlessInterrupted = (doing: Promise<void>): Promise<void> => Promise.race([doing, interrupted.happens]);

@@ -8,7 +8,7 @@ import { extname, join } from 'node:path';
 import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
 import type { BmcMode } from '../domain/network.ts';
 import type { Button } from '../lab/rack/buttons.ts';
-import { likeMachines, type RackDefinition, readRackDefinition } from '../lab/rack/definition.ts';
+import { identicalMachines, type RackDefinition, readRackDefinition } from '../lab/rack/definition.ts';
 import { endRack } from '../lab/rack/end-rack.ts';
 import type { FaultKind } from '../lab/rack/faults.ts';
 import type { FirmwareKind } from '../lab/rack/firmware.ts';
@@ -56,7 +56,7 @@ export async function bringUp(options: UpOptions): Promise<void> {
 async function definitionOf(options: UpOptions): Promise<RackDefinition> {
   const definition =
     options.rack === undefined
-      ? likeMachines(Number(options.machines), options.firmware)
+      ? identicalMachines(Number(options.machines), options.firmware)
       : await readRackDefinition(options.rack);
   return options.bmcMode === undefined ? definition : { ...definition, bmcMode: options.bmcMode };
 }

@@ -68,5 +68,5 @@ function faultHelp(kind: FaultKind): string {
   const { means, takes } = FAULTS[kind];
   if (takes === null) return means;
   if (takes === 'pattern') return `${means} (a regular expression)`;
-  return `${means} (${takes.name} in ${takes.unit}, default ${takes.otherwise})`;
+  return `${means} (${takes.name} in ${takes.unit}, ${takes.default} by default)`;
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../domain/event.ts';
-import { tellStory } from '../trail/story.ts';
+import { storyLines } from '../trail/story.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { operate } from './operate.ts';
 import { printable, printJson, standardOutput, styled, table } from './terminal.ts';
@@ -10,7 +10,7 @@ export async function trail(node: string, options: ConnectionOptions & { readonl
   const output = standardOutput();
   if (options.json) return printJson(output, events);
   if (events.length === 0) return output.write(`There are no events of ${node} yet.\n`);
-  for (const line of tellStory(
+  for (const line of storyLines(
     events.map((event) => ({ ...event, data: event.data as Json, attempt: event.correlation_id })),
   )) {
     output.write(`${line.startsWith('  ') ? printable(line) : styled(output, 'bold', line)}\n`);

@@ -1,4 +1,4 @@
-// One file as one value. YAML for people, JSON for programs; both refuse a key that is given twice.
+// Reads a YAML or JSON file as one value. Both reject duplicate keys.
 
 import { open } from 'node:fs/promises';
 import { load, YAMLException } from 'js-yaml';
@@ -6,27 +6,27 @@ import { readPlainYaml } from './plain-yaml.ts';
 
 export type ReadDocument =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
-  /** One line that starts with the file, and with line:column where there is one. */
+  /** One line that starts with the file name, followed by line:column if known. */
   | { readonly ok: false; readonly problem: string };
 
-/** Ten thousand nodes are 4 MB. A file far beyond that is a mistake, and would be held in memory several times over. */
-const LARGEST_FILE = 32 * 1024 * 1024;
-/** Ten thousand nodes are a quarter of a million values. */
-const MOST_UNFOLDED = 4_000_000;
-const DEEPEST = 1000;
+/** Ten thousand nodes are 4 MB. A much larger file is a mistake, and would be in memory several times. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** Ten thousand nodes are 250,000 values. */
+const MAX_EXPANDED = 4_000_000;
+const MAX_DEPTH = 1000;
 
 export async function readDocument(file: string): Promise<ReadDocument> {
-  const text = await readText(file, LARGEST_FILE);
+  const text = await readText(file, MAX_FILE_BYTES);
   return typeof text === 'string' ? parseDocument(text, file) : { ok: false, problem: `${file}: ${text.problem}` };
 }
 
-/** A text of at most so many bytes, or why there is none. */
-export async function readText(file: string, largest: number): Promise<string | { problem: string }> {
+/** The text of a file of at most `maxBytes`, or the problem. */
+export async function readText(file: string, maxBytes: number): Promise<string | { problem: string }> {
   try {
     await using handle = await open(file);
     const stat = await handle.stat();
     if (!stat.isFile()) return { problem: 'not a file' };
-    if (stat.size > largest) return { problem: `has ${stat.size} bytes; a file here has at most ${largest}, split it` };
+    if (stat.size > maxBytes) return { problem: `has ${stat.size} bytes; the limit is ${maxBytes}: split the file` };
     return new TextDecoder('utf-8', { fatal: true }).decode(await handle.readFile());
   } catch (error) {
     return { problem: readingProblem(error) };
@@ -39,7 +39,7 @@ function readingProblem(error: unknown): string {
     case 'ENOENT':
       return 'no such file';
     case 'EACCES':
-      return 'may not be read by this user';
+      return 'permission denied';
     case 'ERR_ENCODING_INVALID_ENCODED_DATA':
       return 'is not UTF-8 text';
     default:
@@ -47,29 +47,29 @@ function readingProblem(error: unknown): string {
   }
 }
 
-/** Pure. `file` names it in problems and tells JSON from YAML. */
+/** Pure. `file` is used in problems and to distinguish JSON from YAML. */
 export function parseDocument(text: string, file: string): ReadDocument {
-  const refused = (problem: string): ReadDocument => ({ ok: false, problem: `${file}${problem}` });
+  const rejected = (problem: string): ReadDocument => ({ ok: false, problem: `${file}${problem}` });
   let value: unknown;
   try {
     value = file.endsWith('.json') ? parseJson(text) : (readPlainYaml(text) ?? load(text));
   } catch (error) {
-    return refused(syntaxProblem(error));
+    return rejected(syntaxProblem(error));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refused(': must be a mapping of sections (nodes: …, networks: …)');
+    return rejected(': must be a mapping of sections (nodes: …, networks: …)');
   }
-  // Without an anchor nothing can unfold: the file's own size is the bound.
-  if (text.includes('&') && unfoldedSize(value, new Map(), 0) > MOST_UNFOLDED) {
-    return refused(`: its aliases unfold to more than ${MOST_UNFOLDED} values; write out what is meant`);
+  // Without an anchor nothing expands: the file size is the limit.
+  if (text.includes('&') && expandedSize(value, new Map(), 0) > MAX_EXPANDED) {
+    return rejected(`: its aliases expand to more than ${MAX_EXPANDED} values; write the values without aliases`);
   }
   return { ok: true, value: value as Record<string, unknown> };
 }
 
-/** JSON proper, read a second time as the YAML that it also is: JSON.parse lets the last of two equal keys win. */
+/** Parses strict JSON, then reads it again as YAML to detect duplicate keys: JSON.parse silently keeps the last one. */
 function parseJson(text: string): unknown {
   JSON.parse(text);
-  // Outside strings a tab is white space; inside them JSON allows it only escaped. YAML refuses it as indentation.
+  // Outside strings a tab is white space; inside strings JSON requires an escape. YAML rejects tabs as indentation.
   return load(text.replaceAll('\t', ' '));
 }
 
@@ -87,18 +87,18 @@ function syntaxProblem(error: unknown): string {
 const oneLine = (text: string): string => text.replace(/[^\x20-\x7e]+/g, ' ').slice(0, 200);
 
 /**
- * How many values a reader walks over: a few lines of aliases to aliases unfold to billions, and an alias to its own
- * parent to endlessly many. Each mapping and list is counted once, so the count itself is cheap.
+ * The number of values after alias expansion: a few lines of nested aliases expand to billions, and an alias to its own parent
+ * is infinite. Each mapping and list is visited once, so counting is cheap.
  */
-function unfoldedSize(value: unknown, sizes: Map<object, number>, depth: number): number {
+function expandedSize(value: unknown, sizes: Map<object, number>, depth: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   const known = sizes.get(value);
   if (known !== undefined) return known;
-  if (depth > DEEPEST) return Number.POSITIVE_INFINITY;
-  // Until it is counted: whoever meets it now is inside of it.
+  if (depth > MAX_DEPTH) return Number.POSITIVE_INFINITY;
+  // Until it is counted: an alias that reaches it now is inside it.
   sizes.set(value, Number.POSITIVE_INFINITY);
   let size = 1;
-  for (const inner of Object.values(value)) size += unfoldedSize(inner, sizes, depth + 1);
+  for (const inner of Object.values(value)) size += expandedSize(inner, sizes, depth + 1);
   sizes.set(value, size);
   return size;
 }

@@ -1,21 +1,21 @@
-// The word that was probably meant, for messages about one that nobody knows.
+// Suggests the most similar known name for an unknown one.
 
-const FARTHEST = 2;
+const MAX_DISTANCE = 2;
 
-/** " (did you mean small?)", or nothing when no name is near. */
+/** " (did you mean small?)", or an empty text when no name is similar. */
 export function suggestion(text: string, names: Iterable<string>): string {
   let nearest: string | null = null;
-  let best = FARTHEST + 1;
+  let best = MAX_DISTANCE + 1;
   for (const name of names) {
     if (Math.abs(name.length - text.length) >= best) continue;
     const distance = editDistance(text, name);
     if (distance < best) [best, nearest] = [distance, name];
   }
-  // Two edits make any word of three or four letters out of many others: no likeness.
+  // With two edits a word of three or four letters matches many others: not similar.
   return nearest === null || best * 2 >= nearest.length ? '' : ` (did you mean ${nearest}?)`;
 }
 
-/** Levenshtein's distance; only ever asked about words of nearly the same length. */
+/** Levenshtein distance; only called for words of similar length. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let row = 1; row <= a.length; row++) {

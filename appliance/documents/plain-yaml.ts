@@ -1,12 +1,12 @@
-// The part of YAML that large inventories are written in, read several times faster than all of YAML can be: mappings and
-// lists by indentation, texts, numbers, true and false on one line, `[…]` and `{…}` on one line, comments. It never guesses:
-// whatever is not clearly of this part, mistakes included, is left to the reader of all of YAML, which gives the same value
-// for the rest and says what is wrong.
+// A parser for the YAML subset that large inventories use, several times faster than a full YAML parser: mappings and lists by
+// indentation, strings, numbers, true and false on one line, `[…]` and `{…}` on one line, comments. It never guesses: any text
+// outside the subset, including errors, is left to the full parser, which returns the same value for the subset and reports
+// errors.
 
-/** Thrown where the text leaves the part; never seen outside. */
+/** Thrown where the text leaves the subset; caught in this file. */
 class BeyondPlainYaml extends Error {}
 
-/** The value of the text, or null when it has to be read as YAML proper. */
+/** The value of the text, or null when the full YAML parser must read it. */
 export function readPlainYaml(text: string): Record<string, unknown> | null {
   try {
     return new PlainYaml(text).document();
@@ -16,8 +16,8 @@ export function readPlainYaml(text: string): Record<string, unknown> | null {
   }
 }
 
-const DEEPEST = 20;
-const LONGEST_KEY = 100;
+const MAX_DEPTH = 20;
+const MAX_KEY_LENGTH = 100;
 const END = -1;
 const NEWLINE = 10;
 const SPACE = 32;
@@ -35,20 +35,20 @@ const CLOSE_MAPPING = 125;
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const DIGITS = '0123456789';
-/** What means nothing special to YAML, wherever it stands in a text without quotes. */
+/** Characters without a special meaning anywhere in an unquoted string. */
 const ORDINARY = tableOf(`${LETTERS}${DIGITS}_./-+=()@%`);
-/** With what such a text may begin. */
-const BEGINNING = tableOf(`${LETTERS}${DIGITS}/`);
+/** Characters that an unquoted string may start with. */
+const STARTING = tableOf(`${LETTERS}${DIGITS}/`);
 const DIGIT = tableOf(DIGITS);
 
-/** Everything that is no text although it has no quotes; of numbers only those that are written in the one usual way are read. */
+/** Unquoted values that are not strings; only numbers in the common notation are parsed here. */
 const NUMBER = /^(?:0o[0-7]+|0x[0-9a-fA-F]+|[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)$/;
-const USUAL_NUMBER = /^(?:0|[1-9][0-9]{0,14})$/;
-const NO_TEXT = /^(?:true|false|null)$/i;
+const COMMON_NUMBER = /^(?:0|[1-9][0-9]{0,14})$/;
+const NOT_A_STRING = /^(?:true|false|null)$/i;
 
 class PlainYaml {
   readonly #text: string;
-  /** Where we are, and how far the content of this line is indented: END behind the last. */
+  /** The current position, and the indentation of the current line: END after the last line. */
   #at = 0;
   #indent = 0;
 
@@ -68,7 +68,7 @@ class PlainYaml {
     return this.#indent === END;
   }
 
-  /** From the beginning of a line to the next content, past empty lines and comments. */
+  /** Moves from the start of a line to the next content, past empty lines and comments. */
   #toContent(): void {
     const text = this.#text;
     for (;;) {
@@ -89,12 +89,12 @@ class PlainYaml {
     }
   }
 
-  /** Over what may follow a value: spaces, a comment, the end of the line. */
+  /** Skips what may follow a value: spaces, a comment, the end of the line. */
   #endLine(): void {
     const text = this.#text;
     let at = this.#at;
     while (text.charCodeAt(at) === SPACE) at += 1;
-    // Without a space before it, it would be part of the value.
+    // A # without a space before it is part of the value.
     if (text.charCodeAt(at) === HASH && (at === 0 || isBlank(text.charCodeAt(at - 1)))) {
       while (at < text.length && text.charCodeAt(at) !== NEWLINE) mustBePrintable(text.charCodeAt(at++));
     }
@@ -114,7 +114,7 @@ class PlainYaml {
       if (Object.hasOwn(mapping, key)) throw new BeyondPlainYaml();
       mapping[key] = this.#valueOfKey(indent, depth);
     }
-    // A deeper line goes on with the value above it, or is a mistake.
+    // A deeper line continues the value above it, or is an error.
     if (this.#indent > indent) throw new BeyondPlainYaml();
     return mapping;
   }
@@ -143,11 +143,11 @@ class PlainYaml {
     this.#endLine();
     this.#toContent();
     if (this.#indent > indent) return this.#isItem() ? this.#list(deeper(depth)) : this.#mapping(deeper(depth));
-    // The items of a list may stand right below the key that it belongs to.
+    // The items of a list may have the same indentation as its key.
     return this.#indent === indent && this.#isItem() ? this.#list(deeper(depth)) : null;
   }
 
-  /** Goes on to the next line with content. */
+  /** Moves to the next line with content. */
   #valueOnLine(): unknown {
     const value = this.#value(false, 0);
     this.#endLine();
@@ -179,21 +179,21 @@ class PlainYaml {
       if (code === BACKSLASH && quote === QUOTES) throw new BeyondPlainYaml();
     }
     this.#at = at + 1;
-    // Two apostrophes stand for one.
+    // Two apostrophes are an escaped one.
     if (text.charCodeAt(at + 1) === quote) throw new BeyondPlainYaml();
     return text.slice(from, at);
   }
 
-  /** A text without quotes, as far as it goes on this line. */
+  /** An unquoted string on this line. */
   #plain(inFlow: boolean): string {
     const text = this.#text;
     const from = this.#at;
-    if (!isOf(BEGINNING, text.charCodeAt(from))) throw new BeyondPlainYaml();
+    if (!isOf(STARTING, text.charCodeAt(from))) throw new BeyondPlainYaml();
     let at = from + 1;
     for (;;) {
       const code = text.charCodeAt(at);
       if (isOf(ORDINARY, code) || (code === COMMA && !inFlow)) at += 1;
-      // A colon or spaces belong to it only when it goes on behind them.
+      // A colon or a space belongs to the string only if the string continues after it.
       else if ((code === SPACE || code === COLON) && isOf(ORDINARY, text.charCodeAt(at + 1))) at += 2;
       else break;
     }
@@ -240,22 +240,22 @@ class PlainYaml {
     while (this.#text.charCodeAt(this.#at) === SPACE) this.#at += 1;
   }
 
-  /** Goes on behind its colon. */
+  /** Moves past the colon. */
   #key(): string {
     const end = this.#keyEnd();
     if (end === null) throw new BeyondPlainYaml();
     const key = this.#text.slice(this.#at, end);
-    if (NO_TEXT.test(key) || key.length > LONGEST_KEY) throw new BeyondPlainYaml();
+    if (NOT_A_STRING.test(key) || key.length > MAX_KEY_LENGTH) throw new BeyondPlainYaml();
     this.#at = end + 1;
     return key;
   }
 
-  /** Where the key that begins here ends; null when there is none. */
+  /** The end of the key that starts here; null: there is none. */
   #keyEnd(): number | null {
     const text = this.#text;
     const first = text.charCodeAt(this.#at);
-    // An object of JavaScript would sort keys that are numbers, and `__proto__` is none of its keys.
-    if (!isOf(BEGINNING, first) || isOf(DIGIT, first)) return null;
+    // A JavaScript object would reorder numeric keys, and `__proto__` is not an ordinary key.
+    if (!isOf(STARTING, first) || isOf(DIGIT, first)) return null;
     let at = this.#at + 1;
     while (isOf(ORDINARY, text.charCodeAt(at))) at += 1;
     return text.charCodeAt(at) === COLON && isBlank(text.charCodeAt(at + 1)) ? at : null;
@@ -266,23 +266,23 @@ function plainValue(text: string): unknown {
   if (!isOf(DIGIT, text.charCodeAt(0))) {
     if (text === 'true') return true;
     if (text === 'false') return false;
-    if (text.length <= 5 && NO_TEXT.test(text)) throw new BeyondPlainYaml();
+    if (text.length <= 5 && NOT_A_STRING.test(text)) throw new BeyondPlainYaml();
     return text;
   }
   if (!NUMBER.test(text)) return text;
-  if (!USUAL_NUMBER.test(text)) throw new BeyondPlainYaml();
+  if (!COMMON_NUMBER.test(text)) throw new BeyondPlainYaml();
   return Number(text);
 }
 
 function deeper(depth: number): number {
-  if (depth === DEEPEST) throw new BeyondPlainYaml();
+  if (depth === MAX_DEPTH) throw new BeyondPlainYaml();
   return depth + 1;
 }
 
 /** NaN: the end of the text. */
 const isBlank = (code: number): boolean => code === SPACE || code === NEWLINE || Number.isNaN(code);
 
-/** YAML refuses most of the rest, and folds some of it. */
+/** YAML rejects most other characters, and folds some. */
 function mustBePrintable(code: number): void {
   const printable = (code >= 0x20 && code <= 0x7e) || (code >= 0xa1 && code <= 0x1fff);
   if (!printable) throw new BeyondPlainYaml();

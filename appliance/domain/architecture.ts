@@ -1,5 +1,5 @@
-// What kind of client asks: IANA "Processor Architecture Types" (DHCP option 93, RFC 4578 §2.1), and the instruction
-// set behind each. RFC 4578 printed 7 and 9 swapped; erratum 4624, IANA, EDK2 and iPXE agree on 7 = x86-64.
+// Client architectures: IANA "Processor Architecture Types" (DHCP option 93, RFC 4578 §2.1), and the CPU architecture of
+// each. RFC 4578 printed 7 and 9 swapped; erratum 4624, IANA, EDK2 and iPXE agree on 7 = x86-64.
 
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -9,7 +9,7 @@ export type CpuArchitecture = (typeof CPU_ARCHITECTURES)[number];
 export function parseCpuArchitecture(text: string): Parsed<CpuArchitecture> {
   const known = CPU_ARCHITECTURES.find((arch) => arch === text);
   if (known) return parsed(known);
-  return unparsable(`not an architecture we know (${CPU_ARCHITECTURES.join(', ')}): ${shown(text)}`);
+  return unparsable(`not a supported architecture (${CPU_ARCHITECTURES.join(', ')}): ${shown(text)}`);
 }
 
 export type ClientArchCode = Branded<number, 'ClientArchCode'>;
@@ -17,7 +17,7 @@ export type ClientArchCode = Branded<number, 'ClientArchCode'>;
 export interface ClientArchitecture {
   readonly code: ClientArchCode;
   readonly name: string;
-  /** null: no machine of this kind is provisioned any more, or none ever was. */
+  /** Null: Coldiron provisions no machine of this type. */
   readonly cpu: CpuArchitecture | null;
   readonly firmware: 'bios' | 'efi' | 'other';
   /** How the firmware fetches its first file. */
@@ -33,7 +33,7 @@ type Row = readonly [
 ];
 
 const ROWS: readonly Row[] = [
-  // A BIOS client says i386-era "0" whatever its CPU; every server it can be today runs x86_64.
+  // A BIOS client sends 0 for every CPU; every server in use today that sends it is x86_64.
   [0, 'x86 BIOS', 'x86_64', 'bios', 'tftp'],
   [1, 'NEC PC98', null, 'bios', 'tftp'],
   [2, 'IA64 EFI', null, 'efi', 'tftp'],
@@ -87,10 +87,10 @@ export const CLIENT_ARCHITECTURES: ReadonlyMap<number, ClientArchitecture> = new
 
 export function parseClientArchCode(code: number): Parsed<ClientArchitecture> {
   const known = CLIENT_ARCHITECTURES.get(code);
-  return known ? parsed(known) : unparsable(`not a client architecture that IANA lists: ${shown(code)}`);
+  return known ? parsed(known) : unparsable(`not a client architecture in the IANA registry: ${shown(code)}`);
 }
 
-/** iPXE's ${buildarch}. A 32-bit BIOS build says i386 on a 64-bit CPU too, so there the platform decides. */
+/** iPXE's ${buildarch}. A 32-bit BIOS build reports i386 on a 64-bit CPU too, so there the platform decides. */
 export function cpuFromBuildArch(buildArch: string, platform: string): Parsed<CpuArchitecture> {
   if (buildArch === 'i386' && platform === 'pcbios') return parsed('x86_64');
   return parseCpuArchitecture(buildArch);

@@ -1,4 +1,4 @@
-// Sizes of disks as people write them: 480GB, 1.92TB, 512MiB.
+// Parses and formats disk sizes: 480GB, 1.92TB, 512MiB.
 
 import { type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -12,7 +12,7 @@ const UNITS: readonly (readonly [unit: string, bytes: number])[] = [
 ];
 const FORM = /^(\d{1,9}(?:\.\d{1,3})?) ?([MGT]i?B)$/;
 
-/** Whole bytes. The unit is never guessed: disks are sold in GB, memory in GiB. */
+/** Whole bytes. The unit is required: disks are sold in GB, memory in GiB. */
 export function parseByteSize(text: string): Parsed<number> {
   const [, number, unit] = FORM.exec(text) ?? [];
   const factor = UNITS.find(([name]) => name === unit)?.[1];
@@ -23,7 +23,7 @@ export function parseByteSize(text: string): Parsed<number> {
   return Number.isSafeInteger(bytes) ? parsed(bytes) : unparsable(`larger than any disk: ${shown(text)}`);
 }
 
-/** A spelling that reads back the same; every size that was read has one. */
+/** A text that parses back to the same number; every parsed size has one. */
 export function byteSizeText(bytes: number): string {
   for (const [unit, factor] of UNITS) {
     const text = `${Number((bytes / factor).toFixed(3))}${unit}`;

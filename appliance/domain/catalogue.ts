@@ -1,5 +1,5 @@
-// What machines may be (SKUs), what they may become (profiles), what they form together (clusters), and the high-speed links
-// they were assigned beforehand.
+// The catalogue: hardware types (SKUs), what is installed (profiles), clusters, and the high-speed links that are assigned in
+// advance.
 
 import type { CpuArchitecture } from './architecture.ts';
 import type { Ipv4 } from './ipv4.ts';
@@ -10,7 +10,7 @@ import type { Account, DiskImage, RoceLink, Storage } from './system.ts';
 export interface Sku {
   readonly name: ObjectName;
   readonly description: string;
-  /** Only an active entry may be named by a node. */
+  /** A node may reference only an active SKU. */
   readonly active: boolean;
   readonly architecture: CpuArchitecture;
   readonly gpus: number;
@@ -27,36 +27,36 @@ export interface Profile {
   readonly description: string;
   readonly active: boolean;
   readonly architectures: readonly CpuArchitecture[];
-  /** SKUs this profile may be put on. Empty: every SKU. */
+  /** SKUs that this profile may be installed on. Empty: every SKU. */
   readonly skus: readonly ObjectName[];
-  /** control-plane, worker, all-in-one: chooses services and how the node enters its cluster. */
+  /** Selects the services, and how the node joins its cluster. */
   readonly role: 'control-plane' | 'worker' | 'all-in-one' | null;
-  /** How long a deployment may take before it is called failed, in minutes. */
+  /** Time limit of a deployment, in minutes. */
   readonly deployMinutes: number;
-  /** Null: one disk, the only one there is; or, where an image is written, whichever the image is for. */
+  /** Null: the only disk of the machine; for an image profile, the disk that the image is for. */
   readonly storage: Storage | null;
   readonly image: DiskImage | null;
   readonly packages: readonly string[];
   readonly kernelParameters: readonly string[];
-  /** Null: the site's. */
+  /** Null: the time zone of the site. */
   readonly timezone: string | null;
   readonly locale: string;
   readonly keyboard: string;
-  /** Of NixOS: the release whose defaults its data was made with. */
+  /** NixOS only: the release whose defaults the node's data was created with. */
   readonly stateVersion: string;
-  /** Of NixOS: whether the node installs itself, or the appliance does it with nixos-anywhere. */
+  /** NixOS only: `pull`: the node installs itself; `push`: the appliance installs it with nixos-anywhere. */
   readonly install: 'pull' | 'push';
-  /** How secrets reach a NixOS node. */
+  /** How secrets are delivered to a NixOS node. */
   readonly secrets: 'files' | 'sops';
-  /** Whether its nodes use the high-speed links they were assigned. */
+  /** Whether its nodes use their assigned high-speed links. */
   readonly roce: boolean;
-  /** How its nodes enroll, unless they say so themselves. Null: nothing is installed that could. */
+  /** How its nodes enroll, unless a node overrides it. Null: the installed system has no agent that could enroll. */
   readonly enrollment: EnrollmentMode | null;
-  /** Beside those of the site; one of the same name takes the place of the site's. */
+  /** In addition to the accounts of the site; one of the same name overrides the site's. */
   readonly accounts: readonly Account[];
 }
 
-/** A profile of which nobody said more. */
+/** Values of fields that a profile leaves out. */
 export const PROFILE_DEFAULTS = {
   storage: null,
   image: null,
@@ -80,14 +80,14 @@ export interface Cluster {
   readonly name: ObjectName;
   readonly site: ObjectName;
   readonly domain: DomainName | null;
-  /** The network its members talk to each other on. */
+  /** The network that its members use to reach each other. */
   readonly network: ObjectName;
-  /** Host names that form the cluster at first; later members join. */
+  /** Host names that form the cluster initially; other members join later. */
   readonly bootstrap: readonly string[];
   readonly vip: Ipv4 | null;
 }
 
-/** Made before the node is there, and found by site and host name. */
+/** Created before the node exists; found by site and host name. */
 export interface RoceAssignment {
   readonly name: ObjectName;
   readonly site: ObjectName;
@@ -95,5 +95,5 @@ export interface RoceAssignment {
   readonly links: readonly RoceLink[];
 }
 
-/** A host name has no dots, so the last one tells where the site's name ends. */
+/** A host name has no dots, so the last dot ends the site name. */
 export const roceName = (site: ObjectName, hostname: Hostname): ObjectName => `${site}.${hostname}` as ObjectName;

@@ -1,4 +1,4 @@
-// Which chassis this is: the SMBIOS UUID, as firmware reports it.
+// The identity of a chassis: the SMBIOS UUID that its firmware reports.
 
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -6,7 +6,7 @@ export type ChassisUuid = Branded<string, 'ChassisUuid'>;
 
 const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** UUIDs that whole product lines share: no identity at all. */
+/** UUIDs that whole product lines share: they identify no chassis. */
 const CONSTANTS = new Map([
   ['00000000-0000-0000-0000-000000000000', 'the firmware reports no UUID (all zero)'],
   ['ffffffff-ffff-ffff-ffff-ffffffffffff', 'the firmware reports no UUID (all ones)'],
@@ -25,7 +25,7 @@ export function parseChassisUuid(text: string): Parsed<ChassisUuid> {
 
 /**
  * DHCP option 97 (RFC 4578 §2.3): a type byte 0, then 16 bytes in EFI order, where the first three fields are
- * little-endian. SMBIOS tools and iPXE's ${uuid} print the other order, which is the one kept here.
+ * little-endian. SMBIOS tools and iPXE's ${uuid} print the other order, which is used here.
  */
 export function chassisUuidFromOption97(value: Uint8Array): Parsed<ChassisUuid> {
   if (value.length !== 17) return unparsable(`option 97 has 17 bytes, this has ${value.length}`);

@@ -1,14 +1,14 @@
-// The services of a cluster and the ports they are reached on. Firewall rules, renderings and probes all read this table.
+// The services of a cluster and their ports. Firewall rules, rendered files and probes use this table.
 
 export interface ClusterService {
   readonly name: string;
-  /** In order: the API, then what members say to each other. */
+  /** In order: the API, then the ports between members. */
   readonly ports: readonly {
     readonly purpose: 'api' | 'raft' | 'gossip';
     readonly port: number;
     readonly udp: boolean;
   }[];
-  /** Who may reach its API: only members, or everybody inside. */
+  /** Which clients may reach its API: only members, or every address in `inside` of the site. */
   readonly api: 'members' | 'inside';
   readonly roles: readonly ('control-plane' | 'worker' | 'all-in-one')[];
 }

@@ -1,5 +1,5 @@
-// Effects as data: what a transition wants done in the world. Written down with the transition, done afterwards, resumed
-// after a crash. Each may be done twice and must come to the same.
+// Effects: external actions that a transition requires. They are stored with the transition, run afterwards and resumed after
+// a crash. Each must be idempotent, because it may run twice.
 
 import type { Instant } from './instant.ts';
 import type { MachineId } from './machine.ts';
@@ -19,12 +19,12 @@ export interface NewEffect {
   readonly id: EffectId;
   readonly machine: MachineId;
   readonly kind: EffectKind;
-  /** Passed on to everything the effect writes, so that the trail hangs together. */
+  /** Copied to every event that the effect writes, so that they can be found together. */
   readonly correlationId: string | null;
 }
 
 export interface Effect extends NewEffect {
-  /** The order in which they were written: one machine's effects run in it. */
+  /** Order of creation; the effects of one machine run in this order. */
   readonly seq: number;
   readonly state: 'pending' | 'running' | 'done' | 'failed';
   readonly attempts: number;

@@ -1,10 +1,10 @@
-// One event per fact, appended and never changed; and the audit entry, an event that somebody answers for.
+// Events, appended and never changed, and audit entries, which record the actor of a change in a hash chain.
 
 import type { EventData, EventKind } from './events/event-table.ts';
 import type { Instant } from './instant.ts';
 import type { MachineId } from './machine.ts';
 
-/** JSON as it is stored and sent: no undefined, no functions, no cycles. */
+/** JSON values: no undefined, no functions, no cycles. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** `token:<name>`, `local:<user>`, `appliance`, `machine:<hostname>`: who did it. */
@@ -16,13 +16,13 @@ export interface Origin {
   readonly correlationId: string | null;
   /** Why, in the words of the person who asked. */
   readonly note?: string | undefined;
-  /** The same for every delivery of one request that has an Idempotency-Key: a command with this id is carried out once. */
+  /** The same for every delivery of one request that has an Idempotency-Key: a command with this id is executed once. */
   readonly commandId?: string | undefined;
-  /** The version of the machine, or of the declared inventory, that the caller saw. Another version refuses the write. */
+  /** The version of the machine, or of the declared inventory, that the caller read. If it has changed, the write is rejected. */
   readonly expectedVersion?: number | undefined;
 }
 
-/** What every event has, whatever its kind. */
+/** The fields that every event has. */
 export interface EventFrame {
   readonly at: Instant;
   readonly actor: Actor;
@@ -30,19 +30,19 @@ export interface EventFrame {
   readonly correlationId: string | null;
 }
 
-/** An event of one of these kinds, with the data that `EVENT_TABLE` has for it. */
+/** An event of one of these kinds, with its data as `EVENT_TABLE` defines it. */
 export type NewEventOf<Kind extends EventKind> = Kind extends EventKind
   ? EventFrame & { readonly kind: Kind; readonly data: EventData<Kind> }
   : never;
 export type NewEvent = NewEventOf<EventKind>;
 
-/** For a kind that is a parameter: the compiler does not see that `kind` and `data` belong together. */
+/** For a generic `Kind`: the compiler cannot infer that `kind` and `data` belong together. */
 export const newEvent = <Kind extends EventKind>(frame: EventFrame, kind: Kind, data: EventData<Kind>): NewEvent =>
   ({ ...frame, kind, data }) as unknown as NewEvent;
 
 export type Event = NewEvent & { readonly seq: number };
 
-/** An event as the store has it. Another version may have written it: `knownEvent` tells whether the table describes it. */
+/** An event from the store. Another version may have written it: `knownEvent` checks it against the table. */
 export interface StoredEvent extends EventFrame {
   readonly seq: number;
   readonly kind: string;
@@ -53,7 +53,7 @@ export interface NewAuditEntry {
   readonly at: Instant;
   readonly actor: Actor;
   readonly action: string;
-  /** What it was done to: `node:node01`, `token:ci-runner`, `inventory:example`. */
+  /** The object that was changed: `node:node01`, `token:ci-runner`, `inventory:example`. */
   readonly target: string;
   readonly correlationId: string | null;
   readonly before: Json;
@@ -66,7 +66,7 @@ export interface AuditEntry extends NewAuditEntry {
   readonly hash: string;
 }
 
-/** Keys sorted at every level: the same value is always the same text, whatever engine stored it. */
+/** Keys are sorted at every level: equal values have equal texts, whichever engine stored them. */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -77,7 +77,7 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`;
 }
 
-/** What the hash of an audit entry is taken over: everything but the hash itself. */
+/** The text that the hash of an audit entry covers: all its fields except the hash. */
 export const auditText = (entry: Omit<AuditEntry, 'hash'>): string =>
   canonicalJson({
     seq: entry.seq,
@@ -91,5 +91,5 @@ export const auditText = (entry: Omit<AuditEntry, 'hash'>): string =>
     previous_hash: entry.previousHash,
   });
 
-/** The hash that the first entry follows. */
+/** The previous hash of the first entry. */
 export const AUDIT_GENESIS = '0'.repeat(64);

@@ -1,5 +1,5 @@
-// Armed intent: the only thing that lets a boot destroy data. Made by a named actor, bound to one machine, short-lived,
-// used once.
+// An armed intent is the only permission that lets a boot destroy data. It has a named actor, is bound to one machine, expires
+// soon and is consumed once.
 
 import type { ChassisUuid } from './chassis.ts';
 import type { Instant } from './instant.ts';
@@ -15,10 +15,10 @@ export interface ArmedIntent {
   readonly id: IntentId;
   readonly kind: IntentKind;
   readonly machine: MachineId;
-  /** The chassis it was armed for: MACs always, the UUID where it is known. */
+  /** The chassis it was armed for: its MACs, and its UUID if known. */
   readonly macs: readonly Mac[];
   readonly uuid: ChassisUuid | null;
-  /** What is to be installed; null for an erasure. */
+  /** The profile to install; null for an erasure. */
   readonly profile: ObjectName | null;
   readonly actor: string;
   readonly armedAt: Instant;
@@ -27,7 +27,7 @@ export interface ArmedIntent {
   readonly revokedAt: Instant | null;
 }
 
-export type IntentStanding =
+export type IntentValidity =
   | 'valid'
   | 'expired'
   | 'consumed'
@@ -36,15 +36,15 @@ export type IntentStanding =
   | 'other-chassis'
   | 'not-yet';
 
-/** Who is asking, as far as the wire tells. */
+/** The machine that wants to use the intent, as its request identifies it. */
 export interface Claimant {
   readonly machine: MachineId;
   readonly mac: Mac | null;
   readonly uuid: ChassisUuid | null;
 }
 
-/** Most restrictive first. An intent armed for a chassis whose UUID is known is never honoured without that UUID. */
-export function intentStanding(intent: ArmedIntent, claimant: Claimant, now: Instant): IntentStanding {
+/** Most restrictive first. An intent with a UUID is never valid for a request without that UUID. */
+export function intentValidity(intent: ArmedIntent, claimant: Claimant, now: Instant): IntentValidity {
   if (intent.machine !== claimant.machine) return 'other-machine';
   if (intent.revokedAt !== null) return 'revoked';
   if (intent.consumedAt !== null) return 'consumed';

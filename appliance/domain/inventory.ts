@@ -1,10 +1,10 @@
-// The whole inventory as one value: what files declare, and what the store holds of it.
+// The whole inventory as one value: as files declare it, and as the store has it.
 
 import type { Cluster, Profile, RoceAssignment, Sku } from './catalogue.ts';
 import type { Machine, MachineSpec } from './machine.ts';
 import type { Site, SiteNetwork } from './network.ts';
 
-/** What a set of files declares. */
+/** The objects that a set of files declares. */
 export interface DeclaredInventory {
   readonly sites: readonly Site[];
   readonly networks: readonly SiteNetwork[];
@@ -15,23 +15,23 @@ export interface DeclaredInventory {
   readonly nodes: readonly MachineSpec[];
 }
 
-/** Everything but the machines. */
+/** Everything except the machines. */
 export type Catalogue = Omit<DeclaredInventory, 'nodes'>;
 
 export interface Inventory extends Catalogue {
-  /** Removed machines are not among them. */
+  /** Without the removed machines. */
   readonly machines: readonly Machine[];
-  /** Those whose life is over, in the order in which they were removed. Left out where nobody remembers any. */
+  /** Removed machines, in the order of their removal. Omitted if there are none. */
   readonly removed?: readonly Machine[];
   /** Which source declared each catalogue object, by `kind/name`. */
   readonly sources: ReadonlyMap<string, string>;
-  /** Counts changes of what is declared; not of what becomes of it. */
+  /** Counts changes of declarations, not of states. */
   readonly declaredRevision: number;
   /** Counts every change, states and intents included. */
   readonly revision: number;
 }
 
-/** A store that nothing was applied to. */
+/** The inventory of a new store. */
 export const EMPTY_INVENTORY: Inventory = {
   sites: [],
   networks: [],
@@ -50,7 +50,7 @@ export const CATALOGUE_KINDS = ['site', 'network', 'sku', 'profile', 'cluster', 
 export type CatalogueKind = (typeof CATALOGUE_KINDS)[number];
 export type ObjectKind = CatalogueKind | 'node';
 
-/** What happened, or in a dry run would happen, to one object. */
+/** The change of one object; in a dry run, the change that would be made. */
 export interface ObjectChange {
   readonly kind: ObjectKind;
   readonly name: string;

@@ -1,4 +1,4 @@
-// IPv4 addresses, prefixes and ranges. Inside, an address is its canonical dotted quad.
+// IPv4 addresses, prefixes and ranges. An address is kept as its canonical dotted quad.
 
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -16,7 +16,7 @@ export interface Ipv4Range {
 
 const QUAD = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 
-/** Leading zeros are refused: 010.0.0.1 is 8.0.0.1 to some programs and 10.0.0.1 to others. */
+/** Leading zeros are rejected: 010.0.0.1 is 8.0.0.1 to some programs and 10.0.0.1 to others. */
 export function parseIpv4(text: string): Parsed<Ipv4> {
   return QUAD.test(text) ? parsed(text as Ipv4) : unparsable(`not an IPv4 address: ${shown(text)}`);
 }
@@ -58,7 +58,7 @@ export function parsePrefix(text: string): Parsed<Prefix> {
   if (bits > 32) return unparsable(`a prefix length is at most 32: ${shown(text)}`);
   const first = ipv4FromNumber(ipv4ToNumber(network.value) & maskNumber(bits));
   if (first !== network.value) {
-    return unparsable(`has host bits set: ${shown(text)} lies in ${first}/${bits}; write that`);
+    return unparsable(`has host bits set: ${shown(text)}; write ${first}/${bits}`);
   }
   return parsed({ network: network.value, length: bits });
 }
@@ -71,7 +71,7 @@ export const broadcastAddress = (prefix: Prefix): Ipv4 =>
 export const contains = (prefix: Prefix, address: Ipv4): boolean =>
   (ipv4ToNumber(address) & maskNumber(prefix.length)) >>> 0 === ipv4ToNumber(prefix.network);
 
-/** True for an address that a machine can have: neither the network's own nor its broadcast address (RFC 3021 exempts /31). */
+/** True for an address that a machine can have: neither the network address nor the broadcast address (RFC 3021 exempts /31). */
 export function isHostAddress(prefix: Prefix, address: Ipv4): boolean {
   if (!contains(prefix, address)) return false;
   const hostBits = ~maskNumber(prefix.length) >>> 0;
@@ -79,7 +79,7 @@ export function isHostAddress(prefix: Prefix, address: Ipv4): boolean {
   return prefix.length >= 31 || (host !== 0 && host !== hostBits);
 }
 
-/** One that a host can have: not "this network", not loopback, not multicast, not everybody (RFC 6890, RFC 1112 §4). */
+/** Not "this network", loopback, multicast or the limited broadcast address (RFC 6890, RFC 1112 §4). */
 export const isUnicast = (address: Ipv4): boolean => {
   const first = Math.floor(ipv4ToNumber(address) / 2 ** 24);
   return first > 0 && first !== 127 && first < 224;

@@ -1,11 +1,11 @@
-// A DHCP lease: which address a MAC holds, until when, and on which network.
+// A DHCP lease: the address of a MAC on a network, until it expires.
 
 import type { Instant } from './instant.ts';
 import type { Ipv4 } from './ipv4.ts';
 import type { Mac } from './mac.ts';
 import type { ObjectName } from './names.ts';
 
-/** `declined`: the client found somebody else on the address; it rests until it expires. */
+/** `declined`: the client found another host on the address; the address is not offered until the lease expires. */
 export type LeaseState = 'bound' | 'released' | 'declined';
 
 export interface Lease {

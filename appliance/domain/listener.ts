@@ -1,10 +1,10 @@
-/** Where a server listens, or is to. */
+/** A socket that a server listens on or should listen on. */
 export interface Listener {
   readonly service: 'dhcp' | 'tftp';
   /** An interface, or address and port. */
   readonly where: string;
-  /** Those that are served there, where they are known. */
+  /** The networks that are served there, if known. */
   readonly networks: readonly string[];
-  /** Why it does not answer there; null: it does. */
+  /** Why the server does not answer there; null: it does. */
   readonly problem: string | null;
 }

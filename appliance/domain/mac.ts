@@ -1,4 +1,4 @@
-// Ethernet addresses. One spelling inside (52:54:00:12:34:56), many accepted outside.
+// Ethernet addresses. Several notations are accepted; one is used inside (52:54:00:12:34:56).
 
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -11,11 +11,11 @@ const SPELLINGS = [
   /^[0-9a-f]{12}$/, // 525400123456, labels and bar codes
 ];
 
-/** As it is kept, and of one machine: most of what is read is spelled so already. */
-const KEPT = /^(?!00(?::00){5}$)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}$/;
+/** A unicast address in the canonical notation: a fast path, because most input is canonical. */
+const CANONICAL = /^(?!00(?::00){5}$)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}$/;
 
 export function parseMac(text: string): Parsed<Mac> {
-  if (KEPT.test(text)) return parsed(text as Mac);
+  if (CANONICAL.test(text)) return parsed(text as Mac);
   const lower = text.trim().toLowerCase();
   if (!SPELLINGS.some((spelling) => spelling.test(lower))) return unparsable(`not a MAC address: ${shown(text)}`);
   return fromDigits(lower.replace(/[^0-9a-f]/g, ''));
@@ -24,7 +24,7 @@ export function parseMac(text: string): Parsed<Mac> {
 /** The first six bytes of a BOOTP chaddr with htype 1, hlen 6. */
 export function macFromBytes(bytes: Uint8Array): Parsed<Mac> {
   if (bytes.length !== 6) return unparsable(`a MAC address has 6 bytes, this has ${bytes.length}`);
-  // Read from every DHCP packet: an address that belongs to a machine is spelled at once.
+  // Called for every DHCP packet: a valid address is formatted without further checks.
   const a = bytes[0] ?? 0;
   const b = bytes[1] ?? 0;
   const c = bytes[2] ?? 0;
@@ -32,8 +32,8 @@ export function macFromBytes(bytes: Uint8Array): Parsed<Mac> {
   const e = bytes[4] ?? 0;
   const f = bytes[5] ?? 0;
   const spelled = `${HEX_PAIRS[a]}:${HEX_PAIRS[b]}:${HEX_PAIRS[c]}:${HEX_PAIRS[d]}:${HEX_PAIRS[e]}:${HEX_PAIRS[f]}`;
-  const belongsToOne = (a & 1) === 0 && (a | b | c | d | e | f) !== 0;
-  return belongsToOne ? parsed(spelled as Mac) : fromDigits(spelled.replaceAll(':', ''));
+  const isUnicast = (a & 1) === 0 && (a | b | c | d | e | f) !== 0;
+  return isUnicast ? parsed(spelled as Mac) : fromDigits(spelled.replaceAll(':', ''));
 }
 
 const HEX_PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));

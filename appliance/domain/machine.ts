@@ -1,4 +1,4 @@
-// A machine: what was declared about it, and what has become of it.
+// A machine: its declaration, and its current state.
 
 import type { CpuArchitecture } from './architecture.ts';
 import type { ChassisUuid } from './chassis.ts';
@@ -21,20 +21,20 @@ export function parseMachineId(text: string): Parsed<MachineId> {
 export interface MachineInterface {
   readonly name: string;
   readonly mac: Mac | null;
-  /** The one its port is on without a tag. */
+  /** The untagged network of its switch port. */
   readonly network: ObjectName;
   readonly address: Ipv4 | null;
-  /** Null: the network's. */
+  /** Null: the MTU of the network. */
   readonly mtu: number | null;
 }
 
-/** Several cards as one. A member may keep an address of its own for booting; the installed system has the bond's. */
+/** A bond of several network cards. A member may have its own address for booting; the installed system uses the bond's. */
 export interface MachineBond {
   readonly name: string;
   readonly mode: BondMode;
   /** Names of interfaces, in order. */
   readonly members: readonly string[];
-  /** Null: it only carries VLANs. */
+  /** Null: the bond only carries VLANs. */
   readonly network: ObjectName | null;
   readonly address: Ipv4 | null;
   readonly mtu: number | null;
@@ -43,14 +43,14 @@ export interface MachineBond {
 export interface MachineVlan {
   readonly name: string;
   readonly id: number;
-  /** The interface, bond or VLAN it is carried by. */
+  /** The interface, bond or VLAN that carries it. */
   readonly parent: string;
   readonly network: ObjectName | null;
   readonly address: Ipv4 | null;
   readonly mtu: number | null;
 }
 
-/** The last one: IPMI, and Redfish with the same login where the machine does not boot as IPMI says. */
+/** `ipmi+redfish`: IPMI, and Redfish with the same login when the machine ignores the boot device that IPMI sets. */
 export const BMC_DRIVERS = ['ipmi', 'redfish', 'ipmi+redfish'] as const;
 
 export interface BmcEndpoint {
@@ -61,7 +61,7 @@ export interface BmcEndpoint {
   readonly passwordFile: string | null;
 }
 
-/** How an already running host is reached while it is taken on. */
+/** How to reach an already running host while it is added. */
 export interface HostAccess {
   readonly host: string;
   readonly port: number;
@@ -69,7 +69,7 @@ export interface HostAccess {
   readonly sshPublicKey: string;
 }
 
-/** `first-boot`: what is installed brings its one-time token along. `manual`: somebody installs a bundle on it. */
+/** `first-boot`: the installed system contains its one-time token. `manual`: an operator installs a bundle on the host. */
 export const ENROLLMENT_MODES = ['first-boot', 'manual'] as const;
 export type EnrollmentMode = (typeof ENROLLMENT_MODES)[number];
 
@@ -87,22 +87,22 @@ export interface MachineSpec {
   readonly vlans: readonly MachineVlan[];
   readonly bmc: BmcEndpoint | null;
   readonly secureBoot: boolean | null;
-  /** Its PXE ROM is told the boot file and nothing else: no option 60, no option 43. */
+  /** Its PXE ROM gets only the boot file: no option 60, no option 43. */
   readonly plainPxe: boolean;
   readonly gpus: number | null;
   readonly region: string | null;
   readonly access: HostAccess | null;
-  /** Null: as its profile says. */
+  /** Null: the profile decides. */
   readonly enrollment: EnrollmentMode | null;
-  /** Null: the profile's. */
+  /** Null: the storage of the profile. */
   readonly storage: Storage | null;
-  /** Beside those of the site and the profile; one of the same name takes the place of theirs. */
+  /** In addition to the accounts of the site and the profile; one of the same name overrides theirs. */
   readonly accounts: readonly Account[];
   readonly packages: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A node of which nobody said more. */
+/** Values of fields that a node leaves out. */
 export const NODE_DEFAULTS = {
   enrollment: null,
   plainPxe: false,
@@ -116,13 +116,13 @@ export const NODE_DEFAULTS = {
 export interface Machine {
   readonly id: MachineId;
   readonly spec: MachineSpec;
-  /** Who declared it: an inventory source by name, `api`, or `network` for one that merely showed up. */
+  /** What declared it: the name of an inventory source, `api`, or `network` for a discovered machine. */
   readonly source: string;
   readonly lifecycle: Lifecycle;
   readonly health: Health;
-  /** The newest intent, whatever has become of it; `intentStanding` says what it is still worth. */
+  /** The newest intent, also when it is no longer valid; see `intentValidity`. */
   readonly intent: ArmedIntent | null;
-  /** Counts every change of this machine; a writer that saw an older one is refused. */
+  /** Counts every change of this machine; a write based on an older version is rejected. */
   readonly version: number;
   /** The store-wide revision of its last change. */
   readonly revision: number;
@@ -131,7 +131,7 @@ export interface Machine {
 export const macsOf = (spec: MachineSpec): Mac[] =>
   spec.interfaces.flatMap((nic) => (nic.mac === null ? [] : [nic.mac]));
 
-/** Every link that can be on a network: cards, bonds, VLANs. */
+/** Every link that can be on a network: interfaces, bonds, VLANs. */
 export const linksOf = (spec: MachineSpec): readonly (MachineInterface | MachineBond | MachineVlan)[] =>
   spec.bonds.length + spec.vlans.length === 0 ? spec.interfaces : [...spec.interfaces, ...spec.bonds, ...spec.vlans];
 

@@ -1,4 +1,4 @@
-// The names people give things, each with the rule of the place where it ends up.
+// Names that operators choose, each with the rules of the places where it is used.
 
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 

@@ -1,10 +1,10 @@
-// Sites and the networks in them: where machines boot, and under which rules.
+// Sites and their networks: where machines boot, and by which rules.
 
 import type { Ipv4, Ipv4Range, Prefix } from './ipv4.ts';
 import type { DomainName, ObjectName } from './names.ts';
 import type { Account, Route, SiteBootstrap } from './system.ts';
 
-/** Whether BMCs are really touched, only written down, or left alone. */
+/** Whether BMC commands are sent, only recorded, or disabled. */
 export const BMC_MODES = ['real', 'recorder', 'disabled'] as const;
 export type BmcMode = (typeof BMC_MODES)[number];
 
@@ -20,11 +20,11 @@ export interface Site {
   readonly timezone: string | null;
   readonly accounts: readonly Account[];
   readonly bootstrap: SiteBootstrap | null;
-  /** Whose machines may log in and use what the clusters offer. Empty: the networks of the site. */
+  /** Prefixes whose hosts may log in and use the services of the clusters. Empty: the networks of the site. */
   readonly inside: readonly Prefix[];
 }
 
-/** A site of which nobody said more. */
+/** Values of fields that a site leaves out. */
 export const SITE_DEFAULTS = {
   apiUrl: null,
   ntp: [],
@@ -34,7 +34,7 @@ export const SITE_DEFAULTS = {
   inside: [],
 } as const satisfies Partial<Site>;
 
-/** What a machine that nobody has registered gets when it boots from this network. */
+/** What an unregistered machine gets when it boots from this network. */
 export const UNKNOWN_POLICIES = ['ignore', 'refuse', 'hold', 'local-disk', 'inspect'] as const;
 export type UnknownPolicy = (typeof UNKNOWN_POLICIES)[number];
 
@@ -54,30 +54,30 @@ export interface SiteNetwork {
   readonly domain: DomainName | null;
   /** Addresses for machines without a reservation. */
   readonly pools: readonly Ipv4Range[];
-  /** The appliance's own address on this network, as machines reach it; null: nothing boots from here. */
+  /** The address of the appliance that machines of this network use; null: machines do not boot from this network. */
   readonly server: Ipv4 | null;
-  /** The interface DHCP listens on; null: DHCP is off, or comes by a relay to whichever interface others name. */
+  /** The interface DHCP listens on; null: DHCP is off, or a relay forwards to the interface of another network. */
   readonly interface: string | null;
   readonly dhcp: DhcpMode;
   readonly unknown: UnknownPolicy;
   /**
-   * Which iPXE build x86-64 UEFI machines get: one with the firmware's own driver (snponly), or one with drivers for every
-   * card it knows. Debian's build of the second hangs on OVMF when it is to go on to the disk, so the first is the rule.
+   * Which iPXE build x86-64 UEFI machines get: one that uses the firmware's driver (snponly), or one with its own drivers
+   * (ipxe). Debian's build of the second hangs on OVMF when it should boot from disk, so the first is the default.
    */
   readonly efiLoader: 'ipxe' | 'snponly';
   /** Machines here get shim and a signed GRUB instead of iPXE. */
   readonly secureBoot: boolean;
-  /** Null: as large as usual. */
+  /** Null: 1500. */
   readonly mtu: number | null;
-  /** Beside the default route, for machines on this network. */
+  /** In addition to the default route, for machines on this network. */
   readonly routes: readonly Route[];
-  /** What the inventory says; `purposeOf` says what that comes to. */
+  /** As declared; `purposeOf` applies the default. */
   readonly purpose: NetworkPurpose | null;
 }
 
-/** A network of which nobody said more. */
+/** Values of fields that a network leaves out. */
 export const NETWORK_DEFAULTS = { mtu: null, routes: [], purpose: null } as const satisfies Partial<SiteNetwork>;
 
-/** Where machines boot from they are provisioned; elsewhere they work. */
+/** The default: a network that machines boot from is for provisioning, any other for production. */
 export const purposeOf = ({ purpose, server }: Pick<SiteNetwork, 'purpose' | 'server'>): NetworkPurpose =>
   purpose ?? (server === null ? 'production' : 'provisioning');

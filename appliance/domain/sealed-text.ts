@@ -1,4 +1,4 @@
 import type { Branded } from './parsed.ts';
 
-/** A secret as the vault has sealed it: safe to store, and worth nothing without the vault's key and its owner's name. */
+/** A secret that the vault encrypted: safe to store, and useless without the vault key and the name of its owner. */
 export type SealedText = Branded<string, 'SealedText'>;

@@ -1,4 +1,4 @@
-// A password or key that cannot end up in a log, an error, an API answer or a debugger's print by accident.
+// A password or key that cannot leak into a log, an error, an API response or debug output by accident.
 
 const SHOWN = '[secret]';
 
@@ -9,7 +9,7 @@ export class Secret {
     this.#bytes = typeof value === 'string' ? new TextEncoder().encode(value) : Uint8Array.from(value);
   }
 
-  /** Only where it goes into a computation or onto the wire. */
+  /** Use it only for a computation or for sending the secret. */
   reveal(): Uint8Array {
     return this.#bytes;
   }

@@ -1,4 +1,4 @@
-// A session of the service OS: opened once with a ticket from a boot script, carried on with a key that only it knows.
+// A session of the service OS: opened once with a ticket from a boot script, then authenticated with a session key.
 
 import type { Json } from './event.ts';
 import type { Instant } from './instant.ts';
@@ -8,17 +8,17 @@ import { type Branded, type Parsed, parsed, unparsable } from './parsed.ts';
 export const SESSION_MODES = ['inspect', 'commission', 'install', 'erase', 'rescue'] as const;
 export type SessionMode = (typeof SESSION_MODES)[number];
 
-/** 256 random bits in base64url. What is kept of either is its SHA-256. */
+/** A ticket or a session key: 256 random bits in base64url. Only its SHA-256 is stored. */
 export type SessionSecret = Branded<string, 'SessionSecret'>;
 
 export function parseSessionSecret(text: string): Parsed<SessionSecret> {
-  // The reason never repeats the text: it may be a real one with a typing mistake.
-  return /^[A-Za-z0-9_-]{43}$/.test(text) ? parsed(text as SessionSecret) : unparsable('no ticket and no session key');
+  // The reason never contains the text: it may be a real secret with a typing error.
+  return /^[A-Za-z0-9_-]{43}$/.test(text) ? parsed(text as SessionSecret) : unparsable('not a ticket or a session key');
 }
 
 export type SessionId = Branded<string, 'SessionId'>;
 
-/** How far a session has come, as it told last. */
+/** The last progress report of a session. */
 export interface SessionStep {
   readonly step: string;
   readonly status: 'started' | 'progress' | 'done' | 'failed';
@@ -28,12 +28,12 @@ export interface SessionStep {
 }
 
 export type SessionEnd =
-  /** It told its outcome. */
+  /** It reported its outcome. */
   | 'succeeded'
   | 'failed'
   /** The same machine opened a newer one. */
   | 'superseded'
-  /** Its machine left the state that it was for. */
+  /** Its machine left the state that it was opened for. */
   | 'cancelled'
   | 'expired';
 
@@ -41,15 +41,15 @@ export interface Session {
   readonly id: SessionId;
   readonly machine: MachineId;
   readonly mode: SessionMode;
-  /** What it was given to do. */
+  /** The work that it does. */
   readonly order: Json;
   readonly ticketMadeAt: Instant;
   readonly ticketExpiresAt: Instant;
-  /** Null: nobody has come with the ticket. */
+  /** Null: the ticket was not used yet. */
   readonly openedAt: Instant | null;
   readonly expiresAt: Instant | null;
   readonly heardAt: Instant | null;
-  /** The highest number of a report that was taken in. */
+  /** The highest sequence number of an accepted report. */
   readonly sequence: number;
   readonly last: SessionStep | null;
   readonly ended: { readonly how: SessionEnd; readonly at: Instant; readonly reason: string | null } | null;

@@ -1,5 +1,5 @@
 // An OpenSSH public key line: type, base64 blob, optional comment (sshd(8), AUTHORIZED_KEYS FILE FORMAT). The blob is
-// made of length-prefixed strings and opens with the type again (RFC 4253 §6.6).
+// consists of length-prefixed strings and starts with the type (RFC 4253 §6.6).
 
 import { type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
@@ -23,19 +23,19 @@ const RSA_MODULUS_BYTES = 256;
 
 export function parseSshKeyLine(text: string): Parsed<SshKeyLine> {
   const line = text.trim();
-  // Never repeated in the reason: it is a secret that went to the wrong place.
-  if (line.includes('PRIVATE KEY')) return unparsable('this is a private key; send the public one (the .pub file)');
+  // The reason never contains the text: it is a secret that was sent to the wrong place.
+  if (line.includes('PRIVATE KEY')) return unparsable('this is a private key; send the public key (the .pub file)');
   if (/[^\x20-\x7e]/.test(line)) return unparsable('a public key is one line of plain ASCII');
   const [type = '', base64 = ''] = line.split(/ +/);
-  const parts = KEY_TYPES.get(type);
-  if (parts === undefined) {
+  const fieldCount = KEY_TYPES.get(type);
+  if (fieldCount === undefined) {
     return unparsable(`not a public key of a known type (${[...KEY_TYPES.keys()].join(', ')}): ${shown(line)}`);
   }
   const blob = Buffer.from(base64, 'base64');
   if (blob.toString('base64') !== base64) return unparsable(`the key after ${type} is not base64`);
   const strings = lengthPrefixed(blob);
-  if (strings?.[0]?.toString('latin1') !== type || strings.length !== parts + 1) {
-    return unparsable(`the key after ${type} is cut off, or of another type`);
+  if (strings?.[0]?.toString('latin1') !== type || strings.length !== fieldCount + 1) {
+    return unparsable(`the key after ${type} is truncated or has another type`);
   }
   if (type.includes('ed25519') && strings[1]?.length !== ED25519_BYTES) {
     return unparsable(`the key after ${type} does not have ${ED25519_BYTES} bytes`);

@@ -1,5 +1,5 @@
-// What each lifecycle state means, in one table: how its machine boots, which session it runs, what its node may do, and what
-// people are told about it. The rest of the code reads the table, so a new state is a row here and its transitions in
+// What each lifecycle state means, in one table: how its machine boots, which session it runs, what its node may do, and how
+// operators see it described. The rest of the code reads the table, so a new state is a row here and its transitions in
 // machines/transitions.ts. It is in domain/ because every layer above needs it.
 
 import type { IntentKind } from './intent.ts';
@@ -41,7 +41,7 @@ interface NodeRights {
 
 interface StateMeaning {
   readonly means: string;
-  /** What it gets from the network, for docs/lifecycle.md. */
+  /** What it gets when it boots from the network, for docs/lifecycle.md. */
   readonly atPxe: string;
   readonly waitsFor: string;
   readonly nextStep: string;
@@ -60,7 +60,7 @@ interface StateMeaning {
   readonly enrollment: 'none' | 'possible' | 'awaited' | 'done';
   /** It counts as a node of its site and cluster, for example in the files of other nodes. */
   readonly inService: boolean;
-  /** It is removed when its inventory file no longer declares it. False: somebody or something still depends on it. */
+  /** It is removed when its inventory file no longer declares it. False: it is in use. */
   readonly removableByInventory: boolean;
   /** Entering the state keeps the note of the state before. */
   readonly keepsNote: boolean;
@@ -283,7 +283,7 @@ export const STATES = {
     boots: {
       into: 'refusal',
       words: '{node} is quarantined: {note}',
-      hint: 'Settle the reason, then clear the quarantine of {node}.',
+      hint: 'Resolve the cause, then clear the quarantine of {node}.',
     },
     // A certificate that expires in quarantine is replaced with the recovery token after the quarantine is cleared.
     node: NO_RIGHTS,
@@ -297,8 +297,8 @@ export const STATES = {
     nextStep: 'Register it as a new machine if you want to use it again.',
     boots: {
       into: 'refusal',
-      words: '{node} was removed at {at}{why}, and its identity is dead',
-      hint: 'If it is to be used again, declare it anew (coldiron nodes add, or an inventory file): it is then a new node.',
+      words: '{node} was removed at {at}{why}, and its identity is revoked',
+      hint: 'To use it again, declare it as a new node (coldiron nodes add, or an inventory file).',
     },
     node: NO_RIGHTS,
     inService: false,

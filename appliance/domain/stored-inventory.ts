@@ -1,5 +1,4 @@
-// Objects of the inventory as an earlier version wrote them: what it did not know yet gets the value of one of which nobody
-// said anything.
+// Completes inventory objects that an earlier version stored: fields that it did not know get their default values.
 
 import { PROFILE_DEFAULTS, type Profile } from './catalogue.ts';
 import { type EnrollmentMode, type MachineSpec, NODE_DEFAULTS } from './machine.ts';
@@ -19,7 +18,7 @@ export const completeProfile = (profile: Stored<Profile, typeof PROFILE_DEFAULTS
   ...profile,
 });
 
-/** Ten thousand are read at every start: one that is complete is handed back as it is. */
+/** Ten thousand are read at each start: a complete one is returned unchanged. */
 export function completeSpec(stored: StoredSpec): MachineSpec {
   if (isComplete(stored)) return stored;
   const { onboarding, ...spec } = stored;
@@ -31,7 +30,7 @@ export function completeSpec(stored: StoredSpec): MachineSpec {
   };
 }
 
-/** `onboarding` is what `enrollment` was called. */
+/** `onboarding` is the old name of `enrollment`. */
 type StoredSpec = Stored<MachineSpec, typeof NODE_DEFAULTS> & { readonly onboarding?: 'manual' | 'maas' | null };
 
 const isComplete = (spec: StoredSpec): spec is MachineSpec => spec.bonds !== undefined && spec.enrollment !== undefined;

@@ -1,21 +1,21 @@
-// What an installed machine is to look like: its disks, links, people and clocks. Profiles and sites say it, nodes add to it.
+// Settings of an installed system: disks, links, accounts and clocks. Sites and profiles define them, nodes add to them.
 
 import type { Ipv4, Prefix } from './ipv4.ts';
 import type { Mac } from './mac.ts';
 
-/** How the disks of a machine are divided. */
+/** How the disks of a machine are partitioned. */
 export const DISK_LAYOUTS = ['single', 'mirror', 'lvm', 'luks', 'zfs'] as const;
 export type DiskLayout = (typeof DISK_LAYOUTS)[number];
 
 /**
- * Which disk is meant. Everything that is given must hold, and exactly one disk of the machine must be left: between two that
- * match nobody guesses.
+ * Selects a disk. All given criteria must match, and exactly one disk of the machine must match them: with several matches
+ * the selection fails.
  */
 export interface DiskSelector {
   /** A name below /dev/disk/by-id, without the folder. */
   readonly byId: string | null;
   readonly serial: string | null;
-  /** The model as the disk tells it, upper and lower case alike. */
+  /** The model that the disk reports, case-insensitive. */
   readonly model: string | null;
   readonly minBytes: number | null;
   readonly maxBytes: number | null;
@@ -31,7 +31,7 @@ export interface Storage {
   readonly swapMegabytes: number;
 }
 
-/** Somebody who may log in. There are no passwords, only keys. */
+/** A user account. Login is by SSH key only; there are no passwords. */
 export interface Account {
   readonly name: string;
   readonly sshKeys: readonly string[];
@@ -47,7 +47,7 @@ export interface Route {
 export const BOND_MODES = ['active-backup', '802.3ad', 'balance-xor', 'balance-rr', 'balance-alb'] as const;
 export type BondMode = (typeof BOND_MODES)[number];
 
-/** An image that is written to the disk as it is. */
+/** An image that is written to the disk unchanged. */
 export interface DiskImage {
   /** A file of the asset library, or an http(s) URL. */
   readonly source: string;
@@ -55,21 +55,21 @@ export interface DiskImage {
   readonly format: 'raw' | 'gzip' | 'zstd';
 }
 
-/** Runs on the first boot before anything of ours, and is versioned on its own, so that a failure tells whose it was. */
+/** A script of the site that runs at first boot, before Coldiron's own steps. It has its own version, so that a failure shows which part failed. */
 export interface SiteBootstrap {
   readonly name: string;
   readonly version: string;
-  /** The shell script itself, read when the inventory was. */
+  /** The text of the shell script, read together with the inventory. */
   readonly script: string;
 }
 
-/** A high-speed link that was assigned beforehand, by site and host name. Used only where the profile enables it. */
+/** A high-speed link, assigned in advance by site and host name. Used only if the profile enables it. */
 export interface RoceLink {
   readonly name: string;
   readonly mac: Mac | null;
   readonly address: Ipv4;
   readonly prefixLength: number;
   readonly mtu: number;
-  /** The traffic class whose frames must not be lost; null: left as it is. */
+  /** The lossless traffic class (PFC); null: unchanged. */
   readonly priority: number | null;
 }

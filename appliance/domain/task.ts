@@ -1,4 +1,4 @@
-// What an enrolled node may be told to do. The list is closed: a node does nothing that is not on it, whoever signs.
+// Tasks for enrolled nodes. The list is closed: a node executes nothing else, even with a valid signature.
 
 import type { Actor } from './event.ts';
 import { type Instant, MINUTE } from './instant.ts';
@@ -6,28 +6,28 @@ import type { LifecycleState } from './lifecycle.ts';
 import type { MachineId } from './machine.ts';
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
 
-interface KindOfTask {
+interface TaskDefinition {
   readonly means: string;
-  /** Doing it twice comes to the same: when nothing is heard of it, it is given out again. */
+  /** Idempotent: a task without a report is issued again. */
   readonly repeatable: boolean;
-  /** How long a node may take before nothing more is expected. */
+  /** The time limit of the node. */
   readonly limit: Instant;
-  /** What each parameter may be, and what it is when nobody says. Only plain characters: a shell reads them. */
+  /** The pattern and the default (`standard`) of each parameter. Plain characters only: a shell reads them. */
   readonly parameters: Readonly<Record<string, { readonly pattern: RegExp; readonly standard: string }>>;
-  /** Asked for and begun in this state only. */
+  /** Created and started only in this state. */
   readonly onlyWhile?: LifecycleState;
 }
 
 export const TASK_KINDS = {
-  ping: { means: 'answer', repeatable: true, limit: MINUTE, parameters: {} },
-  'collect-facts': { means: 'tell what it consists of', repeatable: true, limit: 2 * MINUTE, parameters: {} },
+  ping: { means: 'reply', repeatable: true, limit: MINUTE, parameters: {} },
+  'collect-facts': { means: 'report its hardware', repeatable: true, limit: 2 * MINUTE, parameters: {} },
   'run-diagnostics': {
-    means: 'tell how it is doing',
+    means: 'report diagnostics',
     repeatable: true,
     limit: 5 * MINUTE,
     parameters: { level: { pattern: /^(?:quick|full)$/, standard: 'quick' } },
   },
-  'restart-agent': { means: 'start its agent anew', repeatable: true, limit: 2 * MINUTE, parameters: {} },
+  'restart-agent': { means: 'restart its agent', repeatable: true, limit: 2 * MINUTE, parameters: {} },
   reboot: {
     means: 'restart',
     repeatable: false,
@@ -35,7 +35,7 @@ export const TASK_KINDS = {
     parameters: { delay_seconds: { pattern: /^(?:0|[1-9]\d{0,2})$/, standard: '5' } },
   },
   drain: {
-    means: 'let its workload leave',
+    means: 'move its workload away',
     repeatable: true,
     limit: 25 * MINUTE,
     parameters: { since: { pattern: /^\d{1,15}$/, standard: '0' } },
@@ -48,23 +48,23 @@ export const TASK_KINDS = {
     parameters: {},
     onlyWhile: 'active',
   },
-} as const satisfies Readonly<Record<string, KindOfTask>>;
+} as const satisfies Readonly<Record<string, TaskDefinition>>;
 export type TaskKind = keyof typeof TASK_KINDS;
 
 export const TASK_KIND_NAMES = Object.keys(TASK_KINDS) as TaskKind[];
 
-export const kindOfTask = (kind: TaskKind): KindOfTask => TASK_KINDS[kind];
+export const taskDefinition = (kind: TaskKind): TaskDefinition => TASK_KINDS[kind];
 
 export type TaskParameters = Readonly<Record<string, string>>;
 
-/** Every parameter of the kind, said or not; one that it does not know is refused. */
-export function taskParameters(kind: TaskKind, said: Readonly<Record<string, string>>): Parsed<TaskParameters> {
-  const { parameters } = kindOfTask(kind);
-  const stranger = Object.keys(said).find((name) => !Object.hasOwn(parameters, name));
-  if (stranger !== undefined) return unparsable(`${kind} takes no parameter ${shown(stranger)}`);
+/** Every parameter of the kind, with defaults filled in; an unknown one is rejected. */
+export function taskParameters(kind: TaskKind, given: Readonly<Record<string, string>>): Parsed<TaskParameters> {
+  const { parameters } = taskDefinition(kind);
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(parameters, name));
+  if (unknown !== undefined) return unparsable(`${kind} takes no parameter ${shown(unknown)}`);
   const values: Record<string, string> = {};
   for (const [name, { pattern, standard }] of Object.entries(parameters)) {
-    const value = said[name] ?? standard;
+    const value = given[name] ?? standard;
     if (!pattern.test(value)) return unparsable(`${name}: must match ${pattern.source}: ${shown(value)}`);
     values[name] = value;
   }
@@ -74,8 +74,8 @@ export function taskParameters(kind: TaskKind, said: Readonly<Record<string, str
 export type TaskId = Branded<string, 'TaskId'>;
 
 /**
- * `queued`: waits for the node to ask. `leased`: on its way to it. `running`: begun, as the node said. `expired`: its time was
- * over before it was begun. `unknown`: begun, and nothing more was heard; it cannot be done twice.
+ * `queued`: waits for the node to fetch it. `leased`: issued to the node. `running`: the node reported its start. `expired`: not
+ * started in time. `unknown`: started, and no result was reported; it is not repeatable.
  */
 export const TASK_STATES = ['queued', 'leased', 'running', 'succeeded', 'failed', 'expired', 'unknown'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
@@ -95,13 +95,13 @@ export interface Task {
   readonly state: TaskState;
   readonly actor: Actor;
   readonly createdAt: Instant;
-  /** Not begun after this. */
+  /** It must not start after this. */
   readonly expiresAt: Instant;
-  /** What is signed, to the byte; the signature; and whose it is. */
+  /** The exact signed text, its signature, and the id of the signing key. */
   readonly payload: string;
   readonly signature: string;
   readonly signingKey: string;
-  /** Which hand-out counts, and until when we wait for the next word. */
+  /** The id of the current lease, and until when a report is expected. */
   readonly lease: string | null;
   readonly leaseUntil: Instant | null;
   readonly attempts: number;
@@ -109,8 +109,8 @@ export interface Task {
   readonly result: TaskResult | null;
 }
 
-/** One of which nothing was heard in time. */
+/** A task whose report did not arrive in time. */
 export type SweptTask = Task & { readonly state: 'queued' | 'expired' | 'unknown' };
 
-/** A result longer than this is refused: it belongs into a log, and not here. */
-export const LONGEST_OUTPUT = 64 * 1024;
+/** A longer output is rejected: it belongs in a log. */
+export const MAX_TASK_OUTPUT = 64 * 1024;

@@ -1,4 +1,4 @@
-// Bearer tokens of the management API. The text is shown once; only its hash is kept.
+// Bearer tokens of the management API. The text is shown once; only its hash is stored.
 
 import type { Instant } from './instant.ts';
 import { type Branded, type Parsed, parsed, unparsable } from './parsed.ts';
@@ -6,7 +6,7 @@ import { type Branded, type Parsed, parsed, unparsable } from './parsed.ts';
 export const ROLES = ['viewer', 'tech', 'operator', 'admin', 'node'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Each role may do what those before it may; `node` stands apart and is no person's. */
+/** Each role includes the rights of the lower ones. `node` is separate: it is for nodes, not for people. */
 const RANK: Readonly<Record<Role, number>> = { node: 0, viewer: 1, tech: 2, operator: 3, admin: 4 };
 
 export const mayActAs = (held: Role, needed: Role): boolean =>
@@ -22,7 +22,7 @@ export interface TokenText {
 /** ci_<id: 12 hex>_<secret: 43 base64url characters, 256 bits>. The id finds the row; the secret is compared by hash. */
 export function parseTokenText(text: string): Parsed<TokenText> {
   const match = /^ci_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(text);
-  // The reason never repeats the text: it may be a real secret with a typing mistake.
+  // The reason never contains the text: it may be a real secret with a typing error.
   if (!match?.[1] || !match[2]) return unparsable('not a Coldiron token');
   return parsed({ id: match[1] as TokenId, secret: match[2] });
 }

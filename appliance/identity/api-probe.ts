@@ -1,5 +1,5 @@
-// Does the API answer where the bundle says, with a certificate that the bundle's authorities vouch for? A node will ask the
-// same way, and a wrong address is cheaper to find before it is handed out.
+// Checks that the API replies at the URL of the bundle, with a certificate that chains to the bundle's authorities. A node
+// makes the same request; a wrong URL is cheaper to find before the bundle is issued.
 
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
@@ -11,8 +11,8 @@ export type ApiProbe = (url: string, caPem: string) => Promise<Parsed<null>>;
 const TIMEOUT = 5 * SECOND;
 
 /**
- * Any HTTP answer will do: what counts is that somebody is there, is who they should be, and lets in a node that has no
- * certificate yet.
+ * Accepts any HTTP status: the server must be reachable, have a trusted certificate, and accept clients without a
+ * certificate, because a node has none before it enrolls.
  */
 export const probeApi =
   (timeout: Instant = TIMEOUT): ApiProbe =>
@@ -24,10 +24,10 @@ export const probeApi =
         response.resume();
         resolve(parsed(null));
       });
-      request.on('timeout', () => request.destroy(new Error(`no answer within ${timeout / SECOND} s`)));
+      request.on('timeout', () => request.destroy(new Error(`no reply within ${timeout / SECOND} s`)));
       request.on('error', (error) => resolve(unparsable(reasonOf(error))));
     });
 
-/** OpenSSL's own words are addresses and line numbers; its code says it in one word. */
+/** OpenSSL's messages are addresses and line numbers; the error code is readable. */
 const reasonOf = ({ code, message }: NodeJS.ErrnoException): string =>
   code?.startsWith('ERR_SSL_') ? code : message.trim();

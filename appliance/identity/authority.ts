@@ -1,5 +1,5 @@
 // The certificate authority of this appliance. Its keys are files in the state folder, its records are in the store; the first
-// use makes both. What it signs is recorded before anybody gets it.
+// use creates both. Each certificate is recorded before it is delivered.
 
 import { generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { type GeneralName, generalNameText } from '../codecs/x509/general-name.ts';
@@ -25,17 +25,17 @@ export interface AuthorityDeps {
 }
 
 export interface Trust {
-  /** Every authority that is trusted now; the one that signs comes first. */
+  /** Every trusted authority; the active one comes first. */
   readonly pem: string;
   readonly active: Fingerprint;
-  /** Of the one that signs, as OpenSSL shows it. */
+  /** The fingerprint of the active authority, in OpenSSL's format. */
   readonly shown: string;
 }
 
 export interface SignedForNode {
   readonly authority: Fingerprint;
   readonly certificate: SignedCertificate;
-  /** The certificate, and what leads from it to the authority before, where there is one. */
+  /** The certificate, followed by the cross certificate to the previous authority, if there is one. */
   readonly chainPem: string;
 }
 
@@ -47,26 +47,26 @@ export interface ServerCredentials {
 
 export interface Authority {
   trust(): Promise<Trust>;
-  /** Not recorded yet: `redeemToken` or `renewCertificate` does that, in one step with what entitles the node to it. */
+  /** Not recorded yet: the write `redeem-token` or `renew-certificate` records it. */
   signForNode(identity: NodeIdentity, requestPem: string): Promise<Parsed<SignedForNode>>;
-  /** `secrets/<node>-cert.pem`, `secrets/<node>-key.pem`, `secrets/ca-cert.pem`. The key is made here and kept nowhere. */
-  serviceFiles(identity: NodeIdentity, onBehalf: Origin): Promise<RenderedFile[]>;
-  /** For the node API: what it showed last, also before a restart, as long as that fits; else a new key and certificate. */
-  serverCredentials(names: readonly GeneralName[], onBehalf: Origin): Promise<ServerCredentials>;
-  /** Certificates in use that end within this time, and the authorities that do. */
+  /** `secrets/<node>-cert.pem`, `secrets/<node>-key.pem`, `secrets/ca-cert.pem`. The private key is not stored. */
+  serviceFiles(identity: NodeIdentity, origin: Origin): Promise<RenderedFile[]>;
+  /** For the node API: the last key and certificate, also across restarts, while they are still suitable; else new ones. */
+  serverCredentials(names: readonly GeneralName[], origin: Origin): Promise<ServerCredentials>;
+  /** Certificates in use and authorities that expire within this time. */
   expiring(within: Instant): Promise<{ certificates: CertificateRecord[]; authorities: AuthorityRecord[] }>;
 }
 
-export async function openAuthority(dependencies: AuthorityDeps): Promise<Authority> {
-  const { store, now, settings } = dependencies;
-  await ensureFirst(dependencies);
-  // What cannot be read is said at the start, not when the first node knocks.
-  await activeIssuer(dependencies);
+export async function openAuthority(deps: AuthorityDeps): Promise<Authority> {
+  const { store, now, settings } = deps;
+  await ensureFirst(deps);
+  // An unreadable key fails the start, not the first enrollment.
+  await activeIssuer(deps);
 
   const signForNode: Authority['signForNode'] = async (identity, requestPem) => {
     const request = acceptRequest(requestPem, identity);
     if (!request.ok) return request;
-    const issuer = await activeIssuer(dependencies);
+    const issuer = await activeIssuer(deps);
     const certificate = signLeaf(
       issuer,
       {
@@ -85,8 +85,8 @@ export async function openAuthority(dependencies: AuthorityDeps): Promise<Author
   return {
     trust: async () => trustIn(await store.authorities()),
     signForNode,
-    serviceFiles: (identity, onBehalf) => serviceFiles(dependencies, identity, onBehalf),
-    serverCredentials: (names, onBehalf) => serverCredentials(dependencies, names, onBehalf),
+    serviceFiles: (identity, origin) => serviceFiles(deps, identity, origin),
+    serverCredentials: (names, origin) => serverCredentials(deps, names, origin),
     expiring: async (within) => {
       const at = now();
       const authorities = await store.authorities();
@@ -98,13 +98,9 @@ export async function openAuthority(dependencies: AuthorityDeps): Promise<Author
   };
 }
 
-async function serviceFiles(
-  dependencies: AuthorityDeps,
-  identity: NodeIdentity,
-  onBehalf: Origin,
-): Promise<RenderedFile[]> {
-  const { store, now, settings } = dependencies;
-  const issuer = await activeIssuer(dependencies);
+async function serviceFiles(deps: AuthorityDeps, identity: NodeIdentity, origin: Origin): Promise<RenderedFile[]> {
+  const { store, now, settings } = deps;
+  const issuer = await activeIssuer(deps);
   const key = newKey();
   const certificate = signLeaf(
     issuer,
@@ -119,7 +115,7 @@ async function serviceFiles(
     now(),
   );
   const record = { ...certificate, authority: issuer.record.id, kind: 'service', machine: identity.id } as const;
-  await store.recordCertificate(record, certificateAudit(record, `node:${identity.hostname}`, now(), onBehalf));
+  await store.recordCertificate(record, certificateAudit(record, `node:${identity.hostname}`, now(), origin));
   const { pem: trustPem } = trustIn(await store.authorities());
   return [
     secretsFile(`${identity.hostname}-cert.pem`, chainOf(issuer, certificate), 0o644),
@@ -129,14 +125,14 @@ async function serviceFiles(
 }
 
 async function serverCredentials(
-  dependencies: AuthorityDeps,
+  deps: AuthorityDeps,
   names: readonly GeneralName[],
-  onBehalf: Origin,
+  origin: Origin,
 ): Promise<ServerCredentials> {
-  const { store, now, settings } = dependencies;
-  const issuer = await activeIssuer(dependencies);
+  const { store, now, settings } = deps;
+  const issuer = await activeIssuer(deps);
   const { pem: trustPem } = trustIn(await store.authorities());
-  const last = await lastServerCertificate(dependencies, names, issuer);
+  const last = await lastServerCertificate(deps, names, issuer);
   if (last) return { ...last, trustPem };
   const key = newKey();
   const certificate = signLeaf(
@@ -152,13 +148,13 @@ async function serverCredentials(
     now(),
   );
   const record = { ...certificate, authority: issuer.record.id, kind: 'server', machine: null } as const;
-  await store.recordCertificate(record, certificateAudit(record, 'appliance:node-api', now(), onBehalf));
-  await dependencies.keys.keep(SERVER_KEY, key, certificate.pem);
+  await store.recordCertificate(record, certificateAudit(record, 'appliance:node-api', now(), origin));
+  await deps.keys.save(SERVER_KEY, key, certificate.pem);
   return { chainPem: chainOf(issuer, certificate), keyPem: keyPem(key), trustPem };
 }
 
 const SERVER_KEY = 'node-api';
-/** It is replaced when this much of its time is left, so that a failure has time to be noticed. */
+/** The server certificate is replaced when this share of its lifetime is left, so that a failure can be noticed in time. */
 const SHARE_LEFT = 1 / 3;
 
 async function lastServerCertificate(
@@ -166,29 +162,29 @@ async function lastServerCertificate(
   names: readonly GeneralName[],
   issuer: Issuer,
 ): Promise<Pick<ServerCredentials, 'chainPem' | 'keyPem'> | null> {
-  const kept = await keys.kept(SERVER_KEY);
-  if (!kept) return null;
-  const record = await store.certificate(fingerprintOf(kept.certificate.raw));
+  const saved = await keys.load(SERVER_KEY);
+  if (!saved) return null;
+  const record = await store.certificate(fingerprintOf(saved.certificate.raw));
   if (record?.authority !== issuer.record.id || record.revokedAt !== null) return null;
   const named = names.map((name) => (name.kind === 'ip' ? `IP Address:${name.address}` : generalNameText(name)));
   const fits =
     now() <= record.notAfter - settings.serverLifetime * SHARE_LEFT &&
-    kept.certificate.subjectAltName === named.join(', ');
-  return fits ? { chainPem: chainOf(issuer, { pem: kept.certificate.toString() }), keyPem: keyPem(kept.key) } : null;
+    saved.certificate.subjectAltName === named.join(', ');
+  return fits ? { chainPem: chainOf(issuer, { pem: saved.certificate.toString() }), keyPem: keyPem(saved.key) } : null;
 }
 
-/** Key first, record second: after a crash in between, a key that nobody knows is left over, and nothing is broken. */
-async function ensureFirst(dependencies: AuthorityDeps): Promise<void> {
-  const { store, now } = dependencies;
+/** Key first, record second: a crash in between leaves only an unused key file. */
+async function ensureFirst(deps: AuthorityDeps): Promise<void> {
+  const { store, now } = deps;
   if ((await store.authorities()).length > 0) return;
-  const { record } = await makeAuthority(dependencies, 'active');
+  const { record } = await makeAuthority(deps, 'active');
   await store.createFirstAuthority(
     record,
     authorityAudit('authority.created', record.id, now(), { actor: 'appliance', correlationId: null }),
   );
 }
 
-/** A new key on disk and its own certificate; nobody trusts it yet. */
+/** Writes a new key to disk and returns its self-signed certificate, which is not trusted yet. */
 export async function makeAuthority(
   { keys, now, settings }: AuthorityDeps,
   state: 'active' | 'staged',
@@ -210,12 +206,15 @@ export async function makeAuthority(
   return { record, certificate };
 }
 
-/** Read each time: another process may have rotated. */
+/** Reads the store each time: another process may have rotated. */
 export async function activeIssuer({ store, keys }: Pick<AuthorityDeps, 'store' | 'keys'>): Promise<Issuer> {
   const record = activeIn(await store.authorities());
   const key = await keys.read(record.id);
   if (!new X509Certificate(record.certificate).checkPrivateKey(key)) {
-    throw new ColdironError('authority_unavailable', `the key file of authority ${record.id} holds another key`);
+    throw new ColdironError(
+      'authority_unavailable',
+      `the key file of authority ${record.id} does not match its certificate`,
+    );
   }
   return { record, key };
 }
@@ -236,7 +235,7 @@ export function trustIn(authorities: readonly AuthorityRecord[]): Trust {
   };
 }
 
-/** Who trusts only the authority before this one gets from the certificate to there. */
+/** With the cross certificate, a peer that trusts only the previous authority can verify the chain. */
 const chainOf = ({ record }: Issuer, { pem }: Pick<SignedCertificate, 'pem'>): string =>
   pem + (record.crossCertificate ?? '');
 

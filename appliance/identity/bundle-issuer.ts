@@ -1,5 +1,5 @@
-// Hands out bootstrap bundles. The token in one is made at that moment and exists nowhere else, so a bundle can be handed over
-// once; whoever asks again is told who has it, and a reissue makes the first one worthless.
+// Issues bootstrap bundles. The token is generated for one bundle and its text is not stored, so a bundle can be issued only
+// once. A second request is refused and names the recipient of the first; a reissue revokes the first one.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
@@ -19,17 +19,17 @@ import type { Authority } from './authority.ts';
 import { bundleIssued, openToken } from './enrollment-commands.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import type { TaskSigner } from './task-signing.ts';
-import { newEnrollmentToken, parseEnrollmentToken, type TokenStanding, tokenStanding } from './token-text.ts';
+import { newEnrollmentToken, parseEnrollmentToken, type TokenStatus, tokenStatus } from './token-text.ts';
 import { agentDigest, validateBundle } from './validate-bundle.ts';
 
 export interface BundleSettings {
-  /** Where this node reaches the node API. */
+  /** The URL at which this node reaches the node API. */
   readonly apiUrlOf: (machine: Machine) => Parsed<string>;
   readonly plainHttp: 'never' | 'local';
   readonly layout: AgentLayout;
-  /** The agent itself: it stands in the installer. */
+  /** The agent's source, embedded in the installer. */
   readonly agentText: string;
-  /** Null: what is installed is the agent in the installer, and its digest is the package's. */
+  /** Null: the package is the embedded agent, with its digest. */
   readonly package: AgentPackage | null;
 }
 
@@ -45,18 +45,18 @@ export interface BundleIssuerDeps {
   readonly bundle: BundleSettings;
 }
 
-export interface HandOver {
+export interface BundleRequest {
   readonly machine: Machine;
-  /** `manual`: the caller is handed files for the node. `maas`: the caller puts the script into the first-boot payload. */
+  /** `manual`: the operator gets the files. `maas`: the caller puts the script into the first-boot payload. */
   readonly delivery: 'manual' | 'maas';
-  /** Take back what was handed over before, whatever it is still worth. */
+  /** Revokes the token of the previous bundle, even if it is still valid. */
   readonly reissue: boolean;
-  /** The machine waits for its node from then on: committed with the token. */
+  /** Starts the enrollment of the machine in the same commit as the token. */
   readonly startsEnrollment?: boolean;
-  readonly onBehalf: Origin;
+  readonly origin: Origin;
 }
 
-export interface HandedOver {
+export interface IssuedBundle {
   readonly bundle: BootstrapBundle;
   readonly files: Readonly<Record<'json' | 'environment' | 'script', RenderedFile>>;
   readonly replaced: EnrollmentToken | null;
@@ -64,21 +64,21 @@ export interface HandedOver {
 
 export interface BundleIssuer {
   /**
-   * `invalid_bundle` lists every problem, and nothing was issued. `conflict` says who has the last one. When it resolves, the
-   * token is in the store, bound to the machine, and the hand-over is in the audit.
+   * Rejects with `invalid_bundle` and every problem, or with `conflict`, which names the recipient of the last bundle; nothing
+   * is issued then. When it resolves, the token is stored, bound to the machine, and audited.
    */
-  handOver(request: HandOver): Promise<HandedOver>;
-  /** Would a bundle be good, and its endpoint there? Without issuing anything. */
+  issue(request: BundleRequest): Promise<IssuedBundle>;
+  /** Lists the problems that a bundle would have, including an unreachable endpoint. Issues nothing. */
   check(machine: Machine): Promise<readonly string[]>;
-  /** What the token of a bundle that was handed over is worth now: stored and bound as the bundle says, or why not. */
-  standing(bundle: Pick<BootstrapBundle, 'enrollmentToken' | 'nodeId'>): Promise<TokenStanding>;
+  /** The current status of the token in an issued bundle. */
+  tokenStatus(bundle: Pick<BootstrapBundle, 'enrollmentToken' | 'nodeId'>): Promise<TokenStatus>;
 }
 
-export function createBundleDesk(dependencies: BundleIssuerDeps): BundleIssuer {
-  const { store, commands, templates, now, settings, bundle: bundleSettings } = dependencies;
+export function createBundleIssuer(deps: BundleIssuerDeps): BundleIssuer {
+  const { store, commands, templates, now, settings, bundle: bundleSettings } = deps;
 
-  /** A token that is in no store yet: good by its making, for this machine. */
-  const draft = async ({ machine, delivery, onBehalf }: Omit<HandOver, 'reissue'>) => {
+  /** A bundle and its token, not stored yet. */
+  const draft = async ({ machine, delivery, origin }: Omit<BundleRequest, 'reissue'>) => {
     const { text, ...parts } = newEnrollmentToken();
     const at = now();
     const token: NewEnrollmentToken = {
@@ -86,7 +86,7 @@ export function createBundleDesk(dependencies: BundleIssuerDeps): BundleIssuer {
       machine: machine.id,
       kind: 'enrollment',
       delivery,
-      actor: onBehalf.actor,
+      actor: origin.actor,
       createdAt: at,
       expiresAt: at + settings.tokenLifetime,
       certificate: null,
@@ -97,36 +97,36 @@ export function createBundleDesk(dependencies: BundleIssuerDeps): BundleIssuer {
       hostname: machine.spec.hostname,
       enrollmentToken: text,
       tokenExpiresAt: token.expiresAt,
-      ...(await surroundings(dependencies, machine)),
+      ...(await bundleContext(deps, machine)),
     };
     const problems = await validateBundle(bundle, {
       now: at,
-      probe: dependencies.probe,
+      probe: deps.probe,
       plainHttp: bundleSettings.plainHttp,
       agentText: bundleSettings.agentText,
-      tokenStanding: async (shown, node) => draftStanding(token, secretText(shown), node, at),
+      tokenStatus: async (shown, node) => draftStatus(token, secretText(shown), node, at),
     });
     return { token, bundle, problems };
   };
 
   return {
-    handOver: async (request) => {
-      const { machine, reissue, onBehalf, startsEnrollment = false } = request;
+    issue: async (request) => {
+      const { machine, reissue, startsEnrollment = false } = request;
       const { token, bundle, problems } = await draft(request);
       if (problems.length > 0) {
         throw new ColdironError('invalid_bundle', `the bundle of ${machine.spec.hostname} has problems`, problems);
       }
-      // Rendered before anything is written: a template that fails leaves the last bundle as good as it was.
+      // Rendered before anything is written: a template error must not revoke the last bundle.
       const files = renderBundle(bundle, bundleSettings.agentText, templates);
       let replaced: EnrollmentToken | null = null;
       const input = { token: token.id, reissue };
-      // A repeated request cannot be given the same secret again, so it is a new command.
-      const origin = { ...onBehalf, commandId: undefined };
+      // The secret cannot be returned twice, so a repeated request is a new command.
+      const origin = { ...request.origin, commandId: undefined };
       const command = { machine: machine.id, name: 'issue-bundle', input, origin };
       const decide: Decide = async (current, context) => {
         replaced = openToken(await store.enrollmentTokensOf(machine.id));
         if (replaced !== null && replaced.expiresAt > token.createdAt && !reissue) {
-          const { code, message } = alreadyHandedOver(machine, replaced);
+          const { code, message } = alreadyIssued(machine, replaced);
           return refused(code, message);
         }
         return bundleIssued(current, { token, replaced, origin, startsEnrollment }, context);
@@ -138,16 +138,16 @@ export function createBundleDesk(dependencies: BundleIssuerDeps): BundleIssuer {
       return { bundle, files, replaced };
     },
     check: async (machine) =>
-      (await draft({ machine, delivery: 'maas', onBehalf: { actor: 'appliance', correlationId: null } })).problems,
-    standing: async ({ enrollmentToken, nodeId }) => {
+      (await draft({ machine, delivery: 'maas', origin: { actor: 'appliance', correlationId: null } })).problems,
+    tokenStatus: async ({ enrollmentToken, nodeId }) => {
       const parts = parseEnrollmentToken(secretText(enrollmentToken));
       if (!parts.ok) return 'unknown';
-      return tokenStanding(await store.enrollmentToken(parts.value.id), parts.value, nodeId, now());
+      return tokenStatus(await store.enrollmentToken(parts.value.id), parts.value, nodeId, now());
     },
   };
 }
 
-async function surroundings({ authority, taskSigner, bundle }: BundleIssuerDeps, machine: Machine) {
+async function bundleContext({ authority, taskSigner, bundle }: BundleIssuerDeps, machine: Machine) {
   const apiUrl = bundle.apiUrlOf(machine);
   if (!apiUrl.ok) throw new ColdironError('service_unavailable', apiUrl.reason);
   const trust = await authority.trust();
@@ -167,21 +167,21 @@ async function surroundings({ authority, taskSigner, bundle }: BundleIssuerDeps,
   } as const;
 }
 
-function draftStanding(token: NewEnrollmentToken, text: string, node: MachineId, now: Instant): TokenStanding {
+function draftStatus(token: NewEnrollmentToken, text: string, node: MachineId, now: Instant): TokenStatus {
   const parts = parseEnrollmentToken(text);
   if (!parts.ok) return 'unknown';
   const held = { token: { ...token, consumedAt: null, revokedAt: null }, secretHash: token.secretHash };
-  return tokenStanding({ ...held, machineRemoved: false }, parts.value, node, now);
+  return tokenStatus({ ...held, machineRemoved: false }, parts.value, node, now);
 }
 
-function alreadyHandedOver({ spec }: Machine, open: EnrollmentToken): ColdironError {
+function alreadyIssued({ spec }: Machine, open: EnrollmentToken): ColdironError {
   const { hostname } = spec;
   if (open.kind === 'recovery') {
-    return new ColdironError('conflict', `${hostname} is enrolled: reissue the bundle if it is to enroll again`);
+    return new ColdironError('conflict', `${hostname} is already enrolled: reissue the bundle to enroll it again`);
   }
   return new ColdironError(
     'conflict',
-    `the bundle of ${hostname} was handed to ${open.actor} on ${instantText(open.createdAt)}, and is good until ` +
-      `${instantText(open.expiresAt)}: reissue it if that one is lost`,
+    `the bundle of ${hostname} was issued to ${open.actor} at ${instantText(open.createdAt)} and is valid until ` +
+      `${instantText(open.expiresAt)}: reissue it if it is lost`,
   );
 }

@@ -1,4 +1,5 @@
-// A node asks for a certificate: it proves that it has the key, and it may repeat its own name. It decides nothing else.
+// Checks a node's certification request (CSR): it proves possession of the key and may name only the node itself. Everything
+// else in the certificate is decided by the appliance.
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { type CertificationRequest, decodeCertificationRequest } from '../codecs/x509/certification-request.ts';
@@ -15,12 +16,12 @@ export interface AcceptedRequest {
 
 type KeyKind = 'ed25519' | 'ec' | 'rsa';
 
-/** A request with an RSA key of 8192 bits and all our names has less than half of it. */
-const LONGEST_REQUEST = 16 * 1024;
+/** More than twice a request with an 8192-bit RSA key and all names of a node. */
+const MAX_REQUEST_LENGTH = 16 * 1024;
 const RSA_BITS = { least: 2048, most: 8192 };
 const CURVES = ['prime256v1', 'secp384r1'];
 
-/** Which digest each algorithm signs, and with what kind of key. What is not here (SHA-1 above all) is refused. */
+/** The digest and key kind of each accepted algorithm. All others (SHA-1 above all) are refused. */
 const ALGORITHMS: Readonly<Record<string, { readonly key: KeyKind; readonly digest: string | null }>> = {
   [OID.ed25519]: { key: 'ed25519', digest: null },
   [OID.ecdsaWithSha256]: { key: 'ec', digest: 'sha256' },
@@ -32,7 +33,7 @@ const ALGORITHMS: Readonly<Record<string, { readonly key: KeyKind; readonly dige
 };
 
 export function acceptRequest(pem: string, identity: NodeIdentity): Parsed<AcceptedRequest> {
-  if (pem.length > LONGEST_REQUEST) return unparsable(`a request has at most ${LONGEST_REQUEST} characters`);
+  if (pem.length > MAX_REQUEST_LENGTH) return unparsable(`a request has at most ${MAX_REQUEST_LENGTH} characters`);
   const der = readPemBlock(pem, 'CERTIFICATE REQUEST');
   if (!der.ok) return der;
   const decoded = decodeCertificationRequest(der.value);
@@ -60,7 +61,7 @@ function acceptableKey(publicKeyInfo: Uint8Array): Parsed<KeyObject> {
       }
       // NIST SP 800-56B §6.2: odd, above 2^16, below 2^256.
       if (publicExponent > 0x1_0000n && publicExponent % 2n === 1n && publicExponent < 1n << 256n) return parsed(key);
-      return unparsable('its RSA key has an exponent that is not safe');
+      return unparsable('its RSA key has an unsafe public exponent');
     default:
       return unparsable(`its key is of the kind ${shown(key.asymmetricKeyType)}, not Ed25519, ECDSA or RSA`);
   }
@@ -74,12 +75,12 @@ function readKey(publicKeyInfo: Uint8Array): KeyObject | null {
   }
 }
 
-/** Whoever asks shows that the private key is theirs. */
+/** Proof of possession: the request must be signed with the private key. */
 function signatureProblem(request: CertificationRequest, key: KeyObject): string | null {
   const algorithm = ALGORITHMS[request.signatureAlgorithm];
   if (!algorithm) return `its signature algorithm ${shown(request.signatureAlgorithm)} is not accepted`;
-  if (algorithm.key !== kindOf(key)) return 'its signature algorithm does not fit its key';
-  return isSignedBy(request, key, algorithm.digest) ? null : 'its signature is not that of its key';
+  if (algorithm.key !== kindOf(key)) return 'its signature algorithm does not match its key';
+  return isSignedBy(request, key, algorithm.digest) ? null : 'its signature does not verify with its public key';
 }
 
 function isSignedBy(request: CertificationRequest, key: KeyObject, digest: string | null): boolean {
@@ -97,11 +98,11 @@ function nameProblem(request: CertificationRequest, identity: NodeIdentity): str
     ...request.commonNames.filter((name) => !commonNames.includes(name)).map((name) => `CN=${name}`),
     ...request.alternativeNames.map(generalNameText).filter((name) => !own.includes(name)),
   ];
-  if (strange[0] !== undefined) return `it names another than ${identity.hostname}: ${shown(strange[0])}`;
-  return request.asksToBeAuthority ? 'it asks to be an authority' : null;
+  if (strange[0] !== undefined) return `it names a host other than ${identity.hostname}: ${shown(strange[0])}`;
+  return request.asksToBeAuthority ? 'it requests a CA certificate' : null;
 }
 
-/** Only for keys that `acceptableKey` let through. */
+/** Only for keys that `acceptableKey` accepted. */
 function kindOf(key: KeyObject): KeyKind {
   const kind = key.asymmetricKeyType;
   return kind === 'ed25519' || kind === 'rsa' ? kind : 'ec';

@@ -1,6 +1,6 @@
-// A drain is a task of the node, and its result moves the lifecycle on. When the node is active again, the drain is undone:
-// its task is cancelled before it begins, or an `undrain` task follows. Both are derived from the tasks in the store, so a
-// process that is killed in between leaves nothing undone.
+// A drain is a task of the node; its result advances the lifecycle. When the node is active again, the drain is undone: its
+// task is cancelled before it starts, or an `undrain` task follows. Both are derived from the tasks in the store, so a killed
+// process loses no step.
 
 import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -21,13 +21,13 @@ export interface DrainsDeps {
 
 export interface Drains {
   /** Creates missing drain and undrain tasks and applies the results of drains, for every node. */
-  look(): Promise<void>;
+  reconcile(): Promise<void>;
   /** Creates or evaluates the drain task of one node; does nothing for a node that is not being drained. */
   settle(machine: Machine): Promise<void>;
 }
 
-/** Far more than a node gets during one drain. */
-const TASKS_LOOKED_AT = 200;
+/** Far more tasks than a node gets during one drain. */
+const TASKS_READ = 200;
 
 const BY_APPLIANCE: Origin = { actor: 'appliance', correlationId: null };
 
@@ -38,33 +38,33 @@ export function createDrains({ store, tasks, machines, commands, now }: DrainsDe
   const settle: Drains['settle'] = async (machine) => {
     const { state, since, deadline } = machine.lifecycle;
     if (state !== 'draining') return;
-    const asked = (await store.tasksOf(machine.id, TASKS_LOOKED_AT)).find((task) => isAbout(task, since));
-    if (!asked) {
+    const task = (await store.tasksOf(machine.id, TASKS_READ)).find((candidate) => isDrainOf(candidate, since));
+    if (!task) {
       const within = Math.max(0, (deadline ?? now()) - now());
       await tasks.run(machine, { kind: 'drain', parameters: { since: String(since) }, within }, BY_APPLIANCE);
       return;
     }
-    if (!isOver(asked.state)) return;
-    if (asked.state === 'succeeded') await nodeReported(commands, machine, 'drained', null);
-    else await nodeReported(commands, machine, 'drain-failed', null, failureOf(asked));
+    if (!isOver(task.state)) return;
+    if (task.state === 'succeeded') await nodeReported(commands, machine, 'drained', null);
+    else await nodeReported(commands, machine, 'drain-failed', null, failureOf(task));
   };
 
   const undo = async (machine: Machine): Promise<void> => {
     const { id, lifecycle } = machine;
     if (lifecycle.state !== 'active' || undone.get(id) === lifecycle.since) return;
-    const last = (await store.tasksOf(id, TASKS_LOOKED_AT)).find(({ kind }) => kind === 'drain' || kind === 'undrain');
+    const last = (await store.tasksOf(id, TASKS_READ)).find(({ kind }) => kind === 'drain' || kind === 'undrain');
     if (last?.kind === 'drain') {
       const isWaiting = last.state === 'queued' || last.state === 'leased';
-      // A task that was begun in the meantime is looked at again.
+      // If the task started in the meantime, the next run decides again.
       if (isWaiting && !(await tasks.cancel(last, 'the node is active again', BY_APPLIANCE))) return;
-      if (mayHaveBegun(last)) await tasks.run(machine, { kind: 'undrain', parameters: {} }, BY_APPLIANCE);
+      if (mayHaveStarted(last)) await tasks.run(machine, { kind: 'undrain', parameters: {} }, BY_APPLIANCE);
     }
     undone.set(id, lifecycle.since);
   };
 
   return {
     settle,
-    look: async () => {
+    reconcile: async () => {
       const failures: unknown[] = [];
       const seen = new Set<MachineId>();
       for (const machine of machines()) {
@@ -79,19 +79,22 @@ export function createDrains({ store, tasks, machines, commands, now }: DrainsDe
   };
 }
 
-/** Each lease is an attempt: before the first one, and during it, nothing has begun. */
-function mayHaveBegun({ state, attempts }: Task): boolean {
+/** Each lease counts as an attempt: before and during the first one, the task has not started. */
+function mayHaveStarted({ state, attempts }: Task): boolean {
   if (state === 'queued') return attempts > 0;
   if (state === 'leased') return attempts > 1;
   return state !== 'expired' || attempts > 1;
 }
 
-/** By the beginning of the drain, and not by time: a clock may be set back, and a node may be drained for the second time. */
-const isAbout = ({ kind, parameters }: Task, since: Instant): boolean =>
+/** Matches the start of the drain, not the task's time: the clock may be set back, and a node may be drained twice. */
+const isDrainOf = ({ kind, parameters }: Task, since: Instant): boolean =>
   kind === 'drain' && parameters.since === String(since);
 
 function failureOf({ state, result }: Task): string {
-  const told = result?.output.trim().split('\n').at(-1)?.slice(0, 200);
-  if (state === 'failed') return told ? `the node says: ${told}` : 'the node could not, and gave no reason';
-  return state === 'expired' ? 'the node did not take up the task in time' : 'the node began, and was not heard again';
+  const lastLine = result?.output.trim().split('\n').at(-1)?.slice(0, 200);
+  if (state === 'failed')
+    return lastLine ? `the node reported: ${lastLine}` : 'the node reported a failure without a reason';
+  return state === 'expired'
+    ? 'the node did not fetch the task in time'
+    : 'the node started the task, but reported no result';
 }

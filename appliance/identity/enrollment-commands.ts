@@ -1,4 +1,4 @@
-// What issuing a bootstrap bundle writes: the token, and the start of the enrollment where the machine did not wait for one yet.
+// The change of issuing a bootstrap bundle: the token, and the start of the enrollment if it has not started yet.
 
 import type { Origin } from '../domain/event.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -8,7 +8,7 @@ import type { Write } from '../store/change.ts';
 import type { EnrollmentToken, NewEnrollmentToken } from '../store/enrollment-store.ts';
 import { auditOf, eventOf, tokenJson } from './enrollment-records.ts';
 
-export interface IssuedBundle {
+export interface BundleInput {
   readonly token: NewEnrollmentToken;
   /** The open token that the new one replaces. */
   readonly replaced: EnrollmentToken | null;
@@ -16,7 +16,7 @@ export interface IssuedBundle {
   readonly origin: Origin;
 }
 
-export function bundleIssued(machine: Machine, bundle: IssuedBundle, context: CommandContext): Decision {
+export function bundleIssued(machine: Machine, bundle: BundleInput, context: CommandContext): Decision {
   const { token, replaced, origin, startsEnrollment } = bundle;
   const at = token.createdAt;
   const writes: Write[] = [{ kind: 'issue-token', token, replaces: replaced?.id ?? null }];
@@ -28,7 +28,7 @@ export function bundleIssued(machine: Machine, bundle: IssuedBundle, context: Co
   return { outcome: 'change', change: { ...emptyChange(machine, at), version: null, writes, events, audit } };
 }
 
-/** Neither used nor revoked; of several, the one that is good for longest. */
+/** The token that is neither used nor revoked; of several, the one that expires last. */
 export const openToken = (tokens: readonly EnrollmentToken[]): EnrollmentToken | null =>
   tokens
     .filter(({ consumedAt, revokedAt }) => consumedAt === null && revokedAt === null)

@@ -1,4 +1,4 @@
-// What enrollment leaves behind for people to read. Never a secret: tokens by their id, certificates by their serial.
+// Events and audit entries of enrollment. They contain no secrets: tokens appear as ids, certificates as serials.
 
 import { type Json, type NewAuditEntry, type NewEvent, newEvent, type Origin } from '../domain/event.ts';
 import type { EventData, EventKind } from '../domain/events/event-table.ts';
@@ -28,16 +28,16 @@ export const authorityAudit = (
   action: string,
   id: Fingerprint,
   at: Instant,
-  onBehalf: Origin,
+  origin: Origin,
   after: Json = null,
-): NewAuditEntry => auditOf(action, `authority:${shownFingerprint(id)}`, at, onBehalf, after);
+): NewAuditEntry => auditOf(action, `authority:${shownFingerprint(id)}`, at, origin, after);
 
 export const certificateAudit = (
   certificate: NewCertificate,
   target: string,
   at: Instant,
-  onBehalf: Origin,
-): NewAuditEntry => auditOf('certificate.issued', target, at, onBehalf, certificateJson(certificate));
+  origin: Origin,
+): NewAuditEntry => auditOf('certificate.issued', target, at, origin, certificateJson(certificate));
 
 export const certificateJson = ({
   serial,
@@ -68,6 +68,6 @@ export const signingKeyAudit = (
   action: string,
   id: SigningKeyId,
   at: Instant,
-  onBehalf: Origin,
+  origin: Origin,
   after: Json = null,
-): NewAuditEntry => auditOf(action, `task-signing-key:${id}`, at, onBehalf, after);
+): NewAuditEntry => auditOf(action, `task-signing-key:${id}`, at, origin, after);

@@ -1,5 +1,5 @@
-// Everything that trust between the appliance and its nodes is made of, put together once: for the node API, for the
-// management API, and for whoever deploys.
+// Assembles the identity subsystem (authority, tokens, tasks, heartbeats) for the node API, the management API and
+// deployments.
 
 import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
@@ -19,18 +19,18 @@ import type { AuthorityRecord } from '../store/enrollment-store.ts';
 import type { Store } from '../store/store.ts';
 import { probeApi } from './api-probe.ts';
 import { type Authority, openAuthority } from './authority.ts';
-import { type BundleIssuer, createBundleDesk, type HandedOver } from './bundle-issuer.ts';
+import { type BundleIssuer, createBundleIssuer, type IssuedBundle } from './bundle-issuer.ts';
 import { createDrains, type Drains } from './drains.ts';
 import { type Heartbeats, openHeartbeats } from './heartbeats.ts';
 import { loadPassphrase, openKeyFolder } from './key-folder.ts';
-import { standingOf } from './node-eligibility.ts';
+import { apiUrlFor, identityIn, type NodeApiAddress } from './node-addresses.ts';
+import { eligibilityOf } from './node-eligibility.ts';
 import { createNodeEnrollment, type NodeEnrollment } from './node-enrollment.ts';
-import { apiUrlFor, identityIn, type NodeApiPlace } from './node-place.ts';
 import { nodeReported } from './node-reports.ts';
 import type { SetTimer } from './notifier.ts';
 import { createRotation, type Rotation } from './rotation.ts';
 import type { EnrollmentSettings } from './settings.ts';
-import { createTaskDesk, type TaskQueue } from './task-queue.ts';
+import { createTaskQueue, type TaskQueue } from './task-queue.ts';
 import { openTaskSigner, type TaskSigner } from './task-signing.ts';
 
 export interface EnrollmentServiceDeps {
@@ -57,25 +57,25 @@ export interface EnrollmentService {
   readonly heartbeats: Heartbeats;
   readonly bundles: BundleIssuer;
   readonly settings: EnrollmentSettings;
-  /** For an operator: the bundle, and the machine waits for its node where it did not yet. */
-  handOver(machine: Machine, reissue: boolean, onBehalf: Origin): Promise<HandedOver>;
-  /** What a machine that is onboarded by its first boot gets for that, with a token made now. Others get nothing. */
+  /** Issues a bundle to an operator, and starts the enrollment if it has not started yet. */
+  issueBundle(machine: Machine, reissue: boolean, origin: Origin): Promise<IssuedBundle>;
+  /** The first-boot payload of a machine that enrolls at its first boot, with a new token. */
   firstBootParts(machine: Machine): Promise<BootPart[]>;
-  /** The same as files of a system that is installed as a whole; empty where an operator brings the bundle. */
+  /** The same as files, for a system that is installed as a whole. */
   installedFiles(machine: Machine): Promise<RenderedFile[]>;
-  /** What would keep such a machine from enrolling. Nothing is issued. */
+  /** Problems that would prevent such a machine from enrolling. Issues nothing. */
   bundleProblems(machine: Machine): Promise<readonly string[]>;
-  /** The node has shown its certificate: its life goes on, where it waited for that. */
-  isHere(machine: Machine, correlationId: string | null): Promise<void>;
-  /** The next authority signs from now on, or, with `stageOnly`, is only trusted yet. Nobody is cut off by either. */
-  rotate(onBehalf: Origin, stageOnly: boolean): Promise<AuthorityRecord>;
-  /** The one before is trusted no longer. `conflict` lists who would be cut off. */
-  retire(onBehalf: Origin, despiteHolders: boolean): Promise<AuthorityRecord>;
-  /** Called where the node API listens; `follow` is run whenever authorities change. */
-  listens(place: NodeApiPlace, follow: () => Promise<void>): void;
+  /** The node presented its certificate: completes its enrollment if its state waits for that. */
+  confirmEnrolled(machine: Machine, correlationId: string | null): Promise<void>;
+  /** Activates the next authority, or with `stageOnly` only adds it to the trust. All issued certificates stay valid. */
+  rotate(origin: Origin, stageOnly: boolean): Promise<AuthorityRecord>;
+  /** Stops trusting the outgoing authority. `conflict` lists the certificates that are still in use. */
+  retire(origin: Origin, despiteHolders: boolean): Promise<AuthorityRecord>;
+  /** Sets where the node API listens; `onAuthoritiesChanged` runs after each change of the authorities. */
+  setNodeApi(address: NodeApiAddress, onAuthoritiesChanged: () => Promise<void>): void;
 }
 
-/** How often what nobody asked for is looked after. */
+/** Interval of the periodic jobs (tasks, drains, heartbeats). */
 export const SWEEP_EVERY = 5 * SECOND;
 export const RENEW_SERVER_EVERY = MINUTE;
 
@@ -87,10 +87,10 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
   const authority = await openAuthority(authorityDeps);
   const signer = await openTaskSigner({ store, now, settings, keys: signingKeys });
   const rotation = createRotation(authorityDeps);
-  const tasks = createTaskDesk({ ...deps, signer });
-  let place: NodeApiPlace | null = null;
-  let follow = async (): Promise<void> => undefined;
-  const bundles = createBundleDesk({
+  const tasks = createTaskQueue({ ...deps, signer });
+  let nodeApi: NodeApiAddress | null = null;
+  let onAuthoritiesChanged = async (): Promise<void> => undefined;
+  const bundles = createBundleIssuer({
     store,
     commands,
     authority,
@@ -100,16 +100,16 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     now,
     settings,
     bundle: {
-      apiUrlOf: (machine) => apiUrlFor(fleet, machine, place),
+      apiUrlOf: (machine) => apiUrlFor(fleet, machine, nodeApi),
       plainHttp: 'never',
       layout: agentLayout('coldiron'),
       agentText: deps.agentText,
       package: null,
     },
   });
-  /** Nodes hear of it with their next heartbeat, which they send at once when their wait ends. */
+  /** Nodes get the new trust with their next heartbeat, which they send as soon as their task wait ends. */
   const authoritiesChanged = async (): Promise<void> => {
-    await follow();
+    await onAuthoritiesChanged();
     tasks.wakeAll();
   };
 
@@ -134,52 +134,52 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       silentAfter: settings.silentAfter,
       machines: () => fleet.machines(),
     }),
-    handOver: async (machine, reissue, onBehalf) => {
+    issueBundle: async (machine, reissue, origin) => {
       const { state } = machine.lifecycle;
       const starts = STATES[state].enrollment === 'possible' || failedTo('enroll', machine.lifecycle);
-      if (!starts && !standingOf(machine.lifecycle).enroll) {
+      if (!starts && !eligibilityOf(machine.lifecycle).enroll) {
         throw new ColdironError(
           'conflict',
-          `${machine.spec.hostname} is ${state}: it cannot enroll, and gets no bundle`,
+          `${machine.spec.hostname} is ${state}: it cannot enroll, so no bundle is issued`,
         );
       }
-      return bundles.handOver({ machine, delivery: 'manual', reissue, onBehalf, startsEnrollment: starts });
+      return bundles.issue({ machine, delivery: 'manual', reissue, origin, startsEnrollment: starts });
     },
     firstBootParts: async (machine) => {
-      const onBehalf: Origin = { actor: 'appliance', correlationId: null };
-      const { bundle, files } = await bundles.handOver({ machine, delivery: 'maas', reissue: true, onBehalf });
+      const origin: Origin = { actor: 'appliance', correlationId: null };
+      const { bundle, files } = await bundles.issue({ machine, delivery: 'maas', reissue: true, origin });
       return [{ name: 'node-agent', version: bundle.id, script: files.script.text }];
     },
     installedFiles: async (machine) => {
-      const onBehalf: Origin = { actor: 'appliance', correlationId: null };
-      const { bundle } = await bundles.handOver({ machine, delivery: 'maas', reissue: true, onBehalf });
+      const origin: Origin = { actor: 'appliance', correlationId: null };
+      const { bundle } = await bundles.issue({ machine, delivery: 'maas', reissue: true, origin });
       return installedFiles(bundle, deps.agentText);
     },
     bundleProblems: async (machine) => {
-      const url = apiUrlFor(fleet, machine, place);
+      const url = apiUrlFor(fleet, machine, nodeApi);
       return url.ok ? bundles.check(machine) : [url.reason];
     },
-    isHere: async (machine, correlationId) => {
+    confirmEnrolled: async (machine, correlationId) => {
       if (!awaitsEnrollment(machine.lifecycle)) return;
       await nodeReported(commands, machine, 'enrolled', correlationId);
     },
-    rotate: async (onBehalf, stageOnly) => {
+    rotate: async (origin, stageOnly) => {
       const staged = (await store.authorities()).find(({ state }) => state === 'staged');
-      let record = staged ?? (await rotation.stage(onBehalf));
-      if (!stageOnly) record = await rotation.activate(onBehalf);
+      let record = staged ?? (await rotation.stage(origin));
+      if (!stageOnly) record = await rotation.activate(origin);
       await authoritiesChanged();
       return record;
     },
-    retire: async (onBehalf, despiteHolders) => {
-      const retired = await rotation.finish(onBehalf, despiteHolders);
+    retire: async (origin, despiteHolders) => {
+      const retired = await rotation.finish(origin, despiteHolders);
       if (!retired)
-        throw new ColdironError('conflict', 'no authority is on its way out: coldiron ca rotate begins that');
+        throw new ColdironError('conflict', 'no authority is outgoing: start a rotation with coldiron ca rotate');
       await authoritiesChanged();
       return retired;
     },
-    listens: (at, following) => {
-      place = at;
-      follow = following;
+    setNodeApi: (address, listener) => {
+      nodeApi = address;
+      onAuthoritiesChanged = listener;
     },
   };
 }

@@ -1,5 +1,5 @@
-// Who was heard, and who has fallen silent. The last word of each node is kept in memory and written every few seconds; after
-// a start, nobody is silent before they had the time to be heard by this process.
+// Tracks which nodes are online and which are silent. The last heartbeat of each node is kept in memory and written every few
+// seconds. After a start, a node counts as silent only after this process has listened for the full timeout.
 
 import type { Json, NewEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -19,28 +19,28 @@ export interface HeartbeatsDeps {
 }
 
 export interface Heartbeats {
-  heard(machine: Machine, report: Json, correlationId: string): Promise<void>;
+  record(machine: Machine, report: Json, correlationId: string): Promise<void>;
   lastOf(machine: MachineId): Heartbeat | null;
-  /** Writes what was heard since the last time. */
+  /** Writes the heartbeats received since the last flush. */
   flush(): Promise<void>;
-  /** Finds those that have fallen silent. Returns them. */
-  watch(): Promise<Machine[]>;
+  /** Sets nodes without a recent heartbeat to silent, and returns them. */
+  markSilent(): Promise<Machine[]>;
 }
 
-export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Heartbeats> {
-  const { store, now, silentAfter, machines } = dependencies;
+export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> {
+  const { store, now, silentAfter, machines } = deps;
   const startedAt = now();
   const last = new Map((await store.heartbeats()).map((heartbeat) => [heartbeat.machine, heartbeat]));
   let unwritten = new Set<MachineId>();
 
   return {
-    heard: async (machine, report, correlationId) => {
+    record: async (machine, report, correlationId) => {
       const at = now();
       last.set(machine.id, { machine: machine.id, at, report });
       unwritten.add(machine.id);
       if (machine.health === 'online') return;
-      const onBehalf = { actor: `machine:${machine.spec.hostname}`, correlationId };
-      const event = eventOf('health.online', machine.id, at, onBehalf, { before: machine.health });
+      const origin = { actor: `machine:${machine.spec.hostname}`, correlationId };
+      const event = eventOf('health.online', machine.id, at, origin, { before: machine.health });
       await store.commit(healthChange(machine, 'online', event));
     },
     lastOf: (machine) => last.get(machine) ?? null,
@@ -55,7 +55,7 @@ export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Hear
         throw error;
       }
     },
-    watch: async () => {
+    markSilent: async () => {
       const at = now();
       const since = ({ id }: Machine): Instant => Math.max(last.get(id)?.at ?? 0, startedAt);
       const silent = [...machines()].filter(
@@ -63,8 +63,8 @@ export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Hear
       );
       for (const machine of silent) {
         const heardAt = last.get(machine.id)?.at ?? null;
-        const onBehalf = { actor: 'appliance', correlationId: null };
-        const event = eventOf('health.silent', machine.id, at, onBehalf, { last_heard: heardAt });
+        const origin = { actor: 'appliance', correlationId: null };
+        const event = eventOf('health.silent', machine.id, at, origin, { last_heard: heardAt });
         await store.commit(healthChange(machine, 'silent', event));
       }
       return silent;
@@ -72,7 +72,7 @@ export async function openHeartbeats(dependencies: HeartbeatsDeps): Promise<Hear
   };
 }
 
-/** The store refuses the same health twice, so that the event is there once. */
+/** The store refuses an unchanged health, so the event is written once. */
 const healthChange = (machine: Machine, health: Health, event: NewEvent): Change => ({
   ...emptyChange(machine, event.at),
   version: null,

@@ -1,4 +1,4 @@
-// Private keys, each in a file that only we can read, encrypted where a passphrase is given.
+// Private keys, each in a file that only the appliance's user can read, encrypted if a passphrase is configured.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { chmod, mkdir } from 'node:fs/promises';
@@ -8,31 +8,31 @@ import { Secret } from '../domain/secret.ts';
 import { readPrivately, replacePrivately, writeOnce } from './vault/private-file.ts';
 
 export interface KeyFolder {
-  /** On disk when this resolves. A file that is there is left as it is. */
+  /** On disk when this resolves. An existing file is not changed. */
   write(id: string, key: KeyObject): Promise<void>;
-  /** Opened once: a passphrase takes its time. `authority_unavailable` when it is missing, open to others, or does not open. */
+  /** Cached, because decryption is slow. `authority_unavailable` if it is missing, accessible to others, or unreadable. */
   read(id: string): Promise<KeyObject>;
-  /** A key that another one may take the place of, and the certificate that goes with it, in one file. */
-  keep(name: string, key: KeyObject, certificatePem: string): Promise<void>;
-  /** Null where there is none that can be used: whoever asks makes another. */
-  kept(name: string): Promise<{ readonly key: KeyObject; readonly certificate: X509Certificate } | null>;
+  /** Writes a replaceable key and its certificate to one file. */
+  save(name: string, key: KeyObject, certificatePem: string): Promise<void>;
+  /** Null if there is no usable pair: the caller creates a new one. */
+  load(name: string): Promise<{ readonly key: KeyObject; readonly certificate: X509Certificate } | null>;
 }
 
 const CREDENTIAL_NAME = 'coldiron-ca-passphrase';
 
-/** From the service manager (systemd.exec(5), LoadCredential=), or else from the named file; null where there is neither. */
+/** From the service manager (systemd.exec(5), LoadCredential=), otherwise from the named file; null if there is neither. */
 export async function loadPassphrase(
   file: string | null,
   credentialsFolder: string | undefined,
 ): Promise<Secret | null> {
   if (credentialsFolder) {
-    // systemd gives a service's own user access through an ACL, which shows as a right of the group.
+    // systemd grants the service's user access through an ACL, which appears as a group permission.
     const passphrase = await readPassphrase(join(credentialsFolder, CREDENTIAL_NAME), 'group');
     if (passphrase) return passphrase;
   }
   if (file === null) return null;
   const passphrase = await readPassphrase(file, 'nobody');
-  if (!passphrase) throw unusable(`there is no file ${file}, which should hold the passphrase of the keys`);
+  if (!passphrase) throw unusable(`${file} does not exist: it must contain the passphrase of the keys`);
   return passphrase;
 }
 
@@ -49,8 +49,8 @@ export async function openKeyFolder(folder: string, passphrase: Secret | null): 
       opened.set(id, key);
       return key;
     },
-    keep: (name, key, certificatePem) => replacePrivately(pairOf(name), keyText(key, passphrase) + certificatePem),
-    kept: async (name) => {
+    save: (name, key, certificatePem) => replacePrivately(pairOf(name), keyText(key, passphrase) + certificatePem),
+    load: async (name) => {
       const read = await readPrivately(pairOf(name), 'nobody');
       if (read.kind !== 'read') return null;
       try {
@@ -71,17 +71,19 @@ function keyText(key: KeyObject, passphrase: Secret | null): string {
 
 async function readKey(file: string, passphrase: Secret | null): Promise<KeyObject> {
   const read = await readPrivately(file, 'nobody');
-  if (read.kind === 'absent') throw unusable(`${file} is missing: bring it back from a backup, or rotate`);
+  if (read.kind === 'absent') throw unusable(`${file} is missing: restore it from a backup, or rotate`);
   if (read.kind === 'refused') throw unusable(read.reason);
   const isEncrypted = read.bytes.includes('-----BEGIN ENCRYPTED PRIVATE KEY-----');
-  if (isEncrypted && !passphrase) throw unusable(`${file} is encrypted, and no passphrase was given`);
+  if (isEncrypted && !passphrase) throw unusable(`${file} is encrypted, but no passphrase is configured`);
   if (!isEncrypted && passphrase) {
-    throw unusable(`${file} is not encrypted although a passphrase is given: openssl pkcs8 -topk8 -v2 aes-256-cbc`);
+    throw unusable(
+      `${file} is not encrypted, but a passphrase is configured: run openssl pkcs8 -topk8 -v2 aes-256-cbc`,
+    );
   }
   try {
     return privateKey(read.bytes, passphrase);
   } catch {
-    throw unusable(isEncrypted ? `${file} does not open with the given passphrase` : `${file} holds no private key`);
+    throw unusable(isEncrypted ? `${file} cannot be decrypted with the passphrase` : `${file} contains no private key`);
   }
 }
 
@@ -96,9 +98,9 @@ async function readPassphrase(file: string, alsoReadableBy: 'nobody' | 'group'):
   const read = await readPrivately(file, alsoReadableBy);
   if (read.kind === 'absent') return null;
   if (read.kind === 'refused') throw unusable(read.reason);
-  // Editors end files with a line end; it is no part of what somebody typed.
+  // Editors add a final line end; it is not part of the passphrase.
   const text = read.bytes.toString('utf8').replace(/\r?\n$/, '');
-  if (text === '') throw unusable(`${file} is empty, and should hold the passphrase of the keys`);
+  if (text === '') throw unusable(`${file} is empty: it must contain the passphrase of the keys`);
   return new Secret(text);
 }
 

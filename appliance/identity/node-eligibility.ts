@@ -1,19 +1,19 @@
-// What a node may do on the node API now: the rights of its state, and of the step that failed.
+// What a node may do on the node API: the rights of its state, or of the step that failed.
 
 import { failedTo, type Lifecycle } from '../domain/lifecycle.ts';
 import { RIGHTS_AFTER_FAILURE, STATES } from '../domain/states.ts';
 
 export interface NodeEligibility {
-  /** Use the token of a bundle. */
+  /** May redeem the token of a bundle. */
   readonly enroll: boolean;
-  /** Get the next certificate for the one it has, or with its recovery token for one that has ended. */
+  /** May renew its certificate, or replace an expired one with its recovery token. */
   readonly renew: boolean;
   readonly tasks: boolean;
-  /** What it is told where something is refused. */
+  /** The reason in refusals. */
   readonly because: string;
 }
 
-export function standingOf(lifecycle: Lifecycle): NodeEligibility {
+export function eligibilityOf(lifecycle: Lifecycle): NodeEligibility {
   const because = `this node is ${lifecycle.state}`;
   if (failedTo('enroll', lifecycle)) return { ...RIGHTS_AFTER_FAILURE.enroll, because };
   if (failedTo('drain', lifecycle)) return { ...RIGHTS_AFTER_FAILURE.drain, because };

@@ -1,5 +1,5 @@
-// A node becomes one of ours, stays one, and comes back after its certificate has ended. Everything that a "yes" stands on is
-// in the store before the node hears it.
+// Enrollment, renewal, and recovery after the certificate has expired. Everything is committed before the node gets the
+// reply.
 
 import { X509Certificate } from 'node:crypto';
 import { ColdironError, type ErrorCode } from '../domain/errors.ts';
@@ -21,15 +21,15 @@ import type { Store } from '../store/store.ts';
 import type { Authority, SignedForNode } from './authority.ts';
 import { auditOf, certificateJson, eventOf } from './enrollment-records.ts';
 import { fingerprintOf } from './fingerprint.ts';
-import { standingOf } from './node-eligibility.ts';
+import { eligibilityOf } from './node-eligibility.ts';
 import type { NodeIdentity } from './node-identity.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import {
   newEnrollmentToken,
   parseEnrollmentToken,
   type TokenParts,
-  type TokenStanding,
-  tokenStanding,
+  type TokenStatus,
+  tokenStatus,
 } from './token-text.ts';
 
 export interface NodeEnrollmentDeps {
@@ -50,7 +50,7 @@ export interface EnrollmentRequest {
   readonly correlationId: string | null;
 }
 
-/** What the node keeps. The recovery token takes the place of the one it came with. */
+/** What the node stores. The recovery token replaces the token it used. */
 export interface Enrolled {
   readonly machine: MachineId;
   readonly kind: 'enrolled' | 'recovered' | 'renewed';
@@ -63,44 +63,44 @@ export interface Enrolled {
 
 export interface NodeEnrollment {
   /**
-   * First enrollment and recovery alike: the token says which. `enrollment_refused`, and an audit entry with the reason;
-   * `conflict` when the node's state forbids it for now, and the token stays good. A node that missed the answer may ask
-   * again with the same key for some minutes, as long as it has not shown what it was given.
+   * First enrollment or recovery, as the token says. Rejects with `enrollment_refused` and audits the reason; with `conflict`
+   * when the node's state forbids it, and the token stays valid. A node that lost the reply may repeat the request with the
+   * same key for some minutes, until it presents its new certificate.
    */
   enroll(request: EnrollmentRequest): Promise<Enrolled>;
-  /** Whether it has what `enroll` asks for. Whoever has is not made to wait for what others at its address do wrong. */
+  /** Whether the token is valid for `enroll`. Such requests are exempt from the rate limit of their address. */
   isEntitled(request: Pick<EnrollmentRequest, 'nodeId' | 'token'>): Promise<boolean>;
-  /** For a node that `identifyPeer` has let in. */
+  /** For a node that `identifyPeer` has accepted. */
   renew(machine: MachineId, certificateRequest: string, correlationId: string | null): Promise<Enrolled>;
 }
 
-/** `not-needed`: a recovery token while the certificate is good. Stolen from a node that lives, it opens nothing. */
-type Refusal = Exclude<TokenStanding, 'good'> | 'not-needed' | 'certificate-revoked' | 'bad-request' | 'state';
+/** `not-needed`: a recovery token while the certificate is valid. A token stolen from a running node is useless. */
+type Refusal = Exclude<TokenStatus, 'good'> | 'not-needed' | 'certificate-revoked' | 'bad-request' | 'state';
 
-/** Said to whoever has the secret of the token; everybody else hears the same sentence, whatever was wrong. */
-const SAID: Readonly<Record<Refusal, string>> = {
+/** Specific messages only for holders of the token's secret; all others get the same message, whatever the reason. */
+const MESSAGES: Readonly<Record<Refusal, string>> = {
   unknown: 'the enrollment token is not accepted',
   'wrong-node': 'the enrollment token is not accepted',
-  removed: 'this node was removed: it can only come back as a new one',
-  revoked: 'the enrollment token was taken back: it needs a new bundle',
-  consumed: 'the enrollment token was used before',
+  removed: 'this node was removed: it can only be added again as a new node',
+  revoked: 'the enrollment token was revoked: the node needs a new bundle',
+  consumed: 'the enrollment token was already used',
   expired: 'the enrollment token has expired',
-  'not-needed': 'the certificate of this node is still good: renew it with that',
-  'certificate-revoked': 'the certificate of this node was revoked: it needs a new bundle',
+  'not-needed': 'the certificate of this node is still valid: use it to renew',
+  'certificate-revoked': 'the certificate of this node was revoked: the node needs a new bundle',
   'bad-request': 'the certification request is not accepted',
-  state: 'not now',
+  state: 'the state of this node does not allow it',
 };
 
-/** Where it is not the token that is refused. */
+/** Refusals that are not caused by the token. */
 const CODES: Readonly<Partial<Record<Refusal, ErrorCode>>> = { 'bad-request': 'invalid_request', state: 'conflict' };
 
-/** The node's clock may be ahead of ours by this much. */
+/** The node's clock may be this far ahead. */
 const CLOCK_SKEW = 10 * MINUTE;
-/** How long after its use a token may be shown again by whoever used it. */
+/** How long the same client may repeat a redemption. */
 const REPEAT_WITHIN = 10 * MINUTE;
 
-export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnrollment {
-  const { store, authority, now, settings, identityOf } = dependencies;
+export function createNodeEnrollment(deps: NodeEnrollmentDeps): NodeEnrollment {
+  const { store, authority, now, settings, identityOf } = deps;
 
   const enroll = async (request: EnrollmentRequest): Promise<Enrolled> => {
     const at = now();
@@ -109,18 +109,18 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
     if (!parts.ok || !machineId.ok) throw await refused(request, null, 'unknown');
 
     const held = await store.enrollmentToken(parts.value.id);
-    const standing = tokenStanding(held, parts.value, machineId.value, at);
-    const again = standing === 'consumed';
-    const machine = standing === 'good' || again ? await store.machine(machineId.value) : null;
-    if (!machine || !held) throw await refused(request, parts.value, standing === 'good' ? 'unknown' : standing);
-    const refusal = again ? null : await recoveryRefusal(held.token, at);
+    const status = tokenStatus(held, parts.value, machineId.value, at);
+    const isRepeat = status === 'consumed';
+    const machine = status === 'good' || isRepeat ? await store.machine(machineId.value) : null;
+    if (!machine || !held) throw await refused(request, parts.value, status === 'good' ? 'unknown' : status);
+    const refusal = isRepeat ? null : await recoveryRefusal(held.token, at);
     if (refusal !== null) throw await refused(request, parts.value, refusal);
     const allowed = held.token.kind === 'enrollment' ? 'enroll' : 'renew';
-    const { because, [allowed]: may } = standingOf(machine.lifecycle);
+    const { because, [allowed]: may } = eligibilityOf(machine.lifecycle);
     if (!may) throw await refused(request, parts.value, 'state', because);
     const signed = await authority.signForNode(identityOf(machine), request.certificateRequest);
     if (!signed.ok) throw await refused(request, parts.value, 'bad-request', signed.reason);
-    return again
+    return isRepeat
       ? repeat(request, parts.value, held, machine, signed.value, at)
       : redeem(request, parts.value, held, machine, signed.value, at);
   };
@@ -130,9 +130,9 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
     const parts = parseEnrollmentToken(token);
     if (!machineId.ok || !parts.ok) return false;
     const held = await store.enrollmentToken(parts.value.id);
-    const standing = tokenStanding(held, parts.value, machineId.value, now());
-    const lately = (held?.token.consumedAt ?? 0) > now() - REPEAT_WITHIN;
-    return standing === 'good' || (standing === 'consumed' && lately);
+    const status = tokenStatus(held, parts.value, machineId.value, now());
+    const isRecent = (held?.token.consumedAt ?? 0) > now() - REPEAT_WITHIN;
+    return status === 'good' || (status === 'consumed' && isRecent);
   };
 
   const redeem = async (
@@ -144,24 +144,24 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
     at: Instant,
   ): Promise<Enrolled> => {
     const kind = token.kind === 'enrollment' ? 'enrolled' : 'recovered';
-    const given = gift(machine, signed, at, request.correlationId, kind);
-    const redemption = { ...given.written, token: token.id };
-    if (await committed(given.change({ kind: 'redeem-token', redemption }))) return given.enrolled();
-    // Somebody was faster with the same token, or it was taken back meanwhile, it or the certificate that it stands for.
-    const standing = tokenStanding(await store.enrollmentToken(parts.id), parts, machine.id, at);
-    throw await refused(request, parts, standing === 'good' ? 'certificate-revoked' : standing);
+    const grant = grantOf(machine, signed, at, request.correlationId, kind);
+    const redemption = { ...grant.written, token: token.id };
+    if (await committed(grant.change({ kind: 'redeem-token', redemption }))) return grant.enrolled();
+    // Another request used the same token first, or the token or its certificate was revoked in the meantime.
+    const status = tokenStatus(await store.enrollmentToken(parts.id), parts, machine.id, at);
+    throw await refused(request, parts, status === 'good' ? 'certificate-revoked' : status);
   };
 
   const repeat: typeof redeem = async (request, parts, { token }, machine, signed, at) => {
     const kind = token.kind === 'enrollment' ? 'enrolled' : 'recovered';
-    const given = gift(machine, signed, at, request.correlationId, kind);
-    const redemption = { ...given.written, token: token.id };
+    const grant = grantOf(machine, signed, at, request.correlationId, kind);
+    const redemption = { ...grant.written, token: token.id };
     const since = at - REPEAT_WITHIN;
-    if (await committed(given.change({ kind: 'repeat-redemption', redemption, since }))) return given.enrolled();
+    if (await committed(grant.change({ kind: 'repeat-redemption', redemption, since }))) return grant.enrolled();
     throw await refused(request, parts, 'consumed');
   };
 
-  /** Null for a first enrollment, and for a certificate that can do nothing any more. */
+  /** Null for a first enrollment, and when the certificate has expired or its authority is retired. */
   const recoveryRefusal = async ({ machine, certificate }: EnrollmentToken, at: Instant): Promise<Refusal | null> => {
     if (certificate === null) return null;
     const own = (await store.certificatesOf(machine)).find(({ serial }) => serial === certificate);
@@ -174,28 +174,28 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
   const renew: NodeEnrollment['renew'] = async (machineId, certificateRequest, correlationId) => {
     const machine = await store.machine(machineId);
     if (!machine) throw new ColdironError('not_found', `there is no node with the id ${machineId}`);
-    const { renew: may, because } = standingOf(machine.lifecycle);
-    // Of a removed one the store itself says so, in one step with the writing.
+    const { renew: may, because } = eligibilityOf(machine.lifecycle);
+    // For a removed node the store refuses the write itself, atomically.
     if (!may && machine.lifecycle.state !== 'removed') throw new ColdironError('conflict', because);
     const signed = await authority.signForNode(identityOf(machine), certificateRequest);
     if (!signed.ok) throw new ColdironError('invalid_request', `certificate_request: ${signed.reason}`);
-    const given = gift(machine, signed.value, now(), correlationId, 'renewed');
-    if (await committed(given.change({ kind: 'renew-certificate', renewal: given.written }))) return given.enrolled();
-    throw new ColdironError('enrollment_refused', SAID.removed);
+    const grant = grantOf(machine, signed.value, now(), correlationId, 'renewed');
+    if (await committed(grant.change({ kind: 'renew-certificate', renewal: grant.written }))) return grant.enrolled();
+    throw new ColdironError('enrollment_refused', MESSAGES.removed);
   };
 
-  /** False: the store refused it, because the token is not good any more. */
+  /** False: the store refused it, because the token is no longer valid. */
   const committed = async (change: Change): Promise<boolean> => (await store.commit(change)).outcome === 'committed';
 
-  /** What a node gets, and what is written down about it. */
-  const gift = (
+  /** The reply to the node, and the change that records it. */
+  const grantOf = (
     machine: Machine,
     signed: SignedForNode,
     at: Instant,
     correlationId: string | null,
     kind: Enrolled['kind'],
   ) => {
-    const onBehalf: Origin = { actor: `machine:${machine.spec.hostname}`, correlationId };
+    const origin: Origin = { actor: `machine:${machine.spec.hostname}`, correlationId };
     const certificate: NewCertificate = {
       ...signed.certificate,
       authority: signed.authority,
@@ -208,7 +208,7 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
       machine: machine.id,
       kind: 'recovery',
       delivery: 'node',
-      actor: onBehalf.actor,
+      actor: origin.actor,
       createdAt: at,
       expiresAt: at + settings.recoveryLifetime,
       certificate: certificate.serial,
@@ -226,8 +226,8 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
         ...emptyChange(machine, at),
         version: null,
         writes: [write],
-        events: [eventOf(`enrollment.${kind}`, machine.id, at, onBehalf, about)],
-        audit: [auditOf(`node.${kind}`, `node:${machine.spec.hostname}`, at, onBehalf, about)],
+        events: [eventOf(`enrollment.${kind}`, machine.id, at, origin, about)],
+        audit: [auditOf(`node.${kind}`, `node:${machine.spec.hostname}`, at, origin, about)],
       }),
       enrolled: async (): Promise<Enrolled> => {
         const trust = await authority.trust();
@@ -250,7 +250,7 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
     refusal: Refusal,
     details: string | null = null,
   ): Promise<ColdironError> => {
-    // Nobody has proved to be anybody, so nobody is named as the one who did it.
+    // The client is not authenticated, so it is not named as the actor.
     await store.appendAudit([
       auditOf(
         'node.enrollment_refused',
@@ -260,8 +260,8 @@ export function createNodeEnrollment(dependencies: NodeEnrollmentDeps): NodeEnro
         { reason: refusal, token: parts?.id ?? null, details },
       ),
     ]);
-    const said = details === null ? SAID[refusal] : `${SAID[refusal]}: ${details}`;
-    return new ColdironError(CODES[refusal] ?? 'enrollment_refused', said);
+    const message = details === null ? MESSAGES[refusal] : `${MESSAGES[refusal]}: ${details}`;
+    return new ColdironError(CODES[refusal] ?? 'enrollment_refused', message);
   };
 
   return { enroll, isEntitled, renew };

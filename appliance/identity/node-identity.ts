@@ -1,4 +1,4 @@
-// Who a node is in a certificate. All of it comes from the inventory; nothing of it from the node.
+// The names of a node in its certificates. All come from the inventory, none from the node.
 
 import type { GeneralName } from '../codecs/x509/general-name.ts';
 import { type Ipv4, parseIpv4 } from '../domain/ipv4.ts';
@@ -9,13 +9,13 @@ import { mustParse } from '../domain/parsed.ts';
 export interface NodeIdentity {
   readonly id: MachineId;
   readonly hostname: Hostname;
-  /** The host name alone when there is no domain. */
+  /** The host name if there is no domain. */
   readonly fqdn: string;
-  /** Where its services are reached, the production network's first. */
+  /** The addresses of its services; the production network comes first. */
   readonly addresses: readonly Ipv4[];
 }
 
-/** RFC 9562 §4: the id as a name that can stand in a certificate. */
+/** RFC 9562 §4: the id as a URN for a certificate. */
 export const nodeUri = (id: MachineId): string => `urn:uuid:${id}`;
 
 export const identityNames = ({ id, hostname, fqdn }: NodeIdentity): GeneralName[] => [
@@ -25,7 +25,7 @@ export const identityNames = ({ id, hostname, fqdn }: NodeIdentity): GeneralName
 
 const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
-/** Its services are reached by name, by address, and from the node itself. */
+/** Services are reached by name, by address, and locally. */
 export const serviceNames = ({ hostname, fqdn, addresses }: NodeIdentity): GeneralName[] => [
   ...dnsNames([fqdn, hostname, 'localhost']),
   ...[...new Set([...addresses, LOOPBACK])].map((address) => ({ kind: 'ip', address }) as const),

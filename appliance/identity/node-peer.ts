@@ -1,5 +1,5 @@
-// Who is at the other end of a mutual TLS connection: the handshake says that the certificate is ours, this says whether it
-// still counts.
+// Identifies the peer of a mutual TLS connection: the handshake verifies the chain, this code checks that the certificate is
+// still valid in the store.
 
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
@@ -22,7 +22,7 @@ export type PeerVerdict =
 
 type PeerStore = Pick<Store, 'certificate' | 'confirmCertificate' | 'authorities' | 'machine'>;
 
-/** `der` is the certificate the peer showed (`socket.getPeerX509Certificate()?.raw`). Its first use is written down. */
+/** `der` is the peer's certificate (`socket.getPeerX509Certificate()?.raw`). Its first use is recorded. */
 export async function identifyPeer(store: PeerStore, der: Uint8Array, now: Instant): Promise<PeerVerdict> {
   const certificate = await store.certificate(fingerprintOf(der));
   if (!certificate) return { ok: false, reason: 'unknown-certificate', machine: null };
@@ -43,7 +43,7 @@ function certificateProblem(certificate: CertificateRecord, now: Instant): PeerR
   return now < certificate.notAfter ? null : 'expired';
 }
 
-/** Asked first: removal revokes the certificate too, and a new bundle would be refused. */
+/** Checked first: removal also revokes the certificate, but the hint to get a new bundle would be wrong. */
 async function removal(store: PeerStore, machine: MachineId): Promise<PeerRefusal | null> {
   return (await store.machine(machine))?.lifecycle.state === 'removed' ? 'removed' : null;
 }

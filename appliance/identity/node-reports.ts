@@ -1,10 +1,10 @@
-// What a node reports about itself moves its life on.
+// Applies a node's reports to its lifecycle.
 
 import type { Machine } from '../domain/machine.ts';
 import { moved } from '../machines/commands/move.ts';
 import { type MachineCommands, refusalError } from '../machines/execute.ts';
 
-/** A machine that somebody moved meanwhile stays where it is: that is no failure of the node. */
+/** A report that conflicts with a state change in the meantime is ignored: the node did nothing wrong. */
 export async function nodeReported(
   commands: Pick<MachineCommands, 'execute'>,
   { id, spec }: Machine,

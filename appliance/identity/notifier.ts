@@ -1,27 +1,27 @@
-// Whoever waits for news about something, and whoever brings them. News that nobody waits for are forgotten.
+// Wakes waiters by key. A notification without waiters is dropped.
 
 import type { Instant } from '../domain/instant.ts';
 
 export interface Notifier<Key> {
-  ring(key: Key): void;
-  ringAll(): void;
-  /** Resolves with the next ring, when time is over, or when the signal says that nobody waits any more. */
-  hear(key: Key, patience: Instant, signal: AbortSignal): Promise<void>;
+  notify(key: Key): void;
+  notifyAll(): void;
+  /** Resolves at the next notification, after the timeout, or when the signal aborts. */
+  wait(key: Key, timeout: Instant, signal: AbortSignal): Promise<void>;
 }
 
 export type SetTimer = (delay: Instant, run: () => void) => { readonly cancel: () => void };
 
-export function createBells<Key>(setTimer: SetTimer): Notifier<Key> {
+export function createNotifier<Key>(setTimer: SetTimer): Notifier<Key> {
   const waiting = new Map<Key, Set<() => void>>();
-  const ring = (key: Key): void => {
+  const notify = (key: Key): void => {
     for (const wake of [...(waiting.get(key) ?? [])]) wake();
   };
   return {
-    ring,
-    ringAll: () => {
-      for (const key of [...waiting.keys()]) ring(key);
+    notify,
+    notifyAll: () => {
+      for (const key of [...waiting.keys()]) notify(key);
     },
-    hear: (key, patience, signal) =>
+    wait: (key, timeout, signal) =>
       new Promise((resolve) => {
         const waiters = waiting.get(key) ?? new Set();
         waiting.set(key, waiters);
@@ -32,7 +32,7 @@ export function createBells<Key>(setTimer: SetTimer): Notifier<Key> {
           if (waiters.size === 0 && waiting.get(key) === waiters) waiting.delete(key);
           resolve();
         };
-        const timer = setTimer(patience, end);
+        const timer = setTimer(timeout, end);
         waiters.add(end);
         signal.addEventListener('abort', end);
         if (signal.aborted) end();

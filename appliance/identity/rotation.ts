@@ -1,11 +1,11 @@
-// One authority takes the place of another without anybody being cut off:
+// Replaces the authority while every node stays connected:
 //
-//   stage     the next one is made and trusted; it also carries the signature of the one in use
-//   activate  it signs from now on; the one before stays trusted
-//   finish    nobody holds a certificate of the one before any more: it is trusted no longer
+//   stage     creates the next authority and trusts it; the active one cross-signs it
+//   activate  the next one signs; the previous one stays trusted
+//   finish    when no certificate of the previous one is in use, it is no longer trusted
 //
-// A node that has not heard of the next one still accepts what that one signs, because the chain leads on to the one that it
-// knows. It hears of it with its next renewal.
+// A node that does not know the next authority still accepts its certificates, because the chain includes the cross
+// certificate of the authority it trusts. It gets the next authority with its next renewal.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
@@ -17,26 +17,26 @@ import { signCross } from './sign-certificate.ts';
 
 export interface RotationStatus {
   readonly authorities: readonly AuthorityRecord[];
-  /** What is still in use of the outgoing one: it can go when this is empty. */
+  /** Certificates of the outgoing authority that are in use: it can be retired when there are none. */
   readonly stale: readonly CertificateRecord[];
-  /** When the last of them ends, whatever anybody does; null when there is none. */
+  /** When the last of them expires; null if there is none. */
   readonly overAt: Instant | null;
 }
 
 export interface Rotation {
   status(): Promise<RotationStatus>;
-  stage(onBehalf: Origin): Promise<AuthorityRecord>;
+  stage(origin: Origin): Promise<AuthorityRecord>;
   /** `conflict` when none is staged. */
-  activate(onBehalf: Origin): Promise<AuthorityRecord>;
+  activate(origin: Origin): Promise<AuthorityRecord>;
   /**
-   * Null when no rotation is under way. `conflict` lists who would be cut off; with `despiteHolders` they are: for a key that
-   * somebody else may have.
+   * Null when no rotation is in progress. `conflict` lists the certificates in use. `despiteHolders` retires the authority
+   * anyway: for a compromised key.
    */
-  finish(onBehalf: Origin, despiteHolders?: boolean): Promise<AuthorityRecord | null>;
+  finish(origin: Origin, despiteHolders?: boolean): Promise<AuthorityRecord | null>;
 }
 
-export function createRotation(dependencies: AuthorityDeps): Rotation {
-  const { store, now } = dependencies;
+export function createRotation(deps: AuthorityDeps): Rotation {
+  const { store, now } = deps;
   const inState = async (state: AuthorityRecord['state']): Promise<AuthorityRecord | null> =>
     (await store.authorities()).find((authority) => authority.state === state) ?? null;
 
@@ -48,38 +48,34 @@ export function createRotation(dependencies: AuthorityDeps): Rotation {
       return { authorities, stale, overAt: stale.at(-1)?.notAfter ?? null };
     },
 
-    stage: async (onBehalf) => {
-      const issuer = await activeIssuer(dependencies);
-      const { record, certificate } = await makeAuthority(dependencies, 'staged');
+    stage: async (origin) => {
+      const issuer = await activeIssuer(deps);
+      const { record, certificate } = await makeAuthority(deps, 'staged');
       const staged = { ...record, crossCertificate: signCross(issuer, certificate, now()).pem };
       await store.stageAuthority(
         staged,
-        authorityAudit('authority.staged', record.id, now(), onBehalf, { not_after: instantText(record.notAfter) }),
+        authorityAudit('authority.staged', record.id, now(), origin, { not_after: instantText(record.notAfter) }),
       );
       return staged;
     },
 
-    activate: async (onBehalf) => {
+    activate: async (origin) => {
       const staged = await inState('staged');
-      if (!staged) throw new ColdironError('conflict', 'no authority is staged: coldiron ca rotate stages one');
-      // Before it signs for everybody: its key must be here.
-      await dependencies.keys.read(staged.id);
-      await store.activateAuthority(
-        staged.id,
-        now(),
-        authorityAudit('authority.activated', staged.id, now(), onBehalf),
-      );
+      if (!staged) throw new ColdironError('conflict', 'no authority is staged: stage one with coldiron ca rotate');
+      // The key must be readable before the authority becomes active.
+      await deps.keys.read(staged.id);
+      await store.activateAuthority(staged.id, now(), authorityAudit('authority.activated', staged.id, now(), origin));
       return { ...staged, state: 'active', activatedAt: now() };
     },
 
-    finish: async (onBehalf, despiteHolders = false) => {
+    finish: async (origin, despiteHolders = false) => {
       const outgoing = await inState('outgoing');
       if (!outgoing) return null;
       await store.retireAuthority(
         outgoing.id,
         now(),
         despiteHolders,
-        authorityAudit('authority.retired', outgoing.id, now(), onBehalf, { despite_holders: despiteHolders }),
+        authorityAudit('authority.retired', outgoing.id, now(), origin, { despite_holders: despiteHolders }),
       );
       return { ...outgoing, state: 'retired', retiredAt: now() };
     },

@@ -1,22 +1,22 @@
-// How long things are good for.
+// Lifetimes and intervals of certificates, tokens and heartbeats.
 
 import { DAY, HOUR, type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 
 export interface EnrollmentSettings {
-  /** In the names of authorities and certificates. */
+  /** The organization in the subjects of authorities and certificates. */
   readonly organization: string;
   readonly authorityLifetime: Instant;
   readonly nodeLifetime: Instant;
   readonly serviceLifetime: Instant;
   readonly serverLifetime: Instant;
   readonly tokenLifetime: Instant;
-  /** Starts anew with each renewal: a node may be switched off for this long and come back by itself. */
+  /** Restarts at each renewal: a node that was off for up to this long recovers by itself. */
   readonly recoveryLifetime: Instant;
-  /** What a task-signing key signed is accepted for this long after the next one has taken over. */
+  /** Signatures of a task-signing key are accepted for this long after the next key is activated. */
   readonly signingGrace: Instant;
-  /** How often a node says that it is there. */
+  /** Interval of a node's heartbeats. */
   readonly heartbeatEvery: Instant;
-  /** How long nothing may be heard of a node. */
+  /** A node without a heartbeat for this long is silent. */
   readonly silentAfter: Instant;
 }
 

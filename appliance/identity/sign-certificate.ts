@@ -1,4 +1,4 @@
-// Signs: an authority's key over what `certificate.ts` writes down. Nothing here decides who gets a certificate.
+// Signs what `certificate.ts` encodes with an authority's key. The callers decide who gets a certificate.
 
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import {
@@ -37,16 +37,16 @@ export interface LeafOrder {
   readonly names: readonly GeneralName[];
   readonly publicKeyInfo: Uint8Array;
   readonly uses: readonly ExtendedKeyUsage[];
-  /** RSA key exchange of TLS 1.2 encrypts to the key. */
+  /** RSA key exchange in TLS 1.2 needs the key usage keyEncipherment. */
   readonly isRsa: boolean;
   readonly lifetime: Instant;
 }
 
-/** A node's clock may be behind ours by this much (hours, where it never met NTP) and still accept what we have just signed. */
+/** A node's clock may be this far behind (hours, if it never reached NTP) and must still accept a new certificate. */
 const CLOCK_SKEW = DAY;
 const SERIAL_BYTES = 16;
 
-/** Never good for longer than its authority. */
+/** Expires no later than its authority. */
 export function signLeaf(issuer: Issuer, order: LeafOrder, now: Instant): SignedCertificate {
   return signAs(issuer, order, {
     notBefore: seconds(now - CLOCK_SKEW),
@@ -61,7 +61,7 @@ export function signLeaf(issuer: Issuer, order: LeafOrder, now: Instant): Signed
   });
 }
 
-/** One authority may stand between it and a leaf: the next one, while the two change places. */
+/** Path length 1: during a rotation the next authority is between it and a leaf. */
 export function signRoot(key: KeyObject, organization: string, lifetime: Instant, now: Instant): SignedCertificate {
   const publicKeyInfo = publicKeyInfoOf(key);
   const keyId = keyIdentifier(publicKeyInfo);
@@ -72,7 +72,7 @@ export function signRoot(key: KeyObject, organization: string, lifetime: Instant
   return finished(key, { issuer: subject, subject, publicKeyInfo, notBefore, notAfter, extensions });
 }
 
-/** The key and name of `next`, vouched for by `issuer`. */
+/** The key and name of `next`, signed by `issuer`. */
 export function signCross(issuer: Issuer, next: SignedCertificate, now: Instant): SignedCertificate {
   return signAs(issuer, readSubject(derOf(next.pem)), {
     notBefore: seconds(now - CLOCK_SKEW),
@@ -137,6 +137,6 @@ const authorityExtensions = (pathLength: number): Uint8Array[] => [
 const keyIdentifier = (publicKeyInfo: Uint8Array): Uint8Array =>
   createHash('sha256').update(readKeyBits(publicKeyInfo)).digest().subarray(0, 20);
 
-/** Certificates know no milliseconds, and what we remember is what they say. */
+/** Certificates have a resolution of seconds; the records use the same times. */
 const seconds = (at: Instant): Instant => Math.floor(at / SECOND) * SECOND;
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');

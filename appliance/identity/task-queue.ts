@@ -1,5 +1,5 @@
-// Tasks on their way: asked for by somebody, signed, fetched by the node, begun, and told of. Each step is in the store before
-// the next; nothing that cannot be done twice is begun twice.
+// The tasks of nodes: created, signed, fetched by the node, started, and finished with a result. Each step is in the store
+// before the next one; a task that is not repeatable is never started twice.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
@@ -7,19 +7,19 @@ import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import {
   isOver,
-  kindOfTask,
-  LONGEST_OUTPUT,
+  MAX_TASK_OUTPUT,
   type Task,
   type TaskId,
   type TaskKind,
   type TaskParameters,
   type TaskResult,
+  taskDefinition,
   taskParameters,
 } from '../domain/task.ts';
 import type { Store } from '../store/store.ts';
 import { auditOf, eventOf } from './enrollment-records.ts';
-import { standingOf } from './node-eligibility.ts';
-import { createBells, type SetTimer } from './notifier.ts';
+import { eligibilityOf } from './node-eligibility.ts';
+import { createNotifier, type SetTimer } from './notifier.ts';
 import type { TaskSigner } from './task-signing.ts';
 
 export interface TaskQueueDeps {
@@ -45,57 +45,60 @@ export interface TaskQueueDeps {
 export interface TaskOrder {
   readonly kind: TaskKind;
   readonly parameters: TaskParameters;
-  /** How long it may wait for its node. */
+  /** How long it may wait until the node fetches it. */
   readonly within?: Instant;
 }
 
-/** The node that speaks, as its certificate says. */
+/** The calling node, identified by its certificate. */
 export type TaskHolder = Pick<Machine, 'id' | 'lifecycle'> & { readonly spec: Pick<Machine['spec'], 'hostname'> };
 
 export interface TaskQueue {
-  /** `invalid_request` for parameters that the kind does not take, `conflict` for a node that gets no tasks. */
-  run(machine: Machine, order: TaskOrder, onBehalf: Origin): Promise<Task>;
-  /** The next one for this node, as soon as there is one and it may have it; null when time is over. */
+  /** `invalid_request` for invalid parameters, `conflict` if the node's state allows no tasks. */
+  run(machine: Machine, order: TaskOrder, origin: Origin): Promise<Task>;
+  /** Waits for the next task of this node; null after the timeout. */
   next(
     machine: MachineId,
     mayWork: () => Promise<boolean>,
-    patience: Instant,
+    timeout: Instant,
     signal: AbortSignal,
   ): Promise<Task | null>;
-  /** False: somebody else has it now, or its time is over. The node must not begin. */
+  /** False: the lease is lost or the task has expired. The node must not start it. */
   begin(holder: TaskHolder, id: TaskId, lease: string, correlationId: string): Promise<boolean>;
-  /** `repeated`: the same was told before. `conflict` when something else was, or it was never begun. */
+  /** `repeated`: the same result was reported before. `conflict` for a different result, or if the task was not started. */
   finish(holder: TaskHolder, id: TaskId, result: TaskResult, correlationId: string): Promise<'recorded' | 'repeated'>;
-  /** Whether the node should go on with a task that it has begun. False after its machine left the state that the task is for. */
+  /** Whether the node may continue a started task. False after its machine left the state that the task is for. */
   mayContinue(holder: TaskHolder, id: TaskId): Promise<boolean>;
-  /** Cancels a task that has not begun. False: it has begun, or is over. */
-  cancel(task: Task, reason: string, onBehalf: Origin): Promise<boolean>;
-  /** The task as it is when it is over, or when time is. */
-  outcome(id: TaskId, patience: Instant, signal: AbortSignal): Promise<Task | null>;
-  /** What was handed out and never heard of again. */
+  /** Cancels a task that has not started. False: it has started, or is over. */
+  cancel(task: Task, reason: string, origin: Origin): Promise<boolean>;
+  /** Waits until the task is over or the timeout passes, and returns it. */
+  outcome(id: TaskId, timeout: Instant, signal: AbortSignal): Promise<Task | null>;
+  /** Requeues or ends tasks whose lease or lifetime has expired. */
   sweep(): Promise<void>;
   trim(): Promise<number>;
-  /** Ends every wait: there is something else to be told. */
+  /** Ends every wait of `next`, so that nodes send a heartbeat and get its news. */
   wakeAll(): void;
 }
 
-/** A node that fetched a task says at once that it begins. */
+/** A node confirms the start right after it fetched a task. */
 const LEASE = 30 * SECOND;
 const STANDARD_WAIT = 60 * MINUTE;
-/** The node stops by itself when its limit is over; the answer may take its time. */
+/** The node stops a task at its limit; the report may take longer. */
 const MARGIN = MINUTE;
 const KEPT = 30 * 24 * 60 * MINUTE;
 
-export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueueDeps): TaskQueue {
-  const fetchers = createBells<MachineId>(setTimer);
-  const askers = createBells<TaskId>(setTimer);
+export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQueueDeps): TaskQueue {
+  const taskWaiters = createNotifier<MachineId>(setTimer);
+  const resultWaiters = createNotifier<TaskId>(setTimer);
 
-  const run: TaskQueue['run'] = async (machine, { kind, parameters, within = STANDARD_WAIT }, onBehalf) => {
-    const { tasks, because } = standingOf(machine.lifecycle);
+  const run: TaskQueue['run'] = async (machine, { kind, parameters, within = STANDARD_WAIT }, origin) => {
+    const { tasks, because } = eligibilityOf(machine.lifecycle);
     if (!tasks) throw new ColdironError('conflict', `${machine.spec.hostname} gets no tasks: ${because}`);
-    const { onlyWhile = machine.lifecycle.state } = kindOfTask(kind);
+    const { onlyWhile = machine.lifecycle.state } = taskDefinition(kind);
     if (onlyWhile !== machine.lifecycle.state) {
-      throw new ColdironError('conflict', `${machine.spec.hostname} is not ${onlyWhile}: it gets no task ${kind}`);
+      throw new ColdironError(
+        'conflict',
+        `${machine.spec.hostname} is not ${onlyWhile}: the task ${kind} is allowed only in that state`,
+      );
     }
     const checked = taskParameters(kind, parameters);
     if (!checked.ok) throw new ColdironError('invalid_request', `parameters: ${checked.reason}`);
@@ -117,17 +120,17 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
         machine: machine.id,
         kind,
         parameters: checked.value,
-        actor: onBehalf.actor,
+        actor: origin.actor,
         createdAt,
         expiresAt,
         payload: signed.payload,
         signature: signed.signature,
         signingKey: signed.keyId,
       },
-      eventOf('task.created', machine.id, createdAt, onBehalf, about),
-      auditOf('task.created', `node:${machine.spec.hostname}`, createdAt, onBehalf, about),
+      eventOf('task.created', machine.id, createdAt, origin, about),
+      auditOf('task.created', `node:${machine.spec.hostname}`, createdAt, origin, about),
     );
-    fetchers.ring(machine.id);
+    taskWaiters.notify(machine.id);
     return existing(id);
   };
 
@@ -137,18 +140,18 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
     return task;
   };
 
-  const next: TaskQueue['next'] = async (machine, mayWork, patience, signal) => {
+  const next: TaskQueue['next'] = async (machine, mayWork, timeout, signal) => {
     const lease = async (): Promise<Task | null> =>
       (await mayWork()) ? store.leaseTask({ machine, lease: newId(), now: now(), until: now() + LEASE }) : null;
     const found = new AbortController();
-    // Listening before looking: what comes in between is heard.
-    const heard = fetchers.hear(machine, patience, AbortSignal.any([signal, found.signal]));
+    // Subscribe before reading, so that no notification is missed.
+    const notified = taskWaiters.wait(machine, timeout, AbortSignal.any([signal, found.signal]));
     const first = await lease();
     if (first) {
       found.abort();
       return first;
     }
-    await heard;
+    await notified;
     return signal.aborted ? null : lease();
   };
 
@@ -158,38 +161,38 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
     const at = now();
     return store.startTask(
       id,
-      { machine: holder.id, lease, now: at, until: at + kindOfTask(task.kind).limit + MARGIN },
-      eventOf('task.begun', holder.id, at, behalfOf(holder, correlationId), { task: id, kind: task.kind }),
+      { machine: holder.id, lease, now: at, until: at + taskDefinition(task.kind).limit + MARGIN },
+      eventOf('task.begun', holder.id, at, originOf(holder, correlationId), { task: id, kind: task.kind }),
     );
   };
 
   const finish: TaskQueue['finish'] = async (holder, id, result, correlationId) => {
-    if (Buffer.byteLength(result.output) > LONGEST_OUTPUT) {
-      throw new ColdironError('payload_too_large', `output: has more than ${LONGEST_OUTPUT} bytes`);
+    if (Buffer.byteLength(result.output) > MAX_TASK_OUTPUT) {
+      throw new ColdironError('payload_too_large', `output: has more than ${MAX_TASK_OUTPUT} bytes`);
     }
     const at = now();
-    const onBehalf = behalfOf(holder, correlationId);
+    const origin = originOf(holder, correlationId);
     const kind = result.succeeded ? 'task.succeeded' : 'task.failed';
-    const event = eventOf(kind, holder.id, at, onBehalf, { task: id, output: firstLine(result.output) });
+    const event = eventOf(kind, holder.id, at, origin, { task: id, output: firstLine(result.output) });
     const verdict = await store.finishTask({ id, machine: holder.id, now: at, result, event });
     switch (verdict) {
       case 'recorded':
-        askers.ring(id);
+        resultWaiters.notify(id);
         return verdict;
       case 'repeated':
         return verdict;
       case 'absent':
         throw new ColdironError('not_found', `this node has no task ${id}`);
       case 'refused':
-        throw new ColdironError('conflict', `task ${id} was not begun`);
+        throw new ColdironError('conflict', `task ${id} was not started`);
       case 'differs':
         await store.appendAudit([
-          auditOf('task.result_refused', `node:${holder.spec.hostname}`, at, onBehalf, {
+          auditOf('task.result_refused', `node:${holder.spec.hostname}`, at, origin, {
             task: id,
-            reason: 'another result was told before',
+            reason: 'a different result was reported before',
           }),
         ]);
-        throw new ColdironError('conflict', `another result of task ${id} was told before, and stays`);
+        throw new ColdironError('conflict', `a different result of task ${id} was reported before and is kept`);
     }
   };
 
@@ -202,22 +205,22 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
       const task = await store.task(id);
       return task?.machine === holder.id && task.state === 'running' && mayBegin(task, holder);
     },
-    cancel: async ({ id, machine, kind }, reason, onBehalf) => {
+    cancel: async ({ id, machine, kind }, reason, origin) => {
       const at = now();
-      const event = eventOf('task.cancelled', machine, at, onBehalf, { task: id, kind, reason });
+      const event = eventOf('task.cancelled', machine, at, origin, { task: id, kind, reason });
       const cancelled = await store.cancelTask(id, at, event);
-      if (cancelled) askers.ring(id);
+      if (cancelled) resultWaiters.notify(id);
       return cancelled;
     },
-    outcome: async (id, patience, signal) => {
+    outcome: async (id, timeout, signal) => {
       const found = new AbortController();
-      const heard = askers.hear(id, patience, AbortSignal.any([signal, found.signal]));
+      const notified = resultWaiters.wait(id, timeout, AbortSignal.any([signal, found.signal]));
       const task = await store.task(id);
       if (!task || isOver(task.state)) {
         found.abort();
         return task;
       }
-      await heard;
+      await notified;
       return store.task(id);
     },
     sweep: async () => {
@@ -226,23 +229,23 @@ export function createTaskDesk({ store, signer, now, setTimer, newId }: TaskQueu
         eventOf(`task.${state}`, machine, at, { actor: 'appliance', correlationId: null }, { task: id, kind }),
       );
       for (const { id, machine, state } of swept) {
-        if (isOver(state)) askers.ring(id);
-        else fetchers.ring(machine);
+        if (isOver(state)) resultWaiters.notify(id);
+        else taskWaiters.notify(machine);
       }
     },
     trim: () => store.trimTasks(now() - KEPT),
-    wakeAll: () => fetchers.ringAll(),
+    wakeAll: () => taskWaiters.notifyAll(),
   };
 }
 
-/** Its life may have gone on since the task was handed out. */
+/** The machine's state may have changed since the task was leased. */
 const mayBegin = ({ kind }: Task, { lifecycle }: TaskHolder): boolean =>
-  standingOf(lifecycle).tasks && (kindOfTask(kind).onlyWhile ?? lifecycle.state) === lifecycle.state;
+  eligibilityOf(lifecycle).tasks && (taskDefinition(kind).onlyWhile ?? lifecycle.state) === lifecycle.state;
 
-const behalfOf = ({ spec }: TaskHolder, correlationId: string): Origin => ({
+const originOf = ({ spec }: TaskHolder, correlationId: string): Origin => ({
   actor: `machine:${spec.hostname}`,
   correlationId,
 });
 
-/** What a line of the trail has room for. */
+/** Fits in one line of the trail. */
 const firstLine = (text: string): string => text.split('\n', 1)[0]?.slice(0, 200) ?? '';

@@ -1,5 +1,5 @@
-// Tasks are signed, so that a node does what its control plane said and nothing that somebody on the way says. The next key is
-// known to the nodes before it signs, and the last one is accepted for a while after.
+// Signs tasks, so that a node runs only tasks of its control plane and none injected on the way. Nodes know the next key
+// before it signs, and accept the previous one for a grace period.
 
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { ColdironError } from '../domain/errors.ts';
@@ -14,7 +14,7 @@ import { fingerprintOf } from './fingerprint.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { EnrollmentSettings } from './settings.ts';
 
-/** Bound to its node and to a time: neither another node nor a later day can use it. */
+/** Bound to one node and a lifetime: it cannot be replayed to another node or later. */
 export interface TaskToSign {
   readonly taskId: string;
   readonly nodeId: MachineId;
@@ -26,20 +26,20 @@ export interface TaskToSign {
 
 export interface SignedTask {
   readonly keyId: SigningKeyId;
-  /** The exact text that was signed. The node checks these bytes before it reads them. */
+  /** The exact signed text. The node verifies these bytes before it parses them. */
   readonly payload: string;
-  /** Ed25519 (RFC 8032), in base64: `openssl pkeyutl -verify -rawin` takes it. */
+  /** Ed25519 (RFC 8032), in base64: `openssl pkeyutl -verify -rawin` accepts it. */
   readonly signature: string;
 }
 
 export interface TaskSigner {
   sign(task: TaskToSign): Promise<SignedTask>;
-  /** The one in use first. */
+  /** The active key comes first. */
   verifiers(): Promise<TaskVerifier[]>;
-  stage(onBehalf: Origin): Promise<SigningKeyId>;
+  stage(origin: Origin): Promise<SigningKeyId>;
   /** `conflict` when none is staged. */
-  activate(onBehalf: Origin): Promise<SigningKeyId>;
-  /** Those whose grace is over are accepted no longer. */
+  activate(origin: Origin): Promise<SigningKeyId>;
+  /** Retires the keys whose grace period is over. */
   retireOld(): Promise<SigningKeyId[]>;
 }
 
@@ -56,10 +56,10 @@ export interface TaskSignerDeps {
 const APPLIANCE: Origin = { actor: 'appliance', correlationId: null };
 const SHOWN_STATES = ['active', 'staged', 'grace'] as const;
 
-export async function openTaskSigner(dependencies: TaskSignerDeps): Promise<TaskSigner> {
-  const { store, keys, now, settings } = dependencies;
+export async function openTaskSigner(deps: TaskSignerDeps): Promise<TaskSigner> {
+  const { store, keys, now, settings } = deps;
   if ((await store.signingKeys()).length === 0) {
-    const first = await makeKey(dependencies, 'active');
+    const first = await makeKey(deps, 'active');
     await store.createFirstSigningKey(first, signingKeyAudit('task_signing_key.created', first.id, now(), APPLIANCE));
   }
   const inState = async (state: SigningKeyRecord['state']): Promise<SigningKeyRecord> => {
@@ -87,12 +87,12 @@ export async function openTaskSigner(dependencies: TaskSignerDeps): Promise<Task
           .map(({ id, publicKey }) => ({ state, id, publicKey })),
       );
     },
-    stage: async (onBehalf) => {
-      const key = await makeKey(dependencies, 'staged');
-      await store.stageSigningKey(key, signingKeyAudit('task_signing_key.staged', key.id, now(), onBehalf));
+    stage: async (origin) => {
+      const key = await makeKey(deps, 'staged');
+      await store.stageSigningKey(key, signingKeyAudit('task_signing_key.staged', key.id, now(), origin));
       return key.id;
     },
-    activate: async (onBehalf) => {
+    activate: async (origin) => {
       const { id } = await inState('staged');
       await keys.read(id);
       const graceUntil = now() + settings.signingGrace;
@@ -100,7 +100,7 @@ export async function openTaskSigner(dependencies: TaskSignerDeps): Promise<Task
         id,
         now(),
         graceUntil,
-        signingKeyAudit('task_signing_key.activated', id, now(), onBehalf, { grace_until: instantText(graceUntil) }),
+        signingKeyAudit('task_signing_key.activated', id, now(), origin, { grace_until: instantText(graceUntil) }),
       );
       return id;
     },

@@ -1,4 +1,4 @@
-// Enrollment tokens as text, and what one is worth. The text exists once, in the hands of whoever it was made for.
+// The text format of enrollment tokens, and their status. The text is not stored; only its recipient has it.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Instant } from '../domain/instant.ts';
@@ -12,10 +12,10 @@ export interface TokenParts {
   readonly secretHash: string;
 }
 
-/** ce_<id: 12 hex>_<secret: 43 base64url characters, 256 bits>. The id finds the row; the secret is compared by hash. */
+/** ce_<id: 12 hex>_<secret: 43 base64url characters, 256 bits>. The id selects the row; the secret is compared by its hash. */
 export function parseEnrollmentToken(text: string): Parsed<TokenParts> {
   const match = /^ce_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$/.exec(text);
-  // The reason never repeats the text: it may be a real secret with a typing mistake.
+  // The reason never quotes the text: it may be a real secret with a typo.
   if (!match?.[1] || !match[2]) return unparsable('not an enrollment token');
   return parsed({ id: match[1] as EnrollmentTokenId, secretHash: hashOf(match[2]) });
 }
@@ -26,15 +26,15 @@ export function newEnrollmentToken(): TokenParts & { readonly text: Secret } {
   return { id, secretHash: hashOf(secret), text: new Secret(`ce_${id}_${secret}`) };
 }
 
-export type TokenStanding = 'good' | 'unknown' | 'wrong-node' | 'removed' | 'revoked' | 'consumed' | 'expired';
+export type TokenStatus = 'good' | 'unknown' | 'wrong-node' | 'removed' | 'revoked' | 'consumed' | 'expired';
 
-/** What the audit says. A wrong secret is `unknown`: the right id alone is nothing. */
-export function tokenStanding(
+/** The audit records this value. A wrong secret is `unknown`, even with a known id. */
+export function tokenStatus(
   held: HeldToken | null,
   shown: TokenParts,
   machine: MachineId | null,
   now: Instant,
-): TokenStanding {
+): TokenStatus {
   if (!held || !sameHash(held.secretHash, shown.secretHash)) return 'unknown';
   const { token } = held;
   if (token.machine !== machine) return 'wrong-node';

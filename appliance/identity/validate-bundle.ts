@@ -1,5 +1,5 @@
-// Looks a bundle over before it leaves: everything that would only fail on the node, far away and at night, fails here. All
-// problems at once, each with the name of its field; none shows a secret.
+// Validates a bundle before it is issued, so that errors show up here and not on the node. Reports all problems at once, each
+// with the name of its field and without secrets.
 
 import { createHash, createPublicKey, X509Certificate } from 'node:crypto';
 import { readPemBlocks } from '../codecs/x509/pem.ts';
@@ -18,19 +18,19 @@ import {
 } from '../render/bundle/bundle.ts';
 import type { ApiProbe } from './api-probe.ts';
 import { fingerprintOf, shownFingerprint } from './fingerprint.ts';
-import type { TokenStanding } from './token-text.ts';
+import type { TokenStatus } from './token-text.ts';
 
 export interface BundleChecks {
   readonly now: Instant;
   readonly probe: ApiProbe;
-  readonly tokenStanding: (token: Secret, node: MachineId) => Promise<TokenStanding>;
-  /** `local`: http to an address inside the site is let through. For development: the token then crosses the network in the clear. */
+  readonly tokenStatus: (token: Secret, node: MachineId) => Promise<TokenStatus>;
+  /** `local`: accepts http to private addresses. For development only: the token is then sent unencrypted. */
   readonly plainHttp: 'never' | 'local';
-  /** The agent that goes with it. */
+  /** The agent in the bundle. */
   readonly agentText: string;
 }
 
-/** Empty when the bundle may leave. */
+/** Empty when the bundle is valid. */
 export async function validateBundle(bundle: BootstrapBundle, checks: BundleChecks): Promise<readonly string[]> {
   const urlProblems = apiUrlProblems(bundle.apiUrl, checks.plainHttp);
   const caProblems = trustProblems('ca', bundle.ca, checks.now);
@@ -48,7 +48,7 @@ export async function validateBundle(bundle: BootstrapBundle, checks: BundleChec
   ];
 }
 
-/** What templates and people leave behind where a value should be. */
+/** Typical placeholders of templates and manual edits. */
 const PLACEHOLDER =
   /<[^>]*>|\{\{|\$\{|replace[-_ ]?me|\bREPLACE\b|change[-_ ]?me|placeholder|\bTODO\b|\bFIXME\b|\bxxx+\b|(^|[./@])your[-_]|\.invalid\b/i;
 
@@ -70,19 +70,19 @@ function placeholderProblems(bundle: BootstrapBundle): string[] {
     'package.systemd_unit_name': layout.systemdUnitName,
   };
   return Object.entries(texts).flatMap(([field, text]) =>
-    PLACEHOLDER.test(text) ? [`${field}: a placeholder was left in it: ${shown(text)}`] : [],
+    PLACEHOLDER.test(text) ? [`${field}: contains a placeholder: ${shown(text)}`] : [],
   );
 }
 
 function apiUrlProblems(text: string, plainHttp: BundleChecks['plainHttp']): string[] {
   const url = URL.parse(text);
   if (!url) return [`api_url: not a URL: ${shown(text)}`];
-  if (url.username !== '' || url.password !== '') return ['api_url: holds a user or a password'];
-  if (url.search !== '' || url.hash !== '') return [`api_url: has something behind its path: ${shown(text)}`];
+  if (url.username !== '' || url.password !== '') return ['api_url: contains a user name or a password'];
+  if (url.search !== '' || url.hash !== '') return [`api_url: has a query or a fragment: ${shown(text)}`];
   if (url.protocol === 'https:') return [];
   if (url.protocol !== 'http:') return [`api_url: neither https nor http: ${shown(text)}`];
   if (plainHttp === 'local' && isInside(url.hostname)) return [];
-  return [`api_url: must be https, or the token crosses the network in the clear: ${shown(text)}`];
+  return [`api_url: must be https, or the token is sent unencrypted: ${shown(text)}`];
 }
 
 /** RFC 1122 §3.2.1.3 and RFC 1918 §3. */
@@ -97,7 +97,7 @@ function isInside(host: string): boolean {
 
 async function probeProblems({ apiUrl, ca }: BootstrapBundle, probe: ApiProbe): Promise<string[]> {
   const answer = await probe(apiUrl, ca.pem);
-  return answer.ok ? [] : [`api_url: nobody answers at ${shown(apiUrl)}: ${answer.reason}`];
+  return answer.ok ? [] : [`api_url: ${shown(apiUrl)} is not reachable: ${answer.reason}`];
 }
 
 function trustProblems(field: string, { pem, fingerprint }: TrustedCertificates, now: Instant): string[] {
@@ -109,7 +109,7 @@ function trustProblems(field: string, { pem, fingerprint }: TrustedCertificates,
   });
   const fingerprints = blocks.value.map((der) => shownFingerprint(fingerprintOf(der)));
   if (!fingerprints.includes(fingerprint)) {
-    problems.push(`${field}.fingerprint: is that of none of its certificates (${fingerprints.join(', ')})`);
+    problems.push(`${field}.fingerprint: matches none of its certificates (${fingerprints.join(', ')})`);
   }
   return problems;
 }
@@ -117,9 +117,9 @@ function trustProblems(field: string, { pem, fingerprint }: TrustedCertificates,
 function authorityProblem(der: Uint8Array, now: Instant): string | null {
   const certificate = readCertificate(der);
   if (certificate === null) return 'cannot be read';
-  if (!certificate.ca) return 'is not that of an authority';
-  if (now < certificate.validFromDate.getTime()) return `is not good before ${certificate.validFrom}`;
-  return now < certificate.validToDate.getTime() ? null : `has expired on ${certificate.validTo}`;
+  if (!certificate.ca) return 'is not a CA certificate';
+  if (now < certificate.validFromDate.getTime()) return `is not valid before ${certificate.validFrom}`;
+  return now < certificate.validToDate.getTime() ? null : `expired on ${certificate.validTo}`;
 }
 
 function readCertificate(der: Uint8Array): X509Certificate | null {
@@ -134,9 +134,9 @@ function keyProblems(keys: readonly TaskVerifier[]): string[] {
   const field = 'task_signing_pubkeys';
   const active = keys.filter(({ state }) => state === 'active').length;
   return [
-    ...(active === 1 ? [] : [`${field}: ${active} keys are active, not one`]),
+    ...(active === 1 ? [] : [`${field}: ${active} keys are active; exactly one must be`]),
     ...keys.flatMap(({ id, publicKey }) =>
-      isEd25519(publicKey) ? [] : [`${field}: ${shown(id)} is no Ed25519 public key`],
+      isEd25519(publicKey) ? [] : [`${field}: ${shown(id)} is not an Ed25519 public key`],
     ),
   ];
 }
@@ -150,10 +150,10 @@ function isEd25519(base64: string): boolean {
   }
 }
 
-async function tokenProblems(bundle: BootstrapBundle, { now, tokenStanding }: BundleChecks): Promise<string[]> {
-  const standing = await tokenStanding(bundle.enrollmentToken, bundle.nodeId);
-  if (standing !== 'good') return [`enrollment_token: is ${standing}`];
-  return bundle.tokenExpiresAt > now ? [] : [`enrollment_token: has expired on ${instantText(bundle.tokenExpiresAt)}`];
+async function tokenProblems(bundle: BootstrapBundle, { now, tokenStatus }: BundleChecks): Promise<string[]> {
+  const status = await tokenStatus(bundle.enrollmentToken, bundle.nodeId);
+  if (status !== 'good') return [`enrollment_token: is ${status}`];
+  return bundle.tokenExpiresAt > now ? [] : [`enrollment_token: expired on ${instantText(bundle.tokenExpiresAt)}`];
 }
 
 function layoutProblems(layout: AgentLayout): string[] {
@@ -170,23 +170,24 @@ function layoutProblems(layout: AgentLayout): string[] {
     if (!/^(\/[A-Za-z0-9_-][\w.-]*)+$/.test(path)) return [`${field}: not an absolute path: ${shown(path)}`];
     const other = seen.get(path);
     seen.set(path, field);
-    return other === undefined ? [] : [`${field}: the same as ${other}`];
+    return other === undefined ? [] : [`${field}: is the same path as ${other}`];
   });
   if (!/^[\w@.-]+\.service$/.test(layout.systemdUnitName)) {
-    problems.push(`package.systemd_unit_name: not the name of a service: ${shown(layout.systemdUnitName)}`);
+    problems.push(`package.systemd_unit_name: not a systemd service name: ${shown(layout.systemdUnitName)}`);
   }
   if (!/^[A-Z][A-Z0-9]*_$/.test(layout.prefix))
-    problems.push(`prefix: not capitals and an underscore: ${shown(layout.prefix)}`);
+    problems.push(`prefix: must be capital letters and digits, then an underscore: ${shown(layout.prefix)}`);
   return problems;
 }
 
 function packageProblems({ ociRef, digest, pull }: AgentPackage, { now, agentText }: BundleChecks): string[] {
   const problems: string[] = [];
-  if (!/^[a-z0-9][a-z0-9.:_/-]*$/.test(ociRef)) problems.push(`package.oci_ref: not a reference: ${shown(ociRef)}`);
+  if (!/^[a-z0-9][a-z0-9.:_/-]*$/.test(ociRef))
+    problems.push(`package.oci_ref: not an OCI reference: ${shown(ociRef)}`);
   if (!/^sha256:[0-9a-f]{64}$/.test(digest)) {
-    problems.push(`package.digest: not sha256: and 64 hexadecimal digits: ${shown(digest)}`);
+    problems.push(`package.digest: must be sha256: and 64 hexadecimal digits: ${shown(digest)}`);
   } else if (pull.mode === 'embedded' && digest !== agentDigest(agentText)) {
-    problems.push('package.digest: is not that of the agent in the bundle');
+    problems.push('package.digest: does not match the agent in the bundle');
   }
   if (agentText.trim() === '') problems.push('package: the agent is empty');
   if (pull.mode === 'credential') {

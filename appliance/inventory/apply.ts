@@ -1,4 +1,4 @@
-// Declared sources into the store: read, plan, write; and again when somebody was faster.
+// Applies declared sources to the store: read, plan, write; retried after a version conflict.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -14,7 +14,7 @@ export interface ApplyRequest {
   readonly dryRun: boolean;
   readonly actor: string;
   readonly correlationId: string | null;
-  /** What the store held a moment ago, when the caller knows: it is asked only if that has changed since. */
+  /** The inventory that the caller has just read. The store is read again only after a version conflict. */
   readonly held?: Inventory;
 }
 
@@ -23,24 +23,24 @@ export interface ApplyReport {
   readonly revision: number;
   readonly declaredRevision: number;
   readonly changes: readonly ObjectChange[];
-  /** Of a dry run that nothing is refused in: the inventory before and as it would be. */
+  /** Only for a dry run without refusals: the inventory before and after. */
   readonly outlook?: { readonly before: Inventory; readonly after: Inventory };
 }
 
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 export async function applyInventory(
   store: Pick<Store, 'inventory' | 'writeInventory'>,
   request: ApplyRequest,
-  edge: { now(): Instant; newId(): string },
+  deps: { now(): Instant; newId(): string },
 ): Promise<ApplyReport> {
   for (let attempt = 1; ; attempt++) {
     try {
       const held = attempt === 1 && request.held ? request.held : await store.inventory();
-      return await applyOnce(store, held, request, edge);
+      return await applyOnce(store, held, request, deps);
     } catch (error) {
-      const outrun = error instanceof ColdironError && error.code === 'version_conflict';
-      if (!outrun || attempt === MOST_ATTEMPTS) throw error;
+      const conflict = error instanceof ColdironError && error.code === 'version_conflict';
+      if (!conflict || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -49,10 +49,10 @@ async function applyOnce(
   store: Pick<Store, 'writeInventory'>,
   held: Inventory,
   { sources, mode, dryRun, actor, correlationId }: ApplyRequest,
-  edge: { now(): Instant; newId(): string },
+  deps: { now(): Instant; newId(): string },
 ): Promise<ApplyReport> {
   const { revision, declaredRevision } = held;
-  const by = { at: edge.now(), actor, correlationId, newId: () => edge.newId() };
+  const by = { at: deps.now(), actor, correlationId, newId: () => deps.newId() };
   const { changes, refusal, writes } = planApply(held, { sources, mode, ...by });
   if (dryRun) {
     const outlook = writes && !refusal ? { outlook: { before: held, after: inventoryAfter(held, writes) } } : {};

@@ -1,22 +1,22 @@
-// A site's bootstrap script is a file beside the inventory file that names it. Whoever reads the one reads the other: what
-// goes on from there has the script itself, and nobody else's files can be asked for over the API.
+// Inlines bootstrap scripts. A site's script is a file next to the inventory file that references it. Both are read together, so
+// that later steps have the script text, and the API cannot be used to read files of the appliance.
 
 import { dirname, resolve } from 'node:path';
 import { readText } from '../documents/document.ts';
 
-const LARGEST_SCRIPT = 64 * 1024;
+const MAX_SCRIPT_BYTES = 64 * 1024;
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-export interface WithScripts {
+export interface InlinedScripts {
   readonly value: unknown;
-  /** The files that were read for it. */
+  /** The script files that were read. */
   readonly scripts: readonly string[];
   readonly problems: readonly string[];
 }
 
-/** `file` is where `document` comes from; paths in it start at its folder. */
-export async function withScripts(document: unknown, file: string): Promise<WithScripts> {
+/** `file` is the file of `document`; paths in it are relative to its folder. */
+export async function inlineScripts(document: unknown, file: string): Promise<InlinedScripts> {
   const sites = isMapping(document) ? document.sites : undefined;
   if (!isMapping(document) || !Array.isArray(sites)) return { value: document, scripts: [], problems: [] };
   const scripts: string[] = [];
@@ -32,7 +32,7 @@ export async function withScripts(document: unknown, file: string): Promise<With
     const field = `${file}: sites[${at}].bootstrap`;
     if (Object.hasOwn(rest, 'script')) problems.push(`${field}: has both script and script_file`);
     const script = resolve(dirname(file), path);
-    const text = await readText(script, LARGEST_SCRIPT);
+    const text = await readText(script, MAX_SCRIPT_BYTES);
     if (typeof text !== 'string') problems.push(`${field}.script_file: ${path}: ${text.problem}`);
     scripts.push(script);
     inlined.push({ ...site, bootstrap: { ...rest, script: text } });

@@ -1,9 +1,10 @@
-// Files to a declared inventory, or to everything that is wrong with them. Pure.
+// Checks inventory files: returns the declared inventory, or all problems. Pure.
 
-import { type Sound, structureReader } from '../documents/structure.ts';
+import { structureReader, type ValidPart } from '../documents/structure.ts';
 import type { DeclaredInventory, Inventory } from '../domain/inventory.ts';
 import { crossCheck } from './cross-check.ts';
 import {
+  type DeclareContext,
   declareCluster,
   declareNetwork,
   declareNode,
@@ -11,7 +12,6 @@ import {
   declareRoceOf,
   declareSite,
   declareSku,
-  type Surroundings,
 } from './declare.ts';
 import { type Drafts, type Entry, Findings } from './drafts.ts';
 import { Fields } from './fields.ts';
@@ -19,7 +19,7 @@ import { HeldObjects } from './held-objects.ts';
 import type { RawSource } from './read-files.ts';
 import { InventoryDocument, type SectionName } from './schema.ts';
 
-/** `reconcile`: what a source no longer declares goes. `additive`: it stays. */
+/** `reconcile`: objects that a source no longer declares are removed. `additive`: they are kept. */
 export type ApplyMode = 'reconcile' | 'additive';
 
 export interface DeclaredSource {
@@ -33,8 +33,8 @@ type Section<Name extends SectionName> = NonNullable<InventoryDocument[Name]>[nu
 const readStructure = structureReader(InventoryDocument);
 
 /**
- * `held` is what the store holds; what the sources replace of it is left out of the comparison. There are sources in the
- * answer only when there are no problems.
+ * `held` is the stored inventory; the objects that the sources replace are not compared. `sources` is empty when there are
+ * problems.
  */
 export function checkInventory(
   raw: readonly RawSource[],
@@ -42,21 +42,21 @@ export function checkInventory(
   mode: ApplyMode = 'reconcile',
 ): { problems: string[]; warnings: string[]; sources: DeclaredSource[] } {
   const findings = new Findings();
-  const reading = new Reading(raw, findings);
+  const reader = new SectionReader(raw, findings);
   const others = new HeldObjects(held, mode === 'reconcile' ? raw.map(({ name }) => name) : []);
 
-  const sites = reading.section('sites', declareSite);
-  const skus = reading.section('skus', declareSku);
-  // What is held comes first: of two that claim the same, the newcomer is told.
+  const sites = reader.section('sites', declareSite);
+  const skus = reader.section('skus', declareSku);
+  // Stored objects come first: a conflict is reported at the new object.
   const allSites = [...others.catalogue('site', held?.sites, sites.flat()), ...sites.flat()];
   const allSkus = [...others.catalogue('sku', held?.skus, skus.flat()), ...skus.flat()];
-  const around = surroundings(allSites, allSkus, reading.incomplete.has('sites'));
+  const context = declareContext(allSites, allSkus, reader.incomplete.has('sites'));
 
-  const networks = reading.section('networks', (fields) => declareNetwork(fields, around));
-  const profiles = reading.section('profiles', declareProfile);
-  const clusters = reading.section('clusters', (fields) => declareCluster(fields, around));
-  const roce = reading.section('roce', (fields) => declareRoceOf(fields, around));
-  const nodes = reading.section('nodes', (fields) => others.sameNode(declareNode(fields, around)));
+  const networks = reader.section('networks', (fields) => declareNetwork(fields, context));
+  const profiles = reader.section('profiles', declareProfile);
+  const clusters = reader.section('clusters', (fields) => declareCluster(fields, context));
+  const roce = reader.section('roce', (fields) => declareRoceOf(fields, context));
+  const nodes = reader.section('nodes', (fields) => others.sameNode(declareNode(fields, context)));
   crossCheck(
     {
       sites: allSites,
@@ -66,7 +66,7 @@ export function checkInventory(
       clusters: [...others.catalogue('cluster', held?.clusters, clusters.flat()), ...clusters.flat()],
       roce: [...others.catalogue('roce', held?.roce, roce.flat()), ...roce.flat()],
       nodes: [...others.nodes(nodes.flat()), ...nodes.flat()],
-      incomplete: reading.incomplete,
+      incomplete: reader.incomplete,
     },
     findings,
   );
@@ -75,7 +75,7 @@ export function checkInventory(
 
   const values = (entries: readonly Entry<unknown>[] | undefined) => entries?.map(({ draft }) => draft) ?? [];
   const sources = raw.map(({ name, file }, at): DeclaredSource => {
-    // Without a problem no field is undefined, which is all that sets a draft apart.
+    // Without problems no field of a draft is undefined, so drafts are complete objects.
     const declared = {
       sites: values(sites[at]),
       networks: values(networks[at]),
@@ -90,16 +90,16 @@ export function checkInventory(
   return { problems, warnings, sources };
 }
 
-class Reading {
+class SectionReader {
   readonly incomplete = new Set<SectionName>();
-  readonly #sources: readonly { file: string; document: Sound<InventoryDocument> | undefined }[];
+  readonly #sources: readonly { file: string; document: ValidPart<InventoryDocument> | undefined }[];
   readonly #findings: Findings;
 
   constructor(raw: readonly RawSource[], findings: Findings) {
     this.#findings = findings;
     for (const [at, { file, name }] of raw.entries()) {
       const first = raw.findIndex((source) => source.name === name);
-      if (first < at) findings.problems.push(`${file}: a source named ${name} is there already: ${raw[first]?.file}`);
+      if (first < at) findings.problems.push(`${file}: the source name ${name} is already used by ${raw[first]?.file}`);
     }
     this.#sources = raw.map(({ file, value }) => ({
       file,
@@ -116,7 +116,7 @@ class Reading {
   ): Entry<Draft>[][] {
     return this.#sources.map(({ file, document }) => {
       if (!document || (Object.hasOwn(document, name) && !document[name])) this.incomplete.add(name);
-      const items = (document?.[name] ?? []) as readonly (Sound<Section<Name>> | undefined)[];
+      const items = (document?.[name] ?? []) as readonly (ValidPart<Section<Name>> | undefined)[];
       return items.flatMap((item, index) => {
         const at = { file, path: `${name}[${index}]`, held: false };
         const draft = item && declare(new Fields<Section<Name>>(item, at, this.#findings));
@@ -127,7 +127,7 @@ class Reading {
   }
 }
 
-function surroundings(sites: Drafts['sites'], skus: Drafts['skus'], sitesIncomplete: boolean): Surroundings {
+function declareContext(sites: Drafts['sites'], skus: Drafts['skus'], sitesIncomplete: boolean): DeclareContext {
   const siteNames = [...new Set(sites.flatMap(({ draft }) => draft.name ?? []))];
   const [first, ...more] = siteNames;
   const architectures = new Map(skus.map(({ draft }) => [draft.name, draft.architecture]));

@@ -1,7 +1,7 @@
-// Who has which address. Within a site an address belongs to one thing, and nothing fixed lies in a pool.
+// Checks for address conflicts: within a site an address has one owner, and no fixed address is in a pool.
 
 import { broadcastAddress, type Ipv4, ipv4ToNumber, type Prefix } from '../domain/ipv4.ts';
-import { notAHostOf, poolProblem } from './cross-check-networks.ts';
+import { hostAddressProblem, poolProblem } from './cross-check-networks.ts';
 import { type Drafts, type Findings, forEachLink, type NodeDraft, type Place, placeText } from './drafts.ts';
 
 interface Claim {
@@ -19,7 +19,7 @@ export function checkAddresses(drafts: Drafts, findings: Findings): void {
     const { site, address, at, field } = claim;
     const number = ipv4ToNumber(address);
     const pool = pools.get(site)?.find(({ from, to }) => number >= from && number <= to);
-    if (pool) findings.report(at, field, `${address} lies in the pool ${placeText(pool.at, pool.field)}`, pool.at);
+    if (pool) findings.report(at, field, `${address} is in the pool ${placeText(pool.at, pool.field)}`, pool.at);
     const ofSite = taken.get(site) ?? new Map<number, Claim>();
     if (ofSite.size === 0) taken.set(site, ofSite);
     const first = ofSite.get(number);
@@ -31,7 +31,7 @@ export function checkAddresses(drafts: Drafts, findings: Findings): void {
   }
 }
 
-/** A small site's appliance is also its gateway, and one appliance serves many networks from one address. */
+/** The appliance of a small site may also be its gateway, and one appliance may serve several networks from one address. */
 const mayShare = (a: Claim, b: Claim): boolean =>
   (a.what === 'gateway' || a.what === 'server') && (b.what === 'gateway' || b.what === 'server');
 
@@ -63,43 +63,43 @@ function infrastructureClaims(drafts: Drafts): Claim[] {
   return claims;
 }
 
-/** Addresses of nodes that can be what they claim to be; the others are reported here, once. */
+/** The valid addresses of nodes; invalid ones are reported here, once. */
 function nodeClaims(drafts: Drafts, findings: Findings): Claim[] {
   const claims: Claim[] = [];
   const networks = new Map(drafts.networks.map((entry) => [entry.draft.name, entry]));
-  const edges = edgeAddresses(drafts);
+  const edges = nonHostAddresses(drafts);
   for (const { at, draft } of drafts.nodes) {
     forEachLink(draft, ({ network: name, address }, link) => {
-      if (!address || bootsWith(draft, link, address)) return;
+      if (!address || isBootAddress(draft, link, address)) return;
       const network = name ? networks.get(name) : undefined;
       const field = `${link}.address`;
-      const problem = network?.draft.prefix && notAHostOf(network.draft.prefix, address);
+      const problem = network?.draft.prefix && hostAddressProblem(network.draft.prefix, address);
       if (problem) findings.report(at, field, `${problem} (${name})`, network.at);
       else {
         const site = (network ? network.draft.site : draft.site) ?? '';
-        claims.push({ site, address, at, field, what: linkWord(link) });
+        claims.push({ site, address, at, field, what: linkType(link) });
       }
     });
     const address = draft.bmc?.address;
     if (!address) continue;
     const site = draft.site ?? '';
     const edge = edges.get(`${site}/${address}`);
-    const problem = edge && notAHostOf(edge, address);
+    const problem = edge && hostAddressProblem(edge, address);
     if (problem) findings.report(at, 'bmc.address', problem);
     else claims.push({ site, address, at, field: 'bmc.address', what: 'BMC' });
   }
   return claims;
 }
 
-/** A bond may keep the address that one of its members booted with. */
-const bootsWith = ({ interfaces, bonds }: NodeDraft, field: string, address: Ipv4): boolean => {
+/** A bond may have the same address as the member that boots. */
+const isBootAddress = ({ interfaces, bonds }: NodeDraft, field: string, address: Ipv4): boolean => {
   if (!field.startsWith('bonds')) return false;
   const bond = bonds?.find((_, index) => field === `bonds[${index}]`);
   const members = interfaces?.filter((nic) => nic?.name !== undefined && bond?.members?.includes(nic.name));
   return members?.some((nic) => nic?.address === address && nic.network === bond?.network) ?? false;
 };
 
-function linkWord(field: string): Claim['what'] {
+function linkType(field: string): Claim['what'] {
   if (field.startsWith('bonds')) return 'bond';
   return field.startsWith('vlans') ? 'VLAN' : 'interface';
 }
@@ -112,8 +112,8 @@ function roceClaims({ roce }: Drafts): Claim[] {
   );
 }
 
-/** BMCs name no network; one that lies in a declared network must still be a host of it. */
-function edgeAddresses(drafts: Drafts): Map<string, Prefix> {
+/** A BMC has no network field; if its address is in a declared network, it must be a host address there. */
+function nonHostAddresses(drafts: Drafts): Map<string, Prefix> {
   const edges = new Map<string, Prefix>();
   for (const { draft } of drafts.networks) {
     const { site = '', prefix } = draft;

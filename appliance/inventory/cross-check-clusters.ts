@@ -1,6 +1,6 @@
-// Clusters and their members: everybody who is named exists, and can reach the others.
+// Checks clusters: every named member exists and has an address on the cluster's network.
 
-import { notAHostOf } from './cross-check-networks.ts';
+import { hostAddressProblem } from './cross-check-networks.ts';
 import { type ClusterDraft, type Drafts, type Entry, type Findings, type NodeDraft, placeText } from './drafts.ts';
 import type { References } from './references.ts';
 
@@ -15,7 +15,7 @@ export function checkClusters(drafts: Drafts, references: References, findings: 
       const field = `bootstrap[${index}]`;
       const node = nodes.get(hostname);
       if (hostname === undefined) return;
-      if (all.indexOf(hostname) < index) findings.report(at, field, `names ${hostname} a second time`);
+      if (all.indexOf(hostname) < index) findings.report(at, field, `lists ${hostname} twice`);
       else if (node) checkBootstrapNode(node, cluster, field, references, findings);
       else if (!drafts.incomplete.has('nodes')) findings.report(at, field, `unknown node: ${hostname}`);
     });
@@ -28,7 +28,7 @@ function checkNetwork({ at, draft }: Entry<ClusterDraft>, references: References
   const network = references.follow('networks', draft.network, at, 'network');
   if (!network) return;
   const { site, prefix } = network.draft;
-  if (references.apart(site, draft.site)) {
+  if (references.differentSites(site, draft.site)) {
     findings.report(
       at,
       'network',
@@ -36,7 +36,7 @@ function checkNetwork({ at, draft }: Entry<ClusterDraft>, references: References
       network.at,
     );
   }
-  const vipProblem = prefix && draft.vip && notAHostOf(prefix, draft.vip);
+  const vipProblem = prefix && draft.vip && hostAddressProblem(prefix, draft.vip);
   if (vipProblem) findings.report(at, 'vip', `${vipProblem} (${draft.network})`, network.at);
 }
 
@@ -50,7 +50,7 @@ function checkBootstrapNode(
   const { cluster, hostname } = node.draft;
   if (draft.name === undefined || cluster === draft.name) return;
   if (cluster !== null && !references.knows('clusters', cluster)) return;
-  const message = `${hostname} is not in this cluster; ${placeText(node.at, 'cluster')} says otherwise`;
+  const message = `${hostname} is not in this cluster; see ${placeText(node.at, 'cluster')}`;
   findings.report(at, field, message, node.at);
 }
 
@@ -63,13 +63,13 @@ function checkMember(
   const { network, name } = cluster.draft;
   const { interfaces, bonds, vlans } = member.draft;
   if (network === undefined || !interfaces || !bonds || !vlans) return;
-  // A link or a network that could not be read, or is not there, may be the one that was meant.
+  // A link or network with a problem of its own, which is reported elsewhere, may be the right one.
   const reachable = [...interfaces, ...bonds, ...vlans].some((link) => {
     if (link?.network === undefined) return true;
     if (link.network === network) return link.address !== null;
     return link.network !== null && !references.knows('networks', link.network);
   });
   if (reachable) return;
-  const message = `has no address on ${network}, where the members of ${name} talk to each other`;
+  const message = `has no address on ${network}, the network of cluster ${name}`;
   findings.report(member.at, 'interfaces', message, cluster.at);
 }

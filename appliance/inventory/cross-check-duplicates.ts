@@ -1,4 +1,4 @@
-// Things of which there is one: names within a section, host names, MAC addresses, chassis, VLANs of a site.
+// Checks for duplicates: names within a section, host names, MAC addresses, chassis UUIDs, VLANs of a site.
 
 import { type Drafts, type Findings, forEachLink, type Place, placeText } from './drafts.ts';
 
@@ -40,7 +40,7 @@ class Register {
     this.#findings = findings;
   }
 
-  /** `part` is the end of the field's name: put together only for a message. */
+  /** `part` is the end of the field name: concatenated only for a message. */
   claim(value: string | number | null | undefined, at: Place, field: string, part = ''): void {
     if (value === null || value === undefined) return;
     const first = this.#held.get(value);

@@ -1,4 +1,4 @@
-// The links of a node among each other: who carries whom, over which network, and with frames of which size.
+// Checks the links of a node against each other: bond members, VLAN parents, networks and MTUs.
 
 import { suggestion } from '../documents/nearest-name.ts';
 import type { MachineBond, MachineVlan } from '../domain/machine.ts';
@@ -6,8 +6,8 @@ import { purposeOf } from '../domain/network.ts';
 import type { Draft, Drafts, Entry, Findings, NodeDraft } from './drafts.ts';
 import type { References } from './references.ts';
 
-/** What a link carries that nobody said anything about. */
-const USUAL_MTU = 1500;
+/** The MTU of a link without a declared one. */
+const DEFAULT_MTU = 1500;
 
 type Bond = Draft<MachineBond>;
 type Vlan = Draft<MachineVlan>;
@@ -49,22 +49,22 @@ class Links {
     bond.members?.forEach((member, index) => {
       const place = `${field}.members[${index}]`;
       const other = this.#bondOf.get(member);
-      if (other !== undefined) this.#report(place, `${member} is a member of ${other} already`);
+      if (other !== undefined) this.#report(place, `${member} is already a member of ${other}`);
       else this.#bondOf.set(member, bond.name ?? field);
-      if (names.includes(member)) this.#checkMemberSize(bond, member, place);
+      if (names.includes(member)) this.#checkMemberMtu(bond, member, place);
       else if (!unread) this.#report(place, `no interface is called ${member}${suggestion(member, names)}`);
     });
   }
 
-  /** A member of which nobody said more takes the size of the bond. */
-  #checkMemberSize(bond: Bond, member: string, place: string): void {
+  /** A member without its own MTU gets the MTU of the bond. */
+  #checkMemberMtu(bond: Bond, member: string, place: string): void {
     const own = this.#node.draft.interfaces?.find((nic) => nic?.name === member)?.mtu;
-    const size = this.#sizeOf(bond);
+    const size = this.#mtuOf(bond);
     if (own && size && own < size)
-      this.#report(place, `${member} has mtu ${own}, less than the ${size} of ${bond.name}`);
+      this.#report(place, `${member} has mtu ${own}, less than mtu ${size} of ${bond.name}`);
   }
 
-  /** Outside of booting, the bond has the address. */
+  /** Except for booting, the address belongs to the bond. */
   checkMembers(): void {
     this.#node.draft.interfaces?.forEach((nic, index) => {
       const bond = nic?.name === undefined ? undefined : this.#bondOf.get(nic.name);
@@ -82,14 +82,16 @@ class Links {
     this.#checkAddress(vlan, field);
     this.#checkId(vlan, field);
     if (vlan.parent === undefined) return;
-    const parent = this.#carrier(vlan.parent);
+    const parent = this.#linkNamed(vlan.parent);
     const bond = this.#bondOf.get(vlan.parent);
-    if (bond !== undefined) this.#report(`${field}.parent`, `${vlan.parent} is a member of ${bond}; name that`);
+    if (bond !== undefined)
+      this.#report(`${field}.parent`, `${vlan.parent} is a member of ${bond}; use ${bond} as parent`);
     if (parent === null) {
       const names = this.#names();
       if (names) this.#report(`${field}.parent`, `no link is called ${vlan.parent}${suggestion(vlan.parent, names)}`);
-    } else if (this.#leadsBack(vlan)) this.#report(`${field}.parent`, `${vlan.name} would carry itself`);
-    else this.#checkCarriedSize(vlan, parent, field);
+    } else if (this.#isCyclic(vlan))
+      this.#report(`${field}.parent`, `${vlan.name} is its own parent, directly or through other VLANs`);
+    else this.#checkParentMtu(vlan, parent, field);
   }
 
   #checkId(vlan: Vlan, field: string): void {
@@ -97,7 +99,7 @@ class Links {
     const key = `${vlan.parent} ${vlan.id}`;
     const first = this.#vlanIds.get(key);
     if (first === undefined) this.#vlanIds.set(key, vlan.name ?? field);
-    else this.#report(`${field}.id`, `${first} is VLAN ${vlan.id} of ${vlan.parent} already`);
+    else this.#report(`${field}.id`, `${first} is already VLAN ${vlan.id} of ${vlan.parent}`);
     const network = vlan.network ? this.#references.find('networks', vlan.network) : undefined;
     const tag = network?.draft.vlan;
     if (network && typeof tag === 'number' && tag !== vlan.id) {
@@ -105,43 +107,44 @@ class Links {
     }
   }
 
-  #checkCarriedSize(
+  #checkParentMtu(
     vlan: Vlan,
     parent: { mtu?: number | null | undefined; network?: string | null | undefined },
     field: string,
   ) {
-    const size = this.#sizeOf(vlan);
-    const room = this.#sizeOf(parent);
-    if (!size || room === undefined || size <= (room ?? USUAL_MTU)) return;
-    this.#report(`${field}.mtu`, `${size} is more than the ${room ?? USUAL_MTU} of ${vlan.parent}, which carries it`);
+    const size = this.#mtuOf(vlan);
+    const parentMtu = this.#mtuOf(parent);
+    if (!size || parentMtu === undefined || size <= (parentMtu ?? DEFAULT_MTU)) return;
+    this.#report(`${field}.mtu`, `${size} is larger than mtu ${parentMtu ?? DEFAULT_MTU} of its parent ${vlan.parent}`);
   }
 
   #checkAddress(link: Bond | Vlan, field: string): void {
-    if (link.address && link.network === null) this.#report(`${field}.network`, 'is missing: the address lies on one');
+    if (link.address && link.network === null)
+      this.#report(`${field}.network`, 'is missing: an address requires a network');
   }
 
-  /** Its own, or its network's; null when nobody said, undefined when it cannot be known. */
-  #sizeOf(link: { mtu?: number | null | undefined; network?: string | null | undefined }): number | null | undefined {
+  /** The MTU of the link or of its network; null: not declared, undefined: unknown. */
+  #mtuOf(link: { mtu?: number | null | undefined; network?: string | null | undefined }): number | null | undefined {
     if (link.mtu !== null) return link.mtu;
     if (link.network === undefined) return undefined;
     const network = link.network === null ? null : this.#references.find('networks', link.network);
     return network === undefined ? undefined : (network?.draft.mtu ?? null);
   }
 
-  #carrier(name: string) {
+  #linkNamed(name: string) {
     const { interfaces, bonds, vlans } = this.#node.draft;
     const named = (link: { readonly name: string | undefined } | undefined) => link?.name === name;
     return interfaces?.find(named) ?? bonds?.find(named) ?? vlans?.find(named) ?? null;
   }
 
-  /** Undefined when one of them could not be read: it may be the one that was meant. */
+  /** Undefined when a link could not be read: it may have the name in question. */
   #names(): string[] | undefined {
     const { interfaces, bonds, vlans } = this.#node.draft;
     const names = [interfaces, bonds, vlans].flatMap((list) => list?.map((link) => link?.name) ?? [undefined]);
     return names.includes(undefined) ? undefined : names.flatMap((name) => name ?? []);
   }
 
-  #leadsBack(vlan: Vlan): boolean {
+  #isCyclic(vlan: Vlan): boolean {
     const parents = new Map(this.#node.draft.vlans?.map((one) => [one?.name, one?.parent]));
     const seen = new Set<string | undefined>();
     let at = vlan.parent;

@@ -1,4 +1,4 @@
-// Networks: each sound in itself, and none on top of another.
+// Checks networks: each is valid in itself, and no two overlap.
 
 import {
   contains,
@@ -20,12 +20,12 @@ export function checkNetworks(drafts: Drafts, references: References, findings: 
     checkDhcp(entry, findings);
   }
   checkOverlaps(drafts.networks, findings, ({ site }) => site);
-  checkServedTogether(drafts.networks, findings);
+  checkDhcpNetworks(drafts.networks, findings);
   if (!drafts.incomplete.has('networks')) checkRelayed(drafts.networks, findings);
 }
 
-/** Why no machine can have this address on this network; null when one can. */
-export function notAHostOf(prefix: Prefix, address: Ipv4): string | null {
+/** Why no machine can have this address on this network; null: one can. */
+export function hostAddressProblem(prefix: Prefix, address: Ipv4): string | null {
   if (!contains(prefix, address)) return `${address} is outside ${prefixText(prefix)}`;
   if (isHostAddress(prefix, address)) return null;
   return `${address} is the ${address === prefix.network ? 'network' : 'broadcast'} address of ${prefixText(prefix)}`;
@@ -34,32 +34,32 @@ export function notAHostOf(prefix: Prefix, address: Ipv4): string | null {
 function checkOwnAddresses({ at, draft }: Entry<NetworkDraft>, findings: Findings): void {
   const { prefix, gateway, server } = draft;
   if (!prefix) return;
-  const gatewayProblem = gateway && notAHostOf(prefix, gateway);
+  const gatewayProblem = gateway && hostAddressProblem(prefix, gateway);
   if (gatewayProblem) findings.report(at, 'gateway', gatewayProblem);
-  // Behind a relay the appliance is on another network; inside this one it is a host like any other.
-  const serverProblem = server && contains(prefix, server) && notAHostOf(prefix, server);
+  // Behind a relay the server address is on another network; inside this network it must be a host address.
+  const serverProblem = server && contains(prefix, server) && hostAddressProblem(prefix, server);
   if (serverProblem) findings.report(at, 'server', serverProblem);
 }
 
-/** Why a pool cannot be used; null when it can, undefined when too little of it is known. */
+/** Why a pool is invalid; null: it is valid; undefined: not enough of it could be read. */
 export function poolProblem(prefix: Prefix | undefined, pool: Draft<Ipv4Range> | undefined): string | null | undefined {
   if (!prefix || !pool?.from || !pool.to) return undefined;
-  const problem = notAHostOf(prefix, pool.from) ?? notAHostOf(prefix, pool.to);
+  const problem = hostAddressProblem(prefix, pool.from) ?? hostAddressProblem(prefix, pool.to);
   if (problem || ipv4ToNumber(pool.from) <= ipv4ToNumber(pool.to)) return problem;
   return `ends before it starts: ${pool.from} to ${pool.to}`;
 }
 
 function checkPools({ at, draft }: Entry<NetworkDraft>, findings: Findings): void {
-  const sound: { index: number; from: number; to: number }[] = [];
+  const valid: { index: number; from: number; to: number }[] = [];
   draft.pools?.forEach((pool, index) => {
     const problem = poolProblem(draft.prefix, pool);
     if (problem) findings.report(at, `pools[${index}]`, problem);
     if (problem !== null || !pool?.from || !pool.to) return;
-    sound.push({ index, from: ipv4ToNumber(pool.from), to: ipv4ToNumber(pool.to) });
+    valid.push({ index, from: ipv4ToNumber(pool.from), to: ipv4ToNumber(pool.to) });
   });
-  sound.sort((a, b) => a.from - b.from);
-  let widest: (typeof sound)[number] | undefined;
-  for (const pool of sound) {
+  valid.sort((a, b) => a.from - b.from);
+  let widest: (typeof valid)[number] | undefined;
+  for (const pool of valid) {
     if (widest && pool.from <= widest.to) {
       const [first, second] = widest.index < pool.index ? [widest, pool] : [pool, widest];
       findings.report(at, `pools[${second.index}]`, `overlaps pools[${first.index}]`);
@@ -71,50 +71,50 @@ function checkPools({ at, draft }: Entry<NetworkDraft>, findings: Findings): voi
 function checkDhcp({ at, draft }: Entry<NetworkDraft>, findings: Findings): void {
   if (!draft.dhcp || draft.dhcp === 'off') return;
   if (draft.interface === null && !isRelayed(draft)) {
-    findings.report(at, 'interface', `is missing: dhcp: ${draft.dhcp} listens on one`);
+    findings.report(at, 'interface', `is missing: dhcp: ${draft.dhcp} requires an interface`);
   }
   if (draft.server === null) {
-    findings.report(at, 'server', `is missing: dhcp: ${draft.dhcp} tells machines where to boot from`);
+    findings.report(at, 'server', `is missing: dhcp: ${draft.dhcp} requires a server address`);
   }
 }
 
-/** Its machines reach the appliance at an address on another network: a relay passes their requests on. */
+/** The server address is on another network: a relay forwards the requests. */
 const isRelayed = ({ prefix, server }: NetworkDraft): boolean =>
   server === undefined || (server !== null && prefix !== undefined && !contains(prefix, server));
 
-/** A relay sends to an interface that some network has to name. */
+/** Some network must declare the interface that the relay sends to. */
 function checkRelayed(networks: readonly Entry<NetworkDraft>[], findings: Findings): void {
   const served = networks.filter(({ draft }) => draft.dhcp !== undefined && draft.dhcp !== 'off');
   if (served.some(({ draft }) => draft.interface !== null)) return;
   for (const { at, draft } of served) {
     if (!isRelayed(draft) || draft.server === undefined) continue;
-    const message = `is missing: no network with dhcp names one; name the interface that relayed requests for ${draft.server} come in on`;
+    const message = `is missing: no network with dhcp has one; declare the interface that receives relayed requests for ${draft.server}`;
     findings.report(at, 'interface', message);
   }
 }
 
 /**
- * What one appliance gives addresses on. It knows machines by their addresses, so that these must be different at all its sites;
- * and of two networks on the same wire it could not tell which one a machine without an address belongs to.
+ * Checks the networks with DHCP against each other. The appliance identifies machines by address, so addresses must be unique
+ * across its sites; and with two networks on one interface it could not tell which one a new client belongs to.
  */
-function checkServedTogether(networks: readonly Entry<NetworkDraft>[], findings: Findings): void {
+function checkDhcpNetworks(networks: readonly Entry<NetworkDraft>[], findings: Findings): void {
   const served = networks.filter(({ draft }) => draft.dhcp !== undefined && draft.dhcp !== 'off');
-  // Those of one site are compared already.
+  // Networks of the same site were compared before.
   checkOverlaps(served, findings, () => 'all', false);
-  const onWire = new Map<string, Entry<NetworkDraft>>();
+  const localNetworks = new Map<string, Entry<NetworkDraft>>();
   for (const entry of served) {
     const { prefix, server, interface: device } = entry.draft;
     if (!device || !prefix || !server || !contains(prefix, server)) continue;
-    const first = onWire.get(device);
-    if (!first) onWire.set(device, entry);
+    const first = localNetworks.get(device);
+    if (!first) localNetworks.set(device, entry);
     else {
-      const message = `${device} has a network on its wire already (${placeText(first.at, 'interface')}); give this one a VLAN of its own, or a relay`;
+      const message = `${device} already serves another local network (${placeText(first.at, 'interface')}); use a VLAN interface or a relay for this one`;
       findings.report(entry.at, 'interface', message, first.at);
     }
   }
 }
 
-/** Prefixes are disjoint or nested, so in order of their first address a clash is with the widest one so far. */
+/** Prefixes are disjoint or nested, so in order of their first address an overlap is with the widest one so far. */
 function checkOverlaps(
   networks: readonly Entry<NetworkDraft>[],
   findings: Findings,
@@ -134,9 +134,9 @@ function checkOverlaps(
     const group = groupOf(network);
     const earlier = widest.get(group);
     if (earlier && network.first <= earlier.last && (ofOneSite || network.site !== earlier.site)) {
-      const [said, other] = earlier.order < network.order ? [network, earlier] : [earlier, network];
-      const message = `${prefixText(said.prefix)} overlaps ${prefixText(other.prefix)} of ${placeText(other.entry.at, 'prefix')}`;
-      findings.report(said.entry.at, 'prefix', message, other.entry.at);
+      const [reported, other] = earlier.order < network.order ? [network, earlier] : [earlier, network];
+      const message = `${prefixText(reported.prefix)} overlaps ${prefixText(other.prefix)} of ${placeText(other.entry.at, 'prefix')}`;
+      findings.report(reported.entry.at, 'prefix', message, other.entry.at);
     }
     if (!earlier || network.last > earlier.last) widest.set(group, network);
   }

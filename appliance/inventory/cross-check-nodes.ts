@@ -1,4 +1,4 @@
-// A node against what it names: its SKU, its profile, its cluster and its networks.
+// Checks a node against its SKU, profile, cluster and networks.
 
 import {
   type ClusterDraft,
@@ -65,16 +65,16 @@ function checkProfile(
     const message = `profile ${profile.name} is for ${architectures.join(', ')}, the node is ${draft.architecture}`;
     findings.report(at, 'profile', message, place);
   }
-  // An item that could not be read may be the SKU that is missed.
+  // An item that could not be read may be the missing SKU.
   if (!skuIsKnown || !draft.sku || !skus?.length || skus.includes(undefined) || skus.includes(draft.sku)) return;
   findings.report(at, 'profile', `profile ${profile.name} is not for SKU ${draft.sku} (${skus.join(', ')})`, place);
 }
 
-/** A machine stands in one place: everything it is attached to must be there too. */
+/** A machine is at one site: its cluster and networks must be at the same site. */
 function checkSites({ at, draft }: Entry<NodeDraft>, references: References, findings: Findings): void {
   const checkSite = (field: string, what: string, other: Entry<ClusterDraft | NetworkDraft>): void => {
     const { name, site } = other.draft;
-    if (!references.apart(draft.site, site)) return;
+    if (!references.differentSites(draft.site, site)) return;
     findings.report(at, field, `${what} ${name} is at site ${site}, the node at ${draft.site}`, other.at);
   };
   const cluster = references.follow('clusters', draft.cluster, at, 'cluster');

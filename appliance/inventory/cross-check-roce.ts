@@ -1,4 +1,4 @@
-// Links that were assigned beforehand: each once, at a site that is there, and not in the way of the node's own.
+// Checks assigned RoCE links: each is unique, its site exists, and it does not conflict with the node's own links.
 
 import { roceName } from '../domain/catalogue.ts';
 import { type Drafts, type Findings, forEachLink, type NodeDraft, placeText } from './drafts.ts';
@@ -19,10 +19,10 @@ export function checkRoce(drafts: Drafts, references: References, findings: Find
       const field = `links[${index}]`;
       const taken = link?.name === undefined ? undefined : own.get(link.name);
       if (taken !== undefined && node) {
-        const message = `${link?.name} is ${placeText(node.at, taken)} already`;
+        const message = `${link?.name} is already used by ${placeText(node.at, taken)}`;
         findings.report(at, `${field}.name`, message, node.at);
       } else if (link?.name !== undefined && names.has(link.name)) {
-        findings.report(at, `${field}.name`, `${link.name} is there already`);
+        findings.report(at, `${field}.name`, `${link.name} is declared twice`);
       }
       if (link?.name !== undefined) names.add(link.name);
       if (!link?.mac) return;

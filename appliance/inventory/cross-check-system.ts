@@ -1,8 +1,8 @@
-// What is to be installed against where: routes against their network, images and disks against the kind of profile.
+// Checks routes against their network, and images and disks against the kind of profile.
 
 import { IMAGE_KINDS } from '../domain/catalogue.ts';
 import { prefixText } from '../domain/ipv4.ts';
-import { notAHostOf } from './cross-check-networks.ts';
+import { hostAddressProblem } from './cross-check-networks.ts';
 import type { Drafts, Entry, Findings, NetworkDraft, NodeDraft, ProfileDraft, StorageDraft } from './drafts.ts';
 import type { References } from './references.ts';
 
@@ -16,12 +16,13 @@ function checkRoutes({ at, draft }: Entry<NetworkDraft>, findings: Findings): vo
   const destinations = new Map<string, number>();
   draft.routes?.forEach((route, index) => {
     const field = `routes[${index}]`;
-    const problem = draft.prefix && route?.via && notAHostOf(draft.prefix, route.via);
+    const problem = draft.prefix && route?.via && hostAddressProblem(draft.prefix, route.via);
     if (problem) findings.report(at, `${field}.via`, problem);
     if (!route?.to) return;
-    if (route.to.length === 0) findings.report(at, `${field}.to`, 'is everything: that is what gateway says');
+    if (route.to.length === 0) findings.report(at, `${field}.to`, 'is the default route: declare it as gateway');
     const first = destinations.get(prefixText(route.to));
-    if (first !== undefined) findings.report(at, `${field}.to`, `${prefixText(route.to)} is routes[${first}] already`);
+    if (first !== undefined)
+      findings.report(at, `${field}.to`, `${prefixText(route.to)} is already in routes[${first}]`);
     else destinations.set(prefixText(route.to), index);
   });
 }
@@ -45,12 +46,12 @@ function checkNodeStorage({ at, draft }: Entry<NodeDraft>, references: Reference
   if (problem) findings.report(at, 'storage', problem, profile.at);
 }
 
-/** An image brings its partitions: all that is left to say is which disk it goes to. */
+/** An image has its own partitions: only the target disk can be declared. */
 function imageStorageProblem(
   { kind }: ProfileDraft,
   { layout, swapMegabytes, filesystem }: StorageDraft,
 ): string | null {
   if (!kind || !IMAGE_KINDS.includes(kind)) return null;
   const plain = (layout ?? 'single') === 'single' && !swapMegabytes && (filesystem ?? 'ext4') === 'ext4';
-  return plain ? null : `kind ${kind} writes an image, which brings its own layout: only disks can be said`;
+  return plain ? null : `kind ${kind} writes an image, which has its own layout: declare only disks`;
 }

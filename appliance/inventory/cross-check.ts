@@ -1,4 +1,4 @@
-// What no single object can get wrong alone: names that are taken, references to nothing, addresses that collide.
+// Checks across objects: duplicate names, references to missing objects, address conflicts.
 
 import { checkAddresses } from './cross-check-addresses.ts';
 import { checkClusters } from './cross-check-clusters.ts';

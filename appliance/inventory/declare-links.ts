@@ -1,4 +1,4 @@
-// The links of a node: cards, bonds, VLANs, and the high-speed links that were assigned beforehand.
+// Converts the links of a node: interfaces, bonds, VLANs, and assigned RoCE links.
 
 import { type RoceAssignment, roceName } from '../domain/catalogue.ts';
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber, isHostAddress, netmask, parseIpv4 } from '../domain/ipv4.ts';
@@ -36,7 +36,7 @@ export const declareLinks = (node: Fields<NodeSection>): Pick<NodeDraft, 'interf
   })),
 });
 
-const USUAL_ROCE_MTU = 9000;
+const DEFAULT_ROCE_MTU = 9000;
 
 export function declareRoce(roce: Fields<RoceSection>, site: RoceAssignment['site'] | undefined): RoceDraft {
   const hostname = roce.required('hostname', parseHostname);
@@ -51,24 +51,24 @@ export function declareRoce(roce: Fields<RoceSection>, site: RoceAssignment['sit
         mac: link.optional('mac', parseMac),
         address: address?.address,
         prefixLength: address?.prefixLength,
-        mtu: link.value('mtu', USUAL_ROCE_MTU),
+        mtu: link.value('mtu', DEFAULT_ROCE_MTU),
         priority: link.value('priority', null),
       };
     }),
   };
 }
 
-/** 10.50.0.11/24: an address and how far its network reaches. */
+/** 10.50.0.11/24: an address with a prefix length. */
 function parseAddressWithLength(text: string): Parsed<{ readonly address: Ipv4; readonly prefixLength: number }> {
   const [address, length = '', ...rest] = text.split('/');
   const found = parseIpv4(address ?? '');
   const prefixLength = Number(length);
   if (!found.ok || rest.length > 0 || !/^\d{1,2}$/.test(length) || prefixLength < 1 || prefixLength > 32) {
-    return unparsable(`must be an address and the length of its prefix, like 10.50.0.11/24: ${shown(text)}`);
+    return unparsable(`must be an address with a prefix length, like 10.50.0.11/24: ${shown(text)}`);
   }
   const mask = ipv4ToNumber(netmask({ network: found.value, length: prefixLength }));
   const network = ipv4FromNumber(ipv4ToNumber(found.value) & mask);
   return isHostAddress({ network, length: prefixLength }, found.value)
     ? parsed({ address: found.value, prefixLength })
-    : unparsable(`no machine can have the network's own or its broadcast address: ${shown(text)}`);
+    : unparsable(`must not be the network address or the broadcast address: ${shown(text)}`);
 }

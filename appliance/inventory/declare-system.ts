@@ -1,4 +1,4 @@
-// What installed machines are to look like: people, disks, images, clocks and the site's own first steps.
+// Converts the settings of installed systems: accounts, disks, images, time zones and the bootstrap script of the site.
 
 import { parseByteSize } from '../domain/byte-size.ts';
 import { parseObjectName } from '../domain/names.ts';
@@ -13,9 +13,8 @@ export function declareAccounts(fields: Fields<{ accounts?: AccountSection[] }>)
   const taken = new Set<string>();
   return fields.items('accounts', (account) => {
     const name = account.value('name', undefined);
-    if (name === 'root')
-      account.report('name', 'root has no login of its own; an account with admin: true may become it');
-    else if (name !== undefined && taken.has(name)) account.report('name', `${name} is there already`);
+    if (name === 'root') account.report('name', 'root cannot log in; declare an account with admin: true instead');
+    else if (name !== undefined && taken.has(name)) account.report('name', `${name} is declared twice`);
     else if (name !== undefined) taken.add(name);
     return { name, sshKeys: account.list('ssh_keys', parseSshKey), admin: account.value('admin', false) };
   });
@@ -26,13 +25,13 @@ function parseSshKey(text: string): Parsed<string> {
   return key.ok ? parsed(key.value.line) : key;
 }
 
-/** How many disks each layout is made of. */
-const DISKS: Readonly<Record<DiskLayout, { readonly least: number; readonly most: number; readonly words: string }>> = {
-  single: { least: 1, most: 1, words: 'one disk' },
-  luks: { least: 1, most: 1, words: 'one disk' },
-  mirror: { least: 2, most: 16, words: 'two disks or more' },
-  lvm: { least: 1, most: 16, words: 'one disk or more' },
-  zfs: { least: 1, most: 16, words: 'one disk or more' },
+/** How many disks each layout needs. */
+const DISKS: Readonly<Record<DiskLayout, { readonly min: number; readonly max: number; readonly text: string }>> = {
+  single: { min: 1, max: 1, text: 'one disk' },
+  luks: { min: 1, max: 1, text: 'one disk' },
+  mirror: { min: 2, max: 16, text: 'two disks or more' },
+  lvm: { min: 1, max: 16, text: 'one disk or more' },
+  zfs: { min: 1, max: 16, text: 'one disk or more' },
 };
 const MEBIBYTE = 2 ** 20;
 
@@ -40,15 +39,15 @@ export function declareStorage(fields: Fields<{ storage?: StorageSection }>): St
   return fields.record('storage', (storage) => {
     const layout = storage.value('layout', 'single');
     const swap = storage.has('swap') ? storage.required('swap', parseByteSize) : 0;
-    // The only disk of the machine, whatever it is.
+    // The default: the only disk of the machine.
     const disks = storage.has('disks') ? storage.items('disks', declareDisk) : [{ ...ANY_DISK }];
-    const wanted = layout && DISKS[layout];
-    if (wanted && disks && (disks.length < wanted.least || disks.length > wanted.most)) {
-      storage.report('disks', `names ${disks.length}, but layout ${layout} has ${wanted.words}`);
+    const needed = layout && DISKS[layout];
+    if (needed && disks && (disks.length < needed.min || disks.length > needed.max)) {
+      storage.report('disks', `has ${disks.length} entries, but layout ${layout} needs ${needed.text}`);
     }
     disks?.forEach((disk, at) => {
       const same = disks.slice(0, at).findIndex((other) => JSON.stringify(other) === JSON.stringify(disk));
-      if (disk && same >= 0) storage.report(`disks[${at}]`, `asks for the same disk as disks[${same}]`);
+      if (disk && same >= 0) storage.report(`disks[${at}]`, `selects the same disk as disks[${same}]`);
     });
     return {
       layout,
@@ -93,26 +92,28 @@ function formatOf(source: string): 'raw' | 'gzip' | 'zstd' {
 
 function parseImageSource(text: string): Parsed<string> {
   if (text.endsWith('.qcow2')) {
-    return unparsable(`is written to the disk as it is: convert it first (qemu-img convert -O raw): ${shown(text)}`);
+    return unparsable(
+      `a qcow2 image cannot be written to a disk: convert it to raw (qemu-img convert -O raw): ${shown(text)}`,
+    );
   }
   if (/^[A-Za-z0-9][A-Za-z0-9._+/-]{0,199}$/.test(text) && !text.includes('..')) return parsed(text);
   return parseUrl(text, ['http:', 'https:'], 'the name of an asset, or an http(s) URL');
 }
 
-/** https alone: nodes send what nobody else may read. */
+/** Only https: nodes send secrets. */
 export const parseApiUrl = (text: string): Parsed<string> =>
   parseUrl(text, ['https:'], 'a URL like https://10.0.100.10:8444');
 
 function parseUrl(text: string, protocols: readonly string[], words: string): Parsed<string> {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // Never repeated in the reason: it may have a password in it.
-  if (url && (url.username || url.password)) return unparsable('a URL here has no user name and no password');
+  // The reason never contains the URL: it may have a password in it.
+  if (url && (url.username || url.password)) return unparsable('the URL must not contain a user name or a password');
   const plain = /^[\x21\x23-\x26\x28-\x5b\x5d-\x7e]+$/.test(text);
   if (url && plain && protocols.includes(url.protocol) && url.hash === '') return parsed(text);
   return unparsable(`must be ${words}: ${shown(text)}`);
 }
 
-/** As the zone database spells it: systems look for a file of that name. */
+/** In the notation of the zone database: systems look for a file of that name. */
 export function parseTimezone(text: string): Parsed<string> {
   const known = /^[A-Za-z0-9_+/-]+$/.test(text) ? zoneNamed(text) : null;
   if (known === null) return unparsable(`not a time zone (like Europe/Berlin or UTC): ${shown(text)}`);
@@ -121,7 +122,7 @@ export function parseTimezone(text: string): Parsed<string> {
 }
 
 function zoneNamed(text: string): string | null {
-  // An offset is no zone of the database, although the library takes it.
+  // An offset is not a zone of the database, although Intl accepts it.
   if (/^[+-]/.test(text)) return null;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
@@ -135,7 +136,7 @@ export function declareBootstrap(
 ): Draft<SiteBootstrap> | null | undefined {
   return fields.record('bootstrap', (bootstrap) => {
     if (bootstrap.has('script_file')) {
-      bootstrap.report('script_file', 'is read from where the file is; here, send the script itself as script');
+      bootstrap.report('script_file', 'works only in a file; over the API, send the text of the script as script');
     } else if (!bootstrap.has('script')) bootstrap.report('script_file', 'is missing');
     return {
       name: bootstrap.required('name', parseObjectName),

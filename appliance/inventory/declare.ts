@@ -1,4 +1,4 @@
-// Sections of a file, as objects of the domain: scalars by the domain's parsers, and what was left out by its default.
+// Converts sections of a file to domain objects: the domain's parsers read scalars, and omitted fields get defaults.
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import { PROFILE_DEFAULTS } from '../domain/catalogue.ts';
@@ -21,9 +21,9 @@ import type { Fields } from './fields.ts';
 import type { ClusterSection, NetworkSection, NodeSection, ProfileSection, SiteSection, SkuSection } from './schema.ts';
 import type { RoceSection } from './schema-parts.ts';
 
-/** What an object may leave to the rest of the inventory. */
-export interface Surroundings {
-  /** The only site there is; null when there is none; undefined when somebody has to choose. */
+/** The parts of the inventory that provide defaults for other objects. */
+export interface DeclareContext {
+  /** The only site; null: there is none; undefined: there are several, or they could not be read. */
   readonly onlySite: ObjectName | null | undefined;
   /** The names of all sites, for the message. */
   readonly siteNames: readonly string[];
@@ -43,9 +43,9 @@ export const declareSite = (site: Fields<SiteSection>): SiteDraft => ({
   inside: site.list('inside', parsePrefix),
 });
 
-export const declareNetwork = (network: Fields<NetworkSection>, around: Surroundings): NetworkDraft => ({
+export const declareNetwork = (network: Fields<NetworkSection>, context: DeclareContext): NetworkDraft => ({
   name: network.required('name', parseObjectName),
-  site: siteOf(network, around, true) ?? undefined,
+  site: siteOf(network, context, true) ?? undefined,
   prefix: network.required('prefix', parsePrefix),
   vlan: network.value('vlan', null),
   gateway: network.optional('gateway', parseIpv4),
@@ -102,27 +102,27 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   accounts: declareAccounts(profile),
 });
 
-export const declareCluster = (cluster: Fields<ClusterSection>, around: Surroundings): ClusterDraft => ({
+export const declareCluster = (cluster: Fields<ClusterSection>, context: DeclareContext): ClusterDraft => ({
   name: cluster.required('name', parseObjectName),
-  site: siteOf(cluster, around, true) ?? undefined,
+  site: siteOf(cluster, context, true) ?? undefined,
   domain: cluster.optional('domain', parseDomainName),
   network: cluster.required('network', parseObjectName),
   bootstrap: cluster.list('bootstrap', parseHostname),
   vip: cluster.optional('vip', parseIpv4),
 });
 
-export const declareRoceOf = (roce: Fields<RoceSection>, around: Surroundings): RoceDraft =>
-  declareRoce(roce, siteOf(roce, around, true) ?? undefined);
+export const declareRoceOf = (roce: Fields<RoceSection>, context: DeclareContext): RoceDraft =>
+  declareRoce(roce, siteOf(roce, context, true) ?? undefined);
 
-export function declareNode(node: Fields<NodeSection>, around: Surroundings): NodeDraft {
+export function declareNode(node: Fields<NodeSection>, context: DeclareContext): NodeDraft {
   const sku = node.required('sku', parseObjectName);
   return {
     hostname: node.required('name', parseHostname),
-    site: siteOf(node, around, false),
+    site: siteOf(node, context, false),
     sku,
     profile: node.optional('profile', parseObjectName),
     cluster: node.optional('cluster', parseObjectName),
-    architecture: node.value('architecture', sku === undefined ? undefined : around.architectureOf(sku)),
+    architecture: node.value('architecture', sku === undefined ? undefined : context.architectureOf(sku)),
     uuid: node.optional('uuid', parseChassisUuid),
     serial: node.value('serial', null),
     ...declareLinks(node),
@@ -136,7 +136,7 @@ export function declareNode(node: Fields<NodeSection>, around: Surroundings): No
     plainPxe: node.value('plain_pxe', false),
     gpus: node.value('gpus', null),
     region: node.value('region', null),
-    // Every field of it is settled by the schema alone.
+    // The schema alone validates every field of it.
     access: node.record('access', (access) => ({
       host: access.value('host', undefined),
       port: access.value('port', 22),
@@ -155,23 +155,24 @@ function enrollmentOf(node: Fields<NodeSection>): EnrollmentMode | null | undefi
   if (!node.has('onboarding')) return node.value('enrollment', null);
   const onboarding = node.value('onboarding', undefined);
   if (onboarding === undefined) return undefined;
-  const meant = enrollmentFromOnboarding(onboarding);
-  if (node.has('enrollment')) node.report('onboarding', 'enrollment says it already: remove this key, its old name');
-  else node.warn('onboarding', `this key is now called enrollment: write enrollment: ${meant}`);
-  return meant;
+  const enrollment = enrollmentFromOnboarding(onboarding);
+  if (node.has('enrollment'))
+    node.report('onboarding', 'this key was renamed to enrollment, which is also declared: remove onboarding');
+  else node.warn('onboarding', `this key was renamed: write enrollment: ${enrollment}`);
+  return enrollment;
 }
 
-/** Who leaves its site out belongs to the only one there is. */
+/** An object without a site belongs to the only site. */
 function siteOf(
   fields: Fields<{ site?: string }>,
-  around: Surroundings,
+  context: DeclareContext,
   needed: boolean,
 ): ObjectName | null | undefined {
   if (fields.has('site')) return fields.optional('site', parseObjectName);
-  if (around.onlySite === undefined && around.siteNames.length > 1) {
-    fields.report('site', `is missing; there is more than one: ${around.siteNames.join(', ')}`);
-  } else if (around.onlySite === null && needed) {
+  if (context.onlySite === undefined && context.siteNames.length > 1) {
+    fields.report('site', `is missing; choose one of ${context.siteNames.join(', ')}`);
+  } else if (context.onlySite === null && needed) {
     fields.report('site', 'is missing, and no site is declared');
   }
-  return around.onlySite;
+  return context.onlySite;
 }

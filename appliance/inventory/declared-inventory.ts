@@ -1,4 +1,4 @@
-// Checked files as if they had just been applied to an empty store: for questions that need no appliance.
+// The inventory of checked files as if they had been applied to an empty store: for commands that work without an appliance.
 
 import type { Instant } from '../domain/instant.ts';
 import { EMPTY_INVENTORY, type Inventory } from '../domain/inventory.ts';

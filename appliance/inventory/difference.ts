@@ -1,4 +1,4 @@
-// What changed about an object, in the words of the files: `interfaces[0].address: 10.0.100.50 -> 10.0.100.51`.
+// Lists the changes of an object in the notation of the files: `interfaces[0].address: 10.0.100.50 -> 10.0.100.51`.
 
 import { createHash } from 'node:crypto';
 import { byteSizeText } from '../domain/byte-size.ts';
@@ -6,7 +6,7 @@ import type { Json } from '../domain/event.ts';
 import { type Prefix, prefixText } from '../domain/ipv4.ts';
 import { shown } from '../domain/parsed.ts';
 
-const MOST_LINES = 20;
+const MAX_LINES = 20;
 
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -28,7 +28,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return more === 0;
 }
 
-/** An object of the domain as a file would say it: prefixes as text, keys in snake case, a node's host name as its name. */
+/** A domain object in the notation of a file: prefixes as text, keys in snake case, a node's host name as its name. */
 export function fileShape(value: unknown): Json {
   if (Array.isArray(value)) return value.map(fileShape);
   if (typeof value !== 'object' || value === null) return value as Json;
@@ -36,29 +36,29 @@ export function fileShape(value: unknown): Json {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]): [string, Json] => {
       if (key === 'hostname' && !('name' in value)) return ['name', inner as Json];
-      // The keys of labels are the operator's own.
+      // Operators choose the keys of labels: they stay unchanged.
       if (key === 'labels') return [key, inner as Json];
-      const spelled = SPELLINGS[key];
-      return spelled && inner !== null ? [spelled.key, spelled.text(inner)] : [snakeCase(key), fileShape(inner)];
+      const fileField = FILE_FIELDS[key];
+      return fileField && inner !== null ? [fileField.key, fileField.text(inner)] : [snakeCase(key), fileShape(inner)];
     }),
   );
 }
 
-/** Values that a file spells in its own way. A script is told by its sum: nobody reads it in a list of changes. */
-const SPELLINGS: Readonly<Record<string, { readonly key: string; readonly text: (value: unknown) => Json }>> = {
+/** Fields with another notation in files. A script is shown as its SHA-256, not as text. */
+const FILE_FIELDS: Readonly<Record<string, { readonly key: string; readonly text: (value: unknown) => Json }>> = {
   minBytes: { key: 'min_size', text: (bytes) => byteSizeText(Number(bytes)) },
   maxBytes: { key: 'max_size', text: (bytes) => byteSizeText(Number(bytes)) },
   swapMegabytes: { key: 'swap', text: (megabytes) => (megabytes === 0 ? null : `${megabytes}MiB`) },
-  script: { key: 'script', text: (script) => `sha256:${sumOf(String(script))}` },
+  script: { key: 'script', text: (script) => `sha256:${sha256Of(String(script))}` },
 };
 
-const sumOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
 export function difference(before: Json, after: Json): string[] {
   const lines: string[] = [];
   collect(before, after, '', lines);
-  if (lines.length <= MOST_LINES) return lines;
-  return [...lines.slice(0, MOST_LINES), `and ${lines.length - MOST_LINES} more`];
+  if (lines.length <= MAX_LINES) return lines;
+  return [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more`];
 }
 
 function collect(before: Json, after: Json, path: string, lines: string[]): void {
@@ -72,13 +72,13 @@ function collect(before: Json, after: Json, path: string, lines: string[]): void
       collect(before[at] ?? null, after[at] ?? null, `${path}[${at}]`, lines);
     }
   } else {
-    lines.push(`${path}: ${words(before)} -> ${words(after)}`);
+    lines.push(`${path}: ${valueText(before)} -> ${valueText(after)}`);
   }
 }
 
-function words(value: Json): string {
+function valueText(value: Json): string {
   if (value === null || value === '' || (isList(value) && value.length === 0)) return '(none)';
-  if (isList(value)) return shown(value.map(words).join(', '));
+  if (isList(value)) return shown(value.map(valueText).join(', '));
   return shown(value);
 }
 

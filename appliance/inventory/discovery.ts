@@ -1,5 +1,5 @@
-// Machines that merely showed up are listed for acceptance. Anybody can make up a MAC address, so only so many are listed,
-// and only so fast.
+// Adds machines that boot from the network without a declaration to the inventory, for an operator to accept. MAC addresses can be
+// forged, so both the rate and the number of discovered machines are limited.
 
 import type { ClientFacts } from '../boot/client-facts.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -14,8 +14,8 @@ import { mustParse } from '../domain/parsed.ts';
 import type { Store } from '../store/store.ts';
 import type { Fleet } from './fleet.ts';
 
-const PER_MINUTE = 60;
-const MOST = 2000;
+const MAX_PER_MINUTE = 60;
+const MAX_DISCOVERED = 2000;
 
 interface DiscoveryDeps {
   readonly store: Pick<Store, 'writeInventory' | 'changesSince'>;
@@ -26,32 +26,32 @@ interface DiscoveryDeps {
 }
 
 export class Discovery {
-  readonly #parts: DiscoveryDeps;
-  readonly #underWay = new Set<Mac>();
-  /** One after the other: each is written against the inventory that the one before it has left. */
-  #turn: Promise<void> = Promise.resolve();
+  readonly #deps: DiscoveryDeps;
+  readonly #inProgress = new Set<Mac>();
+  /** Writes run one at a time: each is based on the inventory after the one before. */
+  #queue: Promise<void> = Promise.resolve();
   #minute = 0;
-  #thisMinute = 0;
+  #countThisMinute = 0;
 
-  constructor(parts: DiscoveryDeps) {
-    this.#parts = parts;
+  constructor(deps: DiscoveryDeps) {
+    this.#deps = deps;
   }
 
-  /** Lists it, unless it is listed already. Never fails: the machine waits for its answer meanwhile. */
+  /** Adds the machine unless it is known. Never fails: the machine waits for its reply. */
   async seen(facts: ClientFacts, network: SiteNetwork): Promise<void> {
-    const { fleet } = this.#parts;
+    const { fleet } = this.#deps;
     const { mac, uuid } = facts;
     if (mac === null || network.unknown === 'ignore') return;
-    // What was removed stays removed until somebody declares it anew.
+    // A removed machine is not added again until an operator declares it.
     if (fleet.machineByMac(mac) !== null || fleet.removedMachine(mac, uuid) !== null) return;
-    if (this.#underWay.has(mac) || !this.#hasRoom()) return;
-    this.#underWay.add(mac);
-    this.#turn = this.#turn.then(() => this.#list(mac, facts, network));
-    await this.#turn;
+    if (this.#inProgress.has(mac) || !this.#isWithinLimits()) return;
+    this.#inProgress.add(mac);
+    this.#queue = this.#queue.then(() => this.#add(mac, facts, network));
+    await this.#queue;
   }
 
-  async #list(mac: Mac, { uuid, serial, cpu }: ClientFacts, network: SiteNetwork): Promise<void> {
-    const { fleet, log } = this.#parts;
+  async #add(mac: Mac, { uuid, serial, cpu }: ClientFacts, network: SiteNetwork): Promise<void> {
+    const { fleet, log } = this.#deps;
     try {
       const spec: MachineSpec = {
         ...NODE_DEFAULTS,
@@ -61,7 +61,7 @@ export class Discovery {
         profile: null,
         cluster: null,
         architecture: cpu ?? 'x86_64',
-        // A UUID that another machine is known by would bind this one to a foreign identity.
+        // The UUID of another machine would give this one a foreign identity.
         uuid: uuid !== null && fleet.machineByUuid(uuid) === null ? uuid : null,
         serial,
         interfaces: [{ name: 'eth0', mac, network: network.name, address: null, mtu: null }],
@@ -74,14 +74,14 @@ export class Discovery {
       };
       await this.#write(spec, network);
     } catch (error) {
-      log.error({ err: error, mac }, 'a machine that showed up could not be listed');
+      log.error({ err: error, mac }, 'a discovered machine could not be added to the inventory');
     } finally {
-      this.#underWay.delete(mac);
+      this.#inProgress.delete(mac);
     }
   }
 
   async #write(spec: MachineSpec, network: SiteNetwork): Promise<void> {
-    const { store, fleet, now, newId } = this.#parts;
+    const { store, fleet, now, newId } = this.#deps;
     let { declaredRevision } = fleet.at;
     for (let attempt = 1; ; attempt++) {
       const id = mustParse(parseMachineId(newId()));
@@ -108,26 +108,29 @@ export class Discovery {
         });
         return;
       } catch (error) {
-        const outrun = error instanceof ColdironError && error.code === 'version_conflict';
-        if (!outrun || attempt === 5) throw error;
+        const conflict = error instanceof ColdironError && error.code === 'version_conflict';
+        if (!conflict || attempt === 5) throw error;
         ({ declaredRevision } = await store.changesSince(fleet.at.revision));
       }
     }
   }
 
-  #hasRoom(): boolean {
-    const { fleet, now, log } = this.#parts;
+  #isWithinLimits(): boolean {
+    const { fleet, now, log } = this.#deps;
     const minute = Math.floor(now() / MINUTE);
     if (minute !== this.#minute) {
       this.#minute = minute;
-      this.#thisMinute = 0;
+      this.#countThisMinute = 0;
     }
-    this.#thisMinute += 1;
-    if (this.#thisMinute === PER_MINUTE + 1)
-      log.warn({ per_minute: PER_MINUTE }, 'more unknown machines show up than are listed');
-    if (this.#thisMinute > PER_MINUTE) return false;
+    this.#countThisMinute += 1;
+    if (this.#countThisMinute === MAX_PER_MINUTE + 1)
+      log.warn(
+        { per_minute: MAX_PER_MINUTE },
+        'too many unknown machines: those over the limit are not added to the inventory',
+      );
+    if (this.#countThisMinute > MAX_PER_MINUTE) return false;
     let listed = 0;
     for (const machine of fleet.machines()) if (machine.lifecycle.state === 'discovered') listed += 1;
-    return listed < MOST;
+    return listed < MAX_DISCOVERED;
   }
 }

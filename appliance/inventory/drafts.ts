@@ -1,5 +1,5 @@
-// Objects on their way from a file to the domain, each with the place where it was written. A field that could not be
-// read is undefined: its problem is reported already, and no check may trip over it a second time.
+// Drafts: objects of a file before all checks have passed, each with its place in the file. A field that could not be read is
+// undefined: its problem has been reported, and later checks skip it.
 
 import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
 import type { Ipv4, Ipv4Range, Prefix } from '../domain/ipv4.ts';
@@ -12,7 +12,7 @@ import type { SectionName } from './schema.ts';
 export type Draft<T> = { readonly [Key in keyof T]: T[Key] | undefined };
 export type Items<T> = readonly (T | undefined)[] | undefined;
 type Maybe<T> = T | null | undefined;
-/** A draft of which some fields are drafts themselves. */
+/** A draft with fields that are drafts themselves. */
 type DraftWith<T, Inner> = Draft<Omit<T, keyof Inner>> & Readonly<Inner>;
 
 export type AccountDraft = DraftWith<Account, { sshKeys: Items<string> }>;
@@ -46,7 +46,7 @@ export type NodeDraft = DraftWith<
   }
 >;
 
-/** `nodes[2]` in a file, or an object that the store holds from a source that is not being applied. */
+/** `nodes[2]` in a file, or a stored object of a source that is not being applied. */
 export interface Place {
   readonly file: string;
   readonly path: string;
@@ -66,13 +66,13 @@ export interface Drafts {
   readonly clusters: readonly Entry<ClusterDraft>[];
   readonly roce: readonly Entry<RoceDraft>[];
   readonly nodes: readonly Entry<NodeDraft>[];
-  /** Sections of which something could not be read: a name that is missing there may be the one that was meant. */
+  /** Sections with an object that could not be read: a missing name may be the name of that object. */
   readonly incomplete: ReadonlySet<SectionName>;
 }
 
 type AnyLinkDraft = Draft<MachineInterface> | Draft<MachineBond> | Draft<MachineVlan>;
 
-/** Every link of a node that could be read, and the field it stands in: `bonds[0]`. */
+/** Every link of a node that could be read, with its field: `bonds[0]`. */
 export function forEachLink(node: NodeDraft, visit: (link: AnyLinkDraft, field: string) => void): void {
   for (const list of LINK_LISTS) {
     const links = node[list] ?? [];
@@ -84,7 +84,7 @@ export function forEachLink(node: NodeDraft, visit: (link: AnyLinkDraft, field: 
 }
 
 const LINK_LISTS = ['interfaces', 'bonds', 'vlans'] as const;
-/** Spelled once: every check of every node asks for them. */
+/** Created once, because every check of every node uses them. */
 const firstFields = (list: string): readonly string[] => Array.from({ length: 8 }, (_, at) => `${list}[${at}]`);
 const FIRST_FIELDS = {
   interfaces: firstFields('interfaces'),
@@ -94,15 +94,15 @@ const FIRST_FIELDS = {
 
 export const placeText = (at: Place, field = ''): string => `${at.file}: ${at.path}${field && `.${field}`}`;
 
-/** Every problem, in the order of discovery. */
+/** All problems, in the order in which they were found. */
 export class Findings {
   readonly problems: string[] = [];
-  /** What works, and should be changed all the same. */
+  /** Valid input that should be changed. */
   readonly warnings: string[] = [];
 
   /**
-   * `other` is the object that the field does not agree with. When both are held already, applying something else is
-   * neither the cause nor the cure, and the problem is not reported.
+   * `other` is the object that the field conflicts with. When both are already stored, the current apply does not cause the
+   * problem, and it is not reported.
    */
   report(at: Place, field: string, message: string, other?: Place): void {
     if (at.held && (other === undefined || other.held)) return;

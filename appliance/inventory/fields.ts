@@ -1,7 +1,7 @@
-// Typed access to one mapping of a file, after its structure was checked. Three answers per key: the value, the default
-// when the key is absent, or undefined when what stands there was refused.
+// Typed access to one mapping of a file, after its structure was checked. Each key returns the value, the default when the key
+// is absent, or undefined when its value was rejected.
 
-import type { Sound } from '../documents/structure.ts';
+import type { ValidPart } from '../documents/structure.ts';
 import type { Parsed } from '../domain/parsed.ts';
 import type { Findings, Place } from './drafts.ts';
 
@@ -10,12 +10,12 @@ type Texts<T> = { [Key in keyof T]-?: NonNullable<T[Key]> extends string ? Key :
 type Lists<T> = { [Key in keyof T]-?: NonNullable<T[Key]> extends readonly unknown[] ? Key : never }[keyof T];
 
 export class Fields<T extends object> {
-  readonly #fields: Sound<T>;
+  readonly #fields: ValidPart<T>;
   readonly #at: Place;
   readonly #findings: Findings;
   readonly #prefix: string;
 
-  constructor(fields: Sound<T>, at: Place, findings: Findings, prefix = '') {
+  constructor(fields: ValidPart<T>, at: Place, findings: Findings, prefix = '') {
     this.#fields = fields;
     this.#at = at;
     this.#findings = findings;
@@ -34,9 +34,9 @@ export class Fields<T extends object> {
     this.#findings.warn(this.#at, this.#prefix + field, message);
   }
 
-  /** A value that the schema alone settles. */
-  value<Key extends keyof T, Default>(key: Key, otherwise: Default): NonNullable<T[Key]> | Default | undefined {
-    return this.has(key) ? (this.#raw(key) as NonNullable<T[Key]> | undefined) : otherwise;
+  /** A value that the schema alone validates. */
+  value<Key extends keyof T, Default>(key: Key, fallback: Default): NonNullable<T[Key]> | Default | undefined {
+    return this.has(key) ? (this.#raw(key) as NonNullable<T[Key]> | undefined) : fallback;
   }
 
   required<V>(key: Texts<T>, parse: Parser<V>): V | undefined {
@@ -47,9 +47,9 @@ export class Fields<T extends object> {
     return this.has(key) ? this.required(key, parse) : null;
   }
 
-  /** A list of scalars that the schema alone settles: one refused item leaves nothing to rely on. */
-  values<Key extends Lists<T>>(key: Key, otherwise: NonNullable<T[Key]>): NonNullable<T[Key]> | undefined {
-    const items = this.value(key, otherwise) as readonly unknown[] | undefined;
+  /** A list of scalars that the schema alone validates: one rejected item makes the whole list undefined. */
+  values<Key extends Lists<T>>(key: Key, fallback: NonNullable<T[Key]>): NonNullable<T[Key]> | undefined {
+    const items = this.value(key, fallback) as readonly unknown[] | undefined;
     return items?.includes(undefined) ? undefined : (items as NonNullable<T[Key]> | undefined);
   }
 
@@ -61,7 +61,7 @@ export class Fields<T extends object> {
 
   items<Key extends Lists<T>, V>(key: Key, declare: (item: Fields<Item<T[Key]>>) => V): (V | undefined)[] | undefined {
     if (!this.has(key)) return [];
-    const items = this.#raw(key) as readonly (Sound<Item<T[Key]>> | undefined)[] | undefined;
+    const items = this.#raw(key) as readonly (ValidPart<Item<T[Key]>> | undefined)[] | undefined;
     return items?.map((item, at) => item && declare(this.#inside(item, `${String(key)}[${at}]`)));
   }
 
@@ -70,7 +70,7 @@ export class Fields<T extends object> {
     declare: (item: Fields<NonNullable<T[Key]> & object>) => V,
   ): V | null | undefined {
     if (!this.has(key)) return null;
-    const inner = this.#raw(key) as Sound<NonNullable<T[Key]> & object> | undefined;
+    const inner = this.#raw(key) as ValidPart<NonNullable<T[Key]> & object> | undefined;
     return inner && declare(this.#inside(inner, String(key)));
   }
 
@@ -78,7 +78,7 @@ export class Fields<T extends object> {
     return (this.#fields as Readonly<Record<keyof T, unknown>>)[key];
   }
 
-  #inside<Inner extends object>(inner: Sound<Inner>, field: string): Fields<Inner> {
+  #inside<Inner extends object>(inner: ValidPart<Inner>, field: string): Fields<Inner> {
     return new Fields(inner, this.#at, this.#findings, `${this.#prefix}${field}.`);
   }
 

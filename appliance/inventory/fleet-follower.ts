@@ -1,5 +1,5 @@
-// Keeps the in-memory fleet in step with the store: as a subscriber before our own commits resolve, and by polling for the writes
-// of other processes.
+// Keeps the in-memory fleet up to date with the store: as a subscriber before this process's commits resolve, and by polling for
+// the writes of other processes.
 
 import type { Publication } from '../store/change.ts';
 import type { Store } from '../store/store.ts';
@@ -8,7 +8,7 @@ import type { Fleet } from './fleet.ts';
 export class FleetFollower {
   readonly #store: Pick<Store, 'inventory' | 'changesSince' | 'subscribe'>;
   readonly #fleet: Fleet;
-  /** Called after networks or anything else of the catalogue has changed. */
+  /** Called after the catalogue (networks, profiles, …) has changed. */
   onCatalogueChange: () => void = () => {};
   #revision = -1;
   #running: Promise<void> | null = null;
@@ -26,10 +26,10 @@ export class FleetFollower {
     return unsubscribe;
   }
 
-  /** Resolves when the fleet shows everything that was committed before the call. Calls at the same time share the work. */
+  /** Resolves when the fleet has everything that was committed before the call. Concurrent calls share one pass. */
   poll(): Promise<void> {
     if (this.#running !== null) {
-      // The running pass may have read before this caller's write: one more pass covers everyone who waits.
+      // The running pass may have read before this caller's write: one more pass covers all waiting callers.
       this.#again = true;
       return this.#running;
     }
@@ -37,7 +37,7 @@ export class FleetFollower {
     return this.#running;
   }
 
-  /** The next revision and one machine: nothing has to be read. A gap is another process's write. */
+  /** For the next revision with one machine nothing has to be read. A gap means that another process wrote. */
   #committed({ machine, revision }: Publication): Promise<void> | undefined {
     if (revision <= this.#revision) return undefined;
     if (machine === null || this.#running !== null || revision !== this.#revision + 1) return this.poll();
@@ -53,7 +53,7 @@ export class FleetFollower {
         await this.#pass();
       } while (this.#again);
     } finally {
-      // Before anything else can run after the last look at #again: nobody joins a pass that will not come.
+      // In the same tick as the last check of #again: no caller can wait for a pass that does not start.
       this.#running = null;
     }
   }

@@ -1,5 +1,5 @@
-// The inventory in memory, for everything that answers a machine while it waits. Holds what the store held at some
-// revision; whoever owns it brings it up to date.
+// The inventory in memory, for code that answers machines without reading the store. It is a copy of the store at some revision;
+// its owner updates it.
 
 import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
 import type { ChassisUuid } from '../domain/chassis.ts';
@@ -10,7 +10,7 @@ import { addressesOf, type Machine, type MachineId, macsOf } from '../domain/mac
 import type { Hostname, ObjectName } from '../domain/names.ts';
 import type { Site, SiteNetwork } from '../domain/network.ts';
 
-/** Where in the store's history this is. */
+/** The revisions of the store that a copy corresponds to. */
 export type Revisions = Pick<Inventory, 'revision' | 'declaredRevision'>;
 
 export class Fleet {
@@ -37,22 +37,22 @@ export class Fleet {
     for (const index of [this.#removed, this.#removedByMac, this.#removedByUuid]) index.clear();
     this.#replaceCatalogue(inventory);
     this.#sources = inventory.sources;
-    for (const machine of inventory.removed ?? []) this.#bury(machine);
+    for (const machine of inventory.removed ?? []) this.#addRemoved(machine);
     this.update(inventory.machines, inventory);
   }
 
-  /** Takes in machines as they are now; a removed one leaves. */
+  /** Adds or replaces machines; removed ones are moved to the removed indexes. */
   update(machines: readonly Machine[], { revision, declaredRevision }: Revisions): void {
     this.#at = { revision, declaredRevision };
-    // All old entries go before any new one comes: two machines may have swapped a name or an address.
-    for (const { id } of machines) this.#forget(id);
+    // All old entries are deleted before new ones are added: two machines may have swapped a name or an address.
+    for (const { id } of machines) this.#delete(id);
     for (const machine of machines) {
-      if (machine.lifecycle.state === 'removed') this.#bury(machine);
-      else this.#learn(machine);
+      if (machine.lifecycle.state === 'removed') this.#addRemoved(machine);
+      else this.#add(machine);
     }
   }
 
-  /** What the store held when the fleet was last brought up to date, without asking it again. */
+  /** The inventory at the last update, without reading the store. */
   inventory(): Inventory {
     return {
       sites: [...this.#sites.values()],
@@ -68,7 +68,7 @@ export class Fleet {
     };
   }
 
-  /** Where in the store's history it is: what was worked out at the same revisions is still right. */
+  /** The revisions at the last update: results computed at the same revisions are still valid. */
   get at(): Revisions {
     return this.#at;
   }
@@ -93,7 +93,7 @@ export class Fleet {
     return this.#byUuid.get(uuid) ?? null;
   }
 
-  /** The one that had this card or this chassis and was removed; null where a machine that is there has them by now. */
+  /** The removed machine that had this MAC or UUID; null if an existing machine has it now. */
   removedMachine(mac: Mac, uuid: ChassisUuid | null): Machine | null {
     if (this.#byMac.has(mac)) return null;
     const sameCard = this.#removedByMac.get(mac);
@@ -101,7 +101,7 @@ export class Fleet {
     return uuid === null || this.#byUuid.has(uuid) ? null : (this.#removedByUuid.get(uuid) ?? null);
   }
 
-  /** The last one of this name, where no machine that is there has it by now. Asked rarely, so no index is kept for it. */
+  /** The last removed machine of this name; null if an existing machine has it now. Called rarely, so there is no index. */
   removedByHostname(hostname: Hostname): Machine | null {
     if (this.#byHostname.has(hostname)) return null;
     let last: Machine | null = null;
@@ -116,12 +116,12 @@ export class Fleet {
     return this.#byHostname.get(hostname) ?? null;
   }
 
-  /** By the address of one of its links, not of its BMC. */
+  /** Finds a machine by the address of one of its links, not of its BMC. */
   machineByAddress(address: Ipv4): Machine | null {
     return this.#byAddress.get(address) ?? null;
   }
 
-  /** Asked rarely, so no index is kept for it. */
+  /** Called rarely, so there is no index. */
   machineByBmc(address: Ipv4): Machine | null {
     for (const machine of this.#byId.values()) if (machine.spec.bmc?.address === address) return machine;
     return null;
@@ -143,7 +143,7 @@ export class Fleet {
     return this.#networks.values();
   }
 
-  /** The network an address lies in; the narrowest, where sites overlap. */
+  /** The network that contains an address; the narrowest one where sites overlap. */
   networkOf(address: Ipv4): SiteNetwork | null {
     return this.#longestPrefixFirst.find(({ prefix }) => contains(prefix, address)) ?? null;
   }
@@ -173,16 +173,16 @@ export class Fleet {
   }
 
   #replaceCatalogue({ sites, networks, skus, profiles, clusters, roce }: Catalogue): void {
-    refill(this.#sites, sites);
-    refill(this.#networks, networks);
-    refill(this.#skus, skus);
-    refill(this.#profiles, profiles);
-    refill(this.#clusters, clusters);
+    fillIndex(this.#sites, sites);
+    fillIndex(this.#networks, networks);
+    fillIndex(this.#skus, skus);
+    fillIndex(this.#profiles, profiles);
+    fillIndex(this.#clusters, clusters);
     this.#roce = roce;
     this.#longestPrefixFirst = networks.toSorted((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  #learn(machine: Machine): void {
+  #add(machine: Machine): void {
     const { hostname, uuid } = machine.spec;
     this.#byId.set(machine.id, machine);
     this.#byHostname.set(hostname, machine);
@@ -191,15 +191,15 @@ export class Fleet {
     for (const address of addressesOf(machine.spec)) this.#byAddress.set(address, machine);
   }
 
-  /** Of several that had the same card one after the other, the last one counts. */
-  #bury(machine: Machine): void {
+  /** Of several machines that had the same card, the last one is kept. */
+  #addRemoved(machine: Machine): void {
     const { uuid } = machine.spec;
     this.#removed.set(machine.id, machine);
     if (uuid !== null) this.#removedByUuid.set(uuid, machine);
     for (const mac of macsOf(machine.spec)) this.#removedByMac.set(mac, machine);
   }
 
-  #forget(id: MachineId): void {
+  #delete(id: MachineId): void {
     const machine = this.#byId.get(id);
     if (!machine) return;
     const { hostname, uuid } = machine.spec;
@@ -211,12 +211,12 @@ export class Fleet {
   }
 }
 
-/** A key that has passed to another machine since stays with that one. */
+/** Deletes a key unless another machine has it now. */
 function drop<Key>(index: Map<Key, Machine>, key: Key, id: MachineId): void {
   if (index.get(key)?.id === id) index.delete(key);
 }
 
-function refill<T extends { readonly name: ObjectName }>(index: Map<ObjectName, T>, values: readonly T[]): void {
+function fillIndex<T extends { readonly name: ObjectName }>(index: Map<ObjectName, T>, values: readonly T[]): void {
   index.clear();
   for (const value of values) index.set(value.name, value);
 }

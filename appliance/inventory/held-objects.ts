@@ -1,4 +1,4 @@
-// What the store holds beside the sources that are being checked, as entries that the cross-checks can compare with.
+// Stored objects of sources that are not being checked, as entries for the cross-checks.
 
 import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
 import type { Machine, MachineSpec } from '../domain/machine.ts';
@@ -12,14 +12,14 @@ export class HeldObjects {
   readonly #replaced: ReadonlySet<string>;
   readonly #specs: ReadonlyMap<string | undefined, MachineSpec>;
 
-  /** `replaced`: sources whose objects are about to be declared anew, or to go. */
+  /** `replaced`: sources whose stored objects will be replaced or removed. */
   constructor(held: Inventory | undefined, replaced: readonly string[]) {
     this.#held = held;
     this.#replaced = new Set(replaced);
     this.#specs = new Map(held?.machines.map(({ spec }) => [spec.hostname, spec]));
   }
 
-  /** An object that is declared again moves to its new source; the old declaration is no rival. */
+  /** A redeclared object moves to its new source; the old declaration is not a conflict. */
   catalogue<T extends Named>(
     kind: CatalogueKind,
     values: readonly T[] | undefined,
@@ -34,27 +34,27 @@ export class HeldObjects {
   }
 
   /**
-   * The node as it is held, when it is declared just so. After an edit nearly all are: of ten thousand new ones none is left
-   * to be carried through the checks, and whoever compares them with what is held sees at once that they are the same.
+   * The stored spec if the declaration equals it. After an edit nearly all nodes are unchanged: ten thousand new objects need
+   * not be kept during the checks, and a comparison with the stored spec is an identity check.
    */
   sameNode(draft: NodeDraft): NodeDraft {
     const spec = this.#specs.get(draft.hostname);
     return spec && sameValue(spec, draft) ? spec : draft;
   }
 
-  /** Machines that merely showed up claim nothing: declaring one is how it is taken on. */
+  /** Discovered machines cause no conflicts: a declaration accepts them. */
   nodes(declared: readonly Entry<NodeDraft>[]): Entry<NodeDraft>[] {
     const again = new Set(declared.map(({ draft }) => draft.hostname));
     return (this.#held?.machines ?? []).flatMap((machine) => {
       const { spec, source } = machine;
-      const stands = !showedUpByItself(machine) && !again.has(spec.hostname) && !this.#replaced.has(source);
-      return stands ? [{ at: heldPlace(source, `node ${spec.hostname}`), draft: spec }] : [];
+      const compared = !isUndeclared(machine) && !again.has(spec.hostname) && !this.#replaced.has(source);
+      return compared ? [{ at: heldPlace(source, `node ${spec.hostname}`), draft: spec }] : [];
     });
   }
 }
 
-/** Nobody has declared it yet, also when it was accepted by hand since then. */
-export const showedUpByItself = ({ source, lifecycle }: Machine): boolean =>
+/** No source has declared it yet, even if it was accepted by hand. */
+export const isUndeclared = ({ source, lifecycle }: Machine): boolean =>
   source === 'network' || lifecycle.state === 'discovered';
 
-const heldPlace = (source: string, path: string): Place => ({ file: `held from ${source}`, path, held: true });
+const heldPlace = (source: string, path: string): Place => ({ file: `stored from ${source}`, path, held: true });

@@ -1,4 +1,4 @@
-// What a store will hold once a plan is written, without writing it: for looking ahead.
+// The inventory after a plan, computed without writing it: for dry runs.
 
 import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
 import type { CatalogueValue, InventoryWrites } from '../store/store.ts';

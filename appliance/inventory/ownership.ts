@@ -1,31 +1,31 @@
-// Who owns an object, and what of it survives another declaration. Pure.
+// Ownership of objects by sources, and what is kept when another source declares an object. Pure.
 //
-// A source owns what it declares. Another source that declares the same object takes it over, and the plan says so. Over the API
-// nothing is taken from a file: the next apply of the file would undo it. What was learned about the hardware (UUID, serial number)
-// stays until a declaration contradicts it; so does the BMC of a node that another source declares without one.
+// A source owns the objects that it declares. Another source that declares the same object takes it over, and the plan says so. The
+// API cannot take an object from a file: the next apply of the file would undo it. Discovered hardware data (UUID, serial number)
+// is kept until a declaration contradicts it; so is the BMC of a node that another source declares without one.
 
 import type { Machine, MachineSpec } from '../domain/machine.ts';
 import type { PlanRequest } from './plan.ts';
 
-/** Sources that are no files. */
+/** Sources that are not files. */
 const API = 'api';
 const NETWORK = 'network';
 
 /** Why this source may not declare the object; null: it may. */
 export function ownershipProblem(owner: string, source: string): string | null {
   if (source !== API || owner === API || owner === NETWORK) return null;
-  return `is declared by ${owner}: change it there and apply that, or remove it from there first`;
+  return `is declared by ${owner}: change it in ${owner} and apply that, or remove it from ${owner} first`;
 }
 
-/** What the operator should know when an object changes its source; null: nothing. */
+/** A note for the operator when an object changes its source; null: none. */
 export function takeover(owner: string, source: string, { sources }: PlanRequest): string | null {
   if (owner === source || owner === API || owner === NETWORK) return null;
-  // An edit of both: the object has left the old source for good.
+  // Both sources are applied: the old source no longer declares the object.
   if (sources.some(({ name }) => name === owner)) return null;
-  return `is taken over from ${owner}; remove it there: whichever of the two is applied last owns it`;
+  return `is taken over from ${owner}; remove it from ${owner}: the source that is applied last owns it`;
 }
 
-/** The declared node with what the machine is known by, and a line for each field that the declaration leaves out. */
+/** The declared node with the known hardware data of the machine, and a line for each field that is kept. */
 export function withKnownHardware(
   declared: MachineSpec,
   machine: Machine,
@@ -41,7 +41,8 @@ export function withKnownHardware(
     ...(declared.bmc === null && bmc !== null && keepsBmc && { bmc }),
   };
   const kept = Object.entries(known).map(
-    ([field, value]) => `${field} stays ${typeof value === 'string' ? value : value.address}: nothing else is declared`,
+    ([field, value]) =>
+      `${field} remains ${typeof value === 'string' ? value : value.address}: the declaration has none`,
   );
   return { spec: kept.length === 0 ? declared : { ...declared, ...known }, kept };
 }

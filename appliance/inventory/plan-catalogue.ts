@@ -1,4 +1,4 @@
-// Sites, networks, SKUs, profiles, clusters and high-speed links: declared ones are written, undeclared ones go once nobody names them.
+// Plans sites, networks, SKUs, profiles, clusters and RoCE links: declared ones are written, undeclared ones are removed if unused.
 
 import type { Cluster, Profile, RoceAssignment } from '../domain/catalogue.ts';
 import type { Catalogue, CatalogueKind, Inventory } from '../domain/inventory.ts';
@@ -56,7 +56,7 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
   const drop: CataloguePlan['drop'][number][] = [];
   for (const { kind, value, source } of undeclared) {
     const named = users.get(`${kind}/${value.name}`) ?? [];
-    if (named.length > 0) steps.push(refused(kind, value.name, source, `still named by ${listed(named)}`));
+    if (named.length > 0) steps.push(refused(kind, value.name, source, `still used by ${listed(named)}`));
     else {
       steps.push(removal(kind, value.name, { value, source }));
       drop.push({ kind, name: value.name });
@@ -65,7 +65,7 @@ export function planCatalogue(held: Inventory, request: PlanRequest, nodes: read
   return { steps, put, drop };
 }
 
-/** Who names each object, of those that are there afterwards. */
+/** The users of each object, among the objects that remain. */
 function usersOf(
   remaining: readonly (readonly [CatalogueKind, CatalogueValue])[],
   nodes: readonly MachineSpec[],
@@ -98,8 +98,8 @@ function usersOf(
   return users;
 }
 
-const MOST_LISTED = 5;
+const MAX_LISTED = 5;
 const listed = (names: readonly string[]): string =>
-  names.length <= MOST_LISTED
+  names.length <= MAX_LISTED
     ? names.join(', ')
-    : `${names.slice(0, MOST_LISTED).join(', ')} and ${names.length - MOST_LISTED} more`;
+    : `${names.slice(0, MAX_LISTED).join(', ')} and ${names.length - MAX_LISTED} more`;

@@ -1,5 +1,5 @@
-// Which declared node is which machine. A machine keeps its id and its life through every edit that leaves either its
-// name or one of its MAC addresses alone.
+// Matches declared nodes to stored machines. A machine keeps its id and its lifecycle through every edit that keeps its name or
+// one of its MAC addresses.
 
 import { instantText } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
@@ -8,7 +8,7 @@ import type { Mac } from '../domain/mac.ts';
 import { type Machine, type MachineSpec, macsOf, parseMachineId } from '../domain/machine.ts';
 import { mustParse } from '../domain/parsed.ts';
 import type { InventoryWrites } from '../store/store.ts';
-import { showedUpByItself } from './held-objects.ts';
+import { isUndeclared } from './held-objects.ts';
 import { ownershipProblem, takeover, withKnownHardware } from './ownership.ts';
 import type { PlanRequest } from './plan.ts';
 import { refused, removal, type Step, stepTo, withNotes } from './plan-record.ts';
@@ -18,23 +18,23 @@ export interface NodePlan {
   readonly create: InventoryWrites['createMachines'];
   readonly change: InventoryWrites['changeMachines'];
   readonly remove: InventoryWrites['removeMachines'];
-  /** Every node there is afterwards: they hold on to what they name. */
+  /** Every node that remains: the objects they use cannot be removed. */
   readonly remaining: readonly MachineSpec[];
 }
 
-type Growing<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer Item)[] ? Item[] : never };
+type Mutable<T> = { readonly [Key in keyof T]: T[Key] extends readonly (infer Item)[] ? Item[] : never };
 
 export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
-  const plan: Growing<NodePlan> = { steps: [], create: [], change: [], remove: [], remaining: [] };
+  const plan: Mutable<NodePlan> = { steps: [], create: [], change: [], remove: [], remaining: [] };
   const declared = request.sources.flatMap(({ name, declared: { nodes } }) =>
     nodes.map((spec) => ({ spec, source: name })),
   );
   const specs = declared.map(({ spec }) => spec);
-  const goes = removable(request);
-  const machineOf = matchMachines(held.machines, specs, goes);
+  const isRemovable = removableBy(request);
+  const machineOf = matchMachines(held.machines, specs, isRemovable);
   const kept = new Set(machineOf.values());
   const unmatched = held.machines.filter((machine) => !kept.has(machine));
-  // Only those are asked about, and after most edits there are none.
+  // Only needed for unmatched machines, and most edits have none.
   const claimants = unmatched.length > 0 ? specs : [];
   const claimed = new Map(claimants.flatMap((spec) => macsOf(spec).map((mac): [Mac, MachineSpec] => [mac, spec])));
 
@@ -45,42 +45,43 @@ export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
     macsOf(spec)
       .map((mac) => removedByMac.get(mac))
       .find((machine) => machine !== undefined);
-  const rivals = new Map<MachineSpec, Machine>();
-  const leaving: { machine: Machine; successor: MachineSpec | undefined }[] = [];
+  const conflicts = new Map<MachineSpec, Machine>();
+  const removals: { machine: Machine; successor: MachineSpec | undefined }[] = [];
   for (const machine of unmatched) {
     const successor = macsOf(machine.spec)
       .map((mac) => claimed.get(mac))
       .find((spec) => spec !== undefined);
-    // A machine that merely showed up, and turns out to be a card of a known node, is that node.
-    if (goes(machine) || (successor && machine.lifecycle.state === 'discovered')) leaving.push({ machine, successor });
+    // A discovered machine whose MAC is declared for a known node is that node.
+    if (isRemovable(machine) || (successor && machine.lifecycle.state === 'discovered'))
+      removals.push({ machine, successor });
     else {
       plan.remaining.push(machine.spec);
-      if (successor) rivals.set(successor, machine);
+      if (successor) conflicts.set(successor, machine);
     }
   }
   for (const { spec, source } of declared) {
-    const rival = rivals.get(spec);
-    if (rival) plan.steps.push(refused('node', spec.hostname, source, rivalry(rival, spec)));
+    const other = conflicts.get(spec);
+    if (other) plan.steps.push(refused('node', spec.hostname, source, conflictText(other, spec)));
     else {
       const machine = machineOf.get(spec);
       planNode(plan, { machine, predecessor: machine ? undefined : predecessorOf(spec) }, spec, source, request);
     }
   }
-  for (const { machine, successor } of leaving) planRemoval(plan, machine, successor, request);
+  for (const { machine, successor } of removals) planRemoval(plan, machine, successor, request);
   return plan;
 }
 
-/** Whether a machine goes when no declared node turns out to be it. */
-function removable({ mode, sources }: PlanRequest): (machine: Machine) => boolean {
+/** Whether a machine is removed when no declared node matches it. */
+function removableBy({ mode, sources }: PlanRequest): (machine: Machine) => boolean {
   const applied = new Set(sources.map(({ name }) => name));
   return (machine) => mode === 'reconcile' && applied.has(machine.source);
 }
 
-/** By host name; else by a MAC address shared with one that would go (a rename) or that nobody has declared yet. */
+/** By host name; otherwise by a MAC address of a machine that would be removed (a rename) or that is undeclared. */
 function matchMachines(
   machines: readonly Machine[],
   specs: readonly MachineSpec[],
-  goes: (machine: Machine) => boolean,
+  isRemovable: (machine: Machine) => boolean,
 ): Map<MachineSpec, Machine> {
   const byHostname = new Map(machines.map((machine) => [machine.spec.hostname, machine]));
   const matches = new Map<MachineSpec, Machine>();
@@ -90,7 +91,7 @@ function matchMachines(
   }
   if (matches.size === specs.length) return matches;
   const taken = new Set(matches.values());
-  const free = machines.filter((machine) => !taken.has(machine) && (showedUpByItself(machine) || goes(machine)));
+  const free = machines.filter((machine) => !taken.has(machine) && (isUndeclared(machine) || isRemovable(machine)));
   const byMac = new Map(free.flatMap((machine) => macsOf(machine.spec).map((mac): [Mac, Machine] => [mac, machine])));
   for (const spec of specs) {
     if (matches.has(spec)) continue;
@@ -105,7 +106,7 @@ function matchMachines(
 }
 
 function planNode(
-  plan: Growing<NodePlan>,
+  plan: Mutable<NodePlan>,
   { machine, predecessor }: { machine: Machine | undefined; predecessor: Machine | undefined },
   declared: MachineSpec,
   source: string,
@@ -124,9 +125,9 @@ function planNode(
   const step = stepTo('node', spec.hostname, held, { value: spec, source });
   if (!machine) {
     const id = mustParse(parseMachineId(newId()));
-    // Declaring a machine is accepting it.
+    // A declaration accepts the machine.
     plan.create.push({ id, spec, source, lifecycle: lifeIn('registered', at) });
-    const details = predecessor ? [comeback(predecessor, spec)] : [];
+    const details = predecessor ? [redeclaredText(predecessor, spec)] : [];
     plan.steps.push({ ...step, change: { ...step.change, details }, machine: id });
     return;
   }
@@ -141,7 +142,7 @@ function planNode(
 }
 
 function planRemoval(
-  plan: Growing<NodePlan>,
+  plan: Mutable<NodePlan>,
   machine: Machine,
   successor: MachineSpec | undefined,
   { at }: PlanRequest,
@@ -160,17 +161,17 @@ function planRemoval(
   plan.remove.push({ id, version, lifecycle: { ...lifeIn('removed', at), note } });
 }
 
-/** Declaring it anew is somebody's will, and is done; what that brings back, and what not, is said. */
-function comeback({ spec: { hostname }, lifecycle }: Machine, spec: MachineSpec): string {
+/** A removed machine may be declared again; the note says that its old identity remains revoked. */
+function redeclaredText({ spec: { hostname }, lifecycle }: Machine, spec: MachineSpec): string {
   const when = instantText(lifecycle.since);
   return (
-    `its MAC address was that of ${hostname}, removed at ${when}: this is a new node, and certificates and tokens of the ` +
-    `old one stay dead. Commission it, or issue a bundle for the system on its disk (coldiron token issue ${spec.hostname})`
+    `its MAC address belonged to ${hostname}, removed at ${when}: this is a new node, and certificates and tokens of the ` +
+    `old one remain revoked. Commission it, or issue a bundle for the system on its disk (coldiron token issue ${spec.hostname})`
   );
 }
 
-function rivalry(rival: Machine, spec: MachineSpec): string {
+function conflictText(other: Machine, spec: MachineSpec): string {
   const macs = macsOf(spec);
-  const shared = macsOf(rival.spec).filter((mac) => macs.includes(mac));
-  return `${shared.join(', ')} belongs to ${rival.spec.hostname}, declared by ${rival.source}: change or remove that first`;
+  const shared = macsOf(other.spec).filter((mac) => macs.includes(mac));
+  return `${shared.join(', ')} belongs to ${other.spec.hostname}, declared by ${other.source}: change or remove ${other.spec.hostname} first`;
 }

@@ -1,4 +1,4 @@
-// Every change leaves two marks: an event on the trail, and an audit entry that says what it was before and after.
+// Records each change twice: as an event on the trail, and as an audit entry with the value before and after.
 
 import type { Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
 import { lifecycleData } from '../domain/events/machine-events.ts';
@@ -8,25 +8,25 @@ import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { MachineId } from '../domain/machine.ts';
 import { difference, fileShape, sameValue } from './difference.ts';
 
-/** One object's part of a plan. */
+/** The part of a plan for one object. */
 export interface Step {
   readonly change: ObjectChange;
   readonly machine: MachineId | null;
   readonly before: Json;
   readonly after: Json;
-  /** Refused because somebody depends on the machine. */
+  /** Refused because the machine is in use. */
   readonly inUse?: boolean;
-  /** Declaring it also accepted it. */
+  /** The declaration also accepted the machine. */
   readonly accepted?: { readonly before: Lifecycle; readonly after: Lifecycle } | null;
 }
 
-/** An object and who declares it. */
+/** An object and its source. */
 export interface Owned {
   readonly value: unknown;
   readonly source: string;
 }
 
-/** The step from what is held (null: nothing yet) to what is declared. */
+/** The step from the stored object (null: none) to the declared one. */
 export function stepTo(kind: ObjectKind, name: string, held: Owned | null, declared: Owned): Step {
   const { source } = declared;
   if (!held) {
@@ -42,7 +42,7 @@ export function stepTo(kind: ObjectKind, name: string, held: Owned | null, decla
   return { change: { kind, name, source, change: 'changed', details }, machine: null, before, after };
 }
 
-/** With lines that no difference between two values says. */
+/** Adds lines that the difference between the two values does not contain. */
 export const withNotes = (step: Step, notes: readonly string[]): Step =>
   notes.length === 0 ? step : { ...step, change: { ...step.change, details: [...step.change.details, ...notes] } };
 

@@ -1,7 +1,7 @@
-// What applying some sources would do to what the store holds. Pure: the dry run and the real thing are the same plan.
+// Plans an apply: the changes that the given sources make to the stored inventory. Pure: a dry run uses the same plan.
 //
-// An apply owns the objects of the sources it is given, and only those: everything else can be moved to it by being
-// declared, but never goes because it is not.
+// An apply owns only the objects of its sources: it can take over other objects by declaring them, but never removes them
+// because they are undeclared.
 
 import type { Instant } from '../domain/instant.ts';
 import type { Inventory, ObjectChange } from '../domain/inventory.ts';
@@ -12,7 +12,7 @@ import { planNodes } from './plan-nodes.ts';
 import { recordChanges } from './plan-record.ts';
 
 export interface PlanRequest {
-  /** As `checkInventory` let them pass. */
+  /** Already checked by `checkInventory`. */
   readonly sources: readonly DeclaredSource[];
   readonly mode: ApplyMode;
   readonly at: Instant;
@@ -23,9 +23,9 @@ export interface PlanRequest {
 
 export interface Plan {
   readonly changes: readonly ObjectChange[];
-  /** Set when anything is refused; then `writes` must not be used. */
+  /** Set when any object is refused; then `writes` must not be used. */
   readonly refusal: 'node_in_use' | 'conflict' | null;
-  /** null when everything is as declared already. */
+  /** Null: nothing changes. */
   readonly writes: InventoryWrites | null;
 }
 

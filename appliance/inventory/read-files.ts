@@ -1,29 +1,29 @@
-// Inventory files from disk, each a source named after its file.
+// Reads inventory files from disk; each is a source named after its file.
 
 import { basename, extname } from 'node:path';
 import { readDocument } from '../documents/document.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseObjectName } from '../domain/names.ts';
-import { withScripts } from './bootstrap-scripts.ts';
+import { inlineScripts } from './bootstrap-scripts.ts';
 
-/** One document as it was read. Objects remember the source's name: it decides what a later apply may remove. */
+/** One parsed document. Objects keep the name of their source: it decides which objects a later apply may remove. */
 export interface RawSource {
-  /** For messages: the path as it was given. */
+  /** The path as given, for messages. */
   readonly file: string;
   readonly name: string;
   readonly value: unknown;
-  /** Files beside it that were read into its value. */
+  /** Script files whose text was inlined into `value`. */
   readonly scripts?: readonly string[];
 }
 
-/** Sources that are no file, and would lose their objects to a file of the same name. */
-export const TAKEN = new Map([
-  ['api', 'what is added over the API'],
-  ['network', 'machines that showed up by themselves'],
-  ['site', 'what coldiron.yaml itself declares'],
+/** Sources that are not files; a file of the same name would take over their objects. */
+export const RESERVED_SOURCES = new Map([
+  ['api', 'objects that are added over the API'],
+  ['network', 'discovered machines'],
+  ['site', 'objects that coldiron.yaml declares'],
 ]);
 
-/** Reads them all; `invalid_inventory` lists every file that cannot be used. */
+/** Reads all files; the error `invalid_inventory` lists every file that cannot be used. */
 export async function readInventoryFiles(paths: readonly string[]): Promise<RawSource[]> {
   const sources: RawSource[] = [];
   const problems: string[] = [];
@@ -41,7 +41,7 @@ export async function readInventoryFiles(paths: readonly string[]): Promise<RawS
       problems.push(document.problem);
       continue;
     }
-    const { value, scripts, problems: unreadable } = await withScripts(document.value, file);
+    const { value, scripts, problems: unreadable } = await inlineScripts(document.value, file);
     problems.push(...unreadable);
     sources.push({ file, name, value, scripts });
   }
@@ -50,9 +50,9 @@ export async function readInventoryFiles(paths: readonly string[]): Promise<RawS
 }
 
 function nameProblem(name: string, earlier: string | undefined): string | null {
-  if (earlier !== undefined) return `has the same name as ${earlier}, and the name is what its objects are kept under`;
-  const taken = TAKEN.get(name);
-  if (taken) return `rename the file: "${name}" stands for ${taken}`;
+  if (earlier !== undefined) return `has the same source name as ${earlier}: rename one of the files`;
+  const reserved = RESERVED_SOURCES.get(name);
+  if (reserved) return `rename the file: "${name}" is reserved for ${reserved}`;
   const parsed = parseObjectName(name);
   return parsed.ok ? null : `rename the file: ${parsed.reason}`;
 }

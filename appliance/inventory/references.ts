@@ -1,4 +1,4 @@
-// Follows names to the objects they name.
+// Resolves references by name to objects.
 
 import { suggestion } from '../documents/nearest-name.ts';
 import type { Drafts, Entry, Findings, Place } from './drafts.ts';
@@ -34,7 +34,7 @@ export class References {
     };
   }
 
-  /** The object behind a name, if there is a name. Reports one that leads nowhere. */
+  /** The object with this name, if a name is given. Reports a name that does not exist. */
   follow<Section extends CatalogueSection>(
     section: Section,
     name: string | null | undefined,
@@ -44,14 +44,14 @@ export class References {
     if (name === null || name === undefined) return undefined;
     const names = this.#byName[section];
     const found = names.get(name);
-    // The object that was meant may be the one that could not be read.
+    // The object may be one that could not be read.
     if (!found && !this.#drafts.incomplete.has(section)) {
       this.#findings.report(at, field, `unknown ${WORDS[section]}: ${name}${suggestion(name, names.keys())}`);
     }
     return found as Found<Section> | undefined;
   }
 
-  /** The object behind a name, without a word about one that leads nowhere: that is reported where it stands. */
+  /** The object with this name. Does not report a missing one: `follow` does that. */
   find<Section extends CatalogueSection>(
     section: Section,
     name: string | null | undefined,
@@ -59,13 +59,13 @@ export class References {
     return this.#byName[section].get(name ?? '') as Found<Section> | undefined;
   }
 
-  /** A name that leads nowhere is reported where it stands; nothing else is measured by it. */
+  /** False for a name that does not exist: checks that depend on it are skipped. */
   knows(section: CatalogueSection, name: string | null | undefined): boolean {
     return typeof name === 'string' && this.#byName[section].has(name);
   }
 
-  /** Both are known sites, and not the same. */
-  apart(site: string | null | undefined, other: string | null | undefined): boolean {
+  /** Both sites exist and differ. */
+  differentSites(site: string | null | undefined, other: string | null | undefined): boolean {
     return site !== other && this.knows('sites', site) && this.knows('sites', other);
   }
 }

@@ -1,15 +1,15 @@
-// Pieces of the schema that several sections use. Where a pattern settles a value alone, its description is the end of the
-// error message: "must be …".
+// Parts of the schema that several sections share. Where a pattern alone validates a value, its description completes the error
+// message: "must be …".
 
 import { type Static, Type } from 'typebox';
 import { BOND_MODES, DISK_LAYOUTS } from '../domain/system.ts';
 
 export const closed = { additionalProperties: false } as const;
 
-/** Parsed by the domain. The bound only keeps a hostile file from being quoted at length. */
+/** Parsed by the domain. The limit only prevents long quotes of a hostile file. */
 export const word = () => Type.String({ maxLength: 300 });
 
-/** `description` are the words of the error message: "must be …". */
+/** `description` completes the error message: "must be …". */
 export const matching = (pattern: string, description: string) => Type.String({ pattern, description });
 export const printable = (length: number) =>
   matching(`^[\\x20-\\x7e]{1,${length}}$`, `printable ASCII, at most ${length} characters`);
@@ -18,7 +18,7 @@ export const interfaceName = () =>
 export const userName = () => matching('^[a-z_][a-z0-9_-]{0,31}$', 'a user name');
 export const hostOrAddress = () => matching('^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$', 'a host name or an address');
 
-/** RFC 791 §3.2 asks every host to take 576 bytes; IP over InfiniBand reaches 65520. */
+/** RFC 791 §3.2 requires every host to accept 576 bytes; IP over InfiniBand reaches 65520. */
 export const mtu = () => Type.Integer({ minimum: 576, maximum: 65520 });
 
 export const TimeServers = Type.Array(hostOrAddress());
@@ -76,7 +76,7 @@ export const ImageSection = Type.Object(
 );
 export type ImageSection = Static<typeof ImageSection>;
 
-/** In a file `script_file` names the script; whoever reads the file puts the script itself in its place. */
+/** In a file, `script_file` references the script; reading the file replaces it with the text of the script. */
 export const BootstrapSection = Type.Object(
   {
     name: word(),

@@ -1,5 +1,5 @@
-// What an inventory file may say. The same schema checks files, requests and the sections inside coldiron.yaml.
-// It settles structure; what a MAC address or a prefix is, the domain's parsers decide afterwards.
+// The schema of an inventory file. It also checks requests and the inventory sections of coldiron.yaml.
+// It validates the structure; the domain's parsers validate MAC addresses, prefixes and other scalars afterwards.
 
 import { type Static, Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../domain/architecture.ts';
@@ -126,7 +126,7 @@ const BmcSection = Type.Object(
     address: word(),
     driver: Type.Optional(Type.Enum([...BMC_DRIVERS])),
     username: Type.Optional(printable(64)),
-    // The appliance reads it, and has no folder of its own that a relative path could obviously start from.
+    // The appliance reads it, and a relative path would have no obvious base folder.
     password_file: Type.Optional(matching('^/[\\x20-\\x7e]{1,1000}$', 'an absolute path on the appliance')),
   },
   closed,
@@ -162,7 +162,7 @@ const NodeSection = Type.Object(
     bmc: Type.Optional(BmcSection),
     access: Type.Optional(AccessSection),
     enrollment: Type.Optional(Type.Enum([...ENROLLMENT_MODES])),
-    // What `enrollment` was called.
+    // The old name of `enrollment`.
     onboarding: Type.Optional(Type.Enum(['manual', 'maas'])),
     storage: Type.Optional(StorageSection),
     accounts: Type.Optional(Accounts),
@@ -178,7 +178,7 @@ const NodeSection = Type.Object(
   closed,
 );
 
-/** The sections by name; coldiron.yaml takes them in beside its own keys. */
+/** The sections by name; coldiron.yaml may contain them next to its own keys. */
 export const INVENTORY_SECTIONS = {
   sites: Type.Optional(Type.Array(SiteSection)),
   networks: Type.Optional(Type.Array(NetworkSection)),

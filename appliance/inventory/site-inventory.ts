@@ -1,8 +1,8 @@
-// The inventory that the site file names, brought into the store when the appliance starts.
+// Applies the inventory of the site file (coldiron.yaml) to the store when the appliance starts.
 //
-// A start applies only those sources of the site file whose files have changed since a start last applied them. What somebody applied
-// in the meantime, from whichever file, stays until the site's own file of that source is edited or applied again. It also
-// saves time: with 10,000 nodes an apply is seconds and a few hundred megabytes for nothing.
+// A start applies only sources whose files have changed since a start last applied them. Changes that were applied in the
+// meantime, from any file, are kept until the site's own file of that source is edited or applied again. This also saves time:
+// with 10,000 nodes an unnecessary apply takes seconds and a few hundred megabytes.
 
 import { createHash } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
@@ -16,30 +16,30 @@ import { applyInventory } from './apply.ts';
 import { checkInventory } from './check.ts';
 import { type RawSource, readInventoryFiles } from './read-files.ts';
 
-interface Edge {
+interface SiteInventoryDeps {
   readonly now: () => Instant;
   readonly newId: () => string;
   readonly logger: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
-/** The part of the site file that this needs. */
+/** The parts of the site file that are needed here. */
 interface SiteInventory {
   readonly file: string;
-  /** What the site file itself declares. */
+  /** The inventory sections of the site file itself. */
   readonly inline: RawSource | null;
   readonly inventoryFiles: readonly string[];
   readonly state: string;
 }
 
 /**
- * A rack must not go dark because somebody saved a half-finished edit before a power cut: when the store holds an inventory,
- * a faulty file is reported and the last good inventory stays in force. Only a first start refuses.
+ * An unfinished edit before a power cut must not stop a rack: when the store has an inventory, an invalid file is reported and the
+ * last valid inventory remains in use. Only a first start fails.
  */
 export async function applySiteInventory(
   store: Pick<Store, 'inventory' | 'writeInventory' | 'appendEvents'>,
   held: Inventory,
   site: SiteInventory,
-  { now, newId, logger }: Edge,
+  { now, newId, logger }: SiteInventoryDeps,
 ): Promise<void> {
   const { file, inline, inventoryFiles } = site;
   if (inline === null && inventoryFiles.length === 0) return;
@@ -51,7 +51,7 @@ export async function applySiteInventory(
       if (held.declaredRevision > mark.revision) {
         logger.info(
           { revision: held.declaredRevision },
-          'the inventory files have not changed; what was applied since stays',
+          'the inventory files have not changed; changes applied since are kept',
         );
       }
       return;
@@ -60,7 +60,7 @@ export async function applySiteInventory(
     const due = raw.filter((source) => changed.includes(source.file));
     const { problems, warnings, sources } = checkInventory(due, held);
     if (problems.length > 0) {
-      throw new ColdironError('invalid_inventory', `the inventory that ${file} names has problems:`, problems);
+      throw new ColdironError('invalid_inventory', `the inventory of ${file} has problems:`, problems);
     }
     const by = { actor: 'appliance', correlationId: newId() };
     const request = { sources, mode: 'reconcile', dryRun: false, held, ...by } as const;
@@ -72,8 +72,8 @@ export async function applySiteInventory(
         sources: due.map(({ name }) => name),
         objects: changes.length,
         changed: effective.length,
-        // A start that undoes what somebody applied names it.
-        changes: effective.slice(0, MOST_LOGGED).map(({ kind, name, change }) => `${kind} ${name} ${change}`),
+        // If a start undoes changes that were applied since, the log names them.
+        changes: effective.slice(0, MAX_LOGGED).map(({ kind, name, change }) => `${kind} ${name} ${change}`),
         revision,
         ...(warnings.length > 0 && { warnings }),
       },
@@ -85,7 +85,7 @@ export async function applySiteInventory(
     const details = [...error.details];
     logger.error(
       { details, reason: error.message },
-      'the inventory files are refused; the last good inventory stays in force',
+      'the inventory files are rejected; the last valid inventory remains in use',
     );
     const data = { reason: error.message, details };
     await store.appendEvents([
@@ -94,32 +94,32 @@ export async function applySiteInventory(
   }
 }
 
-const MOST_LOGGED = 20;
+const MAX_LOGGED = 20;
 
-/** What a start last applied of each source, and the revision that it led to. */
+/** The digest of each source that a start last applied, and the resulting revision. */
 interface Mark {
   readonly revision: number;
   readonly sources: readonly { readonly file: string; readonly digest: string; readonly scripts: readonly string[] }[];
 }
 
-/** The source of what the site file itself declares. */
+/** The source name of the inventory sections in the site file. */
 const INLINE = 'site';
 
 const NOTHING_APPLIED: Mark = { revision: 0, sources: [] };
 
-/** Of a store that is older than the mark (a backup, or a new one) it says nothing. */
+/** A mark that is newer than the store (a restored backup or a new store) is ignored. */
 async function readMark(file: string, heldRevision: number): Promise<Mark> {
   try {
     const mark = JSON.parse(await readFile(file, 'utf8')) as Partial<Mark>;
     if (typeof mark.revision !== 'number' || !Array.isArray(mark.sources)) return NOTHING_APPLIED;
     return mark.revision > heldRevision ? NOTHING_APPLIED : { revision: mark.revision, sources: mark.sources };
   } catch {
-    // None yet, or one of an earlier version: everything is applied.
+    // No mark yet, or one of an earlier version: everything is applied.
     return NOTHING_APPLIED;
   }
 }
 
-/** By file. */
+/** The files whose digest has changed. */
 async function changedSources({ inline, inventoryFiles }: SiteInventory, { sources }: Mark): Promise<string[]> {
   const changed: string[] = [];
   for (const file of [...(inline ? [inline.file] : []), ...inventoryFiles]) {
@@ -137,7 +137,7 @@ async function newMark(raw: readonly RawSource[], revision: number): Promise<Mar
   return { revision, sources: await Promise.all(sources) };
 }
 
-/** Of everything that a source declares: its file, or its sections in the site file, and the scripts that it names. */
+/** Covers a whole source: its file, or its sections in the site file, and its scripts. */
 async function digest(file: string, inlineValue: unknown, scripts: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(inlineValue ?? null));
   for (const part of [...(inlineValue === null ? [file] : []), ...scripts]) {

@@ -1,4 +1,4 @@
-// The lifecycle for readers: a diagram, a table and the page around them, made from the tables so that they cannot drift.
+// The lifecycle for readers: a diagram, a table and their page, generated from the tables so that they stay in step.
 
 import { LIFECYCLE_STATES, type LifecycleState } from '../domain/lifecycle.ts';
 import { STATES } from '../domain/states.ts';
@@ -11,7 +11,7 @@ import {
   type TransitionRow,
 } from './transitions.ts';
 
-/** An event that is possible nearly everywhere would bury the picture in arrows; it gets a note instead. */
+/** An event that is possible in nearly every state would fill the picture with arrows; it gets a note instead. */
 const ARROWS_PER_EVENT = 8;
 
 /** Mermaid `stateDiagram-v2`. */
@@ -39,7 +39,7 @@ export function lifecycleDiagram(): string {
   ].join('\n');
 }
 
-/** Markdown: what design and operators say about each state, in the order of a life. */
+/** Markdown: what each state means, in lifecycle order. */
 export function lifecycleTable(): string {
   return markdownTable(
     ['state', 'means', 'at PXE it gets', 'waits for', 'deadline → then', 'safe next step'],
@@ -119,8 +119,8 @@ const targetOf = (event: LifecycleEvent): string => TRANSITIONS.find((row) => ro
 
 function fromWhere(event: LifecycleEvent): string {
   const sources = sourcesOf(event);
-  const others = LIFECYCLE_STATES.filter((state) => !sources.includes(state));
-  return `${event}: from every state but ${others.join(' and ')}`;
+  const exceptions = LIFECYCLE_STATES.filter((state) => !sources.includes(state));
+  return `${event}: from every state but ${exceptions.join(' and ')}`;
 }
 
 const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

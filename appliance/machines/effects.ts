@@ -1,4 +1,4 @@
-// Who does which effect.
+// Which handler runs which effect.
 
 import type { Instant } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';

@@ -1,5 +1,5 @@
-// Carries a command out: read the machine, decide, commit. Writers that come in between make it decide again; an outcome that
-// the store cannot tell is found out by the command's id.
+// Executes a command: read the machine, decide, commit. A concurrent write makes it decide again; if the store cannot report
+// the outcome, the command's id resolves it.
 
 import { createHash } from 'node:crypto';
 import { ColdironError } from '../domain/errors.ts';
@@ -22,20 +22,20 @@ export interface ExecuteDeps {
 export interface Command {
   readonly machine: MachineId;
   readonly name: string;
-  /** What the same command id must come with again. */
+  /** The input that a repetition of the same command id must have. */
   readonly input: Json;
   readonly origin: Origin;
 }
 
-/** Asked again after every lost race, with the machine as it is then. */
+/** Called again after every lost race, with the current machine. */
 export type Decide = (machine: Machine, context: CommandContext) => Decision | Promise<Decision>;
 
 export type Executed =
   | { readonly outcome: 'done'; readonly machine: Machine }
   | { readonly outcome: 'refused'; readonly machine: Machine; readonly refusal: Refusal }
-  /** The precondition of a write did not hold: somebody was faster. Nothing was written. */
+  /** The precondition of a write failed: another writer was first. Nothing was written. */
   | { readonly outcome: 'lost'; readonly machine: Machine; readonly by: RefusedChange }
-  /** What the command was about has passed. */
+  /** The command no longer applies. */
   | { readonly outcome: 'nothing'; readonly machine: Machine };
 
 const MAX_TRIES = 5;
@@ -47,7 +47,7 @@ export class MachineCommands {
     this.#deps = deps;
   }
 
-  /** Moves the machine by one event of the table, or throws with the reason why not. */
+  /** Moves the machine by one event of the table, or throws the reason why not. */
   async request(machine: MachineId, event: LifecycleEvent, origin: Origin, failureReason?: string): Promise<Machine> {
     const input = { note: origin.note ?? null, failure_reason: failureReason ?? null };
     return this.mustExecute({ machine, name: event, input, origin }, (known, context) =>
@@ -55,7 +55,7 @@ export class MachineCommands {
     );
   }
 
-  /** The same, for callers to whom anything but a change is an error. */
+  /** The same, for callers that treat everything but a change as an error. */
   async mustExecute(command: Command, decide: Decide): Promise<Machine> {
     const executed = await this.execute(command, decide);
     if (executed.outcome === 'refused') throw refusalError(executed.refusal);
@@ -67,7 +67,7 @@ export class MachineCommands {
     const { commandId, expectedVersion } = command.origin;
     const id = (commandId ?? this.#deps.newId()) as CommandId;
     const digest = digestOf(command);
-    // Only an id that somebody else chose can have been committed before the first try.
+    // Only an id that the caller chose can have been committed before the first attempt.
     let mayBeThere = commandId !== undefined;
     for (let tries = 1; ; tries += 1) {
       const before = mayBeThere ? await this.#recorded(id, digest) : null;
@@ -100,7 +100,7 @@ export class MachineCommands {
   async #recorded(id: CommandId, digest: string): Promise<Machine | null> {
     const recorded = await this.#deps.store.command(id);
     if (recorded && recorded.digest !== digest) {
-      throw new ColdironError('conflict', `the command id ${id} was used for another command`);
+      throw new ColdironError('conflict', `the command id ${id} was already used for another command`);
     }
     return recorded?.machine ?? null;
   }

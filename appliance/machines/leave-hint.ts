@@ -1,5 +1,5 @@
-// What to do when a node cannot be retired or removed from its state. It is read from the transitions table: advice that the
-// table would refuse is worse than none.
+// What to do when a node cannot be retired or removed from its state. Derived from the transitions table, so that the
+// advice never names a step that the table refuses.
 
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import { type LifecycleEvent, TRANSITIONS } from './transitions.ts';
@@ -7,7 +7,7 @@ import { type LifecycleEvent, TRANSITIONS } from './transitions.ts';
 const mayHappen = (state: LifecycleState, event: LifecycleEvent): boolean =>
   TRANSITIONS.some((row) => row.from === state && row.event === event);
 
-/** How an operator ends what a node is doing, most harmless first. */
+/** How an operator ends what a node is doing, least destructive first. */
 const WAYS_OUT = [
   ['undrain', 'undrain'],
   ['cancel', 'cancel'],
@@ -15,13 +15,13 @@ const WAYS_OUT = [
 ] as const satisfies readonly (readonly [LifecycleEvent, string])[];
 
 export function leaveHint(event: 'retire' | 'remove', state: LifecycleState, hostname: string): string {
-  if (state === 'removed') return 'It is removed already; there is nothing left to do.';
-  if (state === 'retired') return `It is retired already; to end it for good: coldiron remove ${hostname}`;
-  if (event === 'retire' && mayHappen(state, 'remove')) return `It can be removed at once: coldiron remove ${hostname}`;
+  if (state === 'removed') return 'It is already removed; there is nothing left to do.';
+  if (state === 'retired') return `It is already retired; to delete it permanently: coldiron remove ${hostname}`;
+  if (event === 'retire' && mayHappen(state, 'remove')) return `It can be removed now: coldiron remove ${hostname}`;
   const then = event === 'remove' ? 'retire it, then remove it' : 'retire it';
   if (mayHappen(state, 'retire')) return `Retire it first: coldiron retire ${hostname}; then remove it.`;
   const wayOut = WAYS_OUT.find(([end]) => mayHappen(state, end));
   return wayOut
-    ? `Wait until it is no longer ${state}, or end that (coldiron ${wayOut[1]} ${hostname}); then ${then}.`
+    ? `Wait until it is no longer ${state}, or end this state (coldiron ${wayOut[1]} ${hostname}); then ${then}.`
     : `Wait until it is no longer ${state}; then ${then}.`;
 }

@@ -1,4 +1,4 @@
-// A known MAC in another chassis is not the machine we know: it is quarantined, once, by whoever sees it first.
+// A known MAC in another chassis is not the known machine: it is quarantined, once, by the first server that sees it.
 
 import type { Finding } from '../boot/decide-boot.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -24,9 +24,9 @@ export function quarantineOn(
       await commands.request(id, 'quarantine', { actor: APPLIANCE, correlationId: null, note });
       log.warn({ node: spec.hostname, note }, 'quarantined');
     } catch (error) {
-      // Somebody else was faster, or it has been removed meanwhile.
+      // Another caller was first, or it was removed meanwhile.
       if (error instanceof ColdironError && error.code === 'conflict') return;
-      log.error({ err: error, node: spec.hostname }, 'a machine could not be quarantined; it is refused all the same');
+      log.error({ err: error, node: spec.hostname }, 'a machine could not be quarantined; its boot is refused anyway');
     } finally {
       underWay.delete(id);
     }

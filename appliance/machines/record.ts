@@ -1,4 +1,4 @@
-// What a step leaves behind for people to read: one event, and an audit entry when somebody answers for it.
+// What a step records for people: one event, and an audit entry when a person or token requested it.
 
 import { type Actor, type NewAuditEntry, type NewEvent, newEvent, type Origin } from '../domain/event.ts';
 import { type FailureCause, lifecycleData } from '../domain/events/machine-events.ts';
@@ -7,7 +7,7 @@ import type { Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { LifecycleEvent } from './transitions.ts';
 
-/** The actor of everything that happens without anybody asking for it. */
+/** The actor of everything that no person or token requested. */
 export const APPLIANCE: Actor = 'appliance';
 
 interface Happening {
@@ -15,7 +15,7 @@ interface Happening {
   readonly machine: Machine;
   readonly event: LifecycleEvent;
   readonly origin: Origin;
-  /** What the diagnosis reads; the reason of a failure is for people. */
+  /** For the diagnosis; the reason of a failure is for people. */
   readonly failureCause?: FailureCause | undefined;
 }
 
@@ -40,7 +40,7 @@ export const unexpectedEvent = ({ at, machine, event, origin }: Happening, reaso
   data: { event, state: machine.lifecycle.state, reason },
 });
 
-/** Machines report and the appliance keeps time: only what a token or a local user asked for is audited. */
+/** Reports of machines and deadlines are not audited: only requests of a token or a local user are. */
 export const movedAudit = ({ at, machine, event, origin }: Happening, after: Lifecycle): NewAuditEntry[] =>
   isPerson(origin.actor)
     ? [

@@ -1,5 +1,5 @@
-// Drives machines through the table: fires deadlines and does effects. Everything it has begun is in the store, so that a new
-// process goes on where the last one was killed.
+// Drives machines through the table: fires deadlines and runs effects. All its progress is in the store, so that a new
+// process continues where the last one was killed.
 
 import { ColdironError } from '../domain/errors.ts';
 import { type Instant, SECOND } from '../domain/instant.ts';
@@ -13,14 +13,14 @@ import { APPLIANCE } from './record.ts';
 import type { Clock, Timer } from './runner/clock.ts';
 import { type EffectRunSettings, runEffect } from './runner/run-effect.ts';
 
-/** Writers in other processes do not wake us: at most this long until what they wrote is noticed. */
+/** Writers in other processes do not wake the runner: their writes are noticed after at most this long. */
 const LONGEST_NAP = SECOND;
-/** Work that is due and has to wait for a free hand is no reason to ask for it all the time. */
+/** Work that is due but waits for a free slot must not cause a busy loop. */
 const SHORTEST_NAP = 50;
-/** Most of them wait, for minutes: for a machine to show up after its BMC was told to start it. */
+/** Most of them wait for minutes, for a machine to boot after its BMC started it. */
 const EFFECTS_AT_ONCE = 256;
 const DEADLINES_AT_ONCE = 100;
-/** Well within what a service manager, or a person who pressed Ctrl-C, waits for. */
+/** Shorter than a service manager, or an operator who pressed Ctrl-C, waits. */
 const STOP_LIMIT = 3 * SECOND;
 
 export interface LifecycleRunnerSettings {
@@ -30,7 +30,7 @@ export interface LifecycleRunnerSettings {
   >;
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly effects: EffectHandlers;
-  /** How far the machine's service OS had come, in words; left out: nobody knows. */
+  /** How far the machine's service OS had come, as text; omitted: unknown. */
   readonly lastHeard?: (machine: Machine) => Promise<string | undefined>;
   readonly clock: Clock;
   readonly log: {
@@ -63,19 +63,19 @@ export class LifecycleRunner {
     };
   }
 
-  /** Takes up what an earlier process left unfinished. */
+  /** Resumes the effects that an earlier process left unfinished. */
   async start(): Promise<void> {
     const reclaimed = await this.#settings.store.reclaimEffects();
-    if (reclaimed > 0) this.#settings.log.info({ reclaimed }, 'effects of an earlier run are taken up again');
+    if (reclaimed > 0) this.#settings.log.info({ reclaimed }, 'effects of an earlier run are resumed');
     this.#started = true;
-    // A write of an inventory may have removed machines, and brings effects with it.
+    // An inventory write may have removed machines, and adds effects.
     this.#unsubscribe = this.#settings.store.subscribe(({ change }) => {
       if (change === null || change.lifecycle !== null || change.effects.length > 0) this.#wake();
     });
     this.#wake();
   }
 
-  /** Begins nothing new and waits, within limits, for what is under way; the rest stays pending in the store. */
+  /** Starts nothing new and waits, within limits, for running effects; the rest stays pending in the store. */
   async stop(): Promise<void> {
     this.#started = false;
     this.#unsubscribe();
@@ -93,7 +93,7 @@ export class LifecycleRunner {
     }
   }
 
-  /** Resolves when nothing is under way and nothing more is due at this moment. */
+  /** Resolves when nothing is running and nothing more is due now. */
   async idle(): Promise<void> {
     while (this.#round !== null || this.#inFlight.size > 0) await Promise.all([this.#round, ...this.#inFlight]);
   }
@@ -121,10 +121,10 @@ export class LifecycleRunner {
       } catch (error) {
         this.#failedRounds += 1;
         nap = backOff(this.#failedRounds);
-        this.#settings.log.error({ err: error, wait_ms: nap }, 'lifecycle round failed, will be tried again');
+        this.#settings.log.error({ err: error, wait_ms: nap }, 'lifecycle round failed, will be retried');
       }
     } while (this.#wokenMeanwhile && this.#started);
-    // In one go with the last look at `wokenMeanwhile`: nobody can wake us in between and go unheard.
+    // In one step with the last check of `wokenMeanwhile`: no wake-up in between is lost.
     this.#round = null;
     if (this.#started) this.#nap = this.#settings.clock.setTimer(nap, () => this.#wake());
   }
@@ -156,7 +156,10 @@ export class LifecycleRunner {
     for (const effect of taken) {
       const run = runEffect(this.#effectRun, effect)
         .catch((error: unknown) => {
-          this.#settings.log.error({ err: error, effect: effect.kind, id: effect.id }, 'effect could not be settled');
+          this.#settings.log.error(
+            { err: error, effect: effect.kind, id: effect.id },
+            'the result of an effect could not be committed',
+          );
         })
         .finally(() => {
           this.#inFlight.delete(run);
@@ -182,7 +185,7 @@ export class LifecycleRunner {
         if (!passes || !this.#started) throw error;
         this.#settings.log.warn(
           { err: error, wait_ms: backOff(failures) },
-          'the store is unavailable, will be asked again',
+          'the store is unavailable, will be retried',
         );
         await this.#pause(backOff(failures));
       }

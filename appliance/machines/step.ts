@@ -1,4 +1,4 @@
-// One step of a machine's life: (where it is, what happened, now) → where it is then and what that makes us do.
+// One step of the lifecycle: (current state, event, now) → next state and its effects.
 
 import type { EffectKind } from '../domain/effect.ts';
 import { type Instant, MINUTE } from '../domain/instant.ts';
@@ -16,13 +16,13 @@ import {
 
 export interface StepContext {
   readonly now: Instant;
-  /** Null: there is no profile to ask. */
+  /** Null: there is no profile. */
   readonly profileDeployMinutes: number | null;
-  /** Why it is retired, quarantined and so on: words for a person. */
+  /** Why it is retired, quarantined and so on: text for a person. */
   readonly note?: string | undefined;
-  /** Why a step failed, from whoever reports it. */
+  /** Why a step failed, as reported. */
   readonly failureReason?: string | undefined;
-  /** How far it had come when its time was over. */
+  /** How far it had come at its deadline. */
   readonly lastHeard?: string | undefined;
 }
 
@@ -50,27 +50,27 @@ export function step(lifecycle: Lifecycle, event: LifecycleEvent, context: StepC
       ...memoryAfter(row, lifecycle),
       failure: failureAfter(row, state, lifecycle, context),
       note: context.note ?? noteAfter(row, state, lifecycle, context),
-      // The rows that ask for the fallback are the ones that use it up.
+      // The rows whose condition is the fallback also use it up.
       fallbackUsed: row.if === 'fallback-left',
     },
   };
 }
 
-/** Every event that would move the machine now, in the table's order. */
+/** Every event that would move the machine now, in table order. */
 export const possibleEvents = (lifecycle: Lifecycle): LifecycleEvent[] => [
   ...new Set(TRANSITIONS.filter((row) => fits(row, lifecycle)).map((row) => row.event)),
 ];
 
 /**
- * An effect that waited (for its turn, for a BMC that did not answer) may find the machine in a state that nobody would
- * have wanted it for: no power cycle reaches a machine because of what it was before.
+ * An effect that was delayed (queued, or the BMC did not answer) may find the machine in a state that it does not
+ * apply to: a machine is never power cycled because of an earlier state.
  */
-export function stillWanted(kind: EffectKind, lifecycle: Lifecycle): boolean {
+export function effectStillApplies(kind: EffectKind, lifecycle: Lifecycle): boolean {
   if (kind === 'release-without-erase') return lifecycle.state === 'releasing' && lifecycle.fallbackUsed;
   return TRANSITIONS.some((row) => row.effects.includes(kind) && targets(row).has(lifecycle.state));
 }
 
-/** A state that is left for a while remembers itself, and what it remembered before. */
+/** A state that is left temporarily is remembered, together with what it remembered. */
 function memoryAfter(row: TransitionRow, lifecycle: Lifecycle): Pick<Lifecycle, 'resume' | 'thenResume'> {
   const { resume, thenResume } = lifecycle;
   if (row.to === 'resume') return { resume: thenResume ?? null };
@@ -111,7 +111,7 @@ function noteAfter(
   return STATES[state].keepsNote ? lifecycle.note : null;
 }
 
-/** A failure is forgotten when the machine moves on, not when it is merely set aside and may come back to it. */
+/** A failure is cleared when the machine moves on, not when it is only interrupted and may return to it. */
 function failureAfter(
   row: TransitionRow,
   state: LifecycleState,
@@ -128,10 +128,10 @@ function failureAfter(
 function reasonFor(row: TransitionRow, lifecycle: Lifecycle, context: StepContext): string {
   if (row.event === 'deadline') {
     const minutes = Math.max(1, Math.round((context.now - lifecycle.since) / MINUTE));
-    const heard = context.lastHeard === undefined ? '' : ` Until then, ${context.lastHeard}.`;
-    return `${lifecycle.state} for ${minutes} min without an end. ${STATES[lifecycle.state].waitsFor}${heard}`;
+    const progress = context.lastHeard === undefined ? '' : ` Until then, ${context.lastHeard}.`;
+    return `${lifecycle.state} for ${minutes} min, past its deadline. ${STATES[lifecycle.state].waitsFor}${progress}`;
   }
-  if (row.to === 'quarantined') return `broken off: the machine was quarantined while ${lifecycle.state}`;
+  if (row.to === 'quarantined') return `interrupted: the machine was quarantined while ${lifecycle.state}`;
   return `${row.event} was reported without a reason`;
 }
 
@@ -140,6 +140,6 @@ function refusal(lifecycle: Lifecycle, event: LifecycleEvent): string {
   const where = failure && state === 'failed' ? `${state} (${failure.step})` : state;
   const possible = possibleEvents(lifecycle).filter((each) => EVENTS[each].by === 'operator');
   const advice =
-    possible.length > 0 ? `What an operator can do: ${possible.join(', ')}.` : 'Nothing moves it any more.';
+    possible.length > 0 ? `What an operator can do: ${possible.join(', ')}.` : 'No event is possible any more.';
   return `${event} is not possible from ${where}: ${STATES[state].means}. ${STATES[state].waitsFor} ${advice}`;
 }

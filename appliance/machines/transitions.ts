@@ -152,7 +152,7 @@ const TABLE = [
     remember: 'resume',
   },
   { from: 'releasing', event: 'deadline', to: 'failed', effects: [], fails: 'release' },
-  // Nothing was erased and its identity is good: it goes back to what it was, and starts from its disk again.
+  // Nothing was erased and its identity is valid: it returns to its earlier state and boots from its disk.
   { from: 'releasing', event: 'cancel', to: 'resume', effects: ['boot-from-disk'] },
   { from: 'releasing', event: 'break-off', to: 'failed', effects: [], fails: 'release' },
   {

@@ -1,5 +1,5 @@
-// Whose address is this? TFTP brings no name and no MAC, so the lease tells; where another server leases, the kernel's table
-// of neighbours; and at last the inventory. It is a hint for the story and for which text to hand out, never a credential.
+// Maps an IPv4 address to a MAC address. TFTP requests carry no name and no MAC, so the sources are the lease, then (where
+// another server leases) the kernel's neighbour table, then the inventory. The result is a hint for texts and events, no credential.
 
 import { readFileSync } from 'node:fs';
 import type { Ipv4 } from '../domain/ipv4.ts';
@@ -21,7 +21,7 @@ export class AddressBook {
     return this.#leased(address) ?? this.#neighbours.macOf(address) ?? this.#reserved(address);
   }
 
-  /** Also of a removed one: its story goes on. */
+  /** Includes removed machines, whose events are still recorded. */
   whoIs(address: Ipv4): { readonly mac: Mac | null; readonly machine: MachineId | null } {
     const mac = this.macOf(address);
     const machine = mac && (this.#fleet.machineByMac(mac) ?? this.#fleet.removedMachine(mac, null));
@@ -34,18 +34,18 @@ export class AddressBook {
   }
 }
 
-/** So long what the kernel said is believed; so long it is not asked again for an address that it did not know. */
-const BELIEVED_MS = 1000;
-const NOT_ASKED_AGAIN_MS = 50;
+/** How long an entry of the kernel is valid, and how long an unknown address is not looked up again. */
+const VALID_MS = 1000;
+const NOT_LOOKED_UP_AGAIN_MS = 50;
 
-/** The kernel's table as it was a moment ago: with a thousand machines it takes longer to read than a request to answer. */
+/** A cache of the kernel's table: with a thousand machines, reading it takes longer than answering a request. */
 class Neighbours {
   #macs: ReadonlyMap<string, Mac> = new Map();
   #readAt = Number.NEGATIVE_INFINITY;
 
   macOf(address: Ipv4): Mac | null {
     const age = performance.now() - this.#readAt;
-    if (age > BELIEVED_MS || (age > NOT_ASKED_AGAIN_MS && !this.#macs.has(address))) {
+    if (age > VALID_MS || (age > NOT_LOOKED_UP_AGAIN_MS && !this.#macs.has(address))) {
       this.#macs = new Map(arpTable().flatMap(entryIn));
       this.#readAt = performance.now();
     }
@@ -64,6 +64,6 @@ function arpTable(): string[] {
   try {
     return readFileSync('/proc/net/arp', 'utf8').split('\n');
   } catch {
-    return []; // not Linux, or /proc is hidden: then the other two have to tell
+    return []; // not Linux, or /proc is hidden: the lease and the inventory remain
   }
 }

@@ -1,4 +1,4 @@
-// Interfaces come, go and are made anew, and so do their addresses; the kernel is asked whether they have.
+// Detects changes of the interfaces and their addresses: both come and go, and interfaces are created anew.
 
 import { networkInterfaces } from 'node:os';
 import type { Fleet } from '../inventory/fleet.ts';
@@ -19,19 +19,19 @@ export class InterfaceWatch {
     this.#fleet = fleet;
     this.#interfaceIndex = interfaceIndex;
     this.#addresses = addresses;
-    this.#seen = this.#look();
+    this.#seen = this.#read();
   }
 
-  /** Looks, and tells whether those that networks name are other than at the look before. */
+  /** Reads the state, and returns whether the interfaces named in networks changed since the last read. */
   hasChanged(): boolean {
-    const seen = this.#look();
+    const seen = this.#read();
     if (seen === this.#seen) return false;
     this.#seen = seen;
     return true;
   }
 
-  /** Only those that are up and have a link tell their addresses. */
-  #look(): string {
+  /** Only interfaces that are up and have a link report their addresses. */
+  #read(): string {
     const addresses = this.#addresses();
     const named = new Set([...this.#fleet.networks()].flatMap(({ interface: device }) => device ?? []));
     return JSON.stringify(

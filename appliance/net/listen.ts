@@ -1,4 +1,4 @@
-// Where the HTTP surfaces listen, and how they stop: new requests no more, those under way a moment longer, then the rest.
+// Listening of the HTTP servers, and graceful shutdown: no new requests, a grace period for those in progress, then disconnect.
 
 import { chmod, unlink } from 'node:fs/promises';
 import type { Server } from 'node:http';
@@ -6,19 +6,19 @@ import { type AddressInfo, connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ColdironError } from '../domain/errors.ts';
 
-type Listening = Pick<FastifyInstance, 'listen' | 'close'> & { readonly server: Server };
+type HttpApp = Pick<FastifyInstance, 'listen' | 'close'> & { readonly server: Server };
 
 const GRACE_MS = 1500;
 
-async function closeSoon(app: Listening): Promise<void> {
-  const impatience = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
+async function closeSoon(app: HttpApp): Promise<void> {
+  const graceTimer = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
   app.server.closeIdleConnections();
   await app.close();
-  clearTimeout(impatience);
+  clearTimeout(graceTimer);
 }
 
 export async function listenOnTcp(
-  app: Listening,
+  app: HttpApp,
   { address, port }: { readonly address: string; readonly port: number },
 ): Promise<{ address: string; stop: () => Promise<void> }> {
   try {
@@ -30,15 +30,15 @@ export async function listenOnTcp(
   return { address: `${bound.address}:${bound.port}`, stop: () => closeSoon(app) };
 }
 
-/** sun_path of Linux holds 108 bytes with its NUL; longer ones fail with a message that nobody understands. */
+/** sun_path of Linux holds 108 bytes with its NUL; longer paths fail with an obscure message. */
 const LONGEST_SOCKET_PATH = 107;
 
-/** One appliance per state folder: a socket that answers belongs to one that runs; one that does not is left over. */
+/** One appliance per state folder: a socket that accepts connections belongs to a running one; any other is stale. */
 export async function claimSocket(path: string): Promise<string> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH) {
     throw new ColdironError(
       'invalid_config',
-      `the state folder's path is too long: ${path} has more than ${LONGEST_SOCKET_PATH} bytes`,
+      `the path of the state folder is too long: ${path} has more than ${LONGEST_SOCKET_PATH} bytes`,
     );
   }
   const answers = await new Promise<boolean>((resolve) => {
@@ -49,14 +49,17 @@ export async function claimSocket(path: string): Promise<string> {
     attempt.on('error', () => resolve(false));
   });
   if (answers)
-    throw new ColdironError('conflict', `an appliance is running with this state folder already: ${path} answers`);
+    throw new ColdironError(
+      'conflict',
+      `an appliance already runs with this state folder: ${path} accepts connections`,
+    );
   await unlink(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error;
   });
   return path;
 }
 
-export async function listenOnSocket(app: Listening, path: string): Promise<() => Promise<void>> {
+export async function listenOnSocket(app: HttpApp, path: string): Promise<() => Promise<void>> {
   try {
     await app.listen({ path });
   } catch (error) {
@@ -66,19 +69,19 @@ export async function listenOnSocket(app: Listening, path: string): Promise<() =
   return () => closeSoon(app);
 }
 
-/** By the error of bind(2). */
+/** Keyed by the error code of bind(2). */
 const CANNOT_LISTEN: Readonly<Record<string, { readonly reason: string; readonly hint: string }>> = {
   EADDRINUSE: {
-    reason: 'something else listens there already',
-    hint: 'Stop the program that uses the port (ss -tulnp names it), or name another port in the site file; then start again.',
+    reason: 'another program listens there already',
+    hint: 'Stop the program that uses the port (ss -tulnp names it), or set another port in the site file; then start again.',
   },
   EADDRNOTAVAIL: {
     reason: 'this machine does not have that address',
-    hint: 'Give this machine the address, or name one that it has in the site file; then start again.',
+    hint: 'Add the address to this machine, or set one that it has in the site file; then start again.',
   },
   EACCES: {
     reason: 'ports below 1024 need root or CAP_NET_BIND_SERVICE',
-    hint: 'Start it as root or with CAP_NET_BIND_SERVICE, or name a port above 1023 in the site file.',
+    hint: 'Start it as root or with CAP_NET_BIND_SERVICE, or set a port above 1023 in the site file.',
   },
 };
 

@@ -1,4 +1,4 @@
-/** At most so many per second, for what anybody can send. The caller brings the time, in milliseconds. */
+/** At most `perSecond` events per second, for unauthenticated input. The caller passes the time, in milliseconds. */
 export class RateLimit {
   readonly #perSecond: number;
   #second = 0;

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify';
 
-/** Runs it again and again, never two at once; a failure is logged and the next turn comes. Returns what ends it. */
+/** Runs a task periodically, never two runs at once; a failure is logged and the next run follows. Returns stop(). */
 export function repeat(everyMs: number, run: () => Promise<unknown>, logger: FastifyBaseLogger): () => Promise<void> {
   let timer: NodeJS.Timeout | null = null;
   let turn: Promise<unknown> = Promise.resolve();
@@ -8,7 +8,7 @@ export function repeat(everyMs: number, run: () => Promise<unknown>, logger: Fas
   const next = (): void => {
     timer = setTimeout(() => {
       turn = run()
-        .catch((error: unknown) => logger.error({ err: error }, 'a recurring task failed and will be tried again'))
+        .catch((error: unknown) => logger.error({ err: error }, 'a periodic task failed and will be retried'))
         .finally(() => {
           if (!ended) next();
         });

@@ -1,4 +1,4 @@
-// DHCP and TFTP, kept in step with the inventory and with the interfaces of this machine, and what is to be said about them.
+// Keeps the DHCP and TFTP listeners in sync with the inventory and with the network interfaces, and reports their state.
 
 import type { FastifyBaseLogger } from 'fastify';
 import { SECOND } from '../domain/instant.ts';
@@ -17,50 +17,50 @@ interface ListeningDeps {
   readonly log: FastifyBaseLogger;
 }
 
-/** A network that another DHCP server holds, or that cannot be served for whatever reason, is tried again this often. */
+/** Retry interval for a network that could not be served, for example because another DHCP server answers on it. */
 const RETRY_EVERY = 30 * SECOND;
-/** And at once when its interface is there, or made anew, or has its address. */
-const LOOK_AT_INTERFACES_EVERY = SECOND;
+/** Interface poll interval: a new or recreated interface, or a new address on it, triggers a retry at once. */
+const POLL_INTERFACES_EVERY = SECOND;
 
-const RECONCILING_FAILED = 'what is listened on could not be brought in step with the inventory; it is tried again';
+const RECONCILING_FAILED = 'the DHCP and TFTP listeners could not be reconciled with the inventory; retrying';
 
 export class Listening {
-  readonly #parts: ListeningDeps;
+  readonly #deps: ListeningDeps;
 
-  constructor(parts: ListeningDeps) {
-    this.#parts = parts;
+  constructor(deps: ListeningDeps) {
+    this.#deps = deps;
   }
 
-  /** Opens what is missing and closes what is no longer wanted. */
+  /** Opens missing listeners and closes those that the inventory no longer names. */
   readonly reconcile = async (): Promise<void> => {
-    const { tftp, dhcp, bootChain, interfaces } = this.#parts;
-    // What changes after this look is seen by the next.
+    const { tftp, dhcp, bootChain, interfaces } = this.#deps;
+    // Resets the change flag first: a later change is found by the next poll.
     interfaces.hasChanged();
     await tftp.reconcile();
     await dhcp.reconcile();
     await bootChain.followUp();
   };
 
-  /** The inventory is another. */
+  /** The inventory has changed. */
   readonly onChange = (): void => {
-    this.reconcile().catch((error: unknown) => this.#parts.log.error({ err: error }, RECONCILING_FAILED));
+    this.reconcile().catch((error: unknown) => this.#deps.log.error({ err: error }, RECONCILING_FAILED));
   };
 
-  /** Goes on with it. Returns what ends it. */
+  /** Starts periodic reconciling; returns stop(). */
   follow(): () => Promise<void> {
-    const { interfaces, log } = this.#parts;
-    const look = async (): Promise<void> => {
+    const { interfaces, log } = this.#deps;
+    const poll = async (): Promise<void> => {
       if (interfaces.hasChanged()) await this.reconcile();
     };
-    const ends = [repeat(RETRY_EVERY, this.reconcile, log), repeat(LOOK_AT_INTERFACES_EVERY, look, log)];
+    const stops = [repeat(RETRY_EVERY, this.reconcile, log), repeat(POLL_INTERFACES_EVERY, poll, log)];
     return async () => {
-      for (const end of ends) await end();
+      for (const stop of stops) await stop();
     };
   }
 
-  /** All that should be open, and why it is not where it is not. */
+  /** Every listener that should be open, with the problem if it is not. */
   readonly states = (): Listener[] => {
-    const { dhcp, tftp } = this.#parts;
+    const { dhcp, tftp } = this.#deps;
     const ofDhcp = dhcp.states().map(({ interface: where, networks, refusedBecause: problem }) => {
       return { service: 'dhcp' as const, where, networks, problem };
     });
@@ -70,13 +70,13 @@ export class Listening {
     return [...ofDhcp, ...ofTftp];
   };
 
-  /** For whoever started the appliance. */
+  /** For the start-up output. */
   places(): { readonly what: string; readonly where: string }[] {
-    const { dhcp, tftp } = this.#parts;
+    const { dhcp, tftp } = this.#deps;
     const ofTftp = tftp.places().map(({ address, port }) => ({ what: 'tftp', where: `${address}:${port}` }));
     const ofDhcp = dhcp.states().map(({ interface: device, networks, refusedBecause }) => {
-      const silence = refusedBecause === null ? '' : `: not answering: ${refusedBecause}`;
-      return { what: 'dhcp', where: `${device} (${networks.join(', ')})${silence}` };
+      const problem = refusedBecause === null ? '' : `: not answering: ${refusedBecause}`;
+      return { what: 'dhcp', where: `${device} (${networks.join(', ')})${problem}` };
     });
     return [...ofTftp, ...ofDhcp];
   }

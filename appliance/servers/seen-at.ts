@@ -1,11 +1,11 @@
-// Where a request comes from, as far as leases, neighbours and the inventory tell.
+// Where a request comes from, according to leases, the neighbour table and the inventory.
 
 import type { Ipv4 } from '../domain/ipv4.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { AddressBook } from '../net/address-book.ts';
 import type { SeenAt } from '../work/sessions/openers.ts';
 
-/** Where we alone give out addresses, one that we know nothing of was given to nobody. */
+/** On a network where we are the authoritative DHCP server, an address without a lease was not assigned to any client. */
 export function seenAt(
   address: Ipv4 | null,
   addresses: Pick<AddressBook, 'macOf'>,

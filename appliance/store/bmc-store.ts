@@ -1,4 +1,4 @@
-// What is remembered about BMCs: how to get in, what they are trusted by, and what has worked with their kind.
+// Stored data about BMCs: credentials, pinned certificates, and which boot methods work with which model.
 
 import type { NewAuditEntry } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -6,7 +6,7 @@ import type { Ipv4 } from '../domain/ipv4.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { SealedText } from '../domain/sealed-text.ts';
 
-/** Who we are to one BMC. The secrets were sealed before they came here; the store cannot look inside. */
+/** The login of one BMC. The vault seals the secrets; the store cannot read them. */
 export interface SealedCredentials {
   readonly username: string;
   readonly password: SealedText;
@@ -17,26 +17,26 @@ export interface SealedCredentials {
 
 export interface HeldCredentials {
   readonly current: SealedCredentials | null;
-  /** Written down before the BMC is told: after a crash in between, either one may be good. */
+  /** Persisted before the password is set on the BMC: after a crash in between, either one may be valid. */
   readonly pending: SealedCredentials | null;
 }
 
 export interface BmcPlace {
   readonly address: Ipv4;
-  /** SHA-256 of the certificate that was seen first; null: none was seen. */
+  /** SHA-256 of the pinned certificate, the first one seen; null: none. */
   readonly certificate: string | null;
-  /** The cipher suite that the last login came to; null: unknown. */
+  /** The cipher suite of the last login; null: unknown. */
   readonly suite: number | null;
 }
 
-/** BMCs of one kind behave alike. */
+/** BMCs with the same values behave alike. */
 export interface BmcKind {
   readonly vendor: string;
   readonly product: string;
   readonly firmware: string;
 }
 
-/** How often a way to set the boot device was obeyed, and how often accepted and ignored. */
+/** How often a boot method worked, and how often the BMC accepted and ignored it. */
 export interface BmcQuirk extends BmcKind {
   readonly method: string;
   readonly worked: number;
@@ -50,7 +50,7 @@ export interface BootOutcome extends BmcKind {
   readonly at: Instant;
 }
 
-/** A boot override that lasts for every start, set by the appliance and not undone yet. One for each machine. */
+/** A persistent boot override that the appliance set and has not undone yet. At most one per machine. */
 export interface PersistentBootOverride {
   readonly machine: MachineId;
   /** The name of a `BootMethod`. */
@@ -58,43 +58,43 @@ export interface PersistentBootOverride {
   readonly setAt: Instant;
 }
 
-/** How many boots of a machine are remembered: enough for a median that one odd boot does not move. */
+/** How many boot times are kept per machine: enough that one outlier does not move the median. */
 export const REMEMBERED_BOOTS = 9;
 
-/** Each verb is one transaction, as `store.ts` promises. Writes of credentials are audited, without the secrets. */
+/** Each method is one transaction, as `store.ts` promises. Writes of credentials are audited, without the secrets. */
 export interface BmcStore {
   bmcCredentials(machine: MachineId): Promise<HeldCredentials>;
-  /** Of every machine that has some. */
+  /** The credentials of every machine that has some. */
   allBmcCredentials(): Promise<{ machine: MachineId; held: HeldCredentials }[]>;
-  /** From now on these are the current ones, and nothing is pending. */
+  /** Replaces the current credentials and deletes pending ones. */
   setBmcCredentials(machine: MachineId, credentials: SealedCredentials, audit: NewAuditEntry): Promise<void>;
-  /** Beside the current ones, in place of any that were pending before. */
+  /** Replaces pending credentials; the current ones stay. */
   setPendingBmcCredentials(machine: MachineId, credentials: SealedCredentials, audit: NewAuditEntry): Promise<void>;
-  /** The pending ones become the current ones. False, and no audit, when there are none. */
+  /** Makes the pending credentials current. False, and no audit, if there are none. */
   confirmPendingBmcCredentials(machine: MachineId, audit: NewAuditEntry): Promise<boolean>;
   dropPendingBmcCredentials(machine: MachineId, audit: NewAuditEntry): Promise<boolean>;
-  /** The same secrets under another key. Whatever was changed since it was read stays as it is. */
+  /** Replaces the sealed texts with `after`, unless they have changed since `before` was read. */
   resealBmcCredentials(machine: MachineId, before: HeldCredentials, after: HeldCredentials): Promise<void>;
 
   bmcPlaces(): Promise<BmcPlace[]>;
   rememberBmcSuite(address: Ipv4, suite: number): Promise<void>;
-  /** The first certificate of an address stays: false when another one is pinned already. */
+  /** Pins the first certificate of an address. False when another one is pinned. */
   pinBmcCertificate(address: Ipv4, certificate: string): Promise<boolean>;
-  /** False, and no audit, when none was pinned. */
+  /** False, and no audit, if none is pinned. */
   forgetBmcCertificate(address: Ipv4, audit: NewAuditEntry): Promise<boolean>;
 
-  /** By vendor, product, firmware and method. */
+  /** Sorted by vendor, product, firmware and method. */
   bmcQuirks(): Promise<BmcQuirk[]>;
   countBoot(outcome: BootOutcome): Promise<void>;
 
-  /** Milliseconds from power to the first DHCP packet, the newest last, at most `REMEMBERED_BOOTS`. */
+  /** Milliseconds from power-on to the first DHCP packet, the newest last, at most `REMEMBERED_BOOTS`. */
   bootTimes(machine: MachineId): Promise<number[]>;
   addBootTime(machine: MachineId, took: number): Promise<void>;
 
   /** The oldest first. */
   persistentBootOverrides(): Promise<PersistentBootOverride[]>;
-  /** In place of an earlier one of the machine. */
+  /** Replaces an earlier one of the machine. */
   setPersistentBootOverride(override: PersistentBootOverride): Promise<void>;
-  /** Nothing happens where there is none. */
+  /** Does nothing if there is none. */
   deletePersistentBootOverride(machine: MachineId): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// What is remembered about trust: the authorities that sign, the certificates they signed, the tokens that a node gets in
-// with, and the keys that tasks are signed with. Private keys and the texts of tokens never come here.
+// Stored data about trust: authorities, the certificates they signed, enrollment tokens, and task-signing keys. Private keys
+// and the texts of tokens are never stored here.
 
 import type { NewAuditEntry } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -7,8 +7,8 @@ import type { MachineId } from '../domain/machine.ts';
 import type { Branded } from '../domain/parsed.ts';
 
 /**
- * `staged`: trusted, does not sign yet. `active`: signs; there is one. `outgoing`: signs no more and is still trusted, until
- * nobody holds a certificate of it. `retired`: neither.
+ * `staged`: trusted, does not sign yet. `active`: signs; there is exactly one. `outgoing`: no longer signs, but is trusted until
+ * none of its certificates is in use. `retired`: neither.
  */
 export type AuthorityState = 'staged' | 'active' | 'outgoing' | 'retired';
 /** SHA-256 of the certificate, in lower-case hex. */
@@ -19,7 +19,7 @@ export interface AuthorityRecord {
   readonly state: AuthorityState;
   /** In PEM, as all certificates here. */
   readonly certificate: string;
-  /** The same key, signed by the authority before it: who trusts only that one can still follow. */
+  /** The same key signed by the previous authority: peers that trust only that one can verify the chain. */
   readonly crossCertificate: string | null;
   readonly createdAt: Instant;
   readonly notAfter: Instant;
@@ -27,7 +27,7 @@ export interface AuthorityRecord {
   readonly retiredAt: Instant | null;
 }
 
-/** `node`: who a node is. `service`: what its services show each other. `server`: what our node API shows. */
+/** `node`: the identity of a node. `service`: for mutual TLS of its services. `server`: of the appliance's node API. */
 export type CertificateKind = 'node' | 'service' | 'server';
 
 export interface CertificateRecord {
@@ -36,15 +36,15 @@ export interface CertificateRecord {
   readonly fingerprint: Fingerprint;
   readonly authority: Fingerprint;
   readonly kind: CertificateKind;
-  /** Null for our own. */
+  /** Null for the appliance's own. */
   readonly machine: MachineId | null;
   readonly notBefore: Instant;
   readonly notAfter: Instant;
-  /** When its holder first showed it. Until then the one before it may be all that the holder has. */
+  /** When its holder first presented it. Until then the holder may have only the previous one. */
   readonly confirmedAt: Instant | null;
   readonly revokedAt: Instant | null;
   readonly revokedBecause: string | null;
-  /** The serial of the one that took its place. It stays good until it ends: the holder may be in the middle of the change. */
+  /** The serial of its replacement. It stays valid until it expires: the holder may not have switched yet. */
   readonly replacedBy: string | null;
 }
 
@@ -54,9 +54,9 @@ export type NewCertificate = Pick<
 >;
 
 export type EnrollmentTokenId = Branded<string, 'EnrollmentTokenId'>;
-/** `enrollment`: in the bundle, for the first time. `recovery`: on the enrolled node, for when its certificate has ended. */
+/** `enrollment`: in the bundle, for the first enrollment. `recovery`: on the enrolled node, for an expired certificate. */
 export type EnrollmentTokenKind = 'enrollment' | 'recovery';
-/** How a token reaches the node: in an operator's hands, in the first-boot payload, or in the answer to an enrollment. */
+/** How a token reaches the node: by an operator, in the first-boot payload, or in the reply to an enrollment. */
 export type TokenDelivery = 'manual' | 'maas' | 'node';
 
 export interface EnrollmentToken {
@@ -64,11 +64,11 @@ export interface EnrollmentToken {
   readonly machine: MachineId;
   readonly kind: EnrollmentTokenKind;
   readonly delivery: TokenDelivery;
-  /** Who it was handed to, at the moment it was made. */
+  /** Who received it when it was issued. */
   readonly actor: string;
   readonly createdAt: Instant;
   readonly expiresAt: Instant;
-  /** Of a recovery token: the serial of the certificate that it came with and may bring back. */
+  /** For a recovery token: the serial of the certificate that it was issued with and can replace. */
   readonly certificate: string | null;
   readonly consumedAt: Instant | null;
   readonly revokedAt: Instant | null;
@@ -82,20 +82,20 @@ export type NewEnrollmentToken = Omit<EnrollmentToken, 'consumedAt' | 'revokedAt
 export interface HeldToken {
   readonly token: EnrollmentToken;
   readonly secretHash: string;
-  /** A removed machine's tokens are dead, whatever else is written about them. */
+  /** The tokens of a removed machine are invalid, whatever their own state. */
   readonly machineRemoved: boolean;
 }
 
 /**
- * What a node gets for a good token: written together with the token's end, or not at all. A recovery token is good only while
- * the certificate it came with is not revoked. A first enrollment revokes the node certificates of before.
+ * What a node gets for a valid token, committed together with the consumption of the token. A recovery token is valid only
+ * while the certificate it was issued with is not revoked. A first enrollment revokes the earlier node certificates.
  */
 export interface Redemption {
   readonly token: EnrollmentTokenId;
   readonly machine: MachineId;
   readonly now: Instant;
   readonly certificate: NewCertificate;
-  /** SHA-256 of the certified key: whoever asks again with the same one has only missed the answer. */
+  /** SHA-256 of the certified key: a repeated request with the same key means that the reply was lost. */
   readonly publicKey: Fingerprint;
   readonly recovery: NewEnrollmentToken;
 }
@@ -112,39 +112,39 @@ export interface SigningKeyRecord {
   readonly publicKey: string;
   readonly createdAt: Instant;
   readonly activatedAt: Instant | null;
-  /** Until then, what it signed before is still accepted. */
+  /** Until then, its signatures are still accepted. */
   readonly graceUntil: Instant | null;
 }
 
-/** Each verb is one transaction, as `store.ts` promises. Tokens and node certificates are written with `Store.commit`. */
+/** Each method is one transaction, as `store.ts` promises. Tokens and node certificates are written with `Store.commit`. */
 export interface EnrollmentStore {
   /** The oldest first. */
   authorities(): Promise<AuthorityRecord[]>;
-  /** Only into a store without any. False when there is one: another process was first. */
+  /** False when the store already has one: another process was first. */
   createFirstAuthority(authority: AuthorityRecord, audit: NewAuditEntry): Promise<boolean>;
-  /** `conflict` while another one is staged or outgoing: one change at a time. */
+  /** `conflict` while another one is staged or outgoing: one rotation at a time. */
   stageAuthority(authority: AuthorityRecord, audit: NewAuditEntry): Promise<void>;
-  /** The staged one signs from now on, the active one goes out. `conflict` when it is not staged. */
+  /** The staged one becomes active, the active one outgoing. `conflict` when it is not staged. */
   activateAuthority(id: Fingerprint, now: Instant, audit: NewAuditEntry): Promise<void>;
-  /** `conflict` when it is not outgoing, or, unless `despiteHolders`, while somebody holds a certificate of it. */
+  /** `conflict` when it is not outgoing, or, unless `despiteHolders`, while one of its certificates is in use. */
   retireAuthority(id: Fingerprint, now: Instant, despiteHolders: boolean, audit: NewAuditEntry): Promise<void>;
 
   /**
-   * One that is given, not asked for by its holder. It takes the place of every earlier one of its kind and machine at
-   * once; a removed machine gets none (`conflict`).
+   * Records a certificate that its holder did not request. It replaces every earlier one of its kind and machine at once;
+   * `conflict` for a removed machine.
    */
   recordCertificate(certificate: NewCertificate, audit: NewAuditEntry): Promise<void>;
   certificate(fingerprint: Fingerprint): Promise<CertificateRecord | null>;
-  /** The newest first; null: our own. */
+  /** The newest first; null: the appliance's own. */
   certificatesOf(machine: MachineId | null): Promise<CertificateRecord[]>;
-  /** Still good and in use, of one authority or of any, ending before `before`; the first to end first. */
+  /** Valid certificates in use, of one authority or of any, that expire before `before`; the first to expire first. */
   heldCertificates(query: { authority?: Fingerprint; before?: Instant; now: Instant }): Promise<CertificateRecord[]>;
   /**
-   * Its holder showed it: the certificates before it are replaced, and the recovery tokens that came with them are revoked.
-   * Does nothing the second time.
+   * Its holder presented it: marks earlier certificates as replaced and revokes their recovery tokens. Does nothing the second
+   * time.
    */
   confirmCertificate(serial: string, now: Instant): Promise<void>;
-  /** False when there is none, or it was revoked before. */
+  /** False when there is none, or it is already revoked. */
   revokeCertificate(serial: string, now: Instant, because: string, audit: NewAuditEntry): Promise<boolean>;
 
   enrollmentToken(id: EnrollmentTokenId): Promise<HeldToken | null>;
@@ -153,12 +153,12 @@ export interface EnrollmentStore {
 
   /** The oldest first. */
   signingKeys(): Promise<SigningKeyRecord[]>;
-  /** Only into a store without any. */
+  /** False when the store already has one. */
   createFirstSigningKey(key: SigningKeyRecord, audit: NewAuditEntry): Promise<boolean>;
   /** `conflict` while another one is staged. */
   stageSigningKey(key: SigningKeyRecord, audit: NewAuditEntry): Promise<void>;
-  /** The staged one signs from now on; the active one is accepted until `graceUntil`. `conflict` when it is not staged. */
+  /** The staged one becomes active; the previous one is accepted until `graceUntil`. `conflict` when it is not staged. */
   activateSigningKey(id: SigningKeyId, now: Instant, graceUntil: Instant, audit: NewAuditEntry): Promise<void>;
-  /** Those whose grace is over. Returns them. */
+  /** Retires the keys whose grace period is over, and returns them. */
   retireSigningKeys(now: Instant, audit: (id: SigningKeyId) => NewAuditEntry): Promise<SigningKeyId[]>;
 }

@@ -1,4 +1,4 @@
-// Tells subscribers what was committed, in the order of the commits, each before its commit resolves.
+// Publishes each commit to the subscribers, in commit order, before the commit resolves.
 
 import type { Publication, Subscriber } from './change.ts';
 
@@ -6,9 +6,9 @@ interface Log {
   error(fields: object, message: string): void;
 }
 
-/** A place in the order, taken while the transaction holds the write lock. */
+/** A position in the commit order, taken while the transaction holds the write lock. */
 export interface Turn {
-  /** Resolves when every subscriber has heard it. Null: nothing was committed. */
+  /** Resolves when every subscriber has been called. Null: nothing was committed. */
   publish(publication: Publication | null): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export class Publisher {
       publish: async (publication) => {
         await before;
         try {
-          if (publication) await this.#tell(publication);
+          if (publication) await this.#deliver(publication);
         } finally {
           resolve();
         }
@@ -42,12 +42,12 @@ export class Publisher {
     };
   }
 
-  async #tell(publication: Publication): Promise<void> {
+  async #deliver(publication: Publication): Promise<void> {
     for (const subscriber of [...this.#subscribers]) {
       try {
         await subscriber(publication);
       } catch (error) {
-        this.#log?.error({ err: error }, 'a subscriber of the store failed; the commit stands');
+        this.#log?.error({ err: error }, 'a store subscriber failed; the commit is not affected');
       }
     }
   }

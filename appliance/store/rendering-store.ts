@@ -1,5 +1,5 @@
-// What each machine was last given, so that people can see what has changed since. Texts that are not secret, and of every file
-// its hash.
+// The files last delivered to each machine, to show what has changed since: the hash of every file, and the text of those that
+// are not secret.
 
 import type { NewEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -10,23 +10,23 @@ export interface DeliveredFile {
   /** Permission bits. */
   readonly mode: number;
   readonly sha256: string;
-  /** Null: it is secret, and nobody keeps it. */
+  /** Null: the file is secret and its text is not stored. */
   readonly text: string | null;
 }
 
 export interface DeliveredRendering {
   readonly machine: MachineId;
   readonly at: Instant;
-  /** `order`: to a machine that was being installed. `folder`: to somebody who installs it. */
+  /** `order`: to a machine during its installation. `folder`: to an operator who installs it. */
   readonly by: 'order' | 'folder';
-  /** The revision of what was declared. */
+  /** The declared revision of the inventory. */
   readonly inventoryRevision: number;
   readonly files: readonly DeliveredFile[];
 }
 
-/** Each verb is one transaction, as `store.ts` promises. */
+/** Each method is one transaction, as `store.ts` promises. */
 export interface RenderingStore {
-  /** Takes the place of the one before. */
+  /** Replaces the previous one. */
   putRendering(rendering: DeliveredRendering, event: NewEvent): Promise<void>;
   renderingOf(machine: MachineId): Promise<DeliveredRendering | null>;
 }

@@ -1,4 +1,4 @@
-// Requests that named an Idempotency-Key: which ran, and what they answered. Keys and answers that hold secrets are never kept.
+// Requests with an Idempotency-Key: which ran, and their replies. Keys, and replies that contain secrets, are never stored.
 
 import type { Json } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -12,13 +12,13 @@ export type RequestOutcome =
       readonly details: readonly string[];
       readonly hint?: string;
     }
-  /** It was done; its answer was not kept. */
+  /** The request succeeded; its reply was not stored. */
   | { readonly kind: 'not-kept'; readonly because: 'secret' | 'size' };
 
 export interface RequestClaim {
   /** Derived from caller and key; the key itself is not stored. */
   readonly id: string;
-  /** The same for the same request only. */
+  /** Equal only for equal requests. */
   readonly fingerprint: string;
   readonly operation: string;
   /** The process that runs it. */
@@ -27,13 +27,13 @@ export interface RequestClaim {
 }
 
 export interface KeptRequest extends RequestClaim {
-  /** Null: it runs, or its holder died while it ran. */
+  /** Null: it is running, or its holder died while it ran. */
   readonly finished: { readonly at: Instant; readonly outcome: RequestOutcome } | null;
 }
 
-/** Each verb is one transaction, as `store.ts` promises. */
+/** Each method is one transaction, as `store.ts` promises. */
 export interface RequestStore {
-  /** Null: this caller, and no other, runs it. A request that was claimed before `expiredBefore` is forgotten first. */
+  /** Null: only this caller runs it. A request that was claimed before `expiredBefore` is deleted first. */
   claimRequest(claim: RequestClaim, expiredBefore: Instant): Promise<KeptRequest | null>;
   /** Takes over from a holder that died. True for exactly one caller. */
   takeOverRequest(id: string, from: string, claim: Pick<RequestClaim, 'holder' | 'at'>): Promise<boolean>;
@@ -41,6 +41,6 @@ export interface RequestStore {
   finishRequest(id: string, holder: string, at: Instant, outcome: RequestOutcome): Promise<void>;
   /** Nothing was done: the key may be used again. Has no effect unless `holder` still runs it. */
   releaseRequest(id: string, holder: string): Promise<void>;
-  /** Forgets what was claimed before this. Returns how many. */
+  /** Deletes requests that were claimed before this time. Returns how many. */
   trimRequests(before: Instant): Promise<number>;
 }

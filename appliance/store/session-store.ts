@@ -1,4 +1,4 @@
-// What is remembered about sessions of the service OS, and what machines were found to consist of.
+// Stored sessions of the service OS, and the hardware facts they reported.
 
 import type { Json } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -19,24 +19,24 @@ export interface NewTicket {
 export interface Opening {
   readonly ticketHash: string;
   readonly keyHash: string;
-  /** SHA-256 of what the opener made up for this opening; null: it did not. */
+  /** SHA-256 of the nonce that the client generated; null: it sent none. */
   readonly nonceHash: string | null;
   readonly now: Instant;
   readonly expiresAt: Instant;
 }
 
-/** The same opener once more: it did not hear the answer. */
+/** A repeated opening by the same client, after a lost reply. */
 export interface Reopening {
   readonly ticketHash: string;
   readonly keyHash: string;
   readonly nonceHash: string;
-  /** Whoever opened before this has had its time. */
+  /** Refused if the session was opened before this. */
   readonly openedSince: Instant;
 }
 
 export interface SessionReport {
   readonly id: SessionId;
-  /** Reports that were seen before, by this number, change nothing. */
+  /** A report with a number that was received before changes nothing. */
   readonly sequence: number;
   readonly step: SessionStep;
 }
@@ -46,7 +46,7 @@ export interface MachineFacts {
   readonly at: Instant;
 }
 
-/** How many sets of facts are kept of a machine, the newest ones. */
+/** How many sets of facts are kept per machine; the newest ones. */
 export const KEPT_FACTS = 5;
 
 /** Sessions are written with `Store.commit`. */

@@ -1,14 +1,14 @@
-// Everything the appliance remembers, in the words of the domain. Rows never leave this folder.
+// The contract of the store, in domain types. Rows never leave this folder.
 //
 // Promises that hold for every engine:
-//   - A verb that writes is one transaction: when its promise resolves, the change is on disk as a whole; when it rejects
-//     or the process dies, nothing of it is there.
-//   - A failure of the engine is a ColdironError `store_unavailable`, never an empty answer.
-//   - Writers that depend on what they read name the version they saw; a stale one is refused with `version_conflict`.
-//   - Everything about the life of a machine is written with `commit`: one `Change` (change.ts), one transaction. Its outcomes
-//     are committed, repeated (the command id was committed before: nothing is written, the recorded result comes back) and
-//     refused (a write's precondition does not hold: nothing is written, and the write is named).
-//   - A commit whose outcome the engine cannot tell is `outcome_unknown`, never `store_unavailable`: repeating it with the same
+//   - A method that writes is one transaction: when its promise resolves, the whole change is on disk; when it rejects or the
+//     process dies, none of it is.
+//   - A failure of the engine is a ColdironError `store_unavailable`, never an empty result.
+//   - Writers that depend on what they read name the version they read; a stale one is refused with `version_conflict`.
+//   - Everything about the lifecycle of a machine is written with `commit`: one `Change` (change.ts), one transaction. Its
+//     outcomes are committed, repeated (the command id was committed before: nothing is written, the recorded result is
+//     returned) and refused (a write's precondition does not hold: nothing is written, and the write is named).
+//   - A commit with an unknown outcome rejects with `outcome_unknown`, never `store_unavailable`: repeating it with the same
 //     command id writes it once.
 
 import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
@@ -32,7 +32,7 @@ import type { TaskStore } from './task-store.ts';
 
 export type CatalogueValue = Site | SiteNetwork | Sku | Profile | Cluster | RoceAssignment;
 
-/** What one apply writes. Made by a pure plan from an inventory that was read at `declaredRevision`. */
+/** What one apply writes. A pure plan makes it from an inventory that was read at `declaredRevision`. */
 export interface InventoryWrites {
   readonly declaredRevision: number;
   readonly putCatalogue: readonly { kind: CatalogueKind; name: ObjectName; source: string; value: CatalogueValue }[];
@@ -46,7 +46,7 @@ export interface InventoryWrites {
     source: string;
     lifecycle?: Lifecycle;
   }[];
-  /** Their rows stay, in state `removed`; names, MACs and addresses are free again, and their identity is revoked. */
+  /** Their rows stay in state `removed`; their names, MACs and addresses are freed, and their identity is revoked. */
   readonly removeMachines: readonly { id: MachineId; version: number; lifecycle: Lifecycle }[];
   readonly events: readonly NewEvent[];
   readonly audit: readonly NewAuditEntry[];
@@ -74,7 +74,7 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
     revision: number,
   ): Promise<{ revision: number; declaredRevision: number; catalogueChanged: boolean; machines: Machine[] }>;
   machine(id: MachineId): Promise<Machine | null>;
-  /** All or nothing. `version_conflict` when what is declared, or a named machine, has changed since. */
+  /** Atomic. `version_conflict` when the declared inventory or a named machine has changed since it was read. */
   writeInventory(writes: InventoryWrites): Promise<{ revision: number; declaredRevision: number }>;
 
   /**
@@ -83,14 +83,14 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
    *   - `conflict`: the command id was used for another command, or the machine is removed;
    *   - `not_found`: there is no such machine;
    *   - `store_unavailable`: nothing was written;
-   *   - `outcome_unknown`: the engine failed during the commit. The same command id tells whether it was written.
+   *   - `outcome_unknown`: the engine failed during the commit. Repeating the command id tells whether it was written.
    */
   commit(change: Change): Promise<Committed>;
   /** Null: no such command was committed, or its record was trimmed. */
   command(id: CommandId): Promise<RecordedCommand | null>;
   /**
-   * The subscriber hears every commit of this process that changes machines or the catalogue, in the order of the commits and
-   * before the promise of the commit resolves. One that fails is logged and does not fail the commit. Returns unsubscribe.
+   * Calls the subscriber for every commit of this process that changes machines or the catalogue, in commit order and before
+   * the commit resolves. A failing subscriber is logged and does not fail the commit. Returns unsubscribe.
    */
   subscribe(subscriber: Subscriber): () => void;
   /** Machines whose deadline has passed, the most overdue first. */
@@ -98,11 +98,11 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
   nextDeadline(): Promise<Instant | null>;
 
   /**
-   * Takes effects that are due, oldest first, at most one per machine, never a second while one of the same machine runs
-   * or waits before it. A taken one is `running`, with its attempt counted, before this resolves.
+   * Takes due effects, oldest first, at most one per machine, and none while an earlier one of the same machine is running or
+   * pending. A taken effect is `running`, with its attempt counted, before this resolves.
    */
   takeEffects(now: Instant, limit: number): Promise<Effect[]>;
-  /** After a crash: what was running is pending again. Returns how many. */
+  /** After a crash: sets running effects to pending. Returns how many. */
   reclaimEffects(): Promise<number>;
   effects(machine: MachineId): Promise<Effect[]>;
   nextEffectDue(): Promise<Instant | null>;
@@ -113,20 +113,20 @@ export interface Store extends BmcStore, EnrollmentStore, SessionStore, Renderin
   createToken(token: ApiToken, secretHash: string, audit: NewAuditEntry): Promise<void>;
   token(id: TokenId): Promise<{ token: ApiToken; secretHash: string } | null>;
   tokens(): Promise<ApiToken[]>;
-  /** False when there is no such token or it was revoked before. */
+  /** False when there is no such token or it is already revoked. */
   revokeToken(id: TokenId, now: Instant, audit: NewAuditEntry): Promise<boolean>;
 
   appendEvents(events: readonly NewEvent[]): Promise<void>;
   events(query: EventQuery): Promise<StoredEvent[]>;
-  /** Retention: removes events older than `before`; audit entries are never removed. Returns how many went. */
+  /** Retention: deletes events older than `before`; audit entries are never deleted. Returns how many. */
   trimEvents(before: Instant): Promise<number>;
-  /** The same for the records of commands. After that, a repeated id is a new command. */
+  /** The same for the records of commands. Afterwards a repeated id is a new command. */
   trimCommands(before: Instant): Promise<number>;
 
   appendAudit(entries: readonly NewAuditEntry[]): Promise<void>;
   /** The oldest first; with `newest`, the last ones, still in order. */
   auditEntries(after: number, limit: number, newest?: boolean): Promise<AuditEntry[]>;
-  /** Walks the whole chain: a changed, missing, moved or added row, or a cut end, is named. */
+  /** Verifies the whole chain and names a changed, missing, moved or added row, or a truncated end. */
   verifyAudit(): Promise<AuditVerdict>;
 
   close(): Promise<void>;

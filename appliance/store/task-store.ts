@@ -1,4 +1,4 @@
-// What is remembered about enrolled nodes at work: the tasks they were given, and when they were last heard.
+// Stored tasks and last heartbeats of enrolled nodes.
 
 import type { Json, NewAuditEntry, NewEvent } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -7,7 +7,7 @@ import type { SweptTask, Task, TaskId, TaskResult } from '../domain/task.ts';
 
 export type NewTask = Omit<Task, 'state' | 'lease' | 'leaseUntil' | 'attempts' | 'finishedAt' | 'result'>;
 
-export interface Lease {
+export interface TaskLease {
   readonly machine: MachineId;
   readonly lease: string;
   readonly now: Instant;
@@ -23,8 +23,8 @@ export interface FinishedTask {
 }
 
 /**
- * `recorded`: it is on disk. `repeated`: the same was said before. `differs`: something else was said before, and stays.
- * `refused`: it was never begun. `absent`: there is no such task of this machine.
+ * `recorded`: it is on disk. `repeated`: the same result was reported before. `differs`: a different result was reported before
+ * and is kept. `refused`: the task was never started. `absent`: this machine has no such task.
  */
 export type ResultVerdict = 'recorded' | 'repeated' | 'differs' | 'refused' | 'absent';
 
@@ -34,34 +34,34 @@ export interface Heartbeat {
   readonly report: Json;
 }
 
-/** How often a repeatable task is given out before it counts as failed. */
-export const MOST_ATTEMPTS = 3;
-/** How many tasks of one machine may wait at a time. */
-export const MOST_OPEN_TASKS = 100;
+/** How often a repeatable task is leased before it counts as failed. */
+export const MAX_TASK_ATTEMPTS = 3;
+/** How many open tasks one machine may have. */
+export const MAX_OPEN_TASKS = 100;
 
-/** Each verb is one transaction, as `store.ts` promises. */
+/** Each method is one transaction, as `store.ts` promises. */
 export interface TaskStore {
-  /** `conflict` for a removed machine, and while too many wait. */
+  /** `conflict` for a removed machine, and when too many tasks are open. */
   createTask(task: NewTask, event: NewEvent, audit: NewAuditEntry): Promise<void>;
   task(id: TaskId): Promise<Task | null>;
   /** The newest first. */
   tasksOf(machine: MachineId, limit: number): Promise<Task[]>;
-  /** The oldest that waits, for exactly one caller. Null when none does. */
-  leaseTask(lease: Lease): Promise<Task | null>;
-  /** True for the holder of the lease that counts, while it and the task's own time last. Said twice it is the same. */
-  startTask(id: TaskId, lease: Lease, event: NewEvent): Promise<boolean>;
+  /** Leases the oldest queued task to exactly one caller. Null when there is none. */
+  leaseTask(lease: TaskLease): Promise<Task | null>;
+  /** True for the holder of the current lease, until the lease or the task expires. Idempotent. */
+  startTask(id: TaskId, lease: TaskLease, event: NewEvent): Promise<boolean>;
   finishTask(finished: FinishedTask): Promise<ResultVerdict>;
-  /** Expires a task that waits or is leased, so that it never begins. False: it has begun, or is over. */
+  /** Expires a queued or leased task, so that it never starts. False: it has started, or is over. */
   cancelTask(id: TaskId, now: Instant, event: NewEvent): Promise<boolean>;
   /**
-   * What should have been heard of by now: what was never begun waits again, or has expired; what was begun waits again where
-   * that is allowed, and is failed or unknown otherwise. Returns each as it is now.
+   * Handles expired leases and lifetimes: a task that was not started is queued again or expires; a started one is queued again
+   * if it is repeatable, and is unknown otherwise. Returns the changed tasks.
    */
   sweepTasks(now: Instant, event: (task: SweptTask) => NewEvent): Promise<Task[]>;
-  /** Over for longer than this: forgotten. Returns how many. */
+  /** Deletes tasks that ended before this time. Returns how many. */
   trimTasks(before: Instant): Promise<number>;
 
-  /** The newest word of each machine; older ones are not kept. */
+  /** Keeps only the newest heartbeat of each machine. */
   putHeartbeats(heartbeats: readonly Heartbeat[]): Promise<void>;
   heartbeats(): Promise<Heartbeat[]>;
   heartbeatOf(machine: MachineId): Promise<Heartbeat | null>;

@@ -1,5 +1,5 @@
-// Too much of one kind about one machine: whoever knows its MAC can ask for its script in a loop. The first notes of a minute are
-// kept; the others are counted, and told once a minute for as long as it lasts.
+// Rate limit for events of one kind about one machine: any host that knows its MAC can request its script in a loop. The first
+// events of a minute are stored; the others are counted, and the count is stored once a minute while the flood lasts.
 
 import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
@@ -7,8 +7,8 @@ import type { Mac } from '../domain/mac.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { TrailNote } from './trail.ts';
 
-/** Of one kind, in a minute: several times what a boot makes that goes wrong at every turn. */
-const KEPT = 120;
+/** Events of one kind per minute: several times as many as a boot causes in which every step fails. */
+const STORED_PER_MINUTE = 120;
 
 export interface FloodNote {
   readonly mac: Mac;
@@ -25,38 +25,38 @@ export interface Flood {
 interface Count {
   readonly since: Instant;
   seen: number;
-  /** Counted, and not told yet; with the last of them. */
-  untold: number;
+  /** Counted and not reported yet; `last` is the newest of them. */
+  unreported: number;
   last: FloodNote | null;
-  /** It was too much in the minute before: all of it is counted until a minute is quiet. */
-  readonly goesOn: boolean;
+  /** The minute before was over the limit: all events are only counted until a minute stays below it. */
+  readonly continues: boolean;
 }
 
 export class Floods {
-  /** By MAC and kind. The oldest minute comes first. */
+  /** Key: MAC and kind. The oldest minute comes first. */
   readonly #counts = new Map<string, Count>();
-  #told: Flood[] = [];
+  #ended: Flood[] = [];
 
-  /** False: it is counted, and not to be kept. */
+  /** False: the event is only counted; do not store it. */
   admits(note: FloodNote, at: Instant): boolean {
     this.#endMinutes(at);
     const key = `${note.mac} ${note.kind}`;
-    const count = this.#counts.get(key) ?? { since: at, seen: 0, untold: 0, last: null, goesOn: false };
+    const count = this.#counts.get(key) ?? { since: at, seen: 0, unreported: 0, last: null, continues: false };
     this.#counts.set(key, count);
     count.seen += 1;
-    if (!count.goesOn && count.seen <= KEPT) return true;
-    count.untold += 1;
+    if (!count.continues && count.seen <= STORED_PER_MINUTE) return true;
+    count.unreported += 1;
     count.last = note;
     return false;
   }
 
-  /** What is to be told by now; all of it when the appliance stops. */
+  /** The counts of the minutes that have ended; with `all`, every count, because the appliance stops. */
   due(at: Instant, all = false): readonly Flood[] {
     if (all) for (const [key, count] of this.#counts) this.#end(key, count, at);
     else this.#endMinutes(at);
-    const told = this.#told;
-    this.#told = [];
-    return told;
+    const ended = this.#ended;
+    this.#ended = [];
+    return ended;
   }
 
   #endMinutes(at: Instant): void {
@@ -66,12 +66,13 @@ export class Floods {
     }
   }
 
-  #end(key: string, { since, seen, untold, last }: Count, at: Instant): void {
+  #end(key: string, { since, seen, unreported, last }: Count, at: Instant): void {
     this.#counts.delete(key);
     if (last !== null) {
       const seconds = Math.round((at - since) / SECOND);
-      this.#told.push({ note: last, data: { of: last.kind, count: untold, seconds, last: last.data } });
+      this.#ended.push({ note: last, data: { of: last.kind, count: unreported, seconds, last: last.data } });
     }
-    if (seen > KEPT) this.#counts.set(key, { since: at, seen: 0, untold: 0, last: null, goesOn: true });
+    if (seen > STORED_PER_MINUTE)
+      this.#counts.set(key, { since: at, seen: 0, unreported: 0, last: null, continues: true });
   }
 }

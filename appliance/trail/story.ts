@@ -1,4 +1,4 @@
-// A machine's events as lines for people: one boot attempt after the other, each event in the sentence of the event table.
+// Formats a machine's events as text lines: grouped by boot attempt, each event with its sentence from the event table.
 
 import type { Json } from '../domain/event.ts';
 import { eventSentence } from '../domain/events/known-event.ts';
@@ -9,12 +9,12 @@ export interface StoryEvent {
   readonly at: string;
   readonly kind: string;
   readonly actor: string;
-  /** The boot attempt, or the request that caused it. */
+  /** Id of the boot attempt, or of the request that caused the event. */
   readonly attempt: string | null;
   readonly data: Json;
 }
 
-export function tellStory(events: readonly StoryEvent[]): string[] {
+export function storyLines(events: readonly StoryEvent[]): string[] {
   const lines: string[] = [];
   let attempt: string | null | undefined;
   for (const event of events) {
@@ -29,5 +29,5 @@ export function tellStory(events: readonly StoryEvent[]): string[] {
   return lines;
 }
 
-/** One event as a sentence, without when it was. */
-export const tellEvent = (event: StoryEvent): string => eventSentence(event);
+/** One event as a sentence, without its time. */
+export const eventLine = (event: StoryEvent): string => eventSentence(event);

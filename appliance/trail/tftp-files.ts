@@ -1,20 +1,20 @@
-// What a name over TFTP tells about the boot: which program asks, and for what.
+// Derives from a TFTP file name which program requests the file and for what.
 
-export type TftpPart =
+export type TftpFileKind =
   /** A program that firmware or shim starts. */
   | 'loader'
-  /** The configuration that is one machine's own: GRUB's counterpart of its script. */
+  /** The GRUB configuration of one machine: the counterpart of its iPXE script. */
   | 'configuration'
-  /** Whatever else GRUB reads: it runs. */
+  /** Any other file that GRUB reads: GRUB runs. */
   | 'grub'
-  /** iPXE 2 asks for autoexec.ipxe: it runs. */
+  /** iPXE 2 requests autoexec.ipxe: iPXE runs. */
   | 'ipxe'
-  /** A kernel or an initrd, which the signed GRUB takes by TFTP. */
+  /** A kernel or initrd, which the signed GRUB fetches over TFTP. */
   | 'image'
-  /** Asked for by every boot of its kind, and seldom there. */
+  /** Requested by every boot of its kind, and usually missing. */
   | 'optional';
 
-const PARTS: readonly (readonly [pattern: RegExp, part: TftpPart])[] = [
+const FILE_KINDS: readonly (readonly [pattern: RegExp, kind: TftpFileKind])[] = [
   [/^boot\//, 'image'],
   [/^grub\/machine\//, 'configuration'],
   [/(?:^|\/)grub\.cfg|^grub\//, 'grub'],
@@ -22,8 +22,9 @@ const PARTS: readonly (readonly [pattern: RegExp, part: TftpPart])[] = [
   [/(?:^|\/)(?:revocations_|shim_certificate_|pxelinux\.cfg\/)|\.lst$/, 'optional'],
 ];
 
-export const tftpPart = (file: string): TftpPart => PARTS.find(([pattern]) => pattern.test(file))?.[1] ?? 'loader';
+export const tftpFileKind = (file: string): TftpFileKind =>
+  FILE_KINDS.find(([pattern]) => pattern.test(file))?.[1] ?? 'loader';
 
-/** shim, GRUB, iPXE and PXELINUX ask for these whether anybody has them or not: that they are missing is no news. */
-export const isSeldomThere = (file: string): boolean =>
-  tftpPart(file) === 'optional' || /\.lst$|(?:^|\/)autoexec\.ipxe$/.test(file);
+/** shim, GRUB, iPXE and PXELINUX always try these files: a missing one is not worth an event. */
+export const isOptionalTftpFile = (file: string): boolean =>
+  tftpFileKind(file) === 'optional' || /\.lst$|(?:^|\/)autoexec\.ipxe$/.test(file);

@@ -1,8 +1,8 @@
-// Writes the trail into the store, in batches, and gives every note the id of the boot attempt it belongs to.
+// Writes the trail to the store in batches and gives each event the id of its boot attempt.
 //
-// Known machines are written down, each kind of note up to a number in a minute; strangers share a small allowance. Whoever
-// floods the network, with made-up MACs or with one that is known, fills neither the disk nor the story. What is not written
-// down is counted, and the count is.
+// Events of a known machine are limited per kind and minute; unknown machines share one small limit. So a flood, with invented
+// MACs or with a known one, fills neither the disk nor the trail. Events over the limit are dropped and counted, and the count
+// is stored.
 
 import { randomUUID } from 'node:crypto';
 import { type NewEvent, newEvent } from '../domain/event.ts';
@@ -13,17 +13,17 @@ import type { Store } from '../store/store.ts';
 import { type Flood, Floods } from './floods.ts';
 import type { ObservableTrail, Trail, TrailNote } from './trail.ts';
 
-/** After this much silence the next packet is another boot. */
+/** A packet after a longer silence belongs to a new boot attempt. */
 const ATTEMPT_GAP = 90 * SECOND;
-const STRANGERS_PER_SECOND = 50;
-/** Beside them: another DHCP server, an address that is taken. What a stranger says can bring these about as well. */
-const OF_THE_SITE_PER_SECOND = 10;
-const TELL_STRANGERS_EVERY = MINUTE;
-/** Beyond this the store has fallen behind, and notes are counted instead of kept. */
-const LARGEST_BACKLOG = 20_000;
-const LARGEST_BATCH = 1000;
-/** MACs remembered at once; the longest silent go first. */
-const MOST_ATTEMPTS = 50_000;
+const UNKNOWN_PER_SECOND = 50;
+/** A separate limit for events about the network: a rogue DHCP server, an address conflict. Unknown machines can cause these too. */
+const SITE_WIDE_PER_SECOND = 10;
+const DROP_REPORT_INTERVAL = MINUTE;
+/** Above this the store cannot keep up, and events are dropped and counted. */
+const MAX_BACKLOG = 20_000;
+const MAX_BATCH = 1000;
+/** MACs remembered at once; the one that was silent longest is forgotten first. */
+const MAX_ATTEMPTS = 50_000;
 
 interface Attempt {
   readonly id: string;
@@ -38,10 +38,10 @@ export class TrailRecorder implements Trail, ObservableTrail {
   #backlog: NewEvent[] = [];
   #lost = 0;
   readonly #floods = new Floods();
-  readonly #strangers = new Allowance(STRANGERS_PER_SECOND);
-  readonly #ofTheSite = new Allowance(OF_THE_SITE_PER_SECOND);
-  #turnedAway = 0;
-  #turnedAwayToldAt: Instant = Number.NEGATIVE_INFINITY;
+  readonly #unknownLimit = new RateLimit(UNKNOWN_PER_SECOND);
+  readonly #siteWideLimit = new RateLimit(SITE_WIDE_PER_SECOND);
+  #dropped = 0;
+  #droppedReportedAt: Instant = Number.NEGATIVE_INFINITY;
 
   constructor(store: Pick<Store, 'appendEvents'>, now: () => Instant) {
     this.#store = store;
@@ -58,15 +58,15 @@ export class TrailRecorder implements Trail, ObservableTrail {
     for (const observer of this.#observers) observer(note);
   }
 
-  #record({ kind, mac, machine, beginsAttempt = false, ofTheSite = false, data }: TrailNote): void {
+  #record({ kind, mac, machine, beginsAttempt = false, siteWide = false, data }: TrailNote): void {
     const at = this.#now();
-    const allowance = ofTheSite ? this.#ofTheSite : this.#strangers;
-    if (machine === null && !allowance.admits(at)) {
-      this.#turnedAway += 1;
+    const limit = siteWide ? this.#siteWideLimit : this.#unknownLimit;
+    if (machine === null && !limit.admits(at)) {
+      this.#dropped += 1;
       return;
     }
     if (machine !== null && mac !== null && !this.#floods.admits({ mac, machine, kind, data }, at)) return;
-    if (this.#backlog.length >= LARGEST_BACKLOG) {
+    if (this.#backlog.length >= MAX_BACKLOG) {
       this.#lost += 1;
       return;
     }
@@ -75,12 +75,12 @@ export class TrailRecorder implements Trail, ObservableTrail {
     this.#backlog.push(newEvent(frame, kind, mac === null ? data : { mac, ...data }));
   }
 
-  /** Writes what has gathered. A store that is away keeps it for the next turn. */
+  /** Writes the backlog. When the store fails, the backlog is kept for the next flush. */
   async flush(): Promise<void> {
-    this.#tellCounts(false);
+    this.#recordCounts(false);
     while (this.#backlog.length > 0) {
-      // More comes, and more may be lost, while this is being written.
-      const batch = this.#backlog.slice(0, LARGEST_BATCH);
+      // Events arrive, and may be lost, while the batch is written.
+      const batch = this.#backlog.slice(0, MAX_BATCH);
       const lost = this.#lost;
       await this.#store.appendEvents(lost > 0 ? [...batch, this.#gap({ lost })] : batch);
       this.#lost -= lost;
@@ -88,30 +88,30 @@ export class TrailRecorder implements Trail, ObservableTrail {
     }
   }
 
-  /** The last turn: what is still being counted is told now. */
+  /** The last flush: also stores the counts of unfinished minutes. */
   async close(): Promise<void> {
-    this.#tellCounts(true);
+    this.#recordCounts(true);
     await this.flush();
   }
 
-  #tellCounts(all: boolean): void {
+  #recordCounts(all: boolean): void {
     const at = this.#now();
     for (const flood of this.#floods.due(at, all)) this.#backlog.push(this.#flood(flood, at));
-    if (this.#turnedAway === 0 || (!all && at - this.#turnedAwayToldAt < TELL_STRANGERS_EVERY)) return;
-    this.#backlog.push(this.#gap({ lost: this.#turnedAway, of: 'strangers' }));
-    this.#turnedAway = 0;
-    this.#turnedAwayToldAt = at;
+    if (this.#dropped === 0 || (!all && at - this.#droppedReportedAt < DROP_REPORT_INTERVAL)) return;
+    this.#backlog.push(this.#gap({ lost: this.#dropped, of: 'strangers' }));
+    this.#dropped = 0;
+    this.#droppedReportedAt = at;
   }
 
   #attemptOf(mac: Mac, at: Instant, begins: boolean): string {
     const known = this.#attempts.get(mac);
-    const goesOn = known !== undefined && at - known.lastSeen < ATTEMPT_GAP && !begins;
-    const attempt = goesOn ? known : { id: randomUUID(), lastSeen: at };
+    const continues = known !== undefined && at - known.lastSeen < ATTEMPT_GAP && !begins;
+    const attempt = continues ? known : { id: randomUUID(), lastSeen: at };
     attempt.lastSeen = at;
-    // Re-inserted, so that the map's order is the order of last being seen.
+    // Re-inserted, so that the map is in the order of last contact.
     this.#attempts.delete(mac);
     this.#attempts.set(mac, attempt);
-    if (this.#attempts.size > MOST_ATTEMPTS) {
+    if (this.#attempts.size > MAX_ATTEMPTS) {
       for (const oldest of this.#attempts.keys()) {
         this.#attempts.delete(oldest);
         break;
@@ -130,8 +130,8 @@ export class TrailRecorder implements Trail, ObservableTrail {
   }
 }
 
-/** So many in a second, and no more. */
-class Allowance {
+/** At most `perSecond` admissions in each second. */
+class RateLimit {
   readonly #perSecond: number;
   #second: Instant = 0;
   #used = 0;

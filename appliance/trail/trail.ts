@@ -1,4 +1,4 @@
-// What the servers tell of each exchange. Telling never fails and never waits: the story must not slow the boot down.
+// The interface through which the boot servers record events. Recording never fails and never blocks: it must not slow a boot.
 
 import type { BootEventKind, EventData } from '../domain/events/event-table.ts';
 import type { Mac } from '../domain/mac.ts';
@@ -7,19 +7,19 @@ import type { MachineId } from '../domain/machine.ts';
 interface NoteFrame {
   readonly mac: Mac | null;
   readonly machine: MachineId | null;
-  /** A firmware's first packet: whatever came before belongs to an earlier boot. */
+  /** The first packet of a firmware: earlier events belong to an earlier boot. */
   readonly beginsAttempt?: boolean;
-  /** About the network, not about whoever sent the packet: strangers' packets do not crowd it out. */
-  readonly ofTheSite?: boolean;
+  /** About the network, not about the sender of the packet: it has its own rate limit, which floods of unknown machines do not use up. */
+  readonly siteWide?: boolean;
 }
 
-/** An event of a boot. The trail adds when it was, which attempt it belongs to, and the MAC address to its data. */
+/** An event of a boot. The trail adds the time, the id of the boot attempt, and the MAC address in its data. */
 export type TrailNoteOf<Kind extends BootEventKind> = Kind extends BootEventKind
   ? NoteFrame & { readonly kind: Kind; readonly data: Omit<EventData<Kind>, 'mac'> }
   : never;
 export type TrailNote = TrailNoteOf<BootEventKind>;
 
-/** For a kind that is a parameter: the compiler does not see that `kind` and `data` belong together. */
+/** For a generic `Kind`: the compiler cannot infer that `kind` and `data` belong together. */
 export const trailNote = <Kind extends BootEventKind>(
   frame: NoteFrame,
   kind: Kind,
@@ -30,8 +30,8 @@ export interface Trail {
   note(note: TrailNote): void;
 }
 
-/** Hears every note, also those that are not written down because there are too many. */
+/** Observers get every note, including those that are dropped by a rate limit. */
 export interface ObservableTrail {
-  /** The observer must be quick and must not fail. Returns the way to end it. */
+  /** The observer must return quickly and must not throw. Returns unsubscribe. */
   observe(observer: (note: TrailNote) => void): () => void;
 }

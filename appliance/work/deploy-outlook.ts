@@ -1,4 +1,4 @@
-// What `deploy` would refuse, or leave unusable, of a node as it is declared: the guards that need no running appliance.
+// What `deploy` would reject, or leave unusable, in a node as declared: the guards that need no running appliance.
 
 import type { Machine } from '../domain/machine.ts';
 import type { PlanIndex } from '../render/plan-index.ts';
@@ -7,7 +7,7 @@ import { noEnrollment } from './guards.ts';
 import { installProblems } from './orders/order.ts';
 import { type FindAsset, imageProblem } from './orders/served-image.ts';
 
-/** `find` null: there is no library to look into. Why a node cannot be rendered at all is said elsewhere. */
+/** `find` null: there is no library. Another check reports why a node cannot be rendered at all. */
 export function deployOutlook(index: PlanIndex, machine: Machine, find: FindAsset | null): OutlookFinding[] {
   const planned = planNode(index, machine);
   if (!planned.ok) return [];
@@ -23,7 +23,7 @@ export function deployOutlook(index: PlanIndex, machine: Machine, find: FindAsse
       : [
           {
             field: 'interfaces',
-            problem: 'none of its networks names a DNS server (dns:), so that it resolves no names',
+            problem: 'none of its networks names a DNS server (dns:), so it cannot resolve names',
           },
         ]),
     ...(plan.accounts.length > 0
@@ -31,14 +31,14 @@ export function deployOutlook(index: PlanIndex, machine: Machine, find: FindAsse
       : [
           {
             field: 'accounts',
-            problem: 'neither it, its profile nor its site has accounts, so that nobody can log in',
+            problem: 'neither it, its profile nor its site has accounts, so nobody can log in',
           },
         ]),
   ];
 }
 
 export interface OutlookFinding {
-  /** Of the node. */
+  /** A field of the node. */
   readonly field: string;
   readonly problem: string;
 }

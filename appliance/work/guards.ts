@@ -1,7 +1,7 @@
-// Everything that would stop a deployment later, asked before it begins. All reasons at once; none means it may begin.
+// Everything that would stop a deployment later, checked before it begins. All reasons at once; an empty list permits it.
 
 import type { BootContract } from '../assets/boot-contract.ts';
-import { type BootImage, imageFor, imagePath, type WantedImage } from '../boot/boot-images.ts';
+import { type BootImage, imageFor, imagePath, type RequiredImage } from '../boot/boot-images.ts';
 import { type BootServer, bootUrl, machineScriptPath } from '../boot/boot-paths.ts';
 import { ColdironError } from '../domain/errors.ts';
 import type { Machine } from '../domain/machine.ts';
@@ -18,22 +18,22 @@ import { imageDisk, installProblems } from './orders/order.ts';
 import { type FindAsset, servedImage } from './orders/served-image.ts';
 import type { WorkOrders } from './orders/work-orders.ts';
 
-/** What a HEAD request came to; a reason when nobody answered well. */
+/** The result of a HEAD request; a reason when it failed. */
 export type Fetchable = (url: string) => Promise<Parsed<{ readonly bytes: number | null }>>;
 
 export interface GuardDeps {
   readonly fleet: Pick<Fleet, 'network' | 'profile'>;
   readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
   readonly find: FindAsset;
-  readonly images: { find(wanted: WantedImage): Parsed<BootImage> };
+  readonly images: { find(required: RequiredImage): Parsed<BootImage> };
   readonly bootContract: () => Promise<BootContract>;
   readonly bootPort: () => number;
   readonly fetchable: Fetchable;
-  /** What is wrong with the bundle of a node that enrolls at its first boot: authority, token, endpoint. Empty: nothing. */
+  /** Problems of the bundle of a node that enrolls at its first boot: authority, token, endpoint. Empty: none. */
   readonly bundleProblems: (machine: Machine) => Promise<readonly string[]>;
-  /** Why its BMC could not switch it on. Empty: it could, or somebody else has to. */
+  /** Why its BMC could not power it on. Empty: it could, or power is manual. */
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
-  /** What was found in the machine; null: nobody has looked. */
+  /** The inspection of the machine; null: never inspected. */
   readonly inspection: (machine: Machine) => Promise<Inspection | null>;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
   readonly pushProblems: () => Promise<readonly string[]>;
@@ -63,7 +63,7 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
   ];
 }
 
-/** A system that cannot enroll never becomes a node, and its deployment fails at the deadline. */
+/** A system that cannot enroll never becomes a node; its deployment would fail at the deadline. */
 async function enrollmentProblems(
   { bundleProblems }: GuardDeps,
   machine: Machine,
@@ -75,8 +75,8 @@ async function enrollmentProblems(
 }
 
 export const noEnrollment = (profile: string): string =>
-  `neither it nor its profile ${profile} says how it enrolls: write enrollment: first-boot, or enrollment: manual if somebody ` +
-  'installs its bundle by hand (coldiron token issue)';
+  `neither it nor its profile ${profile} says how it enrolls: set enrollment: first-boot, or enrollment: manual if its bundle is ` +
+  'installed by hand (coldiron token issue)';
 
 /** The appliance as this machine reaches it when it boots. */
 function bootServer({ fleet, bootPort }: Pick<GuardDeps, 'fleet' | 'bootPort'>, { spec }: Machine): Parsed<BootServer> {
@@ -88,13 +88,13 @@ function bootServer({ fleet, bootPort }: Pick<GuardDeps, 'fleet' | 'bootPort'>, 
   if (address) return { ok: true, value: { address, bootPort: bootPort() } };
   return {
     ok: false,
-    reason: 'none of its cards with a MAC address is on a network that names this appliance (server:)',
+    reason: 'no network of its cards with a MAC address names this appliance (server:)',
   };
 }
 
 function profileProblems({ fleet }: GuardDeps, { spec }: Machine, name: ObjectName): string[] {
   const profile = fleet.profile(name);
-  // That it is unknown, or for another architecture, the plan says.
+  // The plan reports a profile that is unknown, or for another architecture.
   if (!profile) return [];
   const { skus, active } = profile;
   return [
@@ -105,7 +105,7 @@ function profileProblems({ fleet }: GuardDeps, { spec }: Machine, name: ObjectNa
   ];
 }
 
-/** Everything that is put onto the disk can be written, before anything is wiped for it. */
+/** Renders every file for the disk, before the disk is wiped for them. */
 function seedProblems({ orders }: GuardDeps, plan: NodePlan): string[] {
   if (plan.profile.kind !== 'cloud-image') return [];
   try {
@@ -117,7 +117,7 @@ function seedProblems({ orders }: GuardDeps, plan: NodePlan): string[] {
   }
 }
 
-/** What is wrong with the image itself is said elsewhere. */
+/** Another check reports problems of the image itself. */
 async function diskProblemsOf(
   { inspection, find }: GuardDeps,
   machine: Machine,
@@ -132,7 +132,7 @@ async function diskProblemsOf(
   return image?.ok ? diskProblems(plan, [imageDisk(plan, image.value)], await inspection(machine)) : [];
 }
 
-/** Asked of the real server at the address that the machine will use, not of the library. */
+/** Checks the real server at the address that the machine will use, not the library. */
 async function servedProblems(
   deps: GuardDeps,
   machine: Machine,
@@ -142,21 +142,21 @@ async function servedProblems(
   const health = bootUrl(server, '/health');
   const reached = await deps.fetchable(health);
   if (!reached.ok)
-    return [`the appliance does not answer where the machine will look for it, ${health}: ${reached.reason}`];
+    return [`the appliance does not answer at the URL that the machine will use, ${health}: ${reached.reason}`];
   const problems: string[] = [];
   const expect = async (what: string, url: string, bytes: number | null): Promise<void> => {
     const answer = await deps.fetchable(url);
     if (!answer.ok) problems.push(`${what} cannot be fetched from ${url}: ${answer.reason}`);
     else if (bytes !== null && answer.value.bytes !== bytes) {
-      problems.push(`${what} has ${answer.value.bytes} bytes at ${url}, and ${bytes} in the library`);
+      problems.push(`${what} has ${answer.value.bytes} bytes at ${url}, but ${bytes} in the library`);
     }
   };
   const [mac] = macsOf(machine.spec);
   if (mac) await expect('its boot script', bootUrl(server, machineScriptPath(mac)), null);
   if (plan === null) return problems;
 
-  const wanted = imageFor({ kind: 'installer' }, plan.architecture, plan.profile);
-  const started = deps.images.find(wanted);
+  const required = imageFor({ kind: 'installer' }, plan.architecture, plan.profile);
+  const started = deps.images.find(required);
   if (!started.ok) problems.push(`it would start ${started.reason}, which is not on this appliance`);
   else {
     for (const name of [started.value.kernel, started.value.initrd]) {

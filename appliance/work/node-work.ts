@@ -1,4 +1,4 @@
-// Gathers what a command of an operator needs to know (guards, profiles, keys), and carries it out.
+// Gathers the input of an operator's command (guards, profiles, keys), and executes it.
 
 import { imageFor } from '../boot/boot-images.ts';
 import type { Origin } from '../domain/event.ts';
@@ -15,7 +15,7 @@ export interface NodeWorkDeps extends GuardDeps {
   readonly commands: Pick<MachineCommands, 'request' | 'mustExecute'>;
 }
 
-/** What needs nothing but the machine's life, and `commission`. */
+/** Commands that need only the lifecycle, and `commission`. */
 export type PlainWork = 'commission' | 'drain' | 'drained' | 'undrain' | 'rescue-ended';
 
 export class NodeWork {
@@ -25,7 +25,7 @@ export class NodeWork {
     this.#deps = deps;
   }
 
-  /** `not_deployable` lists every reason, and nothing was armed. */
+  /** `not_deployable` lists every reason, and nothing is armed. */
   deploy(machine: Machine, chosen: ObjectName | null, origin: Origin): Promise<Machine> {
     const { commands, fleet } = this.#deps;
     const input = { profile: chosen, note: origin.note ?? null };
@@ -74,13 +74,13 @@ export class NodeWork {
   #rescueProblems(machine: Machine): string[] {
     return this.#deps.orders.rescueKeys(machine).length > 0
       ? []
-      : ['nobody could log in: no account with admin: true of its site, profile or its own has a key'];
+      : ['nobody could log in: no account with admin: true of the node, its profile or its site has a key'];
   }
 
-  /** Why the machine could not start the service OS: asked before it is told to, not found out at its deadline. */
+  /** Why the machine could not start the service OS: checked before the command, not found at its deadline. */
   async #serviceOsProblems({ spec }: Machine): Promise<string[]> {
-    const wanted = imageFor({ kind: 'service-os' }, spec.architecture, null);
-    const image = wanted && (await this.#deps.images.find(wanted));
+    const required = imageFor({ kind: 'service-os' }, spec.architecture, null);
+    const image = required && (await this.#deps.images.find(required));
     return [
       ...(macsOf(spec).length > 0 ? [] : ['it has no MAC address, so it cannot be recognized when it boots']),
       ...(image?.ok ? [] : [`it would start ${image?.reason ?? 'nothing'}, which is not on this appliance`]),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A Debian disk image that starts on BIOS and UEFI and is set up by cloud-init, for virtual machines: build.sh FOLDER leaves
-# disk.raw.zst there. No loop device, no mount and no grub-install, so it works in a container; root, for the owners of files.
+# A Debian disk image for virtual machines that boots on BIOS and UEFI and is configured by cloud-init: build.sh FOLDER creates
+# disk.raw.zst there. It uses no loop device, no mount and no grub-install, so it works in a container; it needs root to set file owners.
 #
 # GPT: 1 GRUB's core for BIOS, 2 EFI system partition, 3 root (ext4, grown at installation).
 set -eu
@@ -10,14 +10,14 @@ root=$folder/root
 disk=$folder/disk.raw
 MEGABYTES=500
 ESP_MEGABYTES=16
-# In sectors of 512 bytes. GRUB's first sector below carries the first of them, so they belong together.
+# In sectors of 512 bytes. GRUB's first sector below contains CORE_START, so change both together.
 CORE_START=2048
 ESP_START=4096
 ROOT_START=$((ESP_START + ESP_MEGABYTES * 2048))
 PACKAGES=linux-image-cloud-amd64,initramfs-tools,zstd,systemd-sysv,udev,kmod,e2fsprogs,iproute2,ca-certificates
 PACKAGES=$PACKAGES,cloud-init,curl,openssl,openssh-server,sudo
 
-# The kernel's package makes an initrd at once; with every module in it, that alone takes half a minute.
+# Installing the kernel builds an initrd at once; with every module in it, that alone takes half a minute.
 # shellcheck disable=SC2016
 FEW_MODULES='mkdir -p "$1/etc/initramfs-tools/conf.d" && echo MODULES=list > "$1/etc/initramfs-tools/conf.d/coldiron"'
 
@@ -27,7 +27,7 @@ make_root() {
     --dpkgopt='path-exclude=/usr/share/locale/*' --essential-hook="$FEW_MODULES" bookworm "$root"
 }
 
-# Whatever makes two machines differ is made at their first start.
+# Everything that differs between machines is generated at their first boot.
 customise() {
   echo 'LABEL=coldiron-root / ext4 defaults,noatime 0 1' > "$root/etc/fstab"
   : > "$root/etc/machine-id"
@@ -40,7 +40,7 @@ customise() {
   for unit in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer; do
     ln -sf /dev/null "$root/etc/systemd/system/$unit"
   done
-  # Only what a machine of ours can be told: each module takes its time to load, on every stage.
+  # Only the modules that our seed data uses: each module takes time to load, in every stage.
   cat > "$root/etc/cloud/cloud.cfg.d/90_coldiron.cfg" <<- END
 	datasource_list: [NoCloud, None]
 	ssh_genkeytypes: [ed25519]
@@ -49,7 +49,7 @@ customise() {
 	cloud_config_modules: [keyboard, locale, set-passwords, apt-configure, ntp, timezone, runcmd]
 	cloud_final_modules: [package-update-upgrade-install, write-files-deferred, scripts-vendor, scripts-per-once, scripts-per-boot, scripts-per-instance, scripts-user, phone-home, final-message, power-state-change]
 END
-  # networkd itself calls no link configured before it has looked for an IPv6 router for twelve seconds.
+  # networkd does not report a link as configured before it has looked for an IPv6 router for twelve seconds.
   mkdir -p "$root/etc/systemd/system/systemd-networkd-wait-online.service.d"
   cat > "$root/etc/systemd/system/systemd-networkd-wait-online.service.d/address.conf" <<- END
 	[Service]
@@ -57,7 +57,7 @@ END
 	ExecStart=/bin/sh -c 'until ip -4 -oneline address show scope global | grep -q inet; do sleep 0.2; done'
 	TimeoutStartSec=120
 END
-  # The installer has grown the disk already; a smaller initrd starts sooner.
+  # The installer has already grown the disk; a smaller initrd boots faster.
   printf '%s\n' virtio_pci virtio_blk virtio_net ext4 > "$root/etc/initramfs-tools/modules"
   release=$(basename "$root"/lib/modules/*)
   chroot "$root" update-initramfs -u -k "$release" > /dev/null
@@ -95,7 +95,7 @@ END
 }
 
 put_root() {
-  # The second table takes the last 33 sectors; a file system of whole mebibytes ends before it.
+  # The backup GPT takes the last 33 sectors; a file system of whole mebibytes ends before it.
   truncate -s "$((MEGABYTES - ROOT_START / 2048 - 1))M" "$folder/root.ext4"
   mke2fs -q -t ext4 -m 0 -L coldiron-root -E lazy_itable_init=1,root_owner=0:0 -d "$root" "$folder/root.ext4"
   dd if="$folder/root.ext4" of="$disk" bs=1M seek="$((ROOT_START / 2048))" conv=notrunc,sparse status=none
@@ -113,8 +113,8 @@ put_efi_loader() {
   dd if="$folder/esp" of="$disk" bs=1M seek="$((ESP_START / 2048))" conv=notrunc status=none
 }
 
-# As grub-bios-setup does it: the first sector is told where GRUB's core begins (2048), and to trust the BIOS about its disk; the
-# core, where the rest of it is (2049).
+# As grub-bios-setup does it: the first sector gets the start of GRUB's core (2048), and an instruction to trust the BIOS about its
+# disk; the core gets the start of its remaining sectors (2049).
 put_bios_loader() {
   # shellcheck disable=SC2086
   grub-mkimage -O i386-pc -o "$folder/core" -p /boot/grub -c "$folder/early.cfg" biosdisk $MODULES

@@ -1,4 +1,4 @@
-# Exactly one disk, or a refusal that lists what there is. Input: the disks; $order: the order.
+# Exactly one disk, or a refusal that lists the disks. Input: the disks; $order: the order.
 def words: "\(.name) (\(.model // "no model"), \(.serial // "no serial number"), \(.bytes) bytes\(if .read_only then ", read-only" else "" end)\(if .removable then ", removable" else "" end))";
 def listed: if length == 0 then "there is no disk" else "there are: " + (map(words) | join("; ")) end;
 
@@ -14,8 +14,8 @@ def listed: if length == 0 then "there is no disk" else "there are: " + (map(wor
     ($wanted.rotational == null or .rotational == $wanted.rotational))) as $matching
 | ($matching | map(select((.read_only or .removable) | not))) as $writable
 | ($writable | map(select(.bytes >= $image))) as $fitting
-| if ($matching | length) == 0 then "refused no disk is as the order wants it; \($all | listed)"
+| if ($matching | length) == 0 then "refused no disk matches the order; \($all | listed)"
   elif ($writable | length) == 0 then "refused the only matching disks are read-only or removable; \($all | listed)"
   elif ($fitting | length) == 0 then "refused the image has \($image) bytes and fits on none of the matching disks; \($all | listed)"
-  elif ($fitting | length) > 1 then "refused \($fitting | length) disks match and nothing says which one is meant; \($fitting | listed)"
+  elif ($fitting | length) > 1 then "refused \($fitting | length) disks match and the order does not say which one; \($fitting | listed)"
   else "disk \($fitting[0].name)" end

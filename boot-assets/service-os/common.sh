@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034
-# Words, files and the end: what every other file uses.
+# Functions that every other file uses: output, parsing, and ending the machine's work.
 
 RUN=${RUN:-/run/coldiron}
 SYS=${SYS:-/sys}
@@ -7,12 +7,12 @@ DEV=${DEV:-/dev}
 LOG=$RUN/log
 CONSOLE=${CONSOLE:-/dev/console}
 
-# To the screen and to the log whose last lines go with every report. Control characters would write on somebody's terminal.
+# Prints to the screen and to the log, whose last lines are part of every report. Control characters could change a terminal.
 say() {
   printf 'coldiron: %s\n' "$*" | tr -d '\000-\010\013-\037\177' | tee -a "$LOG" > "$CONSOLE"
 }
 
-# The parameters of the kernel that are ours; what is not there is empty.
+# Reads our kernel parameters; missing ones are empty.
 read_command_line() {
   server='' mode='' session='' node='' profile='' boot_mac=''
   read -r words < "$1"
@@ -23,13 +23,13 @@ read_command_line() {
       coldiron.session=*) session=${word#*=} ;;
       coldiron.node=*) node=${word#*=} ;;
       coldiron.profile=*) profile=${word#*=} ;;
-      # 01 is the type of hardware: Ethernet.
+      # 01 is the hardware type Ethernet.
       BOOTIF=01-*) boot_mac=$(printf '%s' "${word#BOOTIF=01-}" | tr 'A-F-' 'a-f:') ;;
     esac
   done
 }
 
-# One line of a file, without the blanks around it; nothing when it cannot be read.
+# The first line of a file, without surrounding blanks; nothing when it cannot be read.
 line_of() {
   head -n 1 "$1" 2> /dev/null | tr -d '\000' | sed 's/^[[:space:]]*//; s/[[:space:]]*$//'
 }
@@ -43,10 +43,10 @@ size_in_words() {
   }'
 }
 
-# The machine stays on with this on its screen: whoever stands before it can read it, and nothing is tried over and over.
-stay() {
+# Leaves the machine on with the reason on its screen, so that it can be read, and so that nothing is retried forever.
+give_up() {
   say "STOPPED: $1"
-  say 'this machine now waits; nothing more will happen until it is switched off or reset'
+  say 'this machine now waits; it does nothing more until it is switched off or reset'
   while :; do sleep 3600; done
 }
 

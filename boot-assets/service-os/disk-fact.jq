@@ -1,13 +1,13 @@
-# One disk as a fact. Names are those of /dev/disk/by-id on a running system, made as udev makes them.
+# One disk as a fact. Names are those of /dev/disk/by-id, built as udev builds them.
 def given: if . == null or . == "" then null else . end;
 def trimmed: if . == null then null else gsub("^\\s+|\\s+$"; "") end;
 def id_text: trimmed | gsub("\\s+"; "_") | gsub("[^A-Za-z0-9#+.:=@_-]"; "_");
 
-$smart[0] as $told
-| ($told.serial_number | given) as $smart_serial
+$smart[0] as $info
+| ($info.serial_number | given) as $smart_serial
 | ($smart_serial // ($serial | trimmed | given)) as $number
-| (($told.model_name // $told.scsi_model_name | given) // ($model | trimmed | given)) as $kind
-| ($told.device.protocol // "") as $protocol
+| (($info.model_name // $info.scsi_model_name | given) // ($model | trimmed | given)) as $kind
+| ($info.device.protocol // "") as $protocol
 | { $name,
     by_id: ([
       (if ($name | startswith("nvme")) and $number and $kind then "nvme-\($kind | id_text)_\($number | id_text)" else empty end),
@@ -21,6 +21,6 @@ $smart[0] as $told
     model: $kind,
     bytes: ($bytes | tonumber),
     rotational: (if $name | startswith("vd") then null elif $rotational == "1" then true elif $rotational == "0" then false else null end),
-    health: (if $told.smart_status.passed == true then "ok" elif $told.smart_status.passed == false then "failing" else null end),
+    health: (if $info.smart_status.passed == true then "ok" elif $info.smart_status.passed == false then "failing" else null end),
     read_only: ($read_only == "1"),
     removable: ($removable == "1") }

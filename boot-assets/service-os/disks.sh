@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# Disks: which there are, what they call themselves, and which one an order means.
+# Disks: lists and identifies them, and selects the one that an order describes.
 
-# Whole disks with a size; not what the kernel makes up itself, no optical drives, no empty card readers.
+# Whole disks with a size; no virtual devices, no optical drives, no empty card readers.
 disk_names() {
   for path in "$SYS"/block/*; do
     name=$(basename "$path")
@@ -17,7 +17,7 @@ disk_bytes() {
   echo $(($(line_of "$SYS/block/$1/size") * 512))
 }
 
-# smartctl knows a serial number where the kernel keeps none; virtual disks have nothing to tell.
+# smartctl finds a serial number where the kernel has none; virtual disks have no SMART data.
 smart_facts() {
   case $1 in
     sd* | nvme*) timeout 30 smartctl --json --info --health "$DEV/$1" 2> /dev/null ;;
@@ -31,7 +31,7 @@ disk_facts() {
     [ -s "$RUN/smart.json" ] || echo '{}' > "$RUN/smart.json"
     serial=$(line_of "$path/serial")
     [ -n "$serial" ] || serial=$(line_of "$path/device/serial")
-    # Page 80h of a disk's vital product data: four bytes, then its serial number.
+    # Page 80h of a disk's vital product data: four bytes, then the serial number.
     [ -n "$serial" ] || serial=$(tail -c +5 "$path/device/vpd_pg80" 2> /dev/null | tr -cd '[:print:]' | sed 's/^ *//; s/ *$//')
     wwid=$(line_of "$path/wwid")
     [ -n "$wwid" ] || wwid=$(line_of "$path/device/wwid")
@@ -42,7 +42,7 @@ disk_facts() {
   done | jq -s .
 }
 
-# choose_disk: prints the one that the order means; otherwise the reason, and returns 1.
+# choose_disk: prints the disk that matches the order; otherwise prints the reason and returns 1.
 choose_disk() {
   jq -r --slurpfile order "$ORDER" -f "$LIB/choose-disk.jq" "$RUN/disks.json" > "$RUN/chosen"
   case $(cat "$RUN/chosen") in

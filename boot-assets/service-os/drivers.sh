@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# Drivers for what is there: devices name themselves (modalias), modprobe knows who feels addressed.
+# Loads drivers: each device has a modalias, and modprobe finds the matching modules.
 
 modaliases() {
   find "$SYS/devices" -name modalias -exec cat {} + 2> /dev/null | sort -u
 }
 
-# Those seen before are there three times, so that only new ones are left. A driver brings up buses with more devices on them (a controller, then its disks), so it goes on until nothing new appears.
+# Seen aliases are listed twice, so that `uniq -u` leaves only new ones. A driver may add buses with more devices (a controller, then its disks), so it repeats until nothing new appears.
 load_drivers() {
   [ -f "$RUN/aliases-seen" ] || : > "$RUN/aliases-seen"
   for _ in 1 2 3 4 5 6; do
@@ -13,10 +13,10 @@ load_drivers() {
     fresh=$(sort "$RUN/aliases-seen" "$RUN/aliases-seen" "$RUN/aliases" | uniq -u)
     [ -n "$fresh" ] || break
     mv "$RUN/aliases" "$RUN/aliases-seen"
-    # All at once: modprobe reads its tables only once then. A device without a driver is no problem.
+    # In one call, so that modprobe reads its tables once. A device without a driver is no error.
     printf '%s\n' "$fresh" | tr '\n' '\000' | xargs -0 modprobe -abq 2> /dev/null
   done
-  # No device announces these: a filesystem's checksums, and the BMC's device file.
+  # No device has an alias for these: checksums of file systems, and character sets.
   modprobe -abq crc32c_generic sd_mod nls_cp437 nls_ascii nls_iso8859_1 2> /dev/null
 }
 
@@ -26,7 +26,7 @@ mount_efi_variables() {
   mount -t efivarfs efivarfs "$SYS/firmware/efi/efivars" 2> /dev/null || :
 }
 
-# Controllers look for their disks in their own time.
+# Controllers find their disks asynchronously.
 wait_for_disks() {
   before=-1
   for _ in 1 2 3 4 5 6 7 8; do

@@ -1,30 +1,30 @@
 # shellcheck shell=sh disable=SC2154
-# Every disk that the order means is made empty, and looked at afterwards. What cannot be erased makes the whole erasure fail, after
-# the others have been done.
+# Erases every disk that the order names, and verifies it. If one disk cannot be erased, the whole step fails after the others are
+# done.
 
 SAMPLES=${SAMPLES:-64}
 MEBIBYTE=1048576
 
 run_erase() {
   inspect_machine
-  disks_meant > "$RUN/to-erase"
+  selected_disks > "$RUN/to-erase"
   if [ ! -s "$RUN/to-erase" ]; then
-    [ "$(order .disks)" = all ] || finish_failed inspect "no disk is as the order wants it: there are $(disk_names | tr '\n' ' ')"
-    finish_well inspect
+    [ "$(order .disks)" = all ] || finish_failed inspect "no disk matches the order; there are: $(disk_names | tr '\n' ' ')"
+    finish_done inspect
   fi
   failed_step='' failed_reason=''
   while read -r disk; do
-    erase_disk || { failed_step=erase-$disk failed_reason=$erase_trouble; }
+    erase_disk || { failed_step=erase-$disk failed_reason=$erase_error; }
   done < "$RUN/to-erase"
   [ -z "$failed_step" ] || send_outcome false "$failed_step" "$failed_reason"
-  finish_well "erase-$disk"
+  finish_done "erase-$disk"
 }
 
 # "all", or a list of names, serial numbers and names by id.
-disks_meant() {
+selected_disks() {
   jq -r --slurpfile order "$ORDER" '
-    $order[0].disks as $meant
-    | .[] | select($meant == "all" or ($meant | type) == "array" and ([.name, .serial] + .by_id | any(. as $one | $meant | index($one) != null)))
+    $order[0].disks as $selected
+    | .[] | select($selected == "all" or ($selected | type) == "array" and ([.name, .serial] + .by_id | any(. as $one | $selected | index($one) != null)))
     | .name' "$RUN/disks.json"
 }
 
@@ -40,7 +40,7 @@ erase_disk() {
     erase_method=''
     "$method" || continue
     if is_empty; then
-      step_done "erase-$disk" "$erase_method; $SAMPLES places read back, all empty"
+      step_done "erase-$disk" "$erase_method; $SAMPLES samples read back, all empty"
       return 0
     fi
     say "$disk is not empty after: $erase_method"
@@ -50,12 +50,12 @@ erase_disk() {
 }
 
 erase_failed() {
-  erase_trouble=$1
+  erase_error=$1
   say "erase-$disk: FAILED: $1"
   report_step "erase-$disk" failed '' "$1"
 }
 
-# The drive's own way reaches blocks that nobody can address any more.
+# The drive's own erase also reaches blocks that can no longer be addressed.
 format_nvme() {
   case $disk in
     nvme*) ;;
@@ -91,7 +91,7 @@ overwrite() {
   return 1
 }
 
-# The first and the last mebibyte, and others spread evenly between them. Past the page cache: what counts is the disk.
+# Reads the first and the last mebibyte, and samples evenly between them. Bypasses the page cache to read the disk itself.
 is_empty() {
   blockdev --flushbufs "$target"
   echo 3 > /proc/sys/vm/drop_caches

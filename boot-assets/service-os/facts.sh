@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the machine consists of, as docs/service-os.md has it. What cannot be found out is null.
+# The hardware facts of the machine, as specified in docs/service-os.md. Unknown values are null.
 
 PROC=${PROC:-/proc}
 
@@ -14,8 +14,8 @@ firmware_kind() {
   if [ -d "$SYS/firmware/efi" ]; then echo uefi; else echo bios; fi
 }
 
-# The variable is four bytes of attributes and one of value. Firmware without it cannot enforce anything; null: its variables cannot
-# be read.
+# The variable has four bytes of attributes and one of value. Firmware without it cannot enforce Secure Boot; null: the variables
+# cannot be read.
 secure_boot() {
   variable=$SYS/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
   case $(od -An -t u1 -j 4 -N 1 "$variable" 2> /dev/null | tr -d ' ') in
@@ -40,8 +40,8 @@ tpm_version() {
   done
 }
 
-# Words that makers put where they have nothing to say.
-told() {
+# Drops the placeholders that manufacturers use for empty fields.
+without_placeholder() {
   case $1 in
     '' | 'None' | 'none' | 'N/A' | 'Not Specified' | 'Default string' | 'To Be Filled By O.E.M.' | 'To be filled by O.E.M.' | 'System Serial Number' | 'System Product Name' | 'Not Available') ;;
     *) printf '%s' "$1" ;;
@@ -49,7 +49,7 @@ told() {
 }
 
 dmi() {
-  told "$(line_of "$SYS/class/dmi/id/$1")"
+  without_placeholder "$(line_of "$SYS/class/dmi/id/$1")"
 }
 
 system_facts() {
@@ -61,7 +61,7 @@ system_facts() {
       firmware: { $kind, vendor: ($vendor | given), version: ($version | given), $secure_boot, tpm: ($tpm | given) } }'
 }
 
-# Sockets and cores are counted by what each processor says of its place; arm64 has no "model name".
+# Sockets and cores are counted from the topology of each processor; arm64 has no "model name".
 cpu_facts() {
   for path in "$SYS"/devices/system/cpu/cpu[0-9]*/topology; do
     [ -d "$path" ] && printf '%s %s\n' "$(line_of "$path/physical_package_id")" "$(line_of "$path/core_id")"
@@ -75,7 +75,7 @@ cpu_facts() {
       memory: { bytes: (($kilobytes | tonumber) * 1024) } }'
 }
 
-# As built in, by the firmware's own tables where they are there; otherwise what the kernel has of it.
+# Installed memory from the firmware's tables if it has them; otherwise the memory that the kernel sees.
 installed_kilobytes() {
   by_firmware=$(dmidecode --type 17 2> /dev/null | awk '
     $1 == "Size:" && $3 == "kB" { sum += $2 }
@@ -101,7 +101,7 @@ nic_facts() {
   done | jq -s '{ nics: . }'
 }
 
-# LLDP: switches tell their name every 30 seconds. One frame for each card is enough, so a listener waits in the background.
+# LLDP: switches announce themselves every 30 seconds. One frame per card is enough, so a background process captures it.
 start_neighbour_watch() {
   watch_began=$(seconds)
   for name in $(cards); do
@@ -119,7 +119,7 @@ neighbour_of() {
     { system: ($system | given), port: ($port | given) }'
 }
 
-# The BMC's own address, over the bus between it and this machine.
+# The BMC's address, read over the local bus.
 bmc_facts() {
   modprobe -abq ipmi_si ipmi_devintf 2> /dev/null
   address='' mac='' vendor=''
@@ -139,7 +139,7 @@ bmc_facts() {
     { bmc: { address: ($address | given), mac: ($mac | given), vendor: ($vendor | given) } }'
 }
 
-# Leaves $RUN/facts.json as the appliance gets it, and $RUN/disks.json with what only we need to know about disks.
+# Writes $RUN/facts.json for the appliance, and $RUN/disks.json with additional fields that only we need.
 collect_facts() {
   wait_for_disks
   disk_facts > "$RUN/disks.json"
@@ -153,13 +153,13 @@ collect_facts() {
 }
 
 inspect_machine() {
-  step_started inspect 'finding out what this machine consists of'
+  step_started inspect 'collecting hardware facts'
   collect_facts
   send_facts "$RUN/facts.json"
   step_done inspect "$(jq -r '"\(.cpu.threads) threads, \(.memory.bytes / 1048576 | floor) MiB, \(.disks | length) disks, \(.nics | length) cards"' "$RUN/facts.json")"
 }
 
-# A second time, when the switches had the time to say who they are: they do so every 30 seconds.
+# Reports the facts again after the switches had time to announce themselves, which they do every 30 seconds.
 report_neighbours() {
   while neighbours_are_missing && [ "$(seconds)" -lt "$((watch_began + 32))" ]; do sleep 1; done
   ls "$RUN"/lldp-*[!t] > /dev/null 2>&1 || return 0
@@ -167,7 +167,7 @@ report_neighbours() {
   send_facts "$RUN/facts.json"
 }
 
-# A virtual card hangs on a bridge, which has nothing to say: nobody waits for that.
+# A virtual card is connected to a bridge, which sends no LLDP: do not wait for it.
 neighbours_are_missing() {
   for name in $(cards); do
     [ "$(line_of "$SYS/class/net/$name/carrier")" = 1 ] && [ ! -s "$RUN/lldp-$name" ] || continue

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# After the image: the disk's whole size, the first configuration, and the firmware's boot entry.
+# Work after the image is written: growing the partition, the cloud-init seed, and the firmware's boot entry.
 
-# What is left at the end for the seed when the image's own file system cannot take it.
+# Space at the end of the disk for the seed, if the image's own file system cannot hold it.
 SEED_SECTORS=16384
 EFI_SYSTEM=c12a7328-f81f-11d2-ba4b-00a0c93ec93b
 
@@ -13,7 +13,7 @@ reread_partitions() {
   done
 }
 
-# In the order in which they lie on the disk: number, start, size, type.
+# In disk order: number, start, size, type.
 partitions() {
   sfdisk --json "$target" 2> /dev/null | jq -r --arg disk "$target" '
     .partitiontable.partitions // [] | sort_by(.start)[]
@@ -24,7 +24,7 @@ partition_numbers() {
   partitions | cut -d ' ' -f 1
 }
 
-# The partition with an operating system in it: $root_device, or nothing.
+# Finds the partition with an operating system: $root_device, or empty.
 find_root() {
   root_device='' root_type=''
   for number in $(partition_numbers); do
@@ -46,11 +46,11 @@ find_root() {
 }
 
 grow_target() {
-  step_started grow "giving the system the whole of $disk"
+  step_started grow "growing the system to the whole of $disk"
   reread_partitions
   find_root
   if [ "$(order .grow)" != true ]; then
-    step_done grow 'not asked for'
+    step_done grow 'the order does not request it'
     return
   fi
   last=$(partitions | tail -n 1)
@@ -58,7 +58,7 @@ grow_target() {
     step_done grow 'the image has no partitions'
     return
   fi
-  # The second copy of the table belongs at the end of the disk; an MBR has none.
+  # The backup GPT belongs at the end of the disk; an MBR has none.
   sfdisk --quiet --relocate gpt-bak-std "$target" >> "$LOG" 2>&1 || :
   number=${last%% *}
   size='+'
@@ -71,7 +71,7 @@ grow_target() {
   step_done grow "partition $number is now $(size_in_words $(($(partitions | tail -n 1 | cut -d ' ' -f 3) * 512)))$grown"
 }
 
-# What cannot be done here, the system does at its first start.
+# If the file system cannot be grown here, the system grows it at its first boot.
 grow_file_system() {
   grown=', its file system grows at the first start'
   case $(blkid -o value -s TYPE "$1" 2> /dev/null) in
@@ -86,12 +86,12 @@ grow_file_system() {
   esac
 }
 
-# cloud-init's NoCloud: a folder of the system, or a file system called CIDATA.
+# cloud-init's NoCloud: a folder in the system, or a file system labelled CIDATA.
 seed_target() {
   names=$(order '.seed | if . == null then empty else .[] end')
   step_started seed 'placing the first configuration'
   if [ -z "$names" ]; then
-    step_done seed 'the order has none'
+    step_done seed 'the order has no seed files'
     return
   fi
   if [ -n "$root_device" ]; then
@@ -104,11 +104,11 @@ seed_target() {
   mkdir -p "$place"
   for name in $names; do
     case $name in
-      */* | .*) finish_failed seed "the order names a file that cannot be one: $name" ;;
+      */* | .*) finish_failed seed "the order has an invalid file name: $name" ;;
     esac
     if ! fetch_file "$name" "$RUN/seed-file"; then
       umount /mnt
-      finish_failed seed "$name could not be had: $(trouble)"
+      finish_failed seed "$name could not be fetched: $(request_error)"
     fi
     cp "$RUN/seed-file" "$place/$name" || finish_failed seed "$name cannot be written: the file system is full"
     rm -f "$RUN/seed-file"
@@ -128,9 +128,9 @@ make_seed_partition() {
 
 add_boot_entry() {
   label=$(order .boot_entry)
-  step_started boot-entry 'telling the firmware'
+  step_started boot-entry 'adding a boot entry to the firmware'
   if [ "$(firmware_kind)" = bios ]; then
-    step_done boot-entry 'BIOS: starts from the disk without one'
+    step_done boot-entry 'BIOS boots from the disk without a boot entry'
     return
   fi
   system=$(partitions | awk -v type="$EFI_SYSTEM" '$4 == type { print $1; exit }')
@@ -138,13 +138,13 @@ add_boot_entry() {
   find_loader "$system" || finish_failed boot-entry 'the EFI system partition of the image has no loader for this machine'
   remove_old_entries "${label:=Coldiron $node}"
   if ! efibootmgr --quiet --create --disk "$target" --part "$system" --label "$label" --loader "$loader" >> "$LOG" 2>&1; then
-    # The loader lies where firmware looks for it anyway.
+    # The loader is at the path that firmware tries by default.
     case $loader in
       '\EFI\BOOT\'*)
-        step_done boot-entry "the firmware took no entry ($(tail -n 1 "$LOG")); it will find $loader by itself"
+        step_done boot-entry "the firmware rejected the boot entry ($(tail -n 1 "$LOG")); it will find $loader by itself"
         return
         ;;
-      *) finish_failed boot-entry "the firmware took no entry: $(tail -n 1 "$LOG")" ;;
+      *) finish_failed boot-entry "the firmware rejected the boot entry: $(tail -n 1 "$LOG")" ;;
     esac
   fi
   step_done boot-entry "$label starts $loader"
@@ -158,7 +158,7 @@ remove_old_entries() {
     }' | while read -r number; do efibootmgr --quiet --bootnum "$number" --delete-bootnum >> "$LOG" 2>&1; done
 }
 
-# The removable path first, then what distributions call theirs; shim before what it starts.
+# The removable-media path first, then the names that distributions use; shim before the loader that it starts.
 find_loader() {
   case $(machine_architecture) in
     arm64) suffix=aa64 ;;

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Only to be looked at.
+# Mode inspect: reports the facts and changes nothing.
 
 run_inspect() {
   inspect_machine
   report_neighbours
-  finish_well inspect
+  finish_done inspect
 }

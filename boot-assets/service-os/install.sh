@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154,SC2034
-# An image onto a disk. Nothing is written before the network of the finished machine has been tried and one disk was chosen.
+# Installs an image on a disk. Nothing is written before the final network has been tested and one disk has been selected.
 # shellcheck source-path=SCRIPTDIR
 . /service-os/rehearse.sh
 . /service-os/write-image.sh
@@ -15,12 +15,12 @@ run_install() {
   grow_target
   seed_target
   add_boot_entry
-  finish_well boot-entry
+  finish_done boot-entry
 }
 
-# The appliance knows the disk before its first byte is overwritten.
+# The appliance learns the disk before its first byte is overwritten.
 choose_target() {
-  step_started choose-disk 'looking for the disk that the order means'
+  step_started choose-disk 'selecting the disk that the order describes'
   disk=$(choose_disk) || finish_failed choose-disk "$disk"
   target=$DEV/$disk
   step_done choose-disk "$(jq -r --arg name "$disk" '.[] | select(.name == $name) | "\(.name), \(.model // "no model"), \(.serial // "no serial number"), \(.bytes) bytes, will be overwritten"' "$RUN/disks.json")"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Called by udhcpc with what the lease says.
+# Called by udhcpc with the values of the lease.
 # shellcheck disable=SC2154
 . /service-os/common.sh
 case $1 in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# From an address to an outcome.
+# Main program of the service OS: network, session, and the mode of the order.
 # shellcheck source-path=SCRIPTDIR
 . /service-os/common.sh
 . /service-os/drivers.sh
@@ -14,9 +14,9 @@ say "service OS on $(uname -m), kernel $(uname -r)"
 mount_efi_variables
 load_drivers
 read_command_line /proc/cmdline
-say "${node:-a machine without a name}: ${mode:-no mode}${profile:+, profile $profile}"
+say "${node:-unnamed machine}: ${mode:-no mode}${profile:+, profile $profile}"
 if [ -z "$session" ]; then
-  stay 'the kernel command line has no coldiron.session: the boot script that started this was not made for a session'
+  give_up 'the kernel command line has no coldiron.session: boot this machine through the appliance'
 fi
 bring_up_network
 open_session
@@ -28,5 +28,5 @@ case $mode in
     . "/service-os/$mode.sh"
     "run_$mode"
     ;;
-  *) finish_failed start "the order has a mode that this service OS does not know: $mode" ;;
+  *) finish_failed start "the order has a mode that this service OS does not support: $mode" ;;
 esac

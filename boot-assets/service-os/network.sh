@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# The card that the machine booted from, with an address by DHCP.
+# Configures the boot card by DHCP.
 
 cards() {
   for path in "$SYS"/class/net/*; do
@@ -14,7 +14,7 @@ card_with_mac() {
   return 1
 }
 
-# BOOTIF's; without one, or when that card is not to be found, the first with a link.
+# The card that BOOTIF names; without BOOTIF, the first card with a link.
 choose_boot_card() {
   if [ -n "$boot_mac" ]; then
     card_with_mac "$boot_mac"
@@ -30,32 +30,32 @@ choose_boot_card() {
   return 1
 }
 
-# For as long as it takes: a switch port that is not forwarding yet, an appliance that is being restarted.
+# Retries forever: a switch port may not forward yet, or the appliance may be restarting.
 bring_up_network() {
   ip link set lo up
   tries=0
   until take_address; do
     tries=$((tries + 1))
-    say "no network yet (try $tries): $network_trouble"
+    say "no network yet (try $tries): $network_error"
     sleep "$(backoff "$tries")"
     load_drivers
   done
 }
 
 take_address() {
-  network_trouble='there is no network card that a driver knows'
+  network_error='there is no network card with a driver'
   [ -n "$(cards)" ] || return 1
-  network_trouble="no card has the address ${boot_mac:-of a link}; there are: $(card_list)"
+  network_error="no card has ${boot_mac:-a link}; cards: $(card_list)"
   card=$(choose_boot_card) || return 1
   ip link set "$card" up
-  # A switch may take its time; DHCP itself is tried without a link too, because not every driver tells.
+  # A switch may take some time. DHCP is also tried when the link state is unknown: not every driver reports it.
   for _ in 1 2 3 4 5 6; do
     [ "$(line_of "$SYS/class/net/$card/carrier")" = 1 ] && break
     sleep 0.5
   done
-  network_trouble="$card has no link: is the cable in?"
+  network_error="$card has no link: check the cable"
   [ "$(line_of "$SYS/class/net/$card/carrier")" = 0 ] && return 1
-  network_trouble="no DHCP server answers on $card"
+  network_error="no reply from a DHCP server on $card"
   lease_address "$card"
 }
 
@@ -63,12 +63,12 @@ card_list() {
   for name in $(cards); do printf '%s %s ' "$name" "$(line_of "$SYS/class/net/$name/address")"; done
 }
 
-# udhcpc stays and renews the lease.
+# udhcpc keeps running and renews the lease.
 lease_address() {
   udhcpc -i "$1" -n -t 6 -T 2 -p "$RUN/udhcpc.pid" -s /service-os/lease.sh >> "$LOG" 2>&1
 }
 
-give_up_address() {
+release_address() {
   [ -f "$RUN/udhcpc.pid" ] && kill "$(cat "$RUN/udhcpc.pid")" 2> /dev/null
   rm -f "$RUN/udhcpc.pid"
   ip address flush dev "$1"

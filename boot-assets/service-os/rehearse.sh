@@ -1,34 +1,34 @@
 # shellcheck shell=sh disable=SC2154
-# The call-home rehearsal: the network that the finished machine will have is set up for real, in a name space of its own, and the
-# appliance is called through it. Only then is anything written. Afterwards the cards come back by themselves.
+# The call-home rehearsal: configures the final network of the installed machine in a separate network namespace, and calls the
+# appliance through it. Nothing is written before it succeeds. The cards return when the namespace is deleted.
 
 REHEARSAL=rehearsal
 CALL_SECONDS=${CALL_SECONDS:-20}
 
 rehearse_network() {
-  step_started rehearse 'trying the network of the finished machine'
+  step_started rehearse 'testing the final network of this machine'
   home=$(order .network.call_home)
   if [ -z "$home" ]; then
-    step_done rehearse 'the order has no network to try'
+    step_done rehearse 'the order has no network to test'
     return
   fi
-  give_up_address "$card"
+  release_address "$card"
   problem=$(in_rehearsal 2>> "$LOG")
   ip netns delete "$REHEARSAL" 2>> "$LOG"
   bring_up_network
   [ -z "$problem" ] || finish_failed rehearse "$problem"
-  step_done rehearse "$home answers through the final network"
+  step_done rehearse "$home replies through the final network"
 }
 
-# Prints what is wrong, or nothing.
+# Prints the problem, or nothing.
 in_rehearsal() {
-  ip netns add "$REHEARSAL" && ip -n "$REHEARSAL" link set lo up || { echo 'no name space for the rehearsal' && return; }
+  ip netns add "$REHEARSAL" && ip -n "$REHEARSAL" link set lo up || { echo 'the network namespace cannot be created' && return; }
   jq -c '.network.links[]' "$ORDER" > "$RUN/links"
   for kind in ethernet bond vlan; do
     while read -r link; do
       [ "$(field kind)" = "$kind" ] || continue
       "make_$kind" || return
-      dress_link || return
+      configure_link || return
     done < "$RUN/links"
   done
   gateway=$(order .network.gateway)
@@ -49,39 +49,39 @@ field() {
 
 make_ethernet() {
   own=$(card_with_mac "$(field mac | tr 'A-F' 'a-f')") || { echo "no card has the address $(field mac): there are $(card_list)" && return 1; }
-  ip link set "$own" netns "$REHEARSAL" || { echo "$own cannot be taken" && return 1; }
-  [ "$own" = "$(field name)" ] || inside ip link set "$own" name "$(field name)" || { echo "$own cannot be called $(field name)" && return 1; }
+  ip link set "$own" netns "$REHEARSAL" || { echo "$own cannot be moved into the namespace" && return 1; }
+  [ "$own" = "$(field name)" ] || inside ip link set "$own" name "$(field name)" || { echo "$own cannot be renamed to $(field name)" && return 1; }
 }
 
 make_bond() {
   modprobe -q bonding max_bonds=0 2> /dev/null
-  inside ip link add "$(field name)" type bond mode "$(field mode)" miimon 100 || { echo "no bond $(field name)" && return 1; }
+  inside ip link add "$(field name)" type bond mode "$(field mode)" miimon 100 || { echo "the bond $(field name) cannot be created" && return 1; }
   for member in $(printf '%s' "$link" | jq -r '.members[]'); do
     inside ip link set "$member" down
-    inside ip link set "$member" master "$(field name)" || { echo "$member cannot be part of $(field name)" && return 1; }
+    inside ip link set "$member" master "$(field name)" || { echo "$member cannot be added to $(field name)" && return 1; }
     inside ip link set "$member" up
   done
 }
 
 make_vlan() {
   modprobe -q 8021q 2> /dev/null
-  inside ip link add link "$(field parent)" name "$(field name)" type vlan id "$(field id)" || { echo "no VLAN $(field id) on $(field parent)" && return 1; }
+  inside ip link add link "$(field parent)" name "$(field name)" type vlan id "$(field id)" || { echo "VLAN $(field id) cannot be created on $(field parent)" && return 1; }
 }
 
-dress_link() {
+configure_link() {
   name=$(field name) mtu=$(field mtu) address=$(field address)
   if [ -n "$mtu" ] && ! inside ip link set "$name" mtu "$mtu"; then
-    echo "$name takes no MTU of $mtu"
+    echo "$name does not accept an MTU of $mtu"
     return 1
   fi
   inside ip link set "$name" up
-  [ -z "$address" ] || inside ip address add "$address" dev "$name" || { echo "$name takes no address $address" && return 1; }
+  [ -z "$address" ] || inside ip address add "$address" dev "$name" || { echo "$name does not accept the address $address" && return 1; }
   printf '%s' "$link" | jq -r '.routes // [] | .[] | "\(.to) \(.via)"' | while read -r to via; do
-    inside ip route add "$to" via "$via" dev "$name" || echo "no route to $to via $via on $name"
+    inside ip route add "$to" via "$via" dev "$name" || echo "the route to $to via $via on $name cannot be added"
   done
 }
 
-# A link needs its time to come up, and a switch to let it through.
+# A link takes time to come up, and a switch to forward.
 call_home() {
   until=$(($(seconds) + CALL_SECONDS))
   while :; do

@@ -1,31 +1,31 @@
 # shellcheck shell=sh disable=SC2154
-# A shell over SSH for the keys of the order, and for nothing else: no password opens it.
+# An SSH login for the keys of the order only, without passwords.
 
 run_rescue() {
   step_started rescue 'starting SSH'
   mkdir -p /root/.ssh /etc/dropbear
-  # One key in a line, whatever the order's strings contain.
+  # One key per line, whatever the order's strings contain.
   jq -r '.authorized_keys // [] | .[] | select(test("^[a-z0-9@.-]+ [A-Za-z0-9+/=]+( [^\r\n]*)?$"))' "$ORDER" > /root/.ssh/authorized_keys
   chmod 700 /root /root/.ssh
   chmod 600 /root/.ssh/authorized_keys
-  [ -s /root/.ssh/authorized_keys ] || finish_failed rescue 'the order has no key that could be let in'
+  [ -s /root/.ssh/authorized_keys ] || finish_failed rescue 'the order has no valid SSH key'
   for type in ed25519 rsa; do
     dropbearkey -t "$type" -f "/etc/dropbear/dropbear_${type}_host_key" > "$RUN/host-key-$type" 2>&1
   done
-  # -s, -g: no passwords. -j, -k: nothing is forwarded.
+  # -s, -g: no passwords. -j, -k: no forwarding.
   dropbear -s -g -j -k -P "$RUN/dropbear.pid" -r /etc/dropbear/dropbear_ed25519_host_key -r /etc/dropbear/dropbear_rsa_host_key >> "$LOG" 2>&1 ||
-    finish_failed rescue "SSH does not start: $(tail -n 1 "$LOG")"
+    finish_failed rescue "the SSH server does not start: $(tail -n 1 "$LOG")"
   fingerprints=$(sed -n 's/^Fingerprint: //p' "$RUN"/host-key-* | tr '\n' ' ')
   step_done rescue "ssh root@$(own_address); host keys: $fingerprints"
-  wait_out_rescue
+  wait_until_rescue_ends
 }
 
 own_address() {
   ip -4 -o address show dev "$card" | awk '{ sub(/\/.*/, "", $4); print $4; exit }'
 }
 
-# Until its time is over, or nobody wants it any more. Whoever is in it then is told.
-wait_out_rescue() {
+# Until its time is up or it is cancelled. Users who are logged in are warned.
+wait_until_rescue_ends() {
   minutes=$(order .minutes)
   deadline=$(($(seconds) + ${minutes:-240} * 60))
   while [ "$(seconds)" -lt "$deadline" ]; do
@@ -35,10 +35,10 @@ wait_out_rescue() {
       401 | 403 | 404 | 410) break ;;
     esac
   done
-  echo 'coldiron: the rescue is over, this machine restarts in 15 seconds' | tee /dev/pts/[0-9]* > "$CONSOLE" 2> /dev/null
+  echo 'coldiron: the rescue session has ended; this machine restarts in 15 seconds' | tee /dev/pts/[0-9]* > "$CONSOLE" 2> /dev/null
   sleep 15
   case $status in
     401 | 403 | 404 | 410) restart ;;
   esac
-  finish_well rescue
+  finish_done rescue
 }

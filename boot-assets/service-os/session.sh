@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2154
-# The conversation with the appliance. The session key is in one file that only root can read, and reaches curl from there: it is
-# in no argument, no address and no log.
+# The protocol with the appliance. The session key is in a file that only root can read, and curl reads it from there: it is
+# in no argument, URL or log.
 
 KEY=$RUN/authorization
 ORDER=$RUN/order.json
 ANSWER=$RUN/answer
-# How long a report is tried again before the machine gives up: an appliance may be restarted or upgraded meanwhile.
+# How long a report is retried before the machine gives up: the appliance may be restarted or upgraded meanwhile.
 DELIVERY_SECONDS=${DELIVERY_SECONDS:-900}
 
 # request METHOD URL [FILE]: sets $status to the HTTP status, or 000, and leaves the body in $ANSWER.
@@ -18,8 +18,8 @@ request() {
   ) || status=${status:-000}
 }
 
-# For people: why the last request did not do.
-trouble() {
+# The reason why the last request failed, for people.
+request_error() {
   if [ "$status" = 000 ]; then
     sed 's/^curl: ([0-9]*) //' "$RUN/curl-says" | head -n 1
   else
@@ -27,7 +27,7 @@ trouble() {
   fi
 }
 
-# Tried again while there is hope: nobody there, or a fault that passes. Returns 1 when the answer is a refusal, 2 when time is up.
+# Retries while no reply arrives or the error is temporary. Returns 1 when the request is rejected, 2 on timeout.
 deliver() {
   tries=0
   deadline=$(($(seconds) + DELIVERY_SECONDS))
@@ -40,12 +40,12 @@ deliver() {
     esac
     tries=$((tries + 1))
     [ "$(seconds)" -lt "$deadline" ] || return 2
-    [ "$tries" = 1 ] && say "the appliance does not answer: $(trouble); trying again"
+    [ "$tries" = 1 ] && say "the appliance does not reply: $(request_error); retrying"
     sleep "$(backoff "$tries")"
   done
 }
 
-# Since the machine started: no clock that somebody can set.
+# Uptime, because the clock can be set.
 seconds() {
   cut -d . -f 1 /proc/uptime
 }
@@ -55,21 +55,21 @@ open_session() {
   introduction > "$RUN/introduction.json"
   tries=0
   until deliver POST "$session" "$RUN/introduction.json"; do
-    [ "$status" = 000 ] || stay "the appliance refused the session: $(trouble)"
-    say "still no answer from ${session%/boot/session/*}: $(trouble)"
+    [ "$status" = 000 ] || give_up "the appliance refused the session: $(request_error)"
+    say "still no reply from ${session%/boot/session/*}: $(request_error)"
   done
   jq -r '"Authorization: Bearer \(.session)"' "$ANSWER" > "$KEY"
   jq '.order' "$ANSWER" > "$ORDER"
   node=$(jq -r '.node // empty' "$ANSWER")
   mode=$(jq -r '.mode // .order.mode // empty' "$ANSWER")
   rm -f "$ANSWER"
-  # The ticket is used up; what is left are paths beside it.
+  # The ticket is consumed; the remaining API is beside its path.
   api=${session%/*}
   echo 0 > "$RUN/sequence"
   say "session open: ${node:-this machine} is to $mode"
 }
 
-# The nonce is the same for every try: with it, an answer that got lost is given again, and to nobody else.
+# The nonce is the same for every attempt: with it, a lost reply is sent again, to this machine only.
 introduction() {
   head -c 32 /dev/urandom | sha256sum | cut -d ' ' -f 1 | tr -d '\n' > "$RUN/nonce"
   jq -n --rawfile nonce "$RUN/nonce" --arg mac "$(line_of "$SYS/class/net/$card/address")" --arg uuid "$(system_uuid)" \
@@ -78,13 +78,13 @@ introduction() {
     '{$mac, $uuid, $serial, $architecture, $firmware, $secure_boot, $nonce} | .uuid |= (if . == "" then null else . end) | .serial |= (if . == "" then null else . end)'
 }
 
-# Each report has its own number, so that one which arrives twice does no harm.
+# Each report has its own number, so that a duplicate does no harm.
 next_sequence() {
   sequence=$(($(cat "$RUN/sequence") + 1))
   echo "$sequence" > "$RUN/sequence"
 }
 
-# write_step STEP STATUS PERCENT MESSAGE: the report as a file.
+# write_step STEP STATUS PERCENT MESSAGE: writes the report to a file.
 write_step() {
   next_sequence
   tail -n 20 "$LOG" | tail -c 2000 > "$RUN/log-tail"
@@ -94,22 +94,22 @@ write_step() {
     > "$RUN/step-$sequence.json"
 }
 
-# The appliance has to know before the work goes on.
+# The work continues only after the appliance has received the report.
 report_step() {
   write_step "$@"
   deliver POST "$api/steps" "$RUN/step-$sequence.json"
   case $? in
     1) refused "$1" ;;
-    2) stay "the appliance has not answered for $DELIVERY_SECONDS seconds: $(trouble)" ;;
+    2) give_up "the appliance has not replied for $DELIVERY_SECONDS seconds: $(request_error)" ;;
   esac
   rm -f "$RUN/step-$sequence.json"
 }
 
-# A report that was refused: the session is over, or we said something that the appliance does not understand.
+# A report was rejected: the session has ended, or the appliance does not understand the report.
 refused() {
   case $status in
-    401 | 403 | 404 | 410) stay "the session is over ($(trouble)); stopped at $1" ;;
-    *) say "the appliance did not take the report on $1: $(trouble)" ;;
+    401 | 403 | 404 | 410) give_up "the session has ended ($(request_error)); stopped at $1" ;;
+    *) say "the appliance rejected the report on $1: $(request_error)" ;;
   esac
 }
 
@@ -118,7 +118,7 @@ step_started() {
   report_step "$1" started '' "$2"
 }
 
-# May be lost: the next one says more.
+# May be lost: the next report supersedes it.
 step_progress() {
   write_step "$1" progress "$2" "$3"
   request POST "$api/steps" "$RUN/step-$sequence.json"
@@ -133,24 +133,24 @@ step_done() {
 send_facts() {
   next_sequence
   jq --argjson sequence "$sequence" '{$sequence} + .' "$1" > "$RUN/facts-to-send.json"
-  deliver PUT "$api/facts" "$RUN/facts-to-send.json" || say "the appliance did not take the facts: $(trouble)"
+  deliver PUT "$api/facts" "$RUN/facts-to-send.json" || say "the appliance rejected the facts: $(request_error)"
 }
 
-# A failed step ends the work: it is told as a step, as the outcome, and on the screen.
+# A failed step ends the work: it is reported as a step, as the outcome, and on the screen.
 finish_failed() {
   say "$1: FAILED: $2"
   report_step "$1" failed '' "$2"
   send_outcome false "$1" "$2"
 }
 
-finish_well() {
+finish_done() {
   send_outcome true "$1" ''
 }
 
 send_outcome() {
   jq -n --argjson ok "$1" --arg step "$2" --arg reason "$3" \
     '{$ok, $step, reason: (if $reason == "" then null else $reason end)}' > "$RUN/outcome.json"
-  deliver POST "$api/outcome" "$RUN/outcome.json" || stay "the outcome could not be told: $(trouble)"
+  deliver POST "$api/outcome" "$RUN/outcome.json" || give_up "the outcome could not be reported: $(request_error)"
   case $(jq -r '.next // "wait"' "$ANSWER") in
     reboot) restart ;;
     power-off) switch_off ;;
@@ -159,10 +159,10 @@ send_outcome() {
 }
 
 wait_for_operator() {
-  stay "${1:-all is done}; the appliance wants this machine to wait"
+  give_up "${1:-all is done}; the appliance wants this machine to wait"
 }
 
-# True when nobody wants the work any more. An appliance that does not answer has cancelled nothing.
+# True when the work was cancelled. No reply from the appliance means not cancelled.
 cancelled() {
   request GET "$api/order"
   [ "$status" = 200 ] && [ "$(jq -r '.cancelled // false' "$ANSWER")" = true ]
@@ -176,7 +176,7 @@ order() {
   jq -r "$1 // empty" "$ORDER"
 }
 
-# fetch_file NAME TARGET: a file of the order; a secret one is given out once.
+# fetch_file NAME TARGET: fetches a file of the order; a secret one can be fetched once.
 fetch_file() {
   deliver GET "$api/files/$1" || return 1
   mv "$ANSWER" "$2"

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# The image, streamed from the appliance to the disk. Its sha256 is that of the file as it came over the wire. A second sum, of what
-# went to the disk, is compared with what can be read back from there: it guards against faulty hardware, not against people, and
-# is one that costs little.
+# Streams the image from the appliance to the disk. Its sha256 is that of the file as transferred. A second checksum, of the data
+# written to the disk, is compared with the data read back: it detects faulty hardware, not tampering, so a fast
+# one is enough.
 
 RESUMES=${RESUMES:-40}
 
@@ -10,7 +10,7 @@ write_target() {
   step_started write-image "writing $url to $disk"
   case $format in
     raw | gzip | zstd) ;;
-    *) finish_failed write-image "the image has a form that this service OS does not know: $format" ;;
+    *) finish_failed write-image "the image has a format that this service OS does not support: $format" ;;
   esac
   release_disk
   for attempt in 1 2 3; do
@@ -18,19 +18,19 @@ write_target() {
     stream_image &
     watch_stream $!
     [ -f "$RUN/from-the-start" ] || break
-    say "the server cannot go on in the middle of the image: starting over (attempt $attempt)"
+    say "the server cannot resume the image: starting over (attempt $attempt)"
   done
   check_stream
-  step_done write-image "$(size_in_words "$(cat "$RUN/written")") written, sha256 is as ordered"
+  step_done write-image "$(size_in_words "$(cat "$RUN/written")") written, sha256 matches the order"
 }
 
-# Whatever was on the disk before must not come to life while it is being written.
+# Nothing on the disk may become active while it is being written.
 release_disk() {
   wipefs --all --force --quiet "$target" >> "$LOG" 2>&1 || :
-  spoil_target
+  clear_disk_start
 }
 
-# Each part leaves its own word about how it ended.
+# Each part writes its exit status to a file.
 stream_image() {
   rm -f "$RUN"/stream-* "$RUN/written"
   mkfifo "$RUN/stream-transferred" "$RUN/stream-unpacked"
@@ -49,14 +49,14 @@ stream_image() {
   wait
 }
 
-# The beginning of the disk is held back until all of the image is there and found good: a machine that loses its power meanwhile
-# has a disk that does not start.
+# The start of the disk is written last, after the whole image has been verified: a machine that loses power before that has a
+# disk that does not boot.
 write_stream() {
-  dd of="$RUN/stream-beginning" bs=1M count=1 iflag=fullblock && dd of="$target" bs=1M seek=1 iflag=fullblock conv=fsync
+  dd of="$RUN/stream-disk-start" bs=1M count=1 iflag=fullblock && dd of="$target" bs=1M seek=1 iflag=fullblock conv=fsync
 }
 
-write_beginning() {
-  dd if="$RUN/stream-beginning" of="$target" bs=1M conv=notrunc,fsync 2> "$RUN/stream-write-says"
+write_disk_start() {
+  dd if="$RUN/stream-disk-start" of="$target" bs=1M conv=notrunc,fsync 2> "$RUN/stream-write-says"
 }
 
 unpack_image() {
@@ -67,8 +67,8 @@ unpack_image() {
   esac
 }
 
-# Goes on where the connection broke, also over a restart of the appliance. 33: the server knows no ranges, so the parts already
-# passed on cannot be skipped. 23: nobody takes the bytes any more, and the reason is further down the pipe.
+# Resumes where the connection broke, also across a restart of the appliance. 33: the server does not support ranges, so the bytes
+# already passed on cannot be skipped. 23: the reader has closed the pipe; the cause is further down the pipe.
 fetch_image() {
   passed=0 tries=0 last_try=0
   while :; do
@@ -85,16 +85,16 @@ fetch_image() {
         return 33
         ;;
     esac
-    # Progress earns patience.
+    # Progress resets the retry counter.
     [ "$passed" -gt "$last_try" ] && tries=0
     last_try=$passed tries=$((tries + 1))
     [ "$tries" -gt "$RESUMES" ] && return "$code"
-    echo "coldiron: the image stopped after $passed bytes ($(sed -n 's/^curl: //p' "$RUN/stream-fetch-says")); going on" >> "$LOG"
+    echo "coldiron: the image stopped after $passed bytes ($(sed -n 's/^curl: //p' "$RUN/stream-fetch-says")); resuming" >> "$LOG"
     sleep "$(backoff "$tries")"
   done
 }
 
-# Sectors that the disk itself has taken: field 7.
+# Sectors that the disk has accepted: field 7.
 sectors_written() {
   awk '{ print $7 }' "$SYS/block/$disk/stat"
 }
@@ -113,54 +113,54 @@ watch_stream() {
   wait "$1" 2> /dev/null || :
 }
 
-# Never 100 before it is done; empty when the whole is not known.
+# Never 100 before the end; empty when the size is not known.
 percent_of() {
   [ "$2" -gt 0 ] || return 0
   percent=$(($1 * 100 / $2))
   if [ "$percent" -gt 99 ]; then echo 99; else echo "$percent"; fi
 }
 
-stream_word() {
+stream_result() {
   cat "$RUN/stream-$1" 2> /dev/null
 }
 
-# The part that failed first is the reason; the others only followed.
+# The part that failed first is the reason; later failures are consequences.
 check_stream() {
   awk '$2 == "bytes" { written += $1 } END { printf "%.0f\n", written }' "$RUN/stream-write-says" > "$RUN/written"
-  if [ "$(stream_word write)" != 0 ]; then
-    spoil_target
-    finish_failed write-image "$disk cannot be written: $(write_trouble)"
+  if [ "$(stream_result write)" != 0 ]; then
+    clear_disk_start
+    finish_failed write-image "$disk cannot be written: $(write_error)"
   fi
-  case $(stream_word fetched) in
+  case $(stream_result fetched) in
     0) ;;
     *)
-      spoil_target
-      finish_failed write-image "the image did not arrive: $(sed -n 's/^curl: ([0-9]*) //p' "$RUN/stream-fetch-says" | head -n 1)"
+      clear_disk_start
+      finish_failed write-image "the image could not be downloaded: $(sed -n 's/^curl: ([0-9]*) //p' "$RUN/stream-fetch-says" | head -n 1)"
       ;;
   esac
   wanted=$(order .image.sha256)
-  found=$(stream_word sha256)
+  found=$(stream_result sha256)
   if [ "$wanted" != "$found" ]; then
-    spoil_target
-    finish_failed check-image-sum "the image is not the one that was ordered: its sha256 is $found, not $wanted"
+    clear_disk_start
+    finish_failed check-image-sum "the image does not match the order: its sha256 is $found, not $wanted"
   fi
-  if [ "$(stream_word unpack)" != 0 ]; then
-    spoil_target
+  if [ "$(stream_result unpack)" != 0 ]; then
+    clear_disk_start
     finish_failed write-image "the image cannot be unpacked as $format: $(head -n 1 "$RUN/stream-unpack-says")"
   fi
   if [ -n "$bytes" ] && [ "$(cat "$RUN/written")" != "$bytes" ]; then
-    spoil_target
-    finish_failed write-image "the image has $(cat "$RUN/written") bytes, not the $bytes that were ordered"
+    clear_disk_start
+    finish_failed write-image "the image has $(cat "$RUN/written") bytes, the order says $bytes"
   fi
-  write_beginning || finish_failed write-image "$disk cannot be written: $(write_trouble)"
+  write_disk_start || finish_failed write-image "$disk cannot be written: $(write_error)"
 }
 
-write_trouble() {
+write_error() {
   sed -n 's/^dd: //p' "$RUN/stream-write-says" | head -n 1
 }
 
-# A disk with half an image or a wrong one must not start.
-spoil_target() {
+# A disk with an incomplete or wrong image must not boot.
+clear_disk_start() {
   dd if=/dev/zero of="$target" bs=1M count=4 conv=fsync 2> /dev/null || :
 }
 
@@ -170,9 +170,9 @@ verify_target() {
   blockdev --flushbufs "$target"
   echo 3 > /proc/sys/vm/drop_caches
   read_back=$(dd if="$target" bs=1M iflag=count_bytes count="$(cat "$RUN/written")" 2> "$RUN/read-says" | xxhsum -q -H1 2> /dev/null | cut -d ' ' -f 1)
-  if [ "$read_back" != "$(stream_word sum)" ]; then
-    spoil_target
-    finish_failed verify-image "what is read from $disk is not what was written: $(sed -n 's/^dd: //p' "$RUN/read-says" | head -n 1)"
+  if [ "$read_back" != "$(stream_result sum)" ]; then
+    clear_disk_start
+    finish_failed verify-image "the data read from $disk differs from the data written: $(sed -n 's/^dd: //p' "$RUN/read-says" | head -n 1)"
   fi
-  step_done verify-image "$(size_in_words "$(cat "$RUN/written")") read back and as written"
+  step_done verify-image "$(size_in_words "$(cat "$RUN/written")") read back and verified"
 }

@@ -1,4 +1,4 @@
-# Coldiron itself on NixOS: one process with as few rights as it can do its work with.
+# Runs Coldiron on NixOS: one process with as few privileges as possible.
 { config, lib, pkgs, ... }:
 let
   cfg = config.services.coldiron;
@@ -26,19 +26,19 @@ in
         listen.boot = "10.0.100.10:8080";
         inventory = [ "/etc/coldiron/inventory/*.yaml" ];
       };
-      description = "The site file, coldiron.yaml. It is readable for everybody: passwords are named as files.";
+      description = "The site file, coldiron.yaml. It is world-readable: name passwords as files.";
     };
     configFile = lib.mkOption {
       type = lib.types.str;
       default = "${yaml.generate "coldiron.yaml" cfg.settings}";
       defaultText = lib.literalMD "made from `settings`";
-      description = "A site file of your own, in place of the settings.";
+      description = "Your own site file, instead of the settings.";
     };
     provisioningInterfaces = lib.mkOption {
       type = lib.types.listOf lib.types.str;
       default = [ ];
       example = [ "eth0" ];
-      description = "Where machines boot from: DHCP, proxyDHCP, TFTP and the boot server are let in there, and nowhere else.";
+      description = "The interfaces that machines boot from: the firewall opens DHCP, proxyDHCP, TFTP and the boot server only there.";
     };
     bootPort = lib.mkOption {
       type = lib.types.port;
@@ -65,7 +65,7 @@ in
       type = lib.types.listOf lib.types.package;
       default = [ ];
       example = lib.literalExpression "[ pkgs.nixos-anywhere pkgs.nix pkgs.openssh ]";
-      description = "What profiles with `install: push` need: nixos-anywhere, Nix and ssh. Without them nodes can pull.";
+      description = "The programs that profiles with `install: push` need: nixos-anywhere, Nix and ssh. Without them nodes can only pull.";
     };
   };
 
@@ -99,7 +99,7 @@ in
       wantedBy = [ "multi-user.target" ];
       wants = [ "network-online.target" ];
       after = [ "network-online.target" ];
-      # systemd-notify, by which it says that it is ready.
+      # systemd-notify, with which it reports readiness.
       path = [ config.systemd.package ] ++ cfg.pushTools;
       environment.NODE_COMPILE_CACHE = "/var/cache/coldiron";
       serviceConfig = {

@@ -1,5 +1,5 @@
-# The packages of package-lock.json as files, for npm to install without a network. The lock file names no registry, so npm asks
-# its own, or the one in NPM_CONFIG_REGISTRY; whether the right thing came is for the lock file's hash to say.
+# The packages of package-lock.json as files, so that npm can install them offline. The lock file names no registry, so npm uses
+# its default, or NPM_CONFIG_REGISTRY; the hashes in the lock file verify the result.
 {
   lib,
   cacert,
@@ -45,7 +45,7 @@ let
         mv ./*.tgz $out
       '';
 
-  # Only what is used here depends on anything, and only on what is used here.
+  # Only packages used here have dependencies, and only on packages used here.
   onlyThere = lib.filterAttrs (name: _: isThere ? ${name});
   narrowed =
     package:

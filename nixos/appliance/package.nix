@@ -1,11 +1,11 @@
-# Coldiron from this folder. The hashes of what it depends on are the ones in package-lock.json, so none can go stale here.
+# Coldiron from this folder. The hashes of its dependencies come from package-lock.json, so they cannot be out of date here.
 {
   lib,
   buildNpmPackage,
   callPackage,
   importNpmLock,
   makeWrapper,
-  # Where nixpkgs has it. Its plain nodejs may be 20, which runs no TypeScript.
+  # If nixpkgs has it. Its plain nodejs may be 20, which does not run TypeScript.
   nodejs_24 ? nodejs_22,
   nodejs_22,
 }:
@@ -32,17 +32,17 @@ buildNpmPackage {
   inherit nodejs;
   npmDeps = callPackage ./npm-packages.nix { inherit nodejs; } source;
   npmConfigHook = importNpmLock.npmConfigHook;
-  # Nothing is fetched or compiled by scripts: the native modules bring programs for Node's stable interface.
+  # Install scripts fetch and compile nothing: the native modules include binaries for Node's stable interface.
   npmFlags = [ "--ignore-scripts" ];
   dontNpmBuild = true;
 
   nativeBuildInputs = [ makeWrapper ];
 
-  # Not below a folder called node_modules: there Node would not strip types.
+  # Not below a folder named node_modules: Node does not strip types there.
   installPhase = ''
     runHook preInstall
     mkdir -p $out/lib/coldiron boot-assets
-    # It would keep every package's archive in the store.
+    # It would keep the archive of every package in the store.
     rm -f node_modules/.package-lock.json
     cp -r appliance boot-assets inventory nixos templates node_modules package.json $out/lib/coldiron/
     makeWrapper ${nodejs}/bin/node $out/bin/coldiron \

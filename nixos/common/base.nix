@@ -1,4 +1,4 @@
-# What every node has, whatever its role: a way in, a clock, bounded logs, a firewall, and the units of the first boot.
+# The configuration of every node, whatever its role: SSH access, a clock, bounded logs, a firewall, and the first-boot units.
 { lib, ... }:
 {
   imports = [
@@ -10,7 +10,7 @@
   ];
 
   networking = {
-    # Each link says for itself where its address comes from.
+    # Each link configures its own address source.
     useDHCP = lib.mkDefault false;
     nftables.enable = lib.mkDefault true;
     firewall.enable = lib.mkDefault true;
@@ -24,11 +24,11 @@
       PermitRootLogin = lib.mkDefault "prohibit-password";
     };
   };
-  # There are no passwords to ask for.
+  # There are no passwords.
   security.sudo.wheelNeedsPassword = false;
 
   services.timesyncd.enable = lib.mkDefault true;
-  # As a file: newer releases have another option for it.
+  # As a file: newer releases have a different option.
   environment.etc."systemd/journald.conf.d/50-coldiron.conf".text = ''
     [Journal]
     Storage=persistent

@@ -1,5 +1,5 @@
-# The first boot of a member: its services come up, it forms the cluster or joins it, and says so in the journal. Each unit is done
-# once; what failed is tried again, also after a reboot.
+# The first boot of a member: its services start, it bootstraps or joins the cluster, and logs to the journal. Each unit runs
+# once; a failed one is retried, also after a reboot.
 { config, lib, pkgs, ... }:
 let
   cfg = config.services.first-boot-automation;
@@ -25,7 +25,7 @@ let
     }
     // environment;
     unitConfig.ConditionPathExists = cfg.configFile;
-    # It tries for as long as it takes: the first member may come up after the others.
+    # It retries forever: the first member may start after the others.
     startLimitIntervalSec = 0;
     serviceConfig = {
       Type = "oneshot";
@@ -46,7 +46,7 @@ let
       RAFT_PORT = toString config.services.${name}.raftPort;
     } ./cluster-join.sh;
 
-  # A name server answers no HTTP.
+  # A name server does not speak HTTP.
   healthy = lib.filter (name: isOn name && !(table.${name}.udp or false)) (lib.attrNames table);
 in
 {
@@ -57,23 +57,23 @@ in
     configFile = lib.mkOption {
       type = lib.types.str;
       default = "/etc/nixos/secrets/cluster-config.json";
-      description = "What this node is in its cluster. A text, not a path: it must not get into the Nix store.";
+      description = "The file with this node's role in its cluster. A string, not a path: it must not be copied to the Nix store.";
     };
     caFile = lib.mkOption {
       type = lib.types.str;
       default = "/etc/nixos/secrets/ca-cert.pem";
-      description = "Who vouches for the other members.";
+      description = "The CA certificate that verifies the other members.";
     };
     timeoutSeconds = lib.mkOption {
       type = lib.types.ints.positive;
       default = 120;
-      description = "How long one attempt waits for a service to be healthy.";
+      description = "How long one attempt waits for a service to become healthy.";
     };
   };
 
   config = lib.mkIf cfg.enable {
     systemd.services = {
-      # A node that does not run it itself is made known to the others all the same.
+      # A node that does not run the service itself is still announced to the other members.
       chainfire-cluster-join = joinUnit "chainfire";
       cluster-health-check = unit "the services of this node answer" [ "chainfire-cluster-join.service" ] {
         HEALTH_URLS = lib.concatMapStringsSep " " (

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One service of this node becomes part of its cluster. Says what it does as lines of JSON; done once, it does nothing more.
+# Adds one service of this node to its cluster. Logs JSON lines; does nothing after it has succeeded once.
 #
 # SERVICE LOCAL_URL (empty: it does not run here) API_PORT RAFT_PORT CONFIG_FILE CA_FILE STATE_FOLDER TIMEOUT_SECONDS
 set -eu
@@ -15,10 +15,10 @@ fail() {
   exit 1
 }
 
-wanted() { jq -er --arg name "$1" '.[$name]' "$CONFIG_FILE" || fail "$CONFIG_FILE has no $1" >&2; }
+setting() { jq -er --arg name "$1" '.[$name]' "$CONFIG_FILE" || fail "$CONFIG_FILE has no $1" >&2; }
 
-# ask URL [arguments of curl]: the status it got, 000 for no answer.
-ask() {
+# request URL [curl arguments]: sets $status to the HTTP status, 000 for no reply.
+request() {
   url=$1
   shift
   status=$(curl --silent --cacert "$CA_FILE" --max-time 10 --output "$answer" --write-out '%{http_code}' "$@" "$url") || status=000
@@ -26,7 +26,7 @@ ask() {
 
 wait_for() {
   deadline=$(($(date +%s) + TIMEOUT_SECONDS))
-  until ask "$1/health" && [ "$status" = 200 ]; do
+  until request "$1/health" && [ "$status" = 200 ]; do
     [ "$(date +%s)" -lt "$deadline" ] || fail "Health check timeout after ${TIMEOUT_SECONDS}s: $1"
     sleep "${POLL_SECONDS:-2}"
   done
@@ -37,9 +37,9 @@ if [ -e "$marker" ]; then
   exit 0
 fi
 [ -r "$CONFIG_FILE" ] || fail "Configuration file not found: $CONFIG_FILE"
-node_id=$(wanted node_id)
-raft_addr=$(wanted raft_addr)
-leader_url=$(wanted leader_url)
+node_id=$(setting node_id)
+raft_addr=$(setting raft_addr)
+leader_url=$(setting leader_url)
 
 if [ -n "$LOCAL_URL" ]; then
   log INFO "Waiting for local $SERVICE service..."
@@ -54,8 +54,8 @@ else
   log INFO "Waiting for the leader at $leader"
   wait_for "$leader"
   member=$(jq -cn --arg id "$node_id" --arg raft_addr "${raft_addr%:*}:$RAFT_PORT" '{id: $id, raft_addr: $raft_addr}')
-  ask "$leader/admin/member/add" --request POST --header 'Content-Type: application/json' --data "$member"
-  # 409: it was told before, and only the answer was lost.
+  request "$leader/admin/member/add" --request POST --header 'Content-Type: application/json' --data "$member"
+  # 409: an earlier request succeeded, and only its reply was lost.
   case $status in
     2??) log INFO 'Join request accepted' ;;
     409) log INFO 'The leader knows this node already' ;;

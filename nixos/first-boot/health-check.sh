@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every service of this node answers that it is healthy, or the journal says which does not.
+# Waits until every service of this node reports healthy; otherwise logs which one does not.
 #
 # HEALTH_URLS CA_FILE TIMEOUT_SECONDS
 set -eu

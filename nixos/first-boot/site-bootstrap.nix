@@ -1,5 +1,5 @@
-# The site's own script runs on the first boot before anything of ours, and keeps its own outcome: a failure tells whose it was.
-# A new version runs once more.
+# Runs the site's own script on the first boot, before our units, and records its result separately, so that a failure can be
+# attributed. A new version runs once more.
 { config, lib, pkgs, ... }:
 let
   cfg = config.services.site-bootstrap;
@@ -16,15 +16,15 @@ in
     enable = lib.mkEnableOption "the site's own script on the first boot";
     name = lib.mkOption {
       type = lib.types.strMatching "[A-Za-z0-9][A-Za-z0-9._+-]*";
-      description = "What the site calls it.";
+      description = "The site's name for it.";
     };
     version = lib.mkOption {
       type = lib.types.strMatching "[A-Za-z0-9][A-Za-z0-9._+-]*";
-      description = "Changed whenever the script is.";
+      description = "Must change when the script changes.";
     };
     script = lib.mkOption {
       type = lib.types.str;
-      description = "The whole script, with its first line.";
+      description = "The whole script, including its first line.";
     };
   };
 
@@ -54,7 +54,7 @@ in
         StateDirectory = folder;
         StateDirectoryMode = "0700";
         ExecStart = "${script}";
-        # $SERVICE_RESULT and $EXIT_STATUS are told to it (systemd.exec(5)).
+        # $SERVICE_RESULT and $EXIT_STATUS are set by systemd (systemd.exec(5)).
         ExecStopPost = "${keepOutcome}";
       };
     };

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What the installer does by itself: opens its session, says what this machine is, and installs it as it is ordered.
+# The installer's main program: opens its session, reports the hardware, and installs the machine as ordered.
 # shellcheck disable=SC1091,SC2154,SC2034
-# Each job gets a process group of its own, so that it can be ended with all that it started.
+# Each job gets its own process group, so that it can be ended with all its children.
 set -m
 
 HERE=${HERE:-$(dirname "$0")}
-# The conversation with the appliance is that of the service OS.
+# The session protocol is that of the service OS.
 LIB=${LIB:-/service-os}
 ROOT=${ROOT:-/mnt}
 ETC=${ETC:-/etc}
@@ -21,7 +21,7 @@ DISK_KEY=${DISK_KEY:-/tmp/disk-encryption.key}
 . "$HERE/pull.sh"
 . "$HERE/push.sh"
 
-# systemd ends the machine here, udev knows the disks, and whoever stands before a machine that failed can log in.
+# systemd shuts the machine down here, udev finds the disks, and an operator can log in after a failure.
 wait_for_disks() {
   udevadm settle --timeout=60 || :
 }
@@ -40,18 +40,18 @@ switch_off() {
   exit 0
 }
 
-stay() {
+give_up() {
   say "STOPPED: $1"
   exit 1
 }
 
-# Who this SSH server is, for the appliance to know it again.
+# The SSH host keys, so that the appliance can verify this server.
 host_keys() {
   cat "$ETC"/ssh/ssh_host_*_key.pub 2> /dev/null | cut -d ' ' -f 1,2 | jq -R . | jq -s .
 }
 
 report_machine() {
-  step_started inspect 'finding out what this machine consists of'
+  step_started inspect 'collecting hardware facts'
   collect_facts
   jq --argjson keys "$(host_keys)" '. + { ssh_host_keys: $keys }' "$RUN/facts.json" > "$RUN/facts-with-keys.json"
   send_facts "$RUN/facts-with-keys.json"
@@ -63,7 +63,7 @@ mkdir -p "$RUN"
 chmod 0700 "$RUN"
 : > "$LOG"
 read_command_line "$COMMAND_LINE"
-[ -n "$session" ] || stay 'the kernel command line has no coldiron.session: there is nothing to do'
+[ -n "$session" ] || give_up 'the kernel command line has no coldiron.session: there is nothing to do'
 until card=$(card_with_mac "$boot_mac"); do
   say "waiting for the card with the address ${boot_mac:-that BOOTIF= should name}"
   sleep 5
@@ -74,5 +74,5 @@ report_machine
 case $(order .way) in
   pull) run_pull ;;
   push) run_push ;;
-  *) finish_failed start "the order is to be done in a way that this installer does not know: $(order .way)" ;;
+  *) finish_failed start "the order has an install method that this installer does not support: $(order .way)" ;;
 esac

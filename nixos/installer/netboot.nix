@@ -1,5 +1,5 @@
-# The installer that machines boot over the network: NixOS' own, with the keys of whoever installs, the names of the inventory, a
-# console that a BMC can show, and a service that does what the appliance orders. system.build.{kernel,netbootRamdisk,netbootIpxeScript} are its files.
+# The installer that machines boot over the network: the NixOS installer with the operators' SSH keys, the names of the inventory, a
+# console that a BMC can show, and a service that carries out the appliance's orders. system.build.{kernel,netbootRamdisk,netbootIpxeScript} are its files.
 { config, lib, modulesPath, pkgs, ... }:
 let
   cfg = config.coldiron.installer;
@@ -23,7 +23,7 @@ let
     pkgs.smartmontools
     pkgs.util-linux
   ]
-  # As far as this image has it at all.
+  # If this image has it at all.
   ++ lib.optional (config.boot.supportedFilesystems.zfs or false) config.boot.zfs.package;
 in
 {
@@ -34,7 +34,7 @@ in
       type = lib.types.listOf lib.types.singleLineStr;
       default = [ ];
       description = ''
-        Who may log in as root: there is no password. The appliance needs no key here, it is let in by its order; these are for people.
+        SSH keys that may log in as root; there is no password. These are for people: the appliance's key comes with its order.
       '';
     };
     files = lib.mkOption {
@@ -45,7 +45,7 @@ in
   };
 
   config = {
-    # It keeps no state from one release to the next.
+    # It keeps no state across releases.
     system.stateVersion = lib.mkDefault lib.trivial.release;
 
     users.users.root.openssh.authorizedKeys.keys = cfg.sshKeys;
@@ -62,7 +62,7 @@ in
 
     # coldiron.node=NAME on the kernel's command line.
     systemd.services.coldiron-hostname = {
-      description = "Take the host name that the appliance gave";
+      description = "Set the host name from the appliance";
       wantedBy = [ "sysinit.target" ];
       before = [
         "network-pre.target"
@@ -83,9 +83,9 @@ in
       '';
     };
 
-    # coldiron.session=URL: whatever the appliance wants done here, done without anybody logging in.
+    # coldiron.session=URL: carries out the appliance's order without a login.
     systemd.services.coldiron-install = {
-      description = "Install this machine as the appliance orders";
+      description = "Install this machine as ordered by the appliance";
       wantedBy = [ "multi-user.target" ];
       wants = [ "network-online.target" ];
       after = [
@@ -98,7 +98,7 @@ in
       serviceConfig = {
         Type = "exec";
         ExecStart = "${pkgs.runtimeShell} ${./.}/main.sh";
-        # On the console the scripts write themselves.
+        # The scripts write to the console themselves.
         StandardOutput = "journal";
         RuntimeDirectory = "coldiron";
         RuntimeDirectoryMode = "0700";

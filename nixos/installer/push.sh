@@ -1,19 +1,19 @@
 # shellcheck shell=bash disable=SC2154
-# Somebody else installs this machine: the appliance is let in, with the key of this one deployment, and this waits.
+# Mode push: the appliance installs this machine. It gets SSH access with the key of this one deployment, and this script waits.
 
 POLL_SECONDS=${POLL_SECONDS:-5}
 
 run_push() {
   keys=$(order '.authorized_keys[]?')
-  [ -n "$keys" ] || finish_failed await-push 'the order has no key to let the appliance in with'
-  trap shut_out EXIT
-  let_in
-  step_started await-push 'the appliance may come in'
+  [ -n "$keys" ] || finish_failed await-push 'the order has no SSH key for the appliance'
+  trap remove_keys EXIT
+  add_keys
+  step_started await-push 'waiting for the appliance to install this machine'
   until cancelled; do sleep "$POLL_SECONDS"; done
-  stay 'the appliance has ended this installation'
+  give_up 'the appliance has ended this installation'
 }
 
-let_in() {
+add_keys() {
   (
     umask 077
     mkdir -p "$ROOT_HOME/.ssh"
@@ -21,7 +21,7 @@ let_in() {
   )
 }
 
-shut_out() {
+remove_keys() {
   (
     umask 077
     grep -vxF "$keys" "$ROOT_HOME/.ssh/authorized_keys" > "$ROOT_HOME/.ssh/authorized_keys.new"

@@ -1,4 +1,4 @@
-# Holds the cluster together: consensus and databases want their pages in memory and their connections accepted.
+# Control plane: consensus and databases need their pages in memory and their connections accepted.
 { lib, ... }:
 {
   imports = [ ../services.nix ];

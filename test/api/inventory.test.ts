@@ -64,8 +64,8 @@ describe('applying an inventory', () => {
   });
 
   it.each([
-    ['api', /stands for what is added over the API/],
-    ['network', /stands for machines that showed up/],
+    ['api', /is reserved for objects that are added over the API/],
+    ['network', /is reserved for discovered machines/],
     ['site', /coldiron\.yaml/],
     ['../rack', /not a name/],
   ])('refuses the source name %s, which is no file’s', async (name, message) => {

@@ -85,7 +85,7 @@ describe('work on a node', () => {
     expect(refused.details).toEqual([
       expect.stringContaining('deploy is not possible from registered'),
       expect.stringContaining('nixos/worker/bzImage'),
-      expect.stringContaining('nobody knows yet which disks it has'),
+      expect.stringContaining('its disks are not known yet'),
     ]);
     expect(await get()).toMatchObject({ state: 'registered', intent: null });
   });

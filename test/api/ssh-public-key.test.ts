@@ -39,7 +39,7 @@ describe('an SSH public key', () => {
     ['the placeholder of the runbook', 'ssh-ed25519 AAAA...', /not base64/],
     ['an unknown type', 'ssh-dss AAAA', /known type/],
     ['a blob of another type', `ssh-ed25519 ${ssh('ssh-rsa', Buffer.alloc(32))}`, /another type/],
-    ['a cut blob', ED25519.slice(0, -8), /cut off/],
+    ['a cut blob', ED25519.slice(0, -8), /truncated/],
     ['a short point', `ssh-ed25519 ${ssh('ssh-ed25519', Buffer.alloc(31))}`, /32 bytes/],
     ['a weak RSA key', `ssh-rsa ${ssh('ssh-rsa', Buffer.from([3]), Buffer.alloc(129, 1))}`, /2048 bits/],
     ['two lines', `${ED25519}\ncommand="sh" ${ED25519}`, /one line/],

@@ -14,12 +14,12 @@ describe('the state folder', () => {
     return { mode: statSync(folder).mode & 0o777, warnings };
   };
 
-  it.each([0o755, 0o750, 0o701])('is closed with a warning when it has mode %o', (mode) => {
+  it.each([0o755, 0o750, 0o701])('gets mode 0700, with a warning, when it has mode %o', (mode) => {
     const was = `0${mode.toString(8)}`;
     expect(closed(mode)).toEqual({ mode: 0o700, warnings: [{ folder: scratch('state'), mode: was }] });
   });
 
-  it('stays as it is when nobody else can read it', () => {
+  it('is unchanged when no other user can read it', () => {
     expect(closed(0o700)).toEqual({ mode: 0o700, warnings: [] });
   });
 

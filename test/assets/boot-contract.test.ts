@@ -22,7 +22,7 @@ const imagesOf = (folder: string, kernel: string, cpu: CpuArchitecture): Asset[]
   asset(`${folder}/${kernel}`, 'kernel', cpu),
   asset(`${folder}/initrd`, 'initrd', null),
 ];
-/** Every kind of machine has its loader, its service OS, and the installer of the one profile. */
+/** Every architecture has its loader and its service OS, and the one profile has its installer. */
 const allRight = new Map(
   [
     ...loaders,
@@ -41,11 +41,11 @@ const instead =
     name === wrong.name ? wrong : find(name);
 
 describe('the boot contract', () => {
-  it('holds when everything that is advertised is there and is what it should be', () => {
+  it('holds when every advertised file is present and of the right type', () => {
     expect(checkBootContract(find, [profileWith()])).toEqual({ problems: [], missing: [] });
   });
 
-  it('names every file that can be advertised when nothing is there, and for whom', () => {
+  it('names every file that can be advertised when the library is empty, with the affected architectures', () => {
     const { missing } = checkBootContract(() => null);
     expect(missing.filter(({ what }) => what === 'loader').map(({ file }) => file)).toEqual(
       loaders.map(({ name }) => name),
@@ -62,7 +62,7 @@ describe('the boot contract', () => {
     );
   });
 
-  it('names a service OS and an installer that are not here, for the machines that would start them', () => {
+  it('names a missing service OS and a missing installer, with the architectures that boot them', () => {
     const absent = ['images/service-os-riscv64/kernel', 'images/service-os-arm64/initrd', 'nixos/worker/bzImage'];
     expect(checkBootContract(without(...absent), [profileWith()]).missing).toEqual([
       { file: 'images/service-os-arm64/initrd', what: 'service OS', architectures: ['arm64'] },
@@ -71,7 +71,7 @@ describe('the boot contract', () => {
     ]);
   });
 
-  it('asks for no installer of a profile that is not active, or that the service OS installs', () => {
+  it('requires no installer for a profile that is inactive, or that the service OS installs', () => {
     const profiles = [
       profileWith({ name: name('old'), active: false }),
       profileWith({ name: name('debian'), kind: 'cloud-image' }),
@@ -79,7 +79,7 @@ describe('the boot contract', () => {
     expect(checkBootContract(find, profiles)).toEqual({ problems: [], missing: [] });
   });
 
-  it('takes the installer of a profile for the architecture that it is for, and misses the others', () => {
+  it("accepts a profile's installer for its own architecture, and reports the others as missing", () => {
     const both = profileWith({ architectures: ['x86_64', 'arm64'] });
     expect(checkBootContract(find, [both])).toEqual({
       problems: [],
@@ -99,14 +99,14 @@ describe('the boot contract', () => {
       'nixos/worker/bzImage is advertised to x86_64 as kernel of the installer of worker and is a Linux kernel for arm64',
     ],
     [
-      'an initrd in the place of a kernel',
+      'an initrd instead of a kernel',
       asset('images/service-os-x86_64/kernel', 'initrd', null),
       'images/service-os-x86_64/kernel is advertised to x86_64 as kernel of the service OS and is an initrd',
     ],
     [
-      'something else in the place of an initrd',
+      'another file instead of an initrd',
       asset('nixos/worker/initrd', 'unknown', null),
-      'nixos/worker/initrd is advertised to x86_64 as initrd of the installer of worker and is of no type that boots',
+      'nixos/worker/initrd is advertised to x86_64 as initrd of the installer of worker and is a file of no bootable type',
     ],
   ])('finds %s', (_what, wrong, words) => {
     const { problems } = checkBootContract(instead(wrong), [profileWith()]);
@@ -120,7 +120,7 @@ describe('the boot contract', () => {
       asset('snponly.efi', 'efi', 'arm64'),
       'EFI program for arm64',
     ],
-    ['a kernel in the place of a loader', 'ipxe.efi', asset('ipxe.efi', 'kernel', 'x86_64'), 'Linux kernel for x86_64'],
+    ['a kernel instead of a loader', 'ipxe.efi', asset('ipxe.efi', 'kernel', 'x86_64'), 'Linux kernel for x86_64'],
     ['an EFI program for BIOS', 'undionly.kpxe', asset('undionly.kpxe', 'efi', 'x86_64'), 'EFI program for x86_64'],
     ['a GRUB that shim cannot start', 'grubaa64.efi', asset('grubaa64.efi', 'efi', 'x86_64'), 'EFI program for x86_64'],
   ])('finds %s', (_what, loader, wrong, words) => {
@@ -130,7 +130,7 @@ describe('the boot contract', () => {
     for (const problem of problems) expect(problem).toContain(words);
   });
 
-  it('is kept by the policy: whatever is missing, no machine is sent to it', () => {
+  it('is respected by the boot policy: no machine is sent to a missing loader', () => {
     for (const { name: absent } of loaders) {
       const available = (file: string): boolean => file !== absent;
       for (const architecture of CLIENT_ARCHITECTURES.values()) {

@@ -14,8 +14,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cache, { recursive: true, force: true }));
 
-describe('what takes long to build', () => {
-  it('is built by one of many who need it at once, and nothing else is left', async () => {
+describe('buildOnce', () => {
+  it('lets one of many concurrent callers build, and leaves no other files', async () => {
     let builds = 0;
     const build = async (): Promise<void> => {
       builds += 1;
@@ -28,14 +28,14 @@ describe('what takes long to build', () => {
     expect(await readdir(cache)).toEqual(['thing']);
   });
 
-  it('is built by the next when it could not be built', async () => {
+  it('builds again after a failed build', async () => {
     const failing = buildOnce(place, () => Promise.reject(new Error('no space')));
     await expect(failing).rejects.toThrow('no space');
     await buildOnce(place, async () => void (await mkdir(place)));
     expect(await readdir(cache)).toEqual(['thing']);
   });
 
-  it('is not waited for when whoever was building it is gone', async () => {
+  it('does not wait for a builder that is no longer running', async () => {
     const gone = spawnSync(process.execPath, ['-e', '']).pid;
     await writeFile(`${place}.building`, String(gone));
     await buildOnce(place, async () => void (await mkdir(place)));

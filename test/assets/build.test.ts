@@ -15,8 +15,8 @@ import { PE_MACHINE, peFile, put, temporaryFolder } from './tiny-files.ts';
 
 const foreignArchitectures = () => spawnSync('dpkg', ['--print-foreign-architectures'], { encoding: 'utf8' }).stdout;
 
-describe('building boot files from Debian', () => {
-  it('gathers every loader of the manifest, arm64 ones included, and changes nothing about the machine', async () => {
+describe('building boot files from Debian packages', () => {
+  it('builds every loader of the manifest, arm64 ones included, and changes nothing on the host', async () => {
     needPackages(['ipxe']);
     const folder = temporaryFolder();
     const entries = await readManifests(null);
@@ -38,7 +38,7 @@ describe('building boot files from Debian', () => {
     expect(missing.map(({ file }) => file).filter((file) => !file.includes('/'))).toEqual([]);
     expect(lines).toContainEqual(expect.stringMatching(/^undionly\.kpxe: built, from Debian ipxe .* \(installed\)$/));
 
-    // A newer package than the listed one is no mistake of the file's: then it is taken, and said.
+    // A package newer than the listed one is no error: the file is accepted, with a notice.
     const notListed = placed.filter(({ listed }) => !listed).map(({ name }) => name);
     expect(lines.filter((line) => line.includes('does not list this version'))).toHaveLength(notListed.length);
 
@@ -47,7 +47,7 @@ describe('building boot files from Debian', () => {
     expect(again.placed.every(({ unchanged }) => unchanged)).toBe(true);
   });
 
-  it('goes on with the others when one cannot be had, and says why', async () => {
+  it('builds the other entries when one fails, and reports the reason', async () => {
     needPackages(['ipxe']);
     const folder = temporaryFolder();
     const wanted = (name: string, path: string, architecture: ManifestEntry['architecture']): ManifestEntry => ({
@@ -87,7 +87,7 @@ describe('building boot files from Debian', () => {
     source: { kind: 'debian', package: 'ipxe', architecture: null, path: SNPONLY, sums: new Map(sums) },
   });
 
-  it('refuses a file that is not the one listed for its version, and leaves the one before in its place', async () => {
+  it('rejects a file whose checksum is not the one listed for its version, and keeps the previous file', async () => {
     needPackages(['ipxe']);
     const folder = temporaryFolder();
     const before = put(folder, 'loader/snponly.efi', peFile(PE_MACHINE.x86_64));
@@ -97,25 +97,25 @@ describe('building boot files from Debian', () => {
       () => undefined,
     );
     expect(placed).toEqual([]);
-    expect(failed[0]?.reason).toMatch(/from Debian ipxe .*: sha256 is [0-9a-f]{64}, not as declared \(a{64}\)$/);
+    expect(failed[0]?.reason).toMatch(/from Debian ipxe .*: sha256 is [0-9a-f]{64}, but a{64} is declared$/);
     expect(readFileSync(before).equals(peFile(PE_MACHINE.x86_64))).toBe(true);
   });
 
-  it('takes a version that is not listed, says so, and writes down which it was', async () => {
+  it('accepts a version that is not listed, says so, and records the version', async () => {
     needPackages(['ipxe']);
     const folder = temporaryFolder();
     const lines: string[] = [];
     const entries = [snponly([['0.9-1', 'a'.repeat(64)]])];
     const { placed } = await buildAssets(folder, entries, (line) => lines.push(line));
     expect(placed).toMatchObject([{ name: 'snponly.efi', listed: false }]);
-    expect(lines).toContain('snponly.efi: the manifest does not list this version; taken as apt vouches for it');
+    expect(lines).toContain('snponly.efi: the manifest does not list this version; apt verified its package');
     expect((await readOrigins(folder))['snponly.efi']).toMatchObject({ version: await installed() });
     const { loaders, problems } = await verifyAssets(folder, entries, await AssetLibrary.open(folder));
     expect(problems).toEqual([]);
     expect(loaders).toEqual([{ name: 'snponly.efi', by: 'unlisted', from: expect.stringContaining('Debian ipxe ') }]);
   });
 
-  it('has what it lists: then nothing is said about it', async () => {
+  it('prints no notice for a listed version', async () => {
     needPackages(['ipxe']);
     const folder = temporaryFolder();
     const lines: string[] = [];

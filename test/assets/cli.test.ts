@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const coldiron = (...args: string[]) => spawnSync(join(ROOT, 'coldiron'), args, { cwd: ROOT, encoding: 'utf8' });
 
 describe('coldiron assets', () => {
-  it('lists what is there, and what is there and not served', () => {
+  it('lists the files that are served, and the files that are not', () => {
     const state = temporaryFolder();
     expect(coldiron('assets', 'list', '--state', state).stdout).toContain('coldiron assets build');
     put(state, 'assets/loader/snponly.efi', peFile(PE_MACHINE.x86_64));
@@ -22,7 +22,7 @@ describe('coldiron assets', () => {
     });
   });
 
-  it('says of each file how it is known', () => {
+  it('says how each file was verified', () => {
     const state = temporaryFolder();
     put(state, 'assets/loader/snponly.efi', peFile(PE_MACHINE.x86_64));
     expect(coldiron('assets', 'verify', '--state', state).stdout).toContain(
@@ -30,7 +30,7 @@ describe('coldiron assets', () => {
     );
   });
 
-  it('refuses a name that the manifest does not have, and has nothing to fetch where nothing is declared', () => {
+  it('rejects a name that the manifest does not have, and fetches nothing when nothing is declared', () => {
     const state = temporaryFolder();
     expect(coldiron('assets', 'build', 'snponly.ef', '--state', state)).toMatchObject({
       status: 2,

@@ -1,4 +1,4 @@
-// The image of Debian as a user builds it: by the command line, into a library, for a profile.
+// The Debian image as a user builds it: with the command line, into a library, for a profile.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ describe('coldiron assets build debian-12', () => {
   const state = mkdtempSync(join(tmpdir(), 'coldiron-test-'));
   let built: ReturnType<typeof assets>;
 
-  // Taken from the cache when anybody built it before; the first time it takes minutes.
+  // Taken from the cache if it was built before; the first build takes minutes.
   beforeAll(() => {
     needPackages(CLOUD_IMAGE_PACKAGES);
     built = assets('build', 'debian-12', '--state', state);
@@ -30,7 +30,7 @@ describe('coldiron assets build debian-12', () => {
 
   afterAll(() => rmSync(state, { recursive: true, force: true }));
 
-  it('leaves one file in the library, and says what a profile has to name', async () => {
+  it('adds one file to the library, and says what a profile must name', async () => {
     expect(built, built.stderr).toMatchObject({ status: 0 });
     const library = await AssetLibrary.open(join(state, 'assets'));
     expect(library.list().map(({ name }) => name)).toEqual([CLOUD_IMAGE_NAME]);
@@ -48,7 +48,7 @@ describe('coldiron assets build debian-12', () => {
     expect(JSON.parse(verified.stdout)).toMatchObject({ sound: 1, problems: [] });
   });
 
-  it('is what a profile installs that names it, with or without the folder of images', async () => {
+  it('is installed by a profile that names it, with or without the images/ folder', async () => {
     const library = await AssetLibrary.open(join(state, 'assets'));
     const server = { address: mustParse(parseIpv4('10.0.100.10')), bootPort: 8080 };
     const asset = library.find(CLOUD_IMAGE_NAME);
@@ -66,14 +66,14 @@ describe('coldiron assets build debian-12', () => {
     }
   });
 
-  it('is taken from the cache the next time, and is the same', () => {
+  it('comes from the cache the second time, with the same checksum', () => {
     const again = assets('build', 'images/debian-12', '--state', state);
     expect(again.stdout).toContain(`${CLOUD_IMAGE_NAME}: unchanged`);
   });
 });
 
-describe('a name that is nearly that of a built image', () => {
-  it('is refused with the one that was probably meant', () => {
+describe('a misspelled name of a built image', () => {
+  it('is rejected with a suggestion', () => {
     expect(assets('build', 'debian-13', '--state', temporaryFolder())).toMatchObject({
       status: 2,
       stderr: expect.stringContaining('debian-13: no such boot file (did you mean debian-12?)'),

@@ -14,7 +14,7 @@ const file = (path: string, bytes: Uint8Array, executable = false): ArchiveEntry
   executable,
 });
 
-/** Unpacks with the cpio that everybody uses. */
+/** Unpacks with GNU cpio. */
 function unpacked<T>(archive: Buffer, look: (folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-cpio-'));
   try {
@@ -26,10 +26,10 @@ function unpacked<T>(archive: Buffer, look: (folder: string) => T): T {
   }
 }
 
-describe('an archive for the kernel', () => {
+describe('cpioArchive', () => {
   beforeAll(() => needPackages(['cpio']));
 
-  it('unpacks to the folders, files and programs that went in', () => {
+  it('unpacks to the same folders, files and programs', () => {
     const archive = cpioArchive([
       { path: 'bin', kind: 'folder' },
       file('bin/tool', Buffer.from('#!/bin/sh\n'), true),
@@ -42,7 +42,7 @@ describe('an archive for the kernel', () => {
     });
   });
 
-  it('carries any bytes under any length of name', () => {
+  it('stores any bytes under names of any length', () => {
     const entry = fc.record({
       name: fc.stringMatching(/^[a-z0-9._-]{1,40}$/),
       bytes: fc.uint8Array({ maxLength: 70 }),

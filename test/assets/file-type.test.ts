@@ -4,18 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { detectFileType, fileTypeInWords } from '../../appliance/assets/file-type.ts';
 import { bzImage, kernelImage, PE_MACHINE, peFile, pxeProgram } from './tiny-files.ts';
 
-describe('the type of a boot file', () => {
-  it.each(Object.entries(PE_MACHINE))('is an EFI program for %s by its PE machine type', (cpu, machine) => {
+describe('detectFileType', () => {
+  it.each(Object.entries(PE_MACHINE))('detects an EFI program for %s by its PE machine type', (cpu, machine) => {
     expect(detectFileType(peFile(machine))).toEqual({ kind: 'efi', cpu });
   });
 
-  it('is an EFI program for nobody we know when the machine type is another', () => {
+  it('detects an EFI program of an unknown machine type', () => {
     const type = detectFileType(peFile(0x0ebc));
     expect(type).toEqual({ kind: 'efi', cpu: null });
-    expect(fileTypeInWords(type)).toBe('an EFI program for a machine type that we do not know');
+    expect(fileTypeInWords(type)).toBe('an EFI program for an unknown machine type');
   });
 
-  it('is a kernel even though kernels are EFI programs too', () => {
+  it('detects a kernel before an EFI program, because kernels are EFI programs too', () => {
     expect(detectFileType(bzImage(1))).toEqual({ kind: 'kernel', cpu: 'x86_64' });
     expect(detectFileType(bzImage(0))).toEqual({ kind: 'kernel', cpu: 'i386' });
     expect(detectFileType(kernelImage(PE_MACHINE.arm64, 'ARM\x64'))).toEqual({ kind: 'kernel', cpu: 'arm64' });
@@ -27,13 +27,13 @@ describe('the type of a boot file', () => {
     expect(detectFileType(loong)).toEqual({ kind: 'kernel', cpu: 'loong64' });
   });
 
-  it('is a kernel of the named architecture for one that unpacks itself', () => {
+  it('detects the architecture of a self-extracting kernel', () => {
     const zboot = peFile(PE_MACHINE.arm64);
     zboot.write('zimg', 4);
     expect(detectFileType(zboot)).toEqual({ kind: 'kernel', cpu: 'arm64' });
   });
 
-  it('is a BIOS program only with the jump and the words of one', () => {
+  it('detects a BIOS program only by both its jump and its text', () => {
     expect(detectFileType(pxeProgram())).toEqual({ kind: 'bios' });
     expect(detectFileType(Buffer.from([0xea, 0x05, 0x00, 0xc0, 0x07]))).toEqual({ kind: 'unknown' });
   });
@@ -50,11 +50,11 @@ describe('the type of a boot file', () => {
     expect(detectFileType(bytes)).toEqual({ kind: 'initrd' });
   });
 
-  it('is a script by its first two characters', () => {
+  it('detects a script by its first two characters', () => {
     expect(detectFileType(Buffer.from('#!ipxe\nexit 1\n'))).toEqual({ kind: 'script' });
   });
 
-  it('is told for any bytes at all, truncated ones and lying headers included', () => {
+  it('detects some type for any bytes, also truncated files and wrong headers', () => {
     const whole = [peFile(PE_MACHINE.x86_64), bzImage(1), pxeProgram()];
     const cut = fc
       .tuple(fc.constantFrom(...whole), fc.nat(1200))

@@ -34,7 +34,7 @@ const entry = (url: string, sum: string): ManifestEntry => ({
 });
 
 describe('fetching boot files', () => {
-  it('puts a file with the right checksum into the library, readable, and only once', async () => {
+  it('puts a file with the right checksum into the library, readable, and fetches it only once', async () => {
     const folder = join(temporaryFolder(), 'state', 'assets');
     const { url, requests } = await served(LOADER);
     const lines: string[] = [];
@@ -46,7 +46,7 @@ describe('fetching boot files', () => {
     });
     expect(again.placed[0]?.unchanged).toBe(true);
     expect(requests()).toBe(1);
-    expect(lines).toEqual([`ipxe.efi: fetching ${url}`, 'ipxe.efi: here already']);
+    expect(lines).toEqual([`ipxe.efi: fetching ${url}`, 'ipxe.efi: already present']);
     const file = join(folder, 'loader/ipxe.efi');
     expect(readFileSync(file).equals(LOADER)).toBe(true);
     const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
@@ -59,7 +59,7 @@ describe('fetching boot files', () => {
   });
 
   it.each([
-    ['another checksum', (url: string) => entry(url, 'a'.repeat(64)), LOADER, 'not as declared'],
+    ['another checksum', (url: string) => entry(url, 'a'.repeat(64)), LOADER, 'is declared'],
     [
       'the right checksum of a wrong program',
       (url: string) => entry(url, sha256(peFile(PE_MACHINE.arm64))),
@@ -67,7 +67,12 @@ describe('fetching boot files', () => {
       'must be an EFI program for x86_64',
     ],
     ['a server that has no such file', (url: string) => entry(`${url}x`, sha256(LOADER)), LOADER, 'answered 404'],
-    ['nobody listening', () => entry('http://127.0.0.1:1/x', sha256(LOADER)), LOADER, 'http://127.0.0.1:1/x: '],
+    [
+      'a server that does not listen',
+      () => entry('http://127.0.0.1:1/x', sha256(LOADER)),
+      LOADER,
+      'http://127.0.0.1:1/x: ',
+    ],
   ])('leaves nothing behind on %s', async (_what, entryFor, body, words) => {
     const folder = temporaryFolder();
     const { url } = await served(body);
@@ -99,12 +104,12 @@ describe('verifying boot files', () => {
     const { sound, problems } = await verifyAssets(folder, entries, library);
     expect(sound).toBe(0);
     expect(problems).toEqual([
-      expect.stringContaining('ipxe.efi: is not the file that is declared'),
-      'images/a/disk: its bytes have changed, its size and time have not: the disk may be failing',
+      expect.stringContaining('ipxe.efi: does not match the declared checksum'),
+      'images/a/disk: its content has changed while its size and modification time have not: the disk may be failing',
     ]);
   });
 
-  it('tells how each file out of a package is known, and finds one that is not what was listed since', async () => {
+  it('says how each file out of a package is verified, and finds one that does not match a checksum listed later', async () => {
     const folder = temporaryFolder();
     const debian = (name: string, sums: Record<string, string>): ManifestEntry => ({
       ...entry('', ''),
@@ -128,11 +133,11 @@ describe('verifying boot files', () => {
       'shimx64.efi': 'unknown',
     });
     expect(problems).toEqual([
-      expect.stringContaining('grubx64.efi: is not what the manifest lists for Debian ipxe 2.0'),
+      expect.stringContaining('grubx64.efi: does not match the checksum that the manifest lists for Debian ipxe 2.0'),
     ]);
   });
 
-  it('tells which machines get no loader', async () => {
+  it('reports which architectures have no loader', async () => {
     const { missing } = await verified(temporaryFolder(), await readManifests(null));
     expect(missing.map(({ file }) => file)).toContain('arm64-efi/snponly.efi');
   });

@@ -5,7 +5,7 @@ import { AssetLibrary } from '../../appliance/assets/library.ts';
 import { isOfInterest, LibraryWatch } from '../../appliance/assets/library-watch.ts';
 import { bzImage, put, temporaryFolder } from './tiny-files.ts';
 
-/** A library that looks again only when its folder is seen to change: there is no poll here. */
+/** A library that is rescanned only when its watcher reports a change, without polling. */
 async function watched(folder: string) {
   const library = await AssetLibrary.open(folder);
   const waiting = new Set<() => void>();
@@ -22,7 +22,7 @@ async function watched(folder: string) {
     },
   });
   onTestFinished(() => watch.stop());
-  /** Ends with the time limit of the test at the latest. */
+  /** Ends with the timeout of the test at the latest. */
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo()) {
       await new Promise<void>((resolve) => {
@@ -35,7 +35,7 @@ async function watched(folder: string) {
 }
 
 describe('a library whose folder is watched', () => {
-  it('has a file of a new image at once, also where no folder was there before', async () => {
+  it('finds a file of a new image at once, also in a new folder', async () => {
     const folder = join(temporaryFolder(), 'assets');
     const { library, until } = await watched(folder);
     expect(library.list()).toEqual([]);
@@ -45,7 +45,7 @@ describe('a library whose folder is watched', () => {
     await until(() => library.find('nixos/worker/initrd') !== null);
   });
 
-  it('has a folder that was moved into place, and no longer one that was removed', async () => {
+  it('adds a folder that is moved into it, and drops one that is removed', async () => {
     const folder = temporaryFolder();
     const made = temporaryFolder();
     put(made, 'worker/bzImage', bzImage(1));
@@ -57,7 +57,7 @@ describe('a library whose folder is watched', () => {
     await until(() => library.find('nixos/worker/bzImage') === null);
   });
 
-  it('follows a link that is replaced, as a new build in the Nix store is', async () => {
+  it('follows a replaced link, as for a new build in the Nix store', async () => {
     const folder = temporaryFolder();
     const store = temporaryFolder();
     put(store, 'one/bzImage', bzImage(1));
@@ -73,7 +73,7 @@ describe('a library whose folder is watched', () => {
     expect(library.find('nixos/worker/bzImage')?.size).toBe(bzImage(1).length + 3);
   });
 
-  it('notices its manifest', async () => {
+  it('notices a change of its manifest', async () => {
     const folder = temporaryFolder();
     const { library, until } = await watched(folder);
     let looks = 0;
@@ -82,7 +82,7 @@ describe('a library whose folder is watched', () => {
     expect(library.list()).toEqual([]);
   });
 
-  it('does not look because of its own checksums or of files that are not finished', () => {
+  it('is not rescanned for its own checksum index or for unfinished files', () => {
     expect(['index.json', 'index.json.new', '.bzImage.part'].map(isOfInterest)).toEqual([false, false, false]);
     expect(['bzImage', 'extra.yaml', null].map(isOfInterest)).toEqual([true, true, true]);
   });

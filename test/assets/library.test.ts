@@ -7,15 +7,15 @@ import { bzImage, PE_MACHINE, peFile, put, pxeProgram, temporaryFolder } from '.
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 
-describe('the library of boot files', () => {
-  it('is empty, and no error, where nothing was built yet', async () => {
+describe('the asset library', () => {
+  it('is empty, without an error, before anything is built', async () => {
     const library = await AssetLibrary.open(join(temporaryFolder(), 'assets'));
     expect(library.list()).toEqual([]);
     expect(library.find('ipxe.efi')).toBeNull();
     expect(library.problems()).toEqual([]);
   });
 
-  it('finds loaders by the name they are advertised under, with size, checksum and architecture', async () => {
+  it('finds loaders by their advertised name, with size, checksum and architecture', async () => {
     const folder = temporaryFolder();
     const bytes = peFile(PE_MACHINE.x86_64);
     const file = put(folder, 'loader/snponly.efi', bytes);
@@ -33,7 +33,7 @@ describe('the library of boot files', () => {
     expect(library.find('undionly.kpxe')).toMatchObject({ kind: 'bios', architecture: 'x86_64' });
   });
 
-  it('picks up what a site puts below nixos/ and images/, links into a store included', async () => {
+  it('includes files that a site puts below nixos/ and images/, also links into the Nix store', async () => {
     const folder = temporaryFolder();
     const store = put(temporaryFolder(), 'bzImage', bzImage(1));
     put(folder, 'nixos/worker/initrd', Buffer.from('070701'));
@@ -49,7 +49,7 @@ describe('the library of boot files', () => {
     expect(library.find('nixos/worker/bzImage')?.architecture).toBe('x86_64');
   });
 
-  it('knows nothing by a path, by a name of no manifest, or by a name with odd characters', async () => {
+  it('does not find files by path, by a name outside the manifest, or by a name with invalid characters', async () => {
     const folder = temporaryFolder();
     put(folder, 'loader/snponly.efi', peFile(PE_MACHINE.x86_64));
     put(folder, 'loader/secret.efi', peFile(PE_MACHINE.x86_64));
@@ -68,7 +68,7 @@ describe('the library of boot files', () => {
     expect(library.problems()).toEqual([expect.stringContaining('images/debian/a b: not the name of a boot file')]);
   });
 
-  it('does not serve a loader for another machine, and says what it is', async () => {
+  it('does not serve a loader for another architecture, and says what the file is', async () => {
     const folder = temporaryFolder();
     put(folder, 'loader/snponly.efi', peFile(PE_MACHINE.arm64));
     put(folder, 'loader/undionly.kpxe', peFile(PE_MACHINE.x86_64));
@@ -80,14 +80,14 @@ describe('the library of boot files', () => {
     ]);
   });
 
-  it('takes the checksum from its index while size, time and inode are the same, and reads again when not', async () => {
+  it('uses the indexed checksum while size, time and inode are unchanged, and hashes the file again otherwise', async () => {
     const folder = temporaryFolder();
     const file = put(folder, 'images/a/disk', 'one');
     const stamp = statSync(file);
     await AssetLibrary.open(folder);
     const index = join(folder, 'index.json');
     const written = statSync(index, { bigint: true }).mtimeNs;
-    // A checksum that can only come from the index shows that the file was not read.
+    // A checksum that can only come from the index proves that the file was not read.
     const planted = 'f'.repeat(64);
     writeFileSync(index, readFileSync(index, 'utf8').replace(sha256('one'), planted));
     const library = await AssetLibrary.open(folder);
@@ -101,7 +101,7 @@ describe('the library of boot files', () => {
     expect(statSync(index, { bigint: true }).mtimeNs).not.toBe(written);
   });
 
-  it('makes a damaged index again', async () => {
+  it('rebuilds a damaged index', async () => {
     const folder = temporaryFolder();
     put(folder, 'images/a/disk', 'one');
     for (const damage of [
@@ -117,7 +117,7 @@ describe('the library of boot files', () => {
     }
   });
 
-  it('serves what it served before when a reload fails, and suggests a name that is near', async () => {
+  it('keeps the previous contents when a reload fails, and suggests a similar name', async () => {
     const folder = temporaryFolder();
     put(folder, 'loader/snponly.efi', peFile(PE_MACHINE.x86_64));
     const library = await AssetLibrary.open(folder);

@@ -6,14 +6,14 @@ import { put, temporaryFolder } from './tiny-files.ts';
 const SUM = 'a'.repeat(64);
 
 describe('the manifest of boot files', () => {
-  it('has only loaders that some machine can be sent to, and their architecture', async () => {
+  it('has only loaders that a boot rule can name, with their architecture', async () => {
     const advertised = new Map(advertisedFiles().map(({ tftpName, cpu }) => [tftpName, cpu]));
     const entries = await readManifests(null);
     expect(entries.length).toBeGreaterThan(5);
     for (const { name, architecture } of entries) expect(advertised.get(name)).toBe(architecture);
   });
 
-  it('lists for each loader what its bytes are, by the version of the package, and under which licence it comes', async () => {
+  it('lists the checksum of each loader by package version, and its licence', async () => {
     for (const { name, licence, source } of await readManifests(null)) {
       const sums = source.kind === 'debian' ? [...(source.sums ?? [])] : [];
       expect(sums.length, name).toBeGreaterThan(0);
@@ -22,7 +22,7 @@ describe('the manifest of boot files', () => {
     }
   });
 
-  it('takes in what a site declares, in the place of our own entry where the name is the same', async () => {
+  it('adds the entries of a site, which replace built-in entries of the same name', async () => {
     const file = put(
       temporaryFolder(),
       'extra.yaml',
@@ -49,7 +49,7 @@ files:
     });
   });
 
-  it('lists every problem of a site file, with its place', async () => {
+  it("lists every problem of a site's manifest, with its place", async () => {
     const file = put(
       temporaryFolder(),
       'extra.yaml',
@@ -77,9 +77,9 @@ files:
       expect.stringContaining('loaders[0].name: not the name of a boot file'),
       expect.stringContaining('loaders[1].source: must be either debian and path, or url and sha256'),
       expect.stringContaining('loaders[2].source: must be either debian and path, or url and sha256'),
-      expect.stringContaining('loaders[3].name: only files are below nixos/ and images/'),
+      expect.stringContaining('loaders[3].name: the name of a loader must not start with nixos/ or images/'),
       expect.stringContaining('loaders[5].sha256: a file with a URL has its sha256 in source'),
-      expect.stringContaining('files[0].name: a file is below nixos/ or images/'),
+      expect.stringContaining('files[0].name: the name of a file must start with nixos/ or images/'),
     ]);
   });
 });

@@ -1,4 +1,4 @@
-// The scripts of the service OS as far as they need no machine of their own: under dash, which is its shell, with files in place of
+// Tests the service OS scripts as far as they need no virtual machine: under dash, which is their shell, with files that replace
 // /sys.
 
 import { execFile, spawnSync } from 'node:child_process';
@@ -34,7 +34,7 @@ const ENVIRONMENT = {
   ...{ RUN: join(folder, 'run'), SYS: join(folder, 'sys'), DEV: join(folder, 'dev') },
 };
 
-/** Lines of shell that have the functions of these files. */
+/** Shell lines that source the functions of these files. */
 function withFunctions(files: readonly string[], lines: string): string {
   mkdirSync(join(folder, 'run'), { recursive: true });
   return `${files.map((name) => `. ${SCRIPTS}/${name}.sh`).join('\n')}\n${lines}`;
@@ -50,7 +50,7 @@ function shell(files: readonly string[], lines: string): { status: number | null
 }
 
 describe('the scripts of the service OS', () => {
-  it('have nothing that shellcheck finds wrong', () => {
+  it('pass shellcheck', () => {
     const files = readdirSync(SCRIPTS).filter((name) => name === 'init' || name.endsWith('.sh'));
     expect(files.length).toBeGreaterThan(12);
     const { stdout } = spawnSync('shellcheck', ['--shell=sh', '--severity=warning', ...files], {
@@ -74,7 +74,7 @@ describe('the scripts of the service OS', () => {
     expect(stdout).toBe('erase http://10.0.2.2:8080/boot/session/ab node05 52:54:00:ab:cd:ef\n');
   });
 
-  it('wait for what a switch says of itself, and not where a card hangs on a bridge', () => {
+  it("wait for the switch's LLDP frames, but not on a bridge", () => {
     const card = join(folder, 'sys/class/net/eth0');
     mkdirSync(join(card, 'device'), { recursive: true });
     writeFileSync(join(card, 'carrier'), '1\n');
@@ -92,24 +92,24 @@ describe('the scripts of the service OS', () => {
     rmSync(card, { recursive: true });
   });
 
-  it('call partitions as the kernel does', () => {
+  it('name partitions as the kernel does', () => {
     const { stdout } = shell(['disks'], 'partition_device /dev/sda 3; partition_device /dev/nvme0n1 2');
     expect(stdout).toBe('/dev/sda3\n/dev/nvme0n1p2\n');
   });
 
-  it('list whole disks that have a size, and nothing that the kernel made up', () => {
+  it('list whole disks that have a size, without virtual devices', () => {
     for (const name of ['sda', 'nvme0n1', 'loop0', 'sr0', 'md0', 'dm-0', 'vdb'])
       put(`sys/block/${name}/size`, '2048\n');
     put('sys/block/sdempty/size', '0\n');
     expect(shell(['common', 'disks'], 'disk_names').stdout).toBe('nvme0n1\nsda\nvdb\n');
   });
 
-  it('wait longer each time, and never longer than half a minute', () => {
+  it('back off up to thirty seconds', () => {
     const { stdout } = shell(['common', 'network'], 'for try in 1 2 3 4 5 6 99; do backoff $try; done');
     expect(stdout.trim().split('\n').map(Number)).toEqual([1, 2, 4, 8, 30, 30, 30]);
   });
 
-  it('hold back the beginning of a disk until the whole image is there', () => {
+  it('write the start of a disk only after the rest of the image', () => {
     const mebibyte = 1024 * 1024;
     const image = randomBytes(2 * mebibyte + 7);
     const disk = join(folder, 'dev/sda');
@@ -122,14 +122,14 @@ describe('the scripts of the service OS', () => {
     const half = written(`write_stream < ${folder}/image 2> "$RUN/stream-write-says"`);
     expect(half.subarray(0, mebibyte).equals(Buffer.alloc(mebibyte))).toBe(true);
     expect(half.subarray(mebibyte).equals(image.subarray(mebibyte))).toBe(true);
-    expect(written('write_beginning').equals(image)).toBe(true);
+    expect(written('write_disk_start').equals(image)).toBe(true);
   });
 
-  it('ask for their session again, with the same nonce, when the answer is lost on the wire', async () => {
-    const told: { nonce: string }[] = [];
+  it('open the session again, with the same nonce, when the reply is lost', async () => {
+    const bodies: { nonce: string }[] = [];
     const server = createServer(async (request, response) => {
-      told.push(JSON.parse(await text(request)));
-      if (told.length === 1) request.socket.destroy();
+      bodies.push(JSON.parse(await text(request)));
+      if (bodies.length === 1) request.socket.destroy();
       else
         response.writeHead(201).end(JSON.stringify({ session: 'the-key', node: 'node05', order: { mode: 'inspect' } }));
     });
@@ -141,9 +141,9 @@ describe('the scripts of the service OS', () => {
     const opened = withFunctions(['common', 'network', 'session', 'facts'], lines);
     const { stdout } = await promisify(execFile)('dash', ['-eu', '-c', opened], { env: ENVIRONMENT });
     expect(stdout).toBe('Authorization: Bearer the-key\nnode05 inspect\n');
-    expect(told).toHaveLength(2);
-    expect(told[0]).toEqual(told[1]);
-    expect(told[0]?.nonce).toMatch(/^[0-9a-f]{64}$/);
+    expect(bodies).toHaveLength(2);
+    expect(bodies[0]).toEqual(bodies[1]);
+    expect(bodies[0]?.nonce).toMatch(/^[0-9a-f]{64}$/);
   });
 });
 
@@ -172,7 +172,7 @@ function choose(disks: readonly Disk[], wanted: object = {}, image = 500): strin
   return stdout.trim();
 }
 
-describe('the choice of a disk', () => {
+describe('choosing a disk', () => {
   const other: Disk = { ...PLAIN, name: 'sdb', serial: 'B', by_id: ['ata-M_B'], bytes: 2000, rotational: true };
 
   it.each([
@@ -188,7 +188,7 @@ describe('the choice of a disk', () => {
 
   it.each([
     ['two that match', [PLAIN, other], {}, /^refused 2 disks match .*sda.*sdb/],
-    ['none that matches', [PLAIN], { serial: 'X' }, /^refused no disk is as the order wants it; there are: sda/],
+    ['none that matches', [PLAIN], { serial: 'X' }, /^refused no disk matches the order; there are: sda/],
     ['no disk at all', [], {}, /there is no disk$/],
     ['a read-only one', [{ ...PLAIN, read_only: true }], {}, /^refused the only matching disks are read-only/],
     ['the medium it may have started from', [{ ...PLAIN, removable: true }], {}, /^refused .* removable/],
@@ -197,7 +197,7 @@ describe('the choice of a disk', () => {
     expect(choose(disks, wanted)).toMatch(reason);
   });
 
-  it('never names a disk that is read-only, removable or too small, whatever there is', () => {
+  it('never returns a disk that is read-only, removable or too small', () => {
     const disk = fc.record({
       ...{ serial: fc.constantFrom('A', 'B', null), model: fc.constantFrom('M', null) },
       ...{ bytes: fc.constantFrom(1, 499, 500, 1000), rotational: fc.constantFrom(true, false, null) },

@@ -1,4 +1,4 @@
-// What every machine has to fetch before it can do anything, and what has to be in it all the same.
+// The size of what every machine fetches first, and what it must contain nevertheless.
 
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const AT_MOST = 60 * MEGABYTE;
 const MINUTES = 60_000;
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
-/** Everything behind our scripts, unpacked: names of files are in there as they are. */
+/** The second part of the initrd, unpacked: file names appear in it as plain text. */
 const unpacked = (initrd: Buffer): Buffer =>
   zstdDecompressSync(initrd.subarray(initrd.indexOf(ZSTD, initrd.indexOf('TRAILER!!!'))));
 
@@ -20,17 +20,17 @@ describe.each(['amd64', 'arm64'] as const)('the service OS for %s', (architectur
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-test-'));
   let os: ServiceOs;
 
-  // Taken from the cache when anybody built it before; the first time it takes minutes.
+  // Taken from the cache if it was built before; the first build takes minutes.
   beforeAll(async () => {
     os = await buildServiceOs(folder, { architecture });
   }, 20 * MINUTES);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is not more than 60 MB, kernel and initrd together', () => {
+  it('is at most 60 MB, kernel and initrd together', () => {
     expect(statSync(os.kernel).size + statSync(os.initrd).size).toBeLessThanOrEqual(AT_MOST);
   });
 
-  it('has drivers for the disks and cards of servers, and none for storage that belongs to others too', () => {
+  it('has drivers for the disks and cards of servers, and none for shared network storage', () => {
     const archive = unpacked(readFileSync(os.initrd));
     const has = (path: string): boolean => archive.includes(`/kernel/drivers/${path}.ko\0`);
     const wanted = [

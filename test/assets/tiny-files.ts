@@ -1,4 +1,4 @@
-// The smallest files that are what they claim to be, and a folder to put them in.
+// The smallest valid files of each type, and a temporary folder for them.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export const PE_MACHINE = {
   arm64: 0xaa64,
 } as const;
 
-/** `headerAt`: where the PE header is; firmware programs have it right behind a DOS stub. */
+/** `headerAt`: offset of the PE header; firmware programs have it right behind a DOS stub. */
 export function peFile(machine: number, headerAt = 0x80): Buffer {
   const file = Buffer.alloc(headerAt + 64);
   file.write('MZ');
@@ -45,7 +45,7 @@ export function pxeProgram(): Buffer {
   return file;
 }
 
-/** A folder that is gone after the test. */
+/** A folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
-// Client programs that all begin at the same moment. Each waits in a shell for a line, so that what is measured is their work
-// and not how long it takes to start them.
+// Client programs that all start at the same moment. Each waits in a shell for a line, so that their work is measured
+// and not their start.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import type { RackNetwork } from '../../appliance/lab/rack/network.ts';
 export interface ClientWork {
   readonly network: RackNetwork;
   readonly program: readonly [string, ...string[]];
-  /** How often it is run, one after the other. */
+  /** How often it runs, one after the other. */
   readonly times: number;
 }
 
@@ -36,7 +36,7 @@ class WaitingClient {
     this.child.stderr?.on('data', (text) => {
       this.stderr += text;
     });
-    // One that is gone already cannot be told to go; `finish` says why it is gone.
+    // One that has already ended cannot be started; `finish` reports why it ended.
     this.child.stdin?.on('error', () => undefined);
     this.#closed = once(this.child, 'close');
     this.ready = Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), this.#closed]);
@@ -54,7 +54,7 @@ class WaitingClient {
   }
 }
 
-/** Seconds until the last one has finished, and what each has printed. Rejects when one of them fails. */
+/** Seconds until the last one has finished, and the output of each. Rejects when one of them fails. */
 export async function allAtOnce(
   works: readonly ClientWork[],
 ): Promise<{ readonly seconds: number; readonly printed: readonly string[] }> {

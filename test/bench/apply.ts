@@ -1,4 +1,4 @@
-// An inventory of 10,000 nodes through the command line and a running appliance: first apply, apply of no change, and a
+// An inventory of 10,000 nodes through the command line and a running appliance: first apply, apply without changes, and a
 // one-node edit until a read shows it.
 
 import { writeFileSync } from 'node:fs';

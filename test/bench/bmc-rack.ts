@@ -1,4 +1,4 @@
-// Simulated BMCs for the bench, each at an address of its own on loopback, in a process of their own.
+// Simulated BMCs for the benchmark, each at its own loopback address, in a separate process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,14 +12,14 @@ export const bmcAddress = (index: number): string =>
 
 export const bmcAddresses = (count: number): string[] => Array.from({ length: count }, (_, index) => bmcAddress(index));
 
-/** The same addresses as FreeIPMI writes them. */
+/** The same addresses in FreeIPMI's notation. */
 export const bmcHostRange = (count: number): string =>
   Array.from({ length: Math.ceil(count / PER_NETWORK) }, (_, network) => {
     const last = Math.min(PER_NETWORK, count - network * PER_NETWORK);
     return `127.1.${network}.[1-${last}]`;
   }).join(',');
 
-/** Runs while the work lasts, and not longer. */
+/** Runs until `work` ends. */
 export async function withSimulators<Result>(
   count: number,
   suite: number,

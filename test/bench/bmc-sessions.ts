@@ -1,7 +1,7 @@
-// What open sessions cost: node bmc-sessions.ts COUNT opens one to each of so many simulated BMCs, and prints the process's memory
-// before and with them.
+// The cost of open sessions: node bmc-sessions.ts COUNT opens one to each of COUNT simulated BMCs, and prints the process's memory
+// before and after.
 
-import { IPMI_TOOLS, IpmiConnection } from '../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, IpmiConnection } from '../../appliance/bmc/ipmi/connection.ts';
 import { Secret } from '../../appliance/domain/secret.ts';
 import { ADMIN } from '../bmc/ipmi/simulator/simulated-bmc.ts';
 import { bmcAddresses } from './bmc-rack.ts';
@@ -12,7 +12,7 @@ const AT_ONCE = 100;
 const addresses = bmcAddresses(Number(process.argv[2]));
 const password = new Secret(ADMIN.password);
 const open = (address: string): Promise<IpmiConnection> =>
-  IpmiConnection.open({ address, userName: ADMIN.name, password, bmcKey: null }, IPMI_TOOLS);
+  IpmiConnection.open({ address, userName: ADMIN.name, password, bmcKey: null }, IPMI_DEPS);
 
 const before = megabytesOf(process.pid, 'VmRSS');
 const connections: IpmiConnection[] = [];

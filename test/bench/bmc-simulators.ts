@@ -1,4 +1,4 @@
-// So many simulated BMCs that take this cipher suite: node bmc-simulators.ts COUNT SUITE. Says `ready` when all listen.
+// COUNT simulated BMCs that accept this cipher suite: node bmc-simulators.ts COUNT SUITE. Prints `ready` when all listen.
 
 import { SimulatedBmc } from '../bmc/ipmi/simulator/simulated-bmc.ts';
 import { bmcAddresses } from './bmc-rack.ts';

@@ -1,12 +1,12 @@
-// The power status of 500 BMCs, asked for at once: ours as the appliance asks, FreeIPMI's ipmipower, and ipmitool in a loop; and
-// what 2,000 open sessions cost in memory.
+// The power status of 500 BMCs, queried at once: by our appliance, by FreeIPMI's ipmipower, and by ipmitool in a loop; and
+// the memory that 2,000 open sessions take.
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
 import { BmcGates } from '../../appliance/bmc/gates.ts';
-import { IPMI_TOOLS, type IpmiTools, type SuiteMemory } from '../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, type IpmiDeps, type SuiteMemory } from '../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { paced } from '../../appliance/bmc/paced.ts';
 import { Secret } from '../../appliance/domain/secret.ts';
@@ -17,7 +17,7 @@ import { median, printTable, printVerdict, shown } from './figures.ts';
 
 const run = promisify(execFile);
 const SESSIONS = 2000;
-/** One after the other takes its time: a part of them says how much. */
+/** One after the other is slow: a sample of them is enough. */
 const IN_A_LOOP = 50;
 const SUITES = [17, 3] as const;
 
@@ -65,14 +65,14 @@ async function measureSuite(suite: number, count: number, rounds: number): Promi
   const memory = suiteMemory();
   const speeds: Record<keyof SuiteResult, number[]> = { firstLogin: [], ours: [], ipmipower: [], ipmitool: [] };
   for (let round = 0; round < rounds; round++) {
-    speeds.firstLogin.push(await ours(count, IPMI_TOOLS));
-    speeds.ours.push(await ours(count, { ...IPMI_TOOLS, memory }));
+    speeds.firstLogin.push(await ours(count, IPMI_DEPS));
+    speeds.ours.push(await ours(count, { ...IPMI_DEPS, memory }));
     speeds.ipmipower.push(await ipmipower(count, suite));
   }
   speeds.ipmitool.push(await ipmitool(suite));
   return {
     firstLogin: median(speeds.firstLogin),
-    // The first round is what it learns in.
+    // The first round is a warm-up.
     ours: median(speeds.ours.slice(1)),
     ipmipower: median(speeds.ipmipower),
     ipmitool: median(speeds.ipmitool),
@@ -87,11 +87,11 @@ function suiteMemory(): SuiteMemory {
   };
 }
 
-/** BMCs a second: each logged in to, asked and left. */
-async function ours(count: number, tools: IpmiTools): Promise<number> {
+/** BMCs per second: log in, query, log out. */
+async function ours(count: number, tools: IpmiDeps): Promise<number> {
   const gates = new BmcGates(bmcSystemClock);
   const password = new Secret(ADMIN.password);
-  const credential = gates.mark(ADMIN.name, password);
+  const credential = gates.fingerprint(ADMIN.name, password);
   const status = async (address: string): Promise<string> => {
     const target = { address, userName: ADMIN.name, password, bmcKey: null };
     const bmc = paced(ipmiBmc(target, { efi: true }, tools), gates.gate(address), credential);

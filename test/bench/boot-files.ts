@@ -6,10 +6,10 @@ const MEBIBYTE = 1024 * 1024;
 const PE_X86_64 = 0x8664;
 const HEADER_AT = 0x80;
 
-/** What x86-64 UEFI machines are sent to. */
+/** The boot file of x86-64 UEFI machines. */
 export const LOADER = 'snponly.efi';
 
-/** As long as iPXE with all its drivers; nobody starts it, but it is served only because it looks like an EFI program. */
+/** As long as iPXE with all its drivers; nothing runs it, but it is served only because it looks like an EFI program. */
 export function putLoader(state: string): Buffer {
   const file = join(loaderFolder(state), LOADER);
   const loader = randomFillSync(Buffer.alloc(MEBIBYTE));

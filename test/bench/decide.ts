@@ -1,4 +1,4 @@
-// Decisions per second with 10,000 nodes in memory: from a captured DISCOVER of real firmware to what it gets and why.
+// Decisions per second with 10,000 nodes in memory: from a captured DISCOVER of real firmware to the boot decision and its reason.
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The DHCP servers that are compared, set up alike: the same pool, the same lease time, nothing logged, and a machine that
-// boots is told the same, option by option (by Kea with one number changed). Whatever an answer carries costs perfdhcp more than it costs a server.
+// The compared DHCP servers, with the same setup: the same pool, the same lease time, no logs, and the same boot
+// options (Kea with one option code changed). A larger reply costs perfdhcp more than it costs a server.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ const POOL = { from: '10.100.16.1', to: '10.100.255.250' };
 const LEASE_SECONDS = 600;
 const ROUTER = '10.100.0.1';
 const BROADCAST = '10.100.255.255';
-/** Option 43: the boot file is in this answer, do not look for boot servers. */
+/** Option 43: use the boot file of this reply, do not discover boot servers. */
 const BOOT_FROM_HERE = '060108ff';
-/** Kea's threads spoil each other's option 43, and at last it crashes: it sends as much under another number. */
+/** Kea's threads corrupt each other's option 43 until it crashes, so it sends the same bytes under another code. */
 const INSTEAD_OF_43 = 224;
 
 export interface DhcpServerUnderTest {

@@ -1,5 +1,5 @@
-// DHCP exchanges of four packets a second: ours, with every lease on disk before its ACK, against Kea, which writes leases to
-// a file and leaves it to the kernel when they reach the disk, and dnsmasq.
+// DHCP exchanges of four packets per second: ours, with every lease on disk before its ACK, against Kea, which writes leases to
+// a file without syncing it, and dnsmasq.
 
 import { needPackages } from '../interop/packages.ts';
 import { DHCP_PEERS, type DhcpServerUnderTest, OURS } from './dhcp-servers.ts';
@@ -14,11 +14,11 @@ const FIRST_RATE = 250;
 const UP_WITHIN_MS = 20_000;
 
 interface Measured extends Search {
-  /** Processor time of the server for one exchange at that rate: it tells servers apart on a busy machine, too. */
+  /** The server's processor time per exchange at that rate: comparable on a busy machine, too. */
   readonly cpuMicroseconds: number;
 }
 
-/** In turns, so that a bad minute of the machine meets all of them. */
+/** Alternating, so that a slow minute of the host affects all of them. */
 const ROUNDS = 3;
 
 export async function benchDhcp(stepSeconds = STEP_SECONDS, rounds = ROUNDS): Promise<void> {
@@ -50,7 +50,7 @@ async function compare(wire: BenchWire, stepSeconds: number, rounds: number): Pr
   if (ours) printVerdict('dhcp', ours.value, peers);
 }
 
-/** The search with the median of what was completed without loss. */
+/** The search with the median rate without loss. */
 function middleOf(searches: readonly Measured[]): Measured {
   const [middle] = searches.toSorted((one, other) => one.lossless - other.lossless).slice(searches.length >> 1);
   if (!middle) throw new Error('nothing was measured');

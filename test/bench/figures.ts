@@ -1,4 +1,4 @@
-// What benches say: a table for people, and last a line for programs.
+// Output of benchmarks: a table for people, then a line for programs.
 
 export interface Figure {
   readonly name: string;
@@ -7,7 +7,7 @@ export interface Figure {
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Columns as wide as what is in them; the first to the left, numbers to the right. */
+/** Columns as wide as their content; the first left-aligned, numbers right-aligned. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
@@ -28,7 +28,7 @@ export const shown = (value: number): string => value.toFixed(value < 100 ? 1 : 
 
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
 
-/** The smallest value that so great a part of all does not exceed. */
+/** The smallest value that is at least this share of all values. */
 export function percentile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;

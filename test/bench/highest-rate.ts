@@ -1,11 +1,11 @@
-// The highest rate at which the server loses nothing and perfdhcp keeps up: doubled until one of them fails, then narrowed down.
+// The highest rate at which the server loses nothing and perfdhcp keeps up: doubled until one of them fails, then narrowed by bisection.
 
 import type { Step } from './perfdhcp.ts';
 
-/** A handful of packets that the measuring machine itself was too busy for. */
+/** A few packets that the measuring host itself was too busy for. */
 const TOLERATED = 0.001;
 const NARROWINGS = 4;
-/** Begun of those asked for, and ended of those begun; below this perfdhcp is what cannot go faster. */
+/** Started of requested, and completed of started; below this, perfdhcp itself is the limit. */
 const KEPT_UP = 0.85;
 
 export interface Search {
@@ -22,12 +22,12 @@ export async function highestRate(from: number, measure: (rate: number) => Promi
   let good = 0;
   let limitedBy: Search['limitedBy'] = 'server';
   const holds = async (rate: number): Promise<boolean> => {
-    // A single bad moment of the machine is not the server's limit.
+    // A single slow moment of the host is not the server's limit.
     for (let attempt = 1; attempt <= 2; attempt++) {
       const step = await measure(rate);
       most = Math.max(most, step.completed);
       const answered = step.unanswered <= TOLERATED;
-      const keptUp = step.begun >= step.asked * KEPT_UP && step.completed >= step.begun * KEPT_UP;
+      const keptUp = step.begun >= step.requested * KEPT_UP && step.completed >= step.begun * KEPT_UP;
       if (answered && keptUp) {
         good = Math.max(good, rate);
         lossless = Math.max(lossless, step.completed);

@@ -1,5 +1,5 @@
-// Sixteen machines that fetch the same initrd of 250 MB over HTTP at the same time: ours against nginx with sendfile, and what
-// it costs us in memory.
+// Sixteen machines that fetch the same initrd of 250 MB over HTTP at the same time: ours against nginx with sendfile, and our
+// memory use.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Memory of an appliance that waits, with an empty inventory and with 10,000 nodes.
+// Memory of an idle appliance, with an empty inventory and with 10,000 nodes.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ async function idleMegabytes(nodes: number): Promise<number> {
   let serving: ServingProcess | null = null;
   try {
     if (nodes > 0) site.write('rack.json', JSON.stringify(largeRack(nodes)));
-    // The first start takes the inventory in; the second is what runs from then on.
+    // The first start imports the inventory; the second one is the normal case.
     serving = await new ServingProcess(site.path).up();
     await serving.end('SIGTERM');
     serving = await new ServingProcess(site.path).up();

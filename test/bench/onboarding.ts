@@ -1,5 +1,5 @@
-// From power-on to active on machines that really boot, stage by stage, beside the least that it can take: the same service OS
-// and the same installed disk, each started by QEMU itself from its kernel, without firmware, network boot and loader.
+// From power-on to active on emulated machines, stage by stage, compared with the minimum: the same service OS
+// and the same installed disk, each booted by QEMU directly from its kernel, without firmware, network boot and loader.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -43,7 +43,7 @@ export async function benchOnboarding(): Promise<void> {
   ]);
   rows.push(['power-on to active', ...measured.map(({ stages }) => seconds(sum(stages))), '']);
   printTable(['stage, in seconds', ...measured.map(({ name }) => name), 'direct kernel boot'], rows);
-  // What the installation itself takes is the same in both.
+  // The installation itself takes the same time in both.
   const boots = measured.map(({ stages }) => untilFirstReport(stages) + firstStartOf(stages));
   printVerdict('onboarding', Math.max(...boots), [{ name: 'direct kernel boot', value: firstReport + firstStart }]);
 }
@@ -51,7 +51,7 @@ export async function benchOnboarding(): Promise<void> {
 interface Measured {
   readonly name: string;
   readonly stages: readonly StageTime[];
-  /** Seconds from the kernel of the installed disk to its agent asking to be enrolled. */
+  /** Seconds from the kernel of the installed disk to its agent's enrollment request. */
   readonly directStart: number;
 }
 
@@ -87,7 +87,7 @@ async function onboard(name: string, firmware: FirmwareKind): Promise<Measured> 
   }
 }
 
-/** Before its first start; the machine stands still meanwhile, which takes a fraction of a second. */
+/** Before its first boot; the machine is paused meanwhile, for a fraction of a second. */
 async function diskAsInstalled(rig: OnboardingRig): Promise<string> {
   const { pid } = rig.server(NODE);
   const copy = join(rig.state, 'installed.img');
@@ -100,10 +100,10 @@ async function diskAsInstalled(rig: OnboardingRig): Promise<string> {
   return copy;
 }
 
-/** Where build.sh of the image puts the root file system. */
+/** Where the image's build.sh puts the root file system. */
 const ROOT_AT = 18 * 1024 * 1024;
 
-/** The token on the disk was used by the machine itself, so the agent is refused; when it asks is what counts. */
+/** The token on the disk was consumed by the machine itself, so the agent is rejected; only the time of its request counts. */
 async function directStart(rig: OnboardingRig, disk: string): Promise<number> {
   const folder = join(rig.state, 'direct');
   await mkdir(folder);

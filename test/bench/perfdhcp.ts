@@ -1,4 +1,4 @@
-// perfdhcp as a relay with many clients behind it: how many exchanges of four packets a server completes at a given rate.
+// perfdhcp as a relay with many clients: how many exchanges of four packets a server completes at a given rate.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -7,25 +7,25 @@ import { withReceiveBuffers } from './receive-buffers.ts';
 
 const exec = promisify(execFile);
 
-/** More than a server has addresses for would help nobody: in a long search some come twice, to every server alike. */
+/** More than a server has addresses for would not help: in a long search some repeat, for every server alike. */
 const CLIENTS = 50_000;
 const LATE_ANSWERS_US = 500_000;
-/** OVMF's: what boots is asked about in the way that it asks. */
+/** OVMF's DISCOVER: booting clients send requests like this. */
 const VENDOR_CLASS = Buffer.from('PXEClient:Arch:00007:UNDI:003000').toString('hex');
 const X86_64_EFI = '0007';
-/** What comes back in half a second, many times over. */
+/** Many times the normal response time of half a second. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
-/** Its exit status when something was not answered. */
+/** Its exit status when a request was not answered. */
 const SOME_DROPPED = 3;
 
 export interface Step {
-  /** Exchanges a second that were asked for. */
-  readonly asked: number;
-  /** Exchanges a second that were begun. */
+  /** Requested exchanges per second. */
+  readonly requested: number;
+  /** Started exchanges per second. */
   readonly begun: number;
-  /** Exchanges a second that ended with an ACK. */
+  /** Exchanges per second that ended with an ACK. */
   readonly completed: number;
-  /** The part of all packets whose answer perfdhcp did not get. */
+  /** The share of packets whose reply perfdhcp did not get. */
   readonly unanswered: number;
 }
 
@@ -33,10 +33,10 @@ export async function perfdhcp(
   client: RackNetwork,
   relay: string,
   server: string,
-  asked: number,
+  requested: number,
   seconds: number,
 ): Promise<Step> {
-  const load = ['-r', String(asked), '-p', String(seconds), '-R', String(CLIENTS), '-W', String(LATE_ANSWERS_US)];
+  const load = ['-r', String(requested), '-p', String(seconds), '-R', String(CLIENTS), '-W', String(LATE_ANSWERS_US)];
   const options = ['-o', `60,${VENDOR_CLASS}`, '-o', `93,${X86_64_EFI}`];
   const program = client.command('perfdhcp', '-4', '-l', relay, ...load, ...options, '-xi', server);
   const report = await withReceiveBuffers(RECEIVE_BUFFER_BYTES, () => outputOf(program));
@@ -44,9 +44,9 @@ export async function perfdhcp(
   if (!offers || !acks) throw new Error(`perfdhcp reports nothing:\n${report}`);
   const sent = offers.sent + acks.sent;
   return {
-    asked,
+    requested,
     begun: offers.sent / seconds,
-    // Its own rate counts the time that it waits for late answers.
+    // Its own rate includes the time that it waits for late replies.
     completed: acks.received / seconds,
     unanswered: Math.max(0, 1 - (offers.received + acks.received) / sent),
   };

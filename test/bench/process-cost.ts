@@ -1,8 +1,8 @@
-// What a process costs the machine: proc(5).
+// Memory and processor time of a process: proc(5).
 
 import { readFileSync } from 'node:fs';
 
-/** `VmRSS`: now. `VmHWM`: at most, since it started. */
+/** `VmRSS`: now. `VmHWM`: the maximum since its start. */
 export const megabytesOf = (pid: number, field: 'VmRSS' | 'VmHWM'): number =>
   Number(new RegExp(`${field}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 

@@ -1,4 +1,4 @@
-// An inventory of any size, as the files declare it.
+// An inventory of any size, in the format of the files.
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0');
 
@@ -11,7 +11,7 @@ export interface RackDocument {
   readonly nodes: readonly { readonly name: string; readonly labels: Record<string, string> }[];
 }
 
-/** `boot`: members of the network that machines boot from, beside or instead of those that it always has. */
+/** `boot`: members of the boot network, in addition to or instead of the default ones. */
 export const largeRack = (nodes: number, boot: Readonly<Record<string, unknown>> = {}): RackDocument =>
   ({
     sites: [{ name: 'bench', domain: 'bench.example', bmc_mode: 'recorder' }],

@@ -1,13 +1,13 @@
-// Room for datagrams that wait to be read, of every socket that is opened meanwhile. The kernel's default holds some hundred: a
-// program that measures loses answers that it was sent, and takes them for the server's loss. Servers are started before, with
-// what they ask for themselves.
+// Raises the receive buffer of every socket that is opened meanwhile. The kernel's default holds a few hundred datagrams: a
+// measuring program would lose replies, and count them as the server's loss. Servers are started before, with
+// the buffers that they request themselves.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** socket(7). It cannot be set for a network namespace alone. */
+/** socket(7). It cannot be set per network namespace. */
 const DEFAULT = '/proc/sys/net/core/rmem_default';
 
-/** Afterwards it is as it was before, however this ends. */
+/** Restores the previous value, however this ends. */
 export async function withReceiveBuffers<Result>(bytes: number, run: () => Promise<Result>): Promise<Result> {
   const before = readFileSync(DEFAULT, 'utf8');
   const restore = (): void => writeFileSync(DEFAULT, before);

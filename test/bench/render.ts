@@ -1,5 +1,5 @@
-// 10,000 nodes rendered one after the other, half of them NixOS members of clusters and half Debian images, and then their
-// site. Memory must not grow with them: a rendering is made, looked at, and let go.
+// Renders 10,000 nodes one after the other, half of them NixOS members of clusters and half Debian images, and then their
+// site. Memory must not grow: each rendering is made, checked and released.
 
 import { randomUUID } from 'node:crypto';
 import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../../appliance/assets/template-files.ts';
@@ -20,7 +20,7 @@ const CLUSTER = 50;
 const LOOKS = [1000, 5000, NODES];
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7Z7aUAFCdKZS5c ada@bench.example';
 
-/** By turns a NixOS node in a cluster and a Debian server. */
+/** Alternates between a NixOS node in a cluster and a Debian server. */
 function mixedRack(nodes: number) {
   const rack = largeRack(nodes);
   const member = (at: number): boolean => at % 2 === 0;

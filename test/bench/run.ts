@@ -1,4 +1,4 @@
-// `npm run bench -- NAME`: measures one thing, prints a table, and last one line that a program can read.
+// `npm run bench -- NAME`: runs one benchmark, prints a table, and last one line that a program can read.
 
 import { benchApply } from './apply.ts';
 import { benchBmc } from './bmc.ts';

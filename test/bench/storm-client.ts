@@ -1,4 +1,4 @@
-// The machines of the storm, as a process of its own in the clients' network: MACHINES of the NODES in the inventory are
+// The machines of the boot storm, in a separate process in the clients' network: MACHINES of the NODES in the inventory are
 // switched on at random moments within SECONDS. Prints one line of JSON when the last one is done.
 //
 //   storm-client.ts SERVER MACHINES NODES SECONDS
@@ -40,7 +40,7 @@ async function boot(machine: StormMachine): Promise<void> {
 
 async function switchOn(at: number): Promise<void> {
   await setTimeout(Math.random() * seconds * 1000);
-  // From all over the inventory, not only its beginning.
+  // Spread over the inventory, not only its start.
   const node = Math.floor((at * nodes) / machines);
   const machine = new StormMachine(macOf(node), uuidOf(node));
   await boot(machine).catch((error: Error) => failures.push(`${machine.mac}: ${error.message}`));

@@ -1,5 +1,5 @@
-// DHCP of many machines over one socket: the packets of real firmware and of iPXE, each with a machine's own identity, and
-// repeated in the rhythm of real clients.
+// DHCP of many machines over one socket: packets of real firmware and of iPXE, each with a machine's own identity, and
+// retransmitted at the intervals of real clients.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import type { StormMachine } from './storm-machine.ts';
 const SERVER_PORT = 67;
 const CLIENT_PORT = 68;
 const LONGEST = 1472;
-/** PXE 2.1 §2.2.2; iPXE begins earlier and ends earlier. */
+/** PXE 2.1 §2.2.2; iPXE starts and ends earlier. */
 const FIRMWARE_WAITS_MS = [4000, 8000, 16_000, 32_000];
 const IPXE_WAITS_MS = [1000, 2000, 4000, 8000, 16_000];
 
@@ -24,13 +24,13 @@ export interface Stage {
   readonly waitsMs: readonly number[];
 }
 
-/** OVMF's own exchange, and that of the iPXE which it then started. */
+/** OVMF's own exchange, and that of the iPXE which it started. */
 export function capturedStages(): { readonly firmware: Stage; readonly ipxe: Stage } {
-  const heard = readPcap(join(import.meta.dirname, '../captures/uefi-x64-native.pcap'))
+  const recorded = readPcap(join(import.meta.dirname, '../captures/uefi-x64-native.pcap'))
     .filter(({ destinationPort }) => destinationPort === SERVER_PORT)
     .map(({ payload }) => decodeDhcp(payload));
   const find = (type: 'discover' | 'request', isIpxe: boolean): DhcpMessage => {
-    const found = heard.find((each) => messageType(each) === type && each.options.has(OPTION.userClass) === isIpxe);
+    const found = recorded.find((each) => messageType(each) === type && each.options.has(OPTION.userClass) === isIpxe);
     if (!found) throw new Error(`the capture holds no ${type} of ${isIpxe ? 'iPXE' : 'firmware'}`);
     return found;
   };
@@ -42,20 +42,20 @@ export function capturedStages(): { readonly firmware: Stage; readonly ipxe: Sta
   return { firmware: stage(false, FIRMWARE_WAITS_MS), ipxe: stage(true, IPXE_WAITS_MS) };
 }
 
-interface Asked {
-  readonly wanted: 'offer' | 'ack';
+interface PendingRequest {
+  readonly expected: 'offer' | 'ack';
   readonly answered: (reply: DhcpMessage) => void;
 }
 
 export class StormDhcp {
   readonly #socket: Socket = createSocket({ type: 'udp4', recvBufferSize: 4 * 1024 * 1024 });
-  readonly #asked = new Map<number, Asked>();
+  readonly #pending = new Map<number, PendingRequest>();
   #lastXid = 0;
   resent = 0;
 
   static async open(): Promise<StormDhcp> {
     const dhcp = new StormDhcp();
-    dhcp.#socket.on('message', (bytes) => dhcp.#heard(decodeDhcp(bytes)));
+    dhcp.#socket.on('message', (bytes) => dhcp.#onReply(decodeDhcp(bytes)));
     dhcp.#socket.bind(CLIENT_PORT);
     await once(dhcp.#socket, 'listening');
     dhcp.#socket.setBroadcast(true);
@@ -66,7 +66,7 @@ export class StormDhcp {
     this.#socket.close();
   }
 
-  /** The ACK. Rejects when the server stays silent or says no. */
+  /** Resolves with the ACK. Rejects when the server does not reply or sends a NAK. */
   async exchange(machine: StormMachine, { discover, request, waitsMs }: Stage): Promise<DhcpMessage> {
     this.#lastXid += 1;
     const xid = this.#lastXid;
@@ -77,21 +77,25 @@ export class StormDhcp {
     return await this.#ask({ ...machine.asItself({ ...request, options: chosen }), xid }, 'ack', waitsMs);
   }
 
-  async #ask(message: DhcpMessage, wanted: Asked['wanted'], waitsMs: readonly number[]): Promise<DhcpMessage> {
+  async #ask(
+    message: DhcpMessage,
+    expected: PendingRequest['expected'],
+    waitsMs: readonly number[],
+  ): Promise<DhcpMessage> {
     const { bytes } = encodeDhcp(message, { maxBytes: LONGEST });
     const { promise, resolve, reject } = Promise.withResolvers<DhcpMessage>();
     let timer: NodeJS.Timeout | undefined;
     const send = (attempt: number): void => {
       const wait = waitsMs[attempt];
       if (wait === undefined) {
-        reject(new Error(`no ${wanted} after ${attempt} attempts`));
+        reject(new Error(`no ${expected} after ${attempt} attempts`));
         return;
       }
       if (attempt > 0) this.resent += 1;
       this.#socket.send(bytes, SERVER_PORT, '255.255.255.255');
       timer = setTimeout(() => send(attempt + 1), wait);
     };
-    this.#asked.set(message.xid, { wanted, answered: resolve });
+    this.#pending.set(message.xid, { expected, answered: resolve });
     send(0);
     try {
       const reply = await promise;
@@ -99,14 +103,15 @@ export class StormDhcp {
       return reply;
     } finally {
       clearTimeout(timer);
-      this.#asked.delete(message.xid);
+      this.#pending.delete(message.xid);
     }
   }
 
-  #heard(reply: DhcpMessage): void {
-    const asked = this.#asked.get(reply.xid);
+  #onReply(reply: DhcpMessage): void {
+    const pending = this.#pending.get(reply.xid);
     const type = messageType(reply);
-    if (asked && (type === asked.wanted || (type === 'nak' && asked.wanted === 'ack'))) asked.answered(reply);
+    if (pending && (type === pending.expected || (type === 'nak' && pending.expected === 'ack')))
+      pending.answered(reply);
   }
 }
 

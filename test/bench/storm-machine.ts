@@ -1,11 +1,11 @@
-// One machine of the storm, from its first DISCOVER to its own boot script.
+// One machine of the boot storm, from its first DISCOVER to its own boot script.
 
 import { get } from 'node:http';
 import type { DhcpMessage } from '../../appliance/codecs/dhcp4/message.ts';
 import { OPTION } from '../../appliance/codecs/dhcp4/options.ts';
 
 const ETHERNET = 1;
-/** As our entry script has iPXE wait. */
+/** The timeout of iPXE in our entry script. */
 const SCRIPT_WITHIN_MS = 20_000;
 const ATTEMPTS = 4;
 
@@ -18,7 +18,7 @@ export class StormMachine {
     this.uuid = uuid;
   }
 
-  /** A captured message as this machine would have sent it. */
+  /** A captured message, rewritten for this machine. */
   asItself(message: DhcpMessage): DhcpMessage {
     const mac = Buffer.from(this.mac.replaceAll(':', ''), 'hex');
     const chaddr = new Uint8Array(16);
@@ -28,9 +28,9 @@ export class StormMachine {
     return { ...message, chaddr, options };
   }
 
-  /** What the entry script makes of iPXE's settings. */
+  /** The query that the entry script builds from iPXE's settings. */
   scriptUrl(entry: string): string {
-    const told = new URLSearchParams({
+    const query = new URLSearchParams({
       uuid: this.uuid,
       serial: `SN${this.mac.replaceAll(':', '')}`,
       asset: '',
@@ -40,7 +40,7 @@ export class StormMachine {
       platform: 'efi',
       version: '1.0.0+',
     });
-    return new URL(`${this.mac.replaceAll(':', '-')}.ipxe?${told}`, entry).href;
+    return new URL(`${this.mac.replaceAll(':', '-')}.ipxe?${query}`, entry).href;
   }
 }
 
@@ -53,7 +53,7 @@ function option97(uuid: string): Uint8Array {
   return Uint8Array.of(0, ...bytes);
 }
 
-/** A script over a connection of its own, from the machine's own address; asked for again as iPXE would. */
+/** Fetches a script over a new connection, from the machine's own address; retries as iPXE would. */
 export async function fetchScript(
   from: string,
   url: string,

@@ -1,8 +1,8 @@
-/** What the storm's clients tell when they are done. Times in milliseconds. */
+/** The report of the storm's clients. Times in milliseconds. */
 export interface StormReport {
-  /** Machines that got no answer after all repeats, or a wrong one. */
+  /** Machines that got no reply after all retries, or a wrong one. */
   readonly lost: number;
-  /** The first of them, in words. */
+  /** The first failure, in words. */
   readonly failures: readonly string[];
   readonly resent: number;
   readonly seconds: number;

@@ -1,4 +1,4 @@
-// Fetches a loader as EDK2 does: once up to the size, which it then gives up, and once for good in windows of four blocks.
+// Fetches a loader as EDK2 does: first only its size, then aborts, then the whole file in windows of four blocks.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -62,7 +62,7 @@ async function transfer(from: string, server: string, file: string, want: 'size'
   };
   const onData = (number: number, length: number): void => {
     if (number !== ((block + 1) & 0xffff)) {
-      // RFC 7440 §4: what is missing is asked for by acknowledging what came before it, once for all that follows.
+      // RFC 7440 §4: missing blocks are requested by acknowledging the last block before them, once for all that follow.
       if (sinceAck > 0) acknowledge();
       return;
     }
@@ -96,7 +96,7 @@ async function transfer(from: string, server: string, file: string, want: 'size'
     return await promise;
   } finally {
     clearTimeout(timer);
-    // The last acknowledgement has to leave first.
+    // The last acknowledgement must be sent first.
     setImmediate(() => socket.close());
   }
 }

@@ -1,4 +1,4 @@
-// A room is switched on: 1,000 machines of an inventory of 10,000 boot within a minute, each with its own address: firmware's
+// A data center is switched on: 1,000 machines of an inventory of 10,000 boot within a minute, each with its own address: firmware's
 // DHCP, the loader over TFTP, iPXE's DHCP, the entry script, its own script.
 
 import { writeFileSync } from 'node:fs';
@@ -13,9 +13,9 @@ import type { StormReport } from './storm-report.ts';
 import { BenchWire, SERVER } from './wire.ts';
 
 const NODES = 10_000;
-/** Beyond the last one switched on: as long as firmware goes on repeating itself. */
+/** After the last one is switched on: as long as firmware retransmits. */
 const PATIENCE_MS = 120_000;
-/** Where the inventory's addresses lie: 10.100.1.0 to 10.100.63.255, as prefixes. */
+/** The inventory's addresses: 10.100.1.0 to 10.100.63.255, as prefixes. */
 const MACHINES_AT = ['1.0/24', '2.0/23', '4.0/22', '8.0/21', '16.0/20', '32.0/19'].map((end) => `10.100.${end}`);
 
 export async function benchStorm(machines = 1000, seconds = 60): Promise<void> {
@@ -40,7 +40,7 @@ export async function benchStorm(machines = 1000, seconds = 60): Promise<void> {
   });
 }
 
-/** One namespace stands for all machines: it answers for every address of theirs, and broadcasts on their wire. */
+/** One namespace for all machines: it replies for each of their addresses, and broadcasts in their network. */
 async function beAllMachines({ client }: BenchWire): Promise<void> {
   for (const prefix of MACHINES_AT) await client.run('ip', 'route', 'add', 'local', prefix, 'dev', 'lo');
   await client.run('ip', 'route', 'add', '255.255.255.255', 'dev', client.uplink);

@@ -11,7 +11,7 @@ import { BenchWire, PEERS, SERVER } from './wire.ts';
 
 const CLIENTS = 32;
 const BLOCK_SIZE = '1468';
-/** What EDK2 asks for, and what our server grants at most; with how many times as many fetches. */
+/** What EDK2 requests, and the maximum that our server grants; each with a factor for the number of fetches. */
 const WINDOW_SIZES = { 4: 2, 16: 4 };
 
 interface TftpServerUnderTest {
@@ -27,15 +27,15 @@ const SERVERS: readonly TftpServerUnderTest[] = [
 
 interface TftpClient {
   readonly name: string;
-  /** So many times the fetches of the others: each kind is measured for seconds, and not how long its programs take to start. */
+  /** Factor for the number of fetches: each kind must run for seconds, so that the start of its programs does not dominate. */
   readonly more: number;
-  /** Fetches the loader so many times, one after the other. */
+  /** Fetches the loader this many times, one after the other. */
   readonly work: (address: string, times: number) => Omit<ClientWork, 'network'>;
 }
 const CURL: TftpClient = {
   name: `curl, blocks of ${BLOCK_SIZE}`,
   more: 1,
-  // All in one process: to start curl takes longer than to fetch the file.
+  // All in one process: starting curl takes longer than fetching the file.
   work: (address, times) => {
     const once = ['-o', '/dev/null', `tftp://${address}/${LOADER}`];
     const all = Array.from({ length: times }, () => once).flat();
@@ -43,8 +43,8 @@ const CURL: TftpClient = {
   },
 };
 /**
- * The same for atftp, which takes commands, wants to be told that it may write to /dev/null, and goes on when one fails. What it
- * says of each must be the length of the file, with the headers of its packets.
+ * The same for atftp, which reads commands, needs an option to write to /dev/null, and continues after a failure. It must
+ * report the length of the file for each fetch, with the headers of its packets.
  */
 const ATFTP_SEVERAL_TIMES = `
   times=$1; file=$2; shift 2
@@ -56,8 +56,8 @@ const atftp = (name: string, more: number, ...options: readonly string[]): TftpC
   name,
   more,
   work: (address, times) => {
-    const wanted = [`blksize ${BLOCK_SIZE}`, ...options].flatMap((option) => ['--option', option]);
-    return { program: ['sh', '-c', ATFTP_SEVERAL_TIMES, 'sh', String(times), LOADER, ...wanted, address], times: 1 };
+    const requested = [`blksize ${BLOCK_SIZE}`, ...options].flatMap((option) => ['--option', option]);
+    return { program: ['sh', '-c', ATFTP_SEVERAL_TIMES, 'sh', String(times), LOADER, ...requested, address], times: 1 };
   },
 });
 const CLIENT_PROGRAMS = [
@@ -76,10 +76,10 @@ export async function benchTftp(timesEach = 8, rounds = 7): Promise<void> {
     for (const { address } of SERVERS) await provesItself(wire.client, `tftp://${address}/${LOADER}`, loader);
 
     const speeds = new Map<string, number[]>();
-    // The first round is not counted: ours compiles its program while it runs.
+    // The first round is not counted: our server compiles its code while it runs.
     for (let round = 0; round <= rounds; round++) {
       for (const client of CLIENT_PROGRAMS) {
-        // Each is first as often as the others.
+        // Each server is first equally often.
         const order = SERVERS.map((_, at) => SERVERS[(at + round) % SERVERS.length] as TftpServerUnderTest);
         for (const server of order) {
           const times = timesEach * client.more;

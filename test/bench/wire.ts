@@ -1,5 +1,5 @@
-// The wire of a bench: servers in one network namespace, each client machine in one of its own, all on the same switch.
-// Everything on it ends with the bench, also when that fails or is interrupted.
+// The network of a benchmark: servers in one network namespace, each client machine in its own, all on the same switch.
+// Everything ends with the benchmark, also when it fails or is interrupted.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { RackNetwork } from '../../appliance/lab/rack/network.ts';
 import { RackProcess } from '../lab/rack/rack-process.ts';
 import { ROOT } from '../process/appliance.ts';
 
-/** Ours; `largeRack` says the same. Peers that serve beside it have the addresses after it. */
+/** Our server's address; `largeRack` has the same. Other servers have the addresses after it. */
 export const SERVER = '10.100.0.10';
 export const PEERS = ['10.100.0.11', '10.100.0.12'] as const;
 const LENGTH = 16;
 const UP_WITHIN_MS = 60_000;
 
-/** Not the folder for small files, which may be memory: leases have to reach a disk. */
+/** Not the folder for temporary files, which may be in memory: leases must reach a disk. */
 const DISK = '/var/tmp';
 
 type Program = readonly [string, ...string[]];
@@ -24,7 +24,7 @@ export class BenchWire {
   readonly #networks: RackNetwork[] = [];
   readonly #servers = new Set<RackProcess>();
 
-  /** Runs the bench and takes the wire down again. */
+  /** Runs the benchmark and removes the network. */
   static async during(clients: number, bench: (wire: BenchWire) => Promise<void>): Promise<void> {
     const wire = new BenchWire();
     const interrupted = (): void => void wire.#stop().finally(() => process.exit(130));
@@ -63,7 +63,7 @@ export class BenchWire {
     return file;
   }
 
-  /** A server that is there until it is ended, or with the wire. */
+  /** A server that runs until it is ended, or with the network. */
   serve(program: Program, cwd = this.folder): RackProcess {
     const server = new RackProcess(this.#server, program, { cwd });
     this.#servers.add(server);
@@ -79,9 +79,9 @@ export class BenchWire {
     return join(this.folder, 'state');
   }
 
-  /** A real `coldiron serve`, once it is up. The state folder is what it was before. */
+  /** A real `coldiron serve`; resolves when it is up. The state folder is kept. */
   async coldiron(site: Readonly<Record<string, unknown>>): Promise<RackProcess> {
-    // Every JSON document is YAML. One log line per exchange is more than the peers write here.
+    // Every JSON document is YAML. One log line per exchange is more than the other servers write here.
     this.file('coldiron.yaml', JSON.stringify({ state: this.state, log: { level: 'warn' }, ...site }));
     const appliance = this.serve([join(ROOT, 'coldiron'), 'serve']);
     await appliance.line((line) => line.startsWith('Coldiron is up'), UP_WITHIN_MS);
@@ -97,7 +97,7 @@ export class BenchWire {
       await this.#server.run('ip', 'address', 'add', `${peer}/${LENGTH}`, 'dev', this.serverInterface);
     }
     for (let at = 0; at < clients; at++) {
-      // What a client's own switch is called does not matter: nothing is plugged into it.
+      // The name of a client's own switch does not matter: nothing is plugged into it.
       const client = await RackNetwork.start({ address: '192.0.2.1/24' });
       this.#networks.push(client);
       await client.plugInto(this.#server, `${this.clientAddress(at)}/${LENGTH}`);

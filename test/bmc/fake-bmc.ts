@@ -1,25 +1,25 @@
-// A machine and its BMC in memory, whose firmware obeys only the boot choices that a test says it obeys.
+// A machine and its BMC in memory, whose firmware honours only the boot choices that a test selects.
 
 import type { Bmc, BmcIdentity, BootChoice, PowerState } from '../../appliance/bmc/bmc.ts';
 import { BmcError, type BmcFailure } from '../../appliance/bmc/bmc-error.ts';
 import { recorderBmc } from '../../appliance/bmc/recorder.ts';
 
-export const OWN_ORDER: BootChoice = { device: 'none', persistent: false, firmware: null };
+export const FIRMWARE_ORDER: BootChoice = { device: 'none', persistent: false, firmware: null };
 
 export class FakeMachine {
   power: PowerState = 'on';
-  boot: BootChoice = OWN_ORDER;
-  /** What it is started from, once for each start. */
+  boot: BootChoice = FIRMWARE_ORDER;
+  /** The boot choice of each boot. */
   readonly starts: BootChoice[] = [];
   readonly verbs: string[] = [];
   obeys: (choice: BootChoice) => boolean = () => true;
   onStart: (from: BootChoice) => void = () => undefined;
-  /** Verbs that fail, and how. */
+  /** Verbs that fail, and their failure. */
   readonly fails = new Map<string, BmcFailure>();
 
   start(): void {
-    const from = this.obeys(this.boot) ? this.boot : OWN_ORDER;
-    if (!this.boot.persistent && from === this.boot) this.boot = OWN_ORDER;
+    const from = this.obeys(this.boot) ? this.boot : FIRMWARE_ORDER;
+    if (!this.boot.persistent && from === this.boot) this.boot = FIRMWARE_ORDER;
     this.power = 'on';
     this.starts.push(from);
     this.onStart(from);

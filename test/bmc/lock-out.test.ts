@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LOCK_OUT, LockOut } from '../../appliance/bmc/lock-out.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
 
-/** Fails with each credential in turn where it is let through, a second apart, and says which were. */
+/** Fails with each credential in turn if it is allowed, one second apart; returns the allowed ones. */
 function fails(lockOut: LockOut, ...credentials: readonly string[]): string {
   let now = 0;
   return credentials
@@ -18,15 +18,15 @@ function fails(lockOut: LockOut, ...credentials: readonly string[]): string {
 
 describe('the lock-out', () => {
   it.each([
-    ['lets the same one fail twice', 'aaa', 'aa-'],
-    ['lets two fail once each', 'abab', 'ab--'],
-    ['lets a corrected one through, and does not forget the wrong one', 'aabab', 'aab-b'],
-    ['locks the corrected one as well when it is wrong twice', 'aabbb', 'aabb-'],
+    ['allows two failures of the same credential', 'aaa', 'aa-'],
+    ['allows one failure each of two credentials', 'abab', 'ab--'],
+    ['allows a corrected credential, and still blocks the wrong one', 'aabab', 'aab-b'],
+    ['also locks the corrected credential after two failures', 'aabbb', 'aabb-'],
   ])('%s', (_sentence, tried, passed) => {
     expect(fails(new LockOut(), ...tried)).toBe(passed);
   });
 
-  it('is over after five minutes, or when somebody got in', () => {
+  it('ends after five minutes, or after a successful login', () => {
     const lockOut = new LockOut();
     fails(lockOut, 'a', 'a');
     expect(lockOut.lockedUntil('a', 2000)).toBe(2000 + 5 * MINUTE);
@@ -36,7 +36,7 @@ describe('the lock-out', () => {
     expect(lockOut.lockedUntil('a', 3000)).toBeNull();
   });
 
-  it('never lets one credential fail more than twice in five minutes, in whatever order they come', () => {
+  it('never allows more than two failures of one credential in five minutes, in any order', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.integer({ min: 0, max: 2 * MINUTE }))),

@@ -6,7 +6,7 @@ const random = (count: number): Uint8Array => Uint8Array.from(randomBytes(count)
 const text = (length?: number): string => new TextDecoder().decode(newPassword(random, length).reveal());
 
 describe('a new password', () => {
-  it('fits every BMC, has every kind of character, begins with a letter, and stops no shell', () => {
+  it('fits every BMC, has every character class, starts with a letter, and is safe in shells', () => {
     for (let count = 0; count < 500; count++) {
       const password = text();
       expect(password).toMatch(/^[a-zA-Z][a-zA-Z2-9._+=-]{15}$/);
@@ -14,11 +14,11 @@ describe('a new password', () => {
     }
   });
 
-  it('is as long as asked for', () => {
+  it('has the requested length', () => {
     expect(text(20)).toHaveLength(20);
   });
 
-  it('is another one each time', () => {
+  it('is unique', () => {
     expect(new Set(Array.from({ length: 1000 }, () => text())).size).toBe(1000);
   });
 
@@ -27,7 +27,7 @@ describe('a new password', () => {
     for (let count = 0; count < 4000; count++) {
       for (const character of text().slice(1)) counts.set(character, (counts.get(character) ?? 0) + 1);
     }
-    // 61 characters, some 980 of each; the rule of one of each kind favours the rare kinds a little.
+    // 61 characters, some 980 of each; the rule of one of each class favours the small classes a little.
     expect(counts.size).toBe(61);
     expect(Math.min(...counts.values())).toBeGreaterThan(700);
     expect(Math.max(...counts.values())).toBeLessThan(1700);

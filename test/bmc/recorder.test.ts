@@ -4,7 +4,7 @@ import { Secret } from '../../appliance/domain/secret.ts';
 import { readUntil } from './ipmi/client-rig.ts';
 
 describe('the recorder', () => {
-  it('writes down every verb that would touch the machine, in order', async () => {
+  it('records every verb that would change the machine, in order', async () => {
     const actions: RecordedAction[] = [];
     const bmc = recorderBmc((action) => actions.push(action));
     await bmc.setBoot({ device: 'network', persistent: false, firmware: 'efi' });
@@ -35,13 +35,13 @@ describe('the recorder', () => {
     ]);
   });
 
-  it('writes down that a password would be set, and never which', async () => {
+  it('records a password change without the password', async () => {
     const written: unknown[] = [];
     await recorderBmc((...all) => written.push(...all)).setOwnPassword(new Secret('hunter2'));
     expect(written).toEqual(['set-own-password']);
   });
 
-  it('has a console that says nothing and is over at once', async () => {
+  it('has a console that ends at once without output', async () => {
     const console = await recorderBmc(() => undefined).openConsole({ steal: false });
     console.write(Uint8Array.of(1));
     expect(await readUntil(console, 'never')).toBe('');
@@ -49,13 +49,13 @@ describe('the recorder', () => {
     await console.close();
   });
 
-  it('claims no power state: it has asked nobody', async () => {
+  it('reports the power state as unknown', async () => {
     const actions: RecordedAction[] = [];
     expect(await recorderBmc((action) => actions.push(action)).powerState()).toBe('unknown');
     expect(actions).toEqual([]);
   });
 
-  it('says so when what it recorded cannot be written', async () => {
+  it('rejects when the record cannot be written', async () => {
     const bmc = recorderBmc(() => {
       throw new Error('no room');
     });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Bmc } from '../../appliance/bmc/bmc.ts';
 import { BmcError } from '../../appliance/bmc/bmc-error.ts';
-import { openUnsettled, type PasswordKeeper, rotatePassword } from '../../appliance/bmc/rotate.ts';
+import { openUnsettled, type PasswordStore, rotatePassword } from '../../appliance/bmc/rotate.ts';
 import { Secret } from '../../appliance/domain/secret.ts';
 import { FakeMachine, fakeBmc } from './fake-bmc.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -10,7 +10,7 @@ import { VirtualClock } from './virtual-clock.ts';
 const OLD = 'the-old-one';
 const textOf = (secret: Secret): string => new TextDecoder().decode(secret.reveal());
 
-/** How a BMC takes a new password: what it keeps, or how it fails before or after keeping it. */
+/** How a BMC handles a new password: what it stores, or how it fails before or after storing it. */
 interface Behaviour {
   readonly keeps: (password: string, before: string) => string;
   readonly failsBefore?: BmcError;
@@ -29,16 +29,16 @@ const BEHAVIOURS = {
 
 class Crash extends Error {}
 
-/** A BMC with one user, and a disk. Any step can be made to be the last one of the process, before or after it is done. */
+/** A BMC with one user, and a disk. Any step can crash the process, before or after it takes effect. */
 class Rig {
   readonly clock = new VirtualClock();
   readonly disk: { current: string; pending: string | null } = { current: OLD, pending: null };
   readonly steps: string[] = [];
-  /** In a row, as a BMC counts them. */
+  /** Consecutive failures, as a BMC counts them. */
   failedLogins = 0;
   mostFailedLogins = 0;
   inForce = OLD;
-  /** Nobody can log in any more. */
+  /** All logins fail. */
   unreachable = false;
   crashAt: { readonly step: number; readonly done: boolean } | null = null;
   openSessions = 0;
@@ -79,13 +79,13 @@ class Rig {
           login();
           return 'on' as const;
         }),
-      setOwnPassword: (wanted) =>
+      setOwnPassword: (next) =>
         this.#step('set', () => {
           login();
           const { keeps, failsBefore, failsAfter } = this.#behaviour;
-          const again = textOf(wanted) === OLD;
+          const again = textOf(next) === OLD;
           if (failsBefore && !again) throw failsBefore;
-          this.inForce = again ? OLD : keeps(textOf(wanted), this.inForce);
+          this.inForce = again ? OLD : keeps(textOf(next), this.inForce);
           if (failsAfter && !again) throw failsAfter;
         }),
       close: async () => {
@@ -95,7 +95,7 @@ class Rig {
     };
   };
 
-  readonly keeper: PasswordKeeper = {
+  readonly store: PasswordStore = {
     savePending: (password) =>
       this.#step('save', () => {
         this.disk.pending = textOf(password);
@@ -113,21 +113,21 @@ class Rig {
 
   rotate(length?: number) {
     const tools = { clock: this.clock, random: (count: number) => Uint8Array.from(randomBytes(count)) };
-    const rotation = { current: new Secret(OLD), open: this.open, keeper: this.keeper, ...(length ? { length } : {}) };
+    const rotation = { current: new Secret(OLD), open: this.open, store: this.store, ...(length ? { length } : {}) };
     return this.clock.until(rotatePassword(rotation, tools));
   }
 
-  /** The next process: opens with what is on the disk. */
+  /** The next process: opens with the passwords on the disk. */
   async reopen(): Promise<Bmc> {
     this.crashAt = null;
     const current = new Secret(this.disk.current);
     if (this.disk.pending === null) return this.open(current);
-    return openUnsettled({ current, pending: new Secret(this.disk.pending) }, this.open, this.keeper);
+    return openUnsettled({ current, pending: new Secret(this.disk.pending) }, this.open, this.store);
   }
 }
 
 describe('a new password', () => {
-  it('is kept before the BMC hears of it, used to log in, and only then the current one', async () => {
+  it('is saved before the BMC gets it, verified by a login, and only then becomes current', async () => {
     const rig = new Rig(BEHAVIOURS['takes it']);
     expect(await rig.rotate()).toEqual({ kind: 'rotated' });
     expect(rig.steps).toEqual(['login', 'save', 'set', 'login', 'commit']);
@@ -137,11 +137,11 @@ describe('a new password', () => {
   });
 
   it.each([
-    ['accepts and ignores it', undefined, 'rolled-back', 'does not let us in with it'],
-    ['keeps sixteen bytes of it', 20, 'rolled-back', 'does not let us in with it'],
+    ['accepts and ignores it', undefined, 'rolled-back', 'rejects a login with it'],
+    ['keeps sixteen bytes of it', 20, 'rolled-back', 'rejects a login with it'],
     ['refuses it', undefined, 'unchanged', 'too simple'],
     ['loses it and says nothing', undefined, 'rolled-back', 'silence'],
-  ] as const)('of a BMC that %s ends with the old one, seen to work', async (what, length, kind, reason) => {
+  ] as const)('is rolled back to the verified old one when the BMC %s', async (what, length, kind, reason) => {
     const rig = new Rig(BEHAVIOURS[what]);
     expect(await rig.rotate(length)).toEqual({ kind, reason: expect.stringContaining(reason) });
     expect(rig.inForce).toBe(OLD);
@@ -151,7 +151,7 @@ describe('a new password', () => {
   });
 
   it.each(['keeps sixteen bytes of it', 'takes it and says nothing', 'takes it and denies it'] as const)(
-    'of a BMC that %s is the current one, for a login has shown it',
+    'becomes current after a verified login when the BMC %s',
     async (what) => {
       const rig = new Rig(BEHAVIOURS[what]);
       expect(await rig.rotate()).toEqual({ kind: 'rotated' });
@@ -159,15 +159,15 @@ describe('a new password', () => {
     },
   );
 
-  it('is not even made up when the current one does not let us in', async () => {
+  it('is not generated when the current one is rejected', async () => {
     const rig = new Rig(BEHAVIOURS['takes it']);
-    rig.inForce = 'somebody changed it';
+    rig.inForce = 'changed elsewhere';
     await expect(rig.rotate()).rejects.toMatchObject({ failure: 'authentication' });
     expect(rig.steps).toEqual(['login']);
     expect(rig.disk).toEqual({ current: OLD, pending: null });
   });
 
-  it('stays pending beside the old one when the BMC cannot be asked any more', async () => {
+  it('stays pending beside the old one when the BMC becomes unreachable', async () => {
     const rig = new Rig({
       keeps: (password) => {
         rig.unreachable = true;
@@ -181,18 +181,18 @@ describe('a new password', () => {
     expect(rig.disk).toEqual({ current: rig.inForce, pending: null });
   });
 
-  it('is never said in an outcome or an error', async () => {
+  it('never appears in an outcome or an error', async () => {
     for (const behaviour of Object.values(BEHAVIOURS)) {
       const rig = new Rig(behaviour);
-      const said = JSON.stringify(await rig.rotate().catch(String));
-      expect(said).not.toContain(OLD);
-      expect(said).not.toContain(rig.inForce);
+      const text = JSON.stringify(await rig.rotate().catch(String));
+      expect(text).not.toContain(OLD);
+      expect(text).not.toContain(rig.inForce);
     }
   });
 });
 
-describe.each(Object.entries(BEHAVIOURS))('a process that dies while a BMC %s', (_what, behaviour) => {
-  it('leaves a password that lets the next one in, at whatever step it dies', async () => {
+describe.each(Object.entries(BEHAVIOURS))('a process that crashes while a BMC %s', (_what, behaviour) => {
+  it('leaves a password that works for the next process, whichever step it crashes at', async () => {
     const uninterrupted = new Rig(behaviour);
     await uninterrupted.rotate();
     for (let step = 1; step <= uninterrupted.steps.length; step++) {
@@ -208,20 +208,20 @@ describe.each(Object.entries(BEHAVIOURS))('a process that dies while a BMC %s', 
   });
 });
 
-describe('after a change that was cut short', () => {
-  it('two passwords that are both wrong are tried once each, and said to be', async () => {
+describe('after an interrupted change', () => {
+  it('tries two wrong passwords once each, and reports both', async () => {
     const rig = new Rig(BEHAVIOURS['takes it']);
     rig.disk.pending = 'new';
     rig.inForce = 'another';
     await expect(rig.reopen()).rejects.toMatchObject({
       failure: 'authentication',
-      message: expect.stringContaining('neither the old one nor the new one'),
+      message: expect.stringContaining('neither the old nor the new password'),
     });
     expect(rig.failedLogins).toBe(2);
     expect(rig.disk).toEqual({ current: OLD, pending: 'new' });
   });
 
-  it('a BMC that does not answer decides nothing', async () => {
+  it('keeps both passwords when the BMC does not reply', async () => {
     const rig = new Rig(BEHAVIOURS['takes it']);
     rig.disk.pending = 'new';
     rig.unreachable = true;

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
-import { addressesToAsk, type ScanProgress, type ScanSettings, scanForBmcs } from '../../appliance/bmc/scan.ts';
+import { addressesToProbe, type ScanProgress, type ScanSettings, scanForBmcs } from '../../appliance/bmc/scan.ts';
 import { type Prefix, parsePrefix } from '../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import { startSimulator } from './ipmi/client-rig.ts';
@@ -13,8 +13,8 @@ import { VirtualClock } from './virtual-clock.ts';
 const prefix = (text: string): Prefix => mustParse(parsePrefix(text));
 const ALLOWED = [prefix('127.77.0.0/16')];
 const FACTOR = 4;
-/** Waiting for addresses where nobody is costs a quarter of its time. */
-const HASTY = {
+/** Four times as fast: the timeouts for addresses without a BMC take a quarter of the time. */
+const FAST_CLOCK = {
   now: () => performance.now() * FACTOR,
   wakeAt: (at: number, run: () => void) => {
     const timeout = setTimeout(run, Math.max(0, at / FACTOR - performance.now()));
@@ -37,8 +37,8 @@ async function webServer(address: string, root: string, port = 0): Promise<numbe
   return (server.address() as AddressInfo).port;
 }
 
-describe('a search for BMCs', () => {
-  it('finds who speaks IPMI, who speaks Redfish and who speaks both, and logs in nowhere', async () => {
+describe('a BMC scan', () => {
+  it('finds IPMI, Redfish and both, and never logs in', async () => {
     const both = await startSimulator({ address: '127.77.0.5' });
     const ports = { ipmi: both.port, redfish: await webServer('127.77.0.5', ROOTS.supermicro) };
     const old = await startSimulator({ address: '127.77.0.6', port: ports.ipmi, ipmi2: false });
@@ -47,7 +47,7 @@ describe('a search for BMCs', () => {
     await webServer('127.77.0.9', `{"RedfishVersion":"${'x'.repeat(100_000)}"}`, ports.redfish);
     const progress: ScanProgress[] = [];
     const settings: ScanSettings = { allowed: ALLOWED, progress: (step) => progress.push(step) };
-    expect(await scanForBmcs([prefix('127.77.0.0/28')], settings, HASTY, ports)).toEqual([
+    expect(await scanForBmcs([prefix('127.77.0.0/28')], settings, FAST_CLOCK, ports)).toEqual([
       {
         address: '127.77.0.5',
         ipmi: { ipmi2: true },
@@ -56,13 +56,13 @@ describe('a search for BMCs', () => {
       { address: '127.77.0.6', ipmi: { ipmi2: false }, redfish: null },
       { address: '127.77.0.7', ipmi: null, redfish: { vendor: 'Hpe', product: 'ProLiant', version: '1.6.0' } },
     ]);
-    expect(progress.map(({ asked }) => asked)).toEqual(Array.from({ length: 14 }, (_, index) => index + 1));
+    expect(progress.map(({ probed }) => probed)).toEqual(Array.from({ length: 14 }, (_, index) => index + 1));
     expect(progress.every(({ of }) => of === 14)).toBe(true);
     expect(progress.filter(({ found }) => found)).toHaveLength(3);
-    expect([...both.heard, ...old.heard]).toEqual([]);
+    expect([...both.received, ...old.received]).toEqual([]);
   });
 
-  it('can be called off', async () => {
+  it('can be aborted', async () => {
     const stop = new AbortController();
     const settings: ScanSettings = {
       allowed: ALLOWED,
@@ -70,12 +70,12 @@ describe('a search for BMCs', () => {
       atOnce: 1,
       progress: () => stop.abort(new Error('enough')),
     };
-    const scan = scanForBmcs([prefix('127.77.1.0/24')], settings, HASTY, { ipmi: 9, redfish: 9 });
+    const scan = scanForBmcs([prefix('127.77.1.0/24')], settings, FAST_CLOCK, { ipmi: 9, redfish: 9 });
     await expect(scan).rejects.toThrow('enough');
     await expect(scanForBmcs([prefix('127.77.1.0/24')], settings, bmcSystemClock)).rejects.toThrow('enough');
   });
 
-  it('takes its time', async () => {
+  it('respects the rate limit', async () => {
     const clock = new VirtualClock(0);
     const scan = scanForBmcs([prefix('127.77.2.0/24')], { allowed: ALLOWED, perSecond: 10 }, clock, {
       ipmi: 9,
@@ -86,24 +86,24 @@ describe('a search for BMCs', () => {
   });
 
   it.each([
-    ['a network that was not named', ['10.0.0.0/24'], ALLOWED, 'it may look in 127.77.0.0/16'],
-    ['more than the network that was named', ['127.0.0.0/8'], ALLOWED, 'not a network that may be searched'],
-    ['anywhere when none was named', ['127.77.0.0/24'], [], 'the site has named none'],
-    ['more than a /20', ['127.77.0.0/19'], ALLOWED, '8192 addresses are more than the 4096'],
+    ['a network that is not configured', ['10.0.0.0/24'], ALLOWED, 'allowed are 127.77.0.0/16'],
+    ['more than the configured network', ['127.0.0.0/8'], ALLOWED, 'may not be scanned for BMCs'],
+    ['any network when none is configured', ['127.77.0.0/24'], [], 'the site configures no network'],
+    ['more than a /20', ['127.77.0.0/19'], ALLOWED, '8192 addresses exceed the limit of 4096'],
     ['more than a /20 in parts', ['127.77.0.0/20', '127.77.16.0/32'], ALLOWED, '4097 addresses'],
-  ])('refuses to look in %s', async (_where, prefixes, allowed, words) => {
+  ])('refuses to scan %s', async (_where, prefixes, allowed, words) => {
     const scan = scanForBmcs(prefixes.map(prefix), { allowed }, bmcSystemClock);
     await expect(scan).rejects.toMatchObject({ code: 'invalid_request', message: expect.stringContaining(words) });
   });
 
-  it('asks every host once, and neither the network nor its broadcast address', () => {
-    expect(addressesToAsk(['127.77.0.8/30', '127.77.0.10/31', '127.77.0.1/32'].map(prefix), ALLOWED)).toEqual([
+  it('probes every host once, and neither the network nor its broadcast address', () => {
+    expect(addressesToProbe(['127.77.0.8/30', '127.77.0.10/31', '127.77.0.1/32'].map(prefix), ALLOWED)).toEqual([
       '127.77.0.1',
       '127.77.0.9',
       '127.77.0.10',
       '127.77.0.11',
     ]);
-    expect(addressesToAsk([prefix('127.77.0.0/20')], ALLOWED)).toHaveLength(4094);
+    expect(addressesToProbe([prefix('127.77.0.0/20')], ALLOWED)).toHaveLength(4094);
   });
 });
 

@@ -4,10 +4,10 @@ import type { DriverName } from '../../appliance/bmc/boot-methods.ts';
 import { memoryLedger, type QuirkLedger } from '../../appliance/bmc/quirk-ledger.ts';
 import { type BootExpectation, type BootReport, verified } from '../../appliance/bmc/verified.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
-import { FakeMachine, fakeBmc, OWN_ORDER } from './fake-bmc.ts';
+import { FakeMachine, FIRMWARE_ORDER, fakeBmc } from './fake-bmc.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
-const WISH = { device: 'network', firmware: 'efi' } as const;
+const TARGET = { device: 'network', firmware: 'efi' } as const;
 const POST = 90 * SECOND;
 
 interface RigOptions {
@@ -50,12 +50,12 @@ function rig(options: RigOptions = {}) {
       }),
   };
   const bmcs = drivers.map((driver) => ({ driver, bmc: fakeBmc(machine, {}, driver) }));
-  const report = (said: BootReport): void | Promise<void> => {
-    reports.push(said);
-    return options.report?.(said);
+  const record = (report: BootReport): void | Promise<void> => {
+    reports.push(report);
+    return options.report?.(report);
   };
-  const tools = { clock, ledger, report };
-  const bootFrom = () => clock.until(verified(bmcs, tools).bootFrom(WISH, expectation));
+  const deps = { clock, ledger, report: record };
+  const bootFrom = () => clock.until(verified(bmcs, deps).bootFrom(TARGET, expectation));
   return {
     clock,
     machine,
@@ -67,17 +67,17 @@ function rig(options: RigOptions = {}) {
 }
 
 describe('a verified boot', () => {
-  it('sets, reads back, starts, and says when the machine was seen', async () => {
+  it('sets, reads back, powers on, and reports when the machine showed up', async () => {
     const { bootFrom, machine, kinds, reports } = rig();
     expect(await bootFrom()).toEqual({ method: 'ipmi-efi-once', took: POST });
     expect(machine.verbs).toEqual(['identity', 'setBoot', 'powerOff', 'powerOn']);
     expect(kinds()).toEqual(['asked ipmi-efi-once', 'obeyed ipmi-efi-once']);
     expect(reports.at(-1)?.words).toBe(
-      'the machine boots from network: it was seen after 90 s (IPMI, the UEFI bit set, once)',
+      'the machine boots from network: it showed up after 90 s (IPMI, the UEFI bit set, once)',
     );
   });
 
-  it('says that the firmware ignored it, and goes on without the UEFI bit', async () => {
+  it('reports that the firmware ignored the override, and retries without the UEFI bit', async () => {
     const { bootFrom, machine, kinds, reports } = rig({ obeys: ({ firmware }) => firmware === 'legacy' });
     expect(await bootFrom()).toEqual({ method: 'ipmi-legacy-once', took: POST });
     expect(kinds()).toEqual([
@@ -87,44 +87,44 @@ describe('a verified boot', () => {
       'asked ipmi-legacy-once',
       'obeyed ipmi-legacy-once',
     ]);
-    expect(reports[1]?.words).toContain('the BMC accepted, the firmware ignored: not seen within 480 s');
+    expect(reports[1]?.words).toContain('the firmware ignored it: the machine did not show up within 480 s');
     expect(machine.starts).toHaveLength(2);
   });
 
-  it('tells a machine that is off once more from the second try on, for some forget when the power goes', async () => {
+  it('sets the override again after power-off from the second attempt on, because some BMCs lose it', async () => {
     const { bootFrom, machine } = rig({ obeys: ({ firmware }) => firmware === 'legacy' });
     await bootFrom();
     expect(machine.verbs.slice(machine.verbs.lastIndexOf('powerOff'))).toEqual(['powerOff', 'setBoot', 'powerOn']);
   });
 
-  it('takes a lasting choice back after it has worked', async () => {
+  it('removes a persistent override after it worked', async () => {
     const { bootFrom, machine, kinds } = rig({ obeys: ({ persistent }) => persistent });
     expect(await bootFrom()).toMatchObject({ method: 'ipmi-efi-persistent' });
     expect(kinds().slice(-2)).toEqual(['obeyed ipmi-efi-persistent', 'undone ipmi-efi-persistent']);
-    expect(machine.boot).toEqual(OWN_ORDER);
+    expect(machine.boot).toEqual(FIRMWARE_ORDER);
   });
 
-  it('has a lasting choice written down before the BMC hears of it, and does without one that cannot be', async () => {
+  it('records a persistent override before it is set, and skips it when it cannot be recorded', async () => {
     const obeys = ({ persistent }: BootChoice): boolean => persistent;
-    let toldBefore = -1;
+    let startsBefore = -1;
     const written = rig({
       obeys,
       report: async ({ kind }) => {
-        if (kind === 'lasting') toldBefore = written.machine.starts.length;
+        if (kind === 'lasting') startsBefore = written.machine.starts.length;
       },
     });
     await written.bootFrom();
-    expect(toldBefore).toBe(2);
+    expect(startsBefore).toBe(2);
     const unwritten = rig({
       obeys,
       report: ({ kind }) => (kind === 'lasting' ? Promise.reject(new Error('the disk is gone')) : undefined),
     });
     await expect(unwritten.bootFrom()).rejects.toThrow('the disk is gone');
     expect(unwritten.machine.starts).toHaveLength(2);
-    expect(unwritten.machine.boot).toEqual(OWN_ORDER);
+    expect(unwritten.machine.boot).toEqual(FIRMWARE_ORDER);
   });
 
-  it('is over before its time is up, with a fair share for each way', async () => {
+  it('ends before the deadline, and shares the time between the methods', async () => {
     const { bootFrom, clock, reports } = rig({ obeys: () => false, timeLeft: 20 * MINUTE });
     const began = clock.now();
     await expect(bootFrom()).rejects.toMatchObject({ failure: 'contradiction' });
@@ -132,16 +132,16 @@ describe('a verified boot', () => {
     expect(reports.filter(({ kind }) => kind === 'ignored')).toHaveLength(3);
   });
 
-  it('leaves out what there is no time for, and says so', async () => {
+  it('skips methods without enough time, and reports it', async () => {
     const slow = { earlier: [6 * MINUTE], obeys: () => false, timeLeft: 20 * MINUTE };
     const { bootFrom, clock, kinds } = rig(slow);
     const began = clock.now();
-    await expect(bootFrom()).rejects.toThrow(/for every start: not tried: its time is nearly up/);
+    await expect(bootFrom()).rejects.toThrow(/for every boot: not tried: too little time is left/);
     expect(clock.now() - began).toBe(15 * MINUTE);
     expect(kinds().at(-1)).toBe('no-time ipmi-efi-persistent');
   });
 
-  it('says so when a lasting choice cannot be taken back', async () => {
+  it('reports a persistent override that cannot be removed', async () => {
     const { bootFrom, machine, reports } = rig({ obeys: ({ persistent }) => persistent });
     const { onStart } = machine;
     machine.onStart = (from) => {
@@ -151,11 +151,11 @@ describe('a verified boot', () => {
     await bootFrom();
     expect(reports.at(-1)).toMatchObject({
       kind: 'not-undone',
-      words: expect.stringContaining('may boot from network at every start'),
+      words: expect.stringContaining('may boot from network at every boot'),
     });
   });
 
-  it('goes to Redfish when IPMI does not do it', async () => {
+  it('falls back to Redfish when IPMI does not work', async () => {
     let starts = 0;
     const { bootFrom, kinds } = rig({ drivers: ['ipmi', 'redfish'], obeys: () => ++starts > 2 });
     expect(await bootFrom()).toMatchObject({ method: 'redfish-efi-once' });
@@ -165,57 +165,57 @@ describe('a verified boot', () => {
     ]);
   });
 
-  it('goes to Redfish at once when IPMI cannot be reached', async () => {
+  it('falls back to Redfish at once when IPMI is unreachable', async () => {
     const { bootFrom, machine, kinds } = rig({ drivers: ['ipmi', 'redfish'] });
     machine.fails.set('ipmi setBoot', 'unreachable');
     expect(await bootFrom()).toMatchObject({ method: 'redfish-efi-once' });
     expect(kinds()).toEqual(['refused ipmi-efi-once', 'asked redfish-efi-once', 'obeyed redfish-efi-once']);
   });
 
-  it('names everything that was tried when nothing worked, and leaves no choice behind', async () => {
+  it('lists all attempts when none worked, and leaves no override set', async () => {
     const { bootFrom, machine, clock } = rig({ obeys: () => false });
     const began = clock.now();
     await expect(bootFrom()).rejects.toMatchObject({
       failure: 'contradiction',
       retryable: false,
       message: expect.stringMatching(
-        /does not boot from network\. Tried: IPMI, the UEFI bit set, once: .*ignored.*clear, once: .*for every start: .*Look at its console/,
+        /does not boot from network\. Tried: IPMI, the UEFI bit set, once: .*ignored.*clear, once: .*for every boot: .*Check its console/,
       ),
     });
     expect(clock.now() - began).toBe(3 * 8 * MINUTE);
-    expect(machine.boot).toEqual(OWN_ORDER);
+    expect(machine.boot).toEqual(FIRMWARE_ORDER);
     expect(clock.pending).toBe(0);
   });
 
-  it('throws what keeps it from the BMC as it is, so that it is tried again later', async () => {
+  it('rethrows a BMC failure unchanged, so that it is retried later', async () => {
     const { bootFrom, machine } = rig();
     machine.fails.set('setBoot', 'busy');
     await expect(bootFrom()).rejects.toMatchObject({ failure: 'busy', retryable: true });
     expect(machine.starts).toEqual([]);
   });
 
-  it('does not touch a machine whose BMC does not let it in', async () => {
+  it('does not change a machine whose BMC rejects the login', async () => {
     const { bootFrom, machine } = rig();
     machine.fails.set('identity', 'authentication');
     await expect(bootFrom()).rejects.toMatchObject({ failure: 'authentication' });
     expect(machine.verbs).toEqual(['identity']);
   });
 
-  it('tells a machine that went off again from firmware that ignores', async () => {
+  it('distinguishes a machine that powered off from firmware that ignores the override', async () => {
     const ignored: string[] = [];
     const ledger: QuirkLedger = { ...memoryLedger(), ignored: async (_, method) => void ignored.push(method) };
     const { bootFrom, machine } = rig({ ledger, obeys: () => false });
     machine.onStart = () => {
       machine.power = 'off';
     };
-    await expect(bootFrom()).rejects.toThrow('the machine was switched on, and is off again');
+    await expect(bootFrom()).rejects.toThrow('the machine was powered on and is off again');
     expect(ignored).toEqual([]);
     machine.onStart = () => undefined;
     await expect(bootFrom()).rejects.toThrow('the firmware ignored');
     expect(ignored).toEqual(['ipmi-efi-once', 'ipmi-legacy-once', 'ipmi-efi-persistent']);
   });
 
-  it('stops waiting when it is told to, and does not take away what the firmware may yet obey', async () => {
+  it('stops waiting when it is aborted, and keeps a one-time override that may still take effect', async () => {
     const stop = new AbortController();
     const { bootFrom, clock, machine } = rig({ signal: stop.signal, obeys: () => false });
     clock.wakeAt(clock.now() + MINUTE, () => stop.abort(new Error('the appliance stops')));
@@ -224,19 +224,19 @@ describe('a verified boot', () => {
     expect(machine.boot).toMatchObject({ device: 'network', persistent: false });
   });
 
-  it('takes a lasting choice back even when it is told to stop', async () => {
+  it('removes a persistent override even when it is aborted', async () => {
     const stop = new AbortController();
     const ledger = memoryLedger();
     await ledger.worked({ vendor: 'Ironworks', product: 'Anvil 2', firmware: '1.0' }, 'ipmi-efi-persistent', 1);
     const { bootFrom, clock, machine } = rig({ signal: stop.signal, ledger, obeys: () => false });
     clock.wakeAt(clock.now() + MINUTE, () => stop.abort(new Error('the appliance stops')));
     await expect(bootFrom()).rejects.toThrow('the appliance stops');
-    expect(machine.boot).toEqual(OWN_ORDER);
+    expect(machine.boot).toEqual(FIRMWARE_ORDER);
   });
 });
 
-describe('what is learned', () => {
-  it('is tried first with the next machine of the kind', async () => {
+describe('the boot history', () => {
+  it('selects the first method for the next machine of the kind', async () => {
     const ledger = memoryLedger();
     const obeys = ({ persistent }: BootChoice): boolean => persistent;
     await rig({ ledger, obeys }).bootFrom();
@@ -245,11 +245,11 @@ describe('what is learned', () => {
     expect(next.machine.starts).toHaveLength(1);
   });
 
-  it('is the usual time of the machine: one that takes long is waited for, one that is quick is not', async () => {
+  it('sets the wait: long for a slow machine, short for a fast one', async () => {
     const slow = rig({ earlier: [6 * MINUTE, 7 * MINUTE, 6.5 * MINUTE], post: 12 * MINUTE });
     expect(await slow.bootFrom()).toMatchObject({ method: 'ipmi-efi-once', took: 12 * MINUTE });
     const quick = rig({ earlier: [20 * SECOND, 25 * SECOND], obeys: ({ firmware }) => firmware === 'legacy' });
     await quick.bootFrom();
-    expect(quick.reports[1]?.words).toContain('not seen within 120 s');
+    expect(quick.reports[1]?.words).toContain('did not show up within 120 s');
   });
 });

@@ -1,4 +1,4 @@
-// A clock whose time passes by itself, and only while everybody waits for it: hours take milliseconds, and nothing is missed.
+// A clock that advances by itself, and only while all work waits for it: hours take milliseconds, and no timer is missed.
 
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { BmcClock } from '../../appliance/bmc/clock.ts';
@@ -14,7 +14,7 @@ const OUTSIDE_WITHIN_MS = 20_000;
 export class VirtualClock implements BmcClock {
   #now: Instant;
   readonly #wakes = new Set<Wake>();
-  /** What takes real time, and this one stands still meanwhile. */
+  /** Work that takes real time; the clock stops meanwhile. */
   readonly #work = new Set<Promise<unknown>>();
 
   constructor(now: Instant = Date.UTC(2026, 0, 1)) {
@@ -35,7 +35,7 @@ export class VirtualClock implements BmcClock {
     return this.#wakes.size;
   }
 
-  /** Lets time pass until this settles. A promise that nothing will ever settle is a failure. */
+  /** Advances until the promise settles. A promise that can never settle is a failure. */
   async until<Result>(promise: Promise<Result>): Promise<Result> {
     let settled = false;
     const over = promise.then(
@@ -47,7 +47,7 @@ export class VirtualClock implements BmcClock {
       },
     );
     for (;;) {
-      // Twice: what one turn of the loop has set going, the next one finishes.
+      // Twice: work that one turn of the event loop started ends in the next.
       await setImmediate();
       await setImmediate();
       if (settled) break;
@@ -58,7 +58,7 @@ export class VirtualClock implements BmcClock {
     return promise;
   }
 
-  /** Lets so much time pass. */
+  /** Advances by this duration. */
   async advance(duration: number): Promise<void> {
     const end = this.#now + duration;
     const arrived = new Promise<void>((resolve) => {
@@ -67,7 +67,7 @@ export class VirtualClock implements BmcClock {
     await this.until(arrived);
   }
 
-  /** The same object; time stands still while one of its promises is open. */
+  /** The same object; the clock stops while one of its promises is pending. */
   standsStillFor<Worker extends object>(worker: Worker): Worker {
     return new Proxy(worker, {
       get: (target, name) => {
@@ -88,11 +88,11 @@ export class VirtualClock implements BmcClock {
     work.then(over, over);
   }
 
-  /** Nothing is due: what everybody waits for is an answer from outside, which a busy machine may be late with, or nothing at all. */
+  /** No timer is due: the promise waits for an external reply, which may be late on a busy machine, or for nothing. */
   async #outside(isSettled: () => boolean): Promise<void> {
     const deadline = performance.now() + OUTSIDE_WITHIN_MS;
     while (!isSettled() && this.#wakes.size === 0 && this.#work.size === 0) {
-      if (performance.now() > deadline) throw new Error('everybody waits, and nothing is due');
+      if (performance.now() > deadline) throw new Error('the promise is pending, and no timer is due');
       await setTimeout(10);
     }
   }

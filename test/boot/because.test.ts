@@ -5,7 +5,7 @@ import { EVERYTHING_STARTS } from '../../appliance/boot/startability.ts';
 import { unparsable } from '../../appliance/domain/parsed.ts';
 import { BOOT_CASES } from './boot-cases.ts';
 import { factsOf, machineIn, NOW, networkWith, OTHER_UUID } from './boot-fixtures.ts';
-import { FIRST_STAGE_CASES } from './next-stage-cases.ts';
+import { NEXT_STAGE_CASES } from './next-stage-cases.ts';
 
 const otherChassis = {
   facts: factsOf(7, { uuid: OTHER_UUID }),
@@ -16,7 +16,7 @@ const otherChassis = {
 };
 const questions = [
   ...BOOT_CASES.map((row) => row.question),
-  ...FIRST_STAGE_CASES.map((row) => row.question),
+  ...NEXT_STAGE_CASES.map((row) => row.question),
   otherChassis,
 ];
 const STARTABILITIES = [
@@ -29,19 +29,19 @@ const reasons = questions
   .flatMap((decision) => [decision.because, decision.nextStage.because]);
 
 describe('the table of reasons', () => {
-  it('holds nothing that no decision gives', () => {
+  it('has only reasons that a decision gives', () => {
     const given = new Set<string>(reasons.map((reason) => reason.id));
     expect(Object.keys(BECAUSE).filter((id) => !given.has(id))).toEqual([]);
   });
 
-  it('leaves no gap in the words or the hint of any decision', () => {
+  it('has no unfilled placeholder in the text or hint of any decision', () => {
     for (const { words, hint } of reasons) {
       expect(words).not.toMatch(/[{}]|undefined|null/);
       expect(hint).not.toMatch(/[{}]|undefined|null/);
     }
   });
 
-  it('fills in each value once: what looks like a gap inside a value stays as it is', () => {
+  it('fills in each value once: a placeholder inside a value is not replaced', () => {
     const details = { node: 'node01', note: '{node}', at: '', why: '', failure: '' };
     expect(becauseOfState('quarantined', details).words).toBe('node01 is quarantined: {node}');
   });

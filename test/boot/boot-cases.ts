@@ -1,4 +1,4 @@
-// The decision as sentences: each row says who asks, and what it gets for which reason.
+// The boot decision, one case per row: the machine, what it gets, and the reason.
 
 import type { BecauseId } from '../../appliance/boot/because.ts';
 import type { BootQuestion, Outcome } from '../../appliance/boot/decide-boot.ts';
@@ -50,7 +50,7 @@ const commissioning: Outcome = { kind: 'service-os', mode: 'commission' };
 const rescue: Outcome = { kind: 'service-os', mode: 'rescue' };
 
 const NETWORKS: readonly Row[] = [
-  ['a machine on a network nobody declared', { network: null }, 'silent', 'network-unknown'],
+  ['a machine on an undeclared network', { network: null }, 'silent', 'network-unknown'],
   [
     'a machine on a network without our address',
     { network: networkWith({ server: null }) },
@@ -59,18 +59,23 @@ const NETWORKS: readonly Row[] = [
   ],
 ];
 
-const UNACCEPTED: readonly Row[] = (['nobody knows', 'was merely discovered'] as const).flatMap((who): Row[] => {
-  const machine = who === 'nobody knows' ? null : machineIn('discovered');
+const UNACCEPTED: readonly Row[] = (['is not registered', 'is only discovered'] as const).flatMap((who): Row[] => {
+  const machine = who === 'is not registered' ? null : machineIn('discovered');
   const on = (unknown: 'ignore' | 'refuse' | 'hold' | 'local-disk' | 'inspect') => ({
     machine,
     network: networkWith({ unknown }),
   });
   return [
-    [`a machine that ${who}, on a network that ignores`, on('ignore'), 'silent', 'unaccepted-ignored'],
-    [`a machine that ${who}, on a network that lets it wait`, on('hold'), 'hold', 'unaccepted-held'],
-    [`a machine that ${who}, on a network that refuses`, on('refuse'), 'refusal', 'unaccepted-refused'],
+    [`a machine that ${who}, on a network that ignores such machines`, on('ignore'), 'silent', 'unaccepted-ignored'],
+    [`a machine that ${who}, on a network that holds such machines`, on('hold'), 'hold', 'unaccepted-held'],
+    [`a machine that ${who}, on a network that refuses such machines`, on('refuse'), 'refusal', 'unaccepted-refused'],
     [`a machine that ${who}, on a network for local disks`, on('local-disk'), 'local-disk', 'unaccepted-local-disk'],
-    [`a machine that ${who}, on a network that inspects`, on('inspect'), inspection, 'unaccepted-inspected'],
+    [
+      `a machine that ${who}, on a network that inspects such machines`,
+      on('inspect'),
+      inspection,
+      'unaccepted-inspected',
+    ],
   ];
 });
 
@@ -89,7 +94,7 @@ const STATES: readonly Row[] = [
   ['a quarantined machine', { machine: machineIn('quarantined') }, 'refusal', 'quarantined'],
   ['a removed machine', { machine: machineIn('removed') }, 'refusal', 'removed'],
   [
-    'a removed machine on a network that ignores strangers',
+    'a removed machine on a network that ignores unknown machines',
     { machine: machineIn('removed'), network: networkWith({ unknown: 'ignore' }) },
     'refusal',
     'removed',
@@ -101,9 +106,9 @@ const armed = [
   ['releasing', releasing, { kind: 'deploy' }],
 ] as const;
 const INTENTS: readonly Row[] = armed.flatMap(([state, withIntent, otherKind]): Row[] => [
-  [`a ${state} machine that nobody armed`, { machine: machineIn(state) }, 'local-disk', 'intent-missing'],
+  [`a ${state} machine without an intent`, { machine: machineIn(state) }, 'local-disk', 'intent-missing'],
   [
-    `a ${state} machine armed for the other thing`,
+    `a ${state} machine with an intent of the other kind`,
     { machine: withIntent(otherKind) },
     'local-disk',
     'intent-of-other-kind',
@@ -115,13 +120,13 @@ const INTENTS: readonly Row[] = armed.flatMap(([state, withIntent, otherKind]): 
     'intent-revoked',
   ],
   [
-    `a ${state} machine whose intent was used`,
+    `a ${state} machine whose intent was consumed`,
     { machine: withIntent({ consumedAt: NOW - SECOND }) },
     'local-disk',
     'intent-consumed',
   ],
   [
-    `a ${state} machine whose intent expires this very moment`,
+    `a ${state} machine whose intent expires at this moment`,
     { machine: withIntent({ expiresAt: NOW }) },
     'local-disk',
     'intent-expired',
@@ -151,19 +156,19 @@ const INTENTS: readonly Row[] = armed.flatMap(([state, withIntent, otherKind]): 
     'intent-for-other-chassis',
   ],
   [
-    `a ${state} machine that tells no MAC`,
+    `a ${state} machine that sends no MAC`,
     { machine: withIntent({}), facts: factsOf(7, { mac: null }) },
     'local-disk',
     'intent-for-other-chassis',
   ],
   [
-    `a ${state} machine that hides the UUID it was armed with`,
+    `a ${state} machine that does not send the UUID it was armed with`,
     { machine: withIntent({}), facts: factsOf(7, { uuid: null }) },
     'local-disk',
     'chassis-untold',
   ],
   [
-    `a ${state} machine armed before its UUID was known, and hiding it`,
+    `a ${state} machine armed before its UUID was known, which it does not send`,
     { machine: withIntent({ uuid: null }), facts: factsOf(7, { uuid: null }) },
     'local-disk',
     'chassis-untold',
@@ -174,19 +179,19 @@ const withoutUuid = machineIn('deploying', { spec: { uuid: null }, intent: inten
 const arm64 = { architecture: 'arm64' } as const;
 const PROFILES_AND_ARCHITECTURES: readonly Row[] = [
   [
-    'a deploying machine whose chassis has no UUID anywhere',
+    'a deploying machine without a declared or armed chassis UUID',
     { machine: withoutUuid, facts: factsOf(7, { uuid: null }) },
     installer,
     'deploy-armed',
   ],
   [
-    'a deploying machine whose profile left the catalogue',
+    'a deploying machine whose profile is not in the catalogue any more',
     { machine: deploying({}), profile: null },
     'refusal',
     'profile-unknown',
   ],
   [
-    'a deploying machine of which another profile was looked up',
+    'a deploying machine for which another profile was looked up',
     { machine: deploying({}), profile: profileWith({ name: name('other') }) },
     'refusal',
     'profile-unknown',
@@ -210,37 +215,37 @@ const PROFILES_AND_ARCHITECTURES: readonly Row[] = [
     'profile-architecture-mismatch',
   ],
   [
-    'a deploying machine that asks as another architecture',
+    'a deploying machine that reports another architecture',
     { machine: deploying({}), facts: factsOf(11) },
     'refusal',
     'architecture-mismatch',
   ],
   [
-    'a releasing machine that asks as another architecture',
+    'a releasing machine that reports another architecture',
     { machine: releasing({}), facts: factsOf(11) },
     'refusal',
     'architecture-mismatch',
   ],
   [
-    'a commissioning machine that asks as another architecture',
+    'a commissioning machine that reports another architecture',
     { machine: machineIn('commissioning', { spec: arm64 }) },
     'refusal',
     'architecture-mismatch',
   ],
   [
-    'a machine in rescue that asks as another architecture',
+    'a machine in rescue that reports another architecture',
     { machine: machineIn('rescue', { spec: arm64 }) },
     'refusal',
     'architecture-mismatch',
   ],
   [
-    'an active machine that asks as another architecture',
+    'an active machine that reports another architecture',
     { machine: machineIn('active', { spec: arm64 }) },
     'local-disk',
     'active',
   ],
   [
-    'a commissioning machine that tells no architecture',
+    'a commissioning machine that reports no architecture',
     { machine: machineIn('commissioning'), facts: factsOf(7, { cpu: null, architecture: null }) },
     commissioning,
     'commissioning',

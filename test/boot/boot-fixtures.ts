@@ -1,4 +1,4 @@
-// One machine on one network, and what can be changed about them. Every value goes through its parser.
+// One machine on one network, with overrides. Every value goes through its parser.
 
 import { type ClientFacts, factsFromQuestion } from '../../appliance/boot/client-facts.ts';
 import { parseClientArchCode } from '../../appliance/domain/architecture.ts';
@@ -124,7 +124,7 @@ export const machineIn = (state: Lifecycle['state'], changes: MachineChanges = {
   revision: 1,
 });
 
-/** The firmware of node01, or the iPXE it was sent, with its UUID. */
+/** The firmware of node01, or its iPXE, with its UUID. */
 export const factsOf = (code: number, changes: Partial<ClientFacts> = {}): ClientFacts => ({
   ...factsFromQuestion({ mac: MAC, architecture: architecture(code), uuid: UUID, relay: null, stage: 'firmware' }),
   ...changes,

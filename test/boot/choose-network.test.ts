@@ -40,25 +40,25 @@ const relayAgent = (link: string) => ({
 
 describe('the network of a request', () => {
   it.each<[string, Partial<LeaseRequest>, string]>([
-    ['is that of the interface it came in on', {}, 'provisioning'],
+    ['is that of the receiving interface', {}, 'provisioning'],
     ['is that of the relay', { relay: ip('10.0.200.1') }, 'relayed'],
     [
-      'is what subnet selection names, before the relay',
+      'is that of subnet selection, before the relay',
       { subnetSelection: ip('10.0.200.0'), relay: ip('10.0.100.2') },
       'relayed',
     ],
     [
-      'is what link selection names, before everything',
+      'is that of link selection, before everything else',
       { relayAgent: relayAgent('10.0.200.0'), subnetSelection: ip('10.0.100.0'), relay: ip('10.0.100.2') },
       'relayed',
     ],
     [
-      'is that of the renewed address, since a renewal passes the relay by',
+      'is that of the renewed address, since a renewal bypasses the relay',
       { clientAddress: ip('10.0.200.9') },
       'relayed',
     ],
     [
-      'is that of the interface when the renewed address belongs nowhere',
+      'is that of the interface when the renewed address is in no network',
       { clientAddress: ip('10.55.0.1') },
       'provisioning',
     ],
@@ -69,18 +69,18 @@ describe('the network of a request', () => {
     ],
     ['is unknown when the relay is', { relay: ip('10.55.0.1') }, 'no-network'],
     ['is that of the relay, also when it names no interface', { relay: ip('10.8.0.1') }, 'anywhere'],
-    ['is none of ours when it names no interface and has no DHCP', { relay: ip('10.9.0.1') }, 'other-interface'],
-    ['is none of ours when it is served on another interface', { relay: ip('10.7.0.1') }, 'other-interface'],
+    ['is not served when it names no interface and has no DHCP', { relay: ip('10.9.0.1') }, 'other-interface'],
+    ['is not served when it is served on another interface', { relay: ip('10.7.0.1') }, 'other-interface'],
   ])('%s', (_, changes, expected) => {
     const choice = chooseNetwork(requestOf(changes), ingress);
     expect(choice.network?.name ?? choice.because).toBe(expected);
   });
 
-  it('is unknown on an interface that only relays reach us on', () => {
+  it('is unknown on an interface that only relays use', () => {
     expect(chooseNetwork(requestOf({}), { ...ingress, direct: null }).because).toBe('no-network');
   });
 
-  it('lies on our own wire when our address is in it', () => {
+  it('is direct when our address is in it', () => {
     expect(isDirect(direct)).toBe(true);
     expect(isDirect(relayed)).toBe(false);
     expect(isDirect(networkWith({ server: null }))).toBe(false);

@@ -1,4 +1,4 @@
-// Facts against what real firmware sent: the raw packets decoded by our codec, and the independent decoding beside them.
+// Facts of real firmware: the captured packets decoded by our codec, compared with an independent decoding.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -16,8 +16,8 @@ function factsIn(capture: string): ClientFacts[] {
     .map(factsFromDhcp);
 }
 
-/** Each different speaker once, in the order in which they spoke: program, architecture, what it comes to. */
-const speakers = (capture: string): string[] => [
+/** Each different client once, in order: program, architecture, what follows from them. */
+const clients = (capture: string): string[] => [
   ...new Set(
     factsIn(capture).map(({ program, architecture, cpu, firmware }) =>
       [program, architecture?.code, cpu, firmware].filter((part) => part != null).join(' '),
@@ -25,7 +25,7 @@ const speakers = (capture: string): string[] => [
   ),
 ];
 
-describe('the facts in captured boots', () => {
+describe('the facts from captured boots', () => {
   it.each([
     ['bios-qemu-rom.pcap', ['ipxe 0 x86_64 bios', 'os']],
     ['bios-scrubbed-rom-first-stage.pcap', ['firmware-pxe 0 x86_64 bios', 'ipxe 0 x86_64 bios', 'os']],
@@ -36,11 +36,11 @@ describe('the facts in captured boots', () => {
     ['uefi-x64-secureboot-shim-grub.pcap', ['firmware-pxe 7 x86_64 efi']],
     ['uefi-arm64-native.pcap', ['firmware-pxe 11 arm64 efi', 'os']],
     ['uefi-arm64-httpboot.pcap', ['firmware-http 19 arm64 efi']],
-  ])('of %s name who spoke', (capture, expected) => {
-    expect(speakers(capture)).toEqual(expected);
+  ])('of %s identify the clients', (capture, expected) => {
+    expect(clients(capture)).toEqual(expected);
   });
 
-  it('carry the UUID in the order that SMBIOS and iPXE print it', () => {
+  it('have the UUID in the byte order that SMBIOS and iPXE print', () => {
     expect(factsIn('uefi-x64-native.pcap')[0]).toMatchObject({
       mac: '52:54:00:77:00:02',
       uuid: '7a11ab1e-0000-4000-8000-525400770002',
@@ -50,7 +50,7 @@ describe('the facts in captured boots', () => {
     });
   });
 
-  it('carry what the iPXE of that capture can do', () => {
+  it('have the features of the iPXE in that capture', () => {
     const [efi] = factsIn('uefi-x64-qemu-ipxe-rom.pcap');
     expect(efi?.ipxe).toEqual({ version: '1.0.0', http: true, https: false, efi: true, bzimage: false, menu: true });
     const [bios] = factsIn('bios-qemu-rom.pcap');
@@ -83,8 +83,8 @@ describe('the facts in captured boots', () => {
           .filter((row) => row.mac !== undefined)
           .map((row) => [row.mac, row.opt93 ? Number.parseInt(row.opt93, 16) : null, Boolean(row.opt175)]),
       );
-      const found = factsIn(capture).map((one) => [one.mac, one.architecture?.code, one.program === 'ipxe']);
-      expect(each(found), capture).toEqual(expected);
+      const actual = factsIn(capture).map((one) => [one.mac, one.architecture?.code, one.program === 'ipxe']);
+      expect(each(actual), capture).toEqual(expected);
       compared += expected.length;
     }
     expect(compared).toBeGreaterThan(15);

@@ -32,35 +32,32 @@ describe('the boot decision', () => {
     expect(decision.because.id).toBe(because);
   });
 
-  it('is asked about every state in the table above', () => {
-    const asked = new Set(BOOT_CASES.map(({ question }) => question.machine?.lifecycle.state));
-    expect(LIFECYCLE_STATES.filter((state) => !asked.has(state))).toEqual([]);
+  it('is tested for every state', () => {
+    const tested = new Set(BOOT_CASES.map(({ question }) => question.machine?.lifecycle.state));
+    expect(LIFECYCLE_STATES.filter((state) => !tested.has(state))).toEqual([]);
   });
 
-  it.each(LIFECYCLE_STATES)(
-    'refuses another chassis under the name of a machine that is %s, and reports it',
-    (state) => {
-      const intent = state === 'releasing' ? eraseIntentWith() : intentWith();
-      for (const unknown of ['ignore', 'refuse', 'local-disk', 'inspect'] as const) {
-        const decision = ask({
-          machine: machineIn(state, { intent }),
-          facts: factsOf(7, { uuid: OTHER_UUID }),
-          network: networkWith({ unknown }),
-        });
-        expect(decision.outcome.kind).toBe('refusal');
-        expect(decision.because.id).toBe(state === 'removed' ? 'removed' : 'chassis-mismatch');
-        expect(decision.findings).toEqual([{ kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID }]);
-      }
-    },
-  );
+  it.each(LIFECYCLE_STATES)('refuses another chassis with the MAC of a machine that is %s, and reports it', (state) => {
+    const intent = state === 'releasing' ? eraseIntentWith() : intentWith();
+    for (const unknown of ['ignore', 'refuse', 'local-disk', 'inspect'] as const) {
+      const decision = ask({
+        machine: machineIn(state, { intent }),
+        facts: factsOf(7, { uuid: OTHER_UUID }),
+        network: networkWith({ unknown }),
+      });
+      expect(decision.outcome.kind).toBe('refusal');
+      expect(decision.because.id).toBe(state === 'removed' ? 'removed' : 'chassis-mismatch');
+      expect(decision.findings).toEqual([{ kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID }]);
+    }
+  });
 
-  it('reports another chassis even where it stays silent', () => {
+  it('reports another chassis even where it sends no reply', () => {
     const decision = ask({ facts: factsOf(7, { uuid: OTHER_UUID }), network: null });
     expect(decision.outcome.kind).toBe('silent');
     expect(decision.findings.map((finding) => finding.kind)).toEqual(['chassis-mismatch']);
   });
 
-  it('takes a machine whose UUID nobody declared as it comes', () => {
+  it('accepts any UUID for a machine without a declared UUID', () => {
     const machine = machineIn('commissioning', { spec: { uuid: null } });
     const decision = ask({ machine, facts: factsOf(7, { uuid: OTHER_UUID }) });
     expect(decision.outcome).toEqual({ kind: 'service-os', mode: 'commission' });
@@ -80,7 +77,7 @@ describe('the boot decision', () => {
     }
   });
 
-  it('names the intent that ran out, when it did, and how to arm it again', () => {
+  it('names the expired intent, its time, and how to arm it again', () => {
     const { because } = ask({ machine: machineIn('deploying', { intent: intentWith({ expiresAt: NOW - 1000 }) }) });
     expect(because.words).toBe(
       'the armed installation of node01 expired at 2026-01-10T11:59:59.000Z, so it boots from its own disk',
@@ -88,7 +85,7 @@ describe('the boot decision', () => {
     expect(because.hint).toBe('If it is still wanted, arm it again: coldiron deploy node01');
   });
 
-  it('tells why a machine failed or is quarantined, without control characters', () => {
+  it('says why a machine failed or is quarantined, without control characters', () => {
     const failure = { step: 'deploy', reason: 'disk \u001b[31m0' } as const;
     expect(ask({ machine: machineIn('failed', { lifecycle: { failure } }) }).because.words).toBe(
       'node01 failed (deploy: disk \\u001b[31m0), so it boots from its own disk',

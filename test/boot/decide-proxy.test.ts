@@ -17,12 +17,12 @@ const NOTHING: NextStage = { kind: 'nothing', because: because('operating-system
 
 describe('beside another DHCP server', () => {
   it.each<[string, LeaseRequest['type'], ClientProgram, NextStage, string]>([
-    ['firmware hears what to boot', 'discover', 'firmware-pxe', LOADER, 'proxy-offer'],
-    ['HTTP firmware hears what to boot', 'discover', 'firmware-http', LOADER, 'proxy-offer'],
-    ['iPXE hears what to boot', 'discover', 'ipxe', LOADER, 'proxy-offer'],
-    ['an operating system hears nothing', 'discover', 'os', LOADER, 'not-a-boot-client'],
-    ['firmware without a loader hears nothing', 'discover', 'firmware-pxe', NOTHING, 'nothing-to-boot'],
-    ['a REQUEST is for the server that gives addresses', 'request', 'firmware-pxe', LOADER, 'proxy-without-lease'],
+    ['firmware gets its boot file', 'discover', 'firmware-pxe', LOADER, 'proxy-offer'],
+    ['HTTP firmware gets its boot file', 'discover', 'firmware-http', LOADER, 'proxy-offer'],
+    ['iPXE gets its boot file', 'discover', 'ipxe', LOADER, 'proxy-offer'],
+    ['an operating system gets no reply', 'discover', 'os', LOADER, 'not-a-boot-client'],
+    ['firmware without a loader gets no reply', 'discover', 'firmware-pxe', NOTHING, 'nothing-to-boot'],
+    ['a REQUEST is for the server that assigns addresses', 'request', 'firmware-pxe', LOADER, 'proxy-without-lease'],
     ['so is a RELEASE', 'release', 'os', LOADER, 'proxy-without-lease'],
   ])('%s', (_, type, program, stage, expected) => {
     expect(decideProxy(requestOf({ type }), program, stage).because).toBe(expected);
@@ -35,7 +35,7 @@ describe('on the port of the boot server', () => {
     ['a REQUEST of iPXE is answered', 'request', 'ipxe', LOADER, 'boot-server'],
     ['a DISCOVER is not', 'discover', 'firmware-pxe', LOADER, 'not-a-boot-client'],
     ['an operating system is not', 'request', 'os', LOADER, 'not-a-boot-client'],
-    ['who has nothing to boot is not', 'request', 'firmware-pxe', NOTHING, 'nothing-to-boot'],
+    ['a client with nothing to boot is not', 'request', 'firmware-pxe', NOTHING, 'nothing-to-boot'],
   ])('%s', (_, type, program, stage, expected) => {
     expect(decideBootServer(requestOf({ type }), program, stage).because).toBe(expected);
   });

@@ -1,4 +1,4 @@
-// Facts from packets that firmware may send but that are not among the captures: made by hand, or by chance.
+// Facts from packets that firmware may send but that are not among the captures: written by hand, or random.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -43,11 +43,11 @@ describe('iPXE in a DHCP packet', () => {
     ['the bare text', text('iPXE')],
     ['one prefixed string', Uint8Array.of(4, ...text('iPXE'))],
     ['one of several prefixed strings', Uint8Array.of(3, ...text('lab'), 4, ...text('iPXE'))],
-  ])('is known by its user class as %s', (_, userClass) => {
+  ])('is recognized by its user class as %s', (_, userClass) => {
     expect(facts({ 60: PXE_X64, 77: userClass })).toMatchObject({ program: 'ipxe', ipxe: null, oddities: [] });
   });
 
-  it('is known by option 175 under any user class', () => {
+  it('is recognized by option 175 with any user class', () => {
     expect(facts({ 60: PXE_X64, 77: text('Tinkerbell'), 175: Uint8Array.of(0x13, 1, 1) })).toMatchObject({
       program: 'ipxe',
       ipxe: { http: true, efi: false },
@@ -58,7 +58,7 @@ describe('iPXE in a DHCP packet', () => {
     expect(facts({ 60: PXE_X64, 77: text('iPXE2') }).program).toBe('firmware-pxe');
   });
 
-  it('tells nothing by a damaged option 175, and is still iPXE', () => {
+  it('has no features with a damaged option 175, and is still iPXE', () => {
     expect(facts({ 60: PXE_X64, 175: Uint8Array.of(0x13, 1, 1, 0x24, 9) })).toMatchObject({
       program: 'ipxe',
       ipxe: null,
@@ -71,7 +71,7 @@ describe('the architecture in a DHCP packet', () => {
   it('is the first known of the list in option 93', () => {
     const { architecture, oddities } = facts({ 60: PXE_X64, 93: Uint8Array.of(0, 99, 0, 7, 0, 0) });
     expect(architecture?.code).toBe(7);
-    expect(oddities).toEqual(['option 93 names what IANA does not list: 99']);
+    expect(oddities).toEqual(['option 93 has codes that IANA does not list: 99']);
   });
 
   it('comes from option 60 where option 93 is missing or damaged', () => {
@@ -82,7 +82,7 @@ describe('the architecture in a DHCP packet', () => {
     ]);
   });
 
-  it('is told as odd where the two options differ, and option 93 counts', () => {
+  it('follows option 93 where the two options differ, and reports an oddity', () => {
     expect(facts({ 60: PXE_X64, 93: Uint8Array.of(0, 11) })).toMatchObject({
       architecture: { code: 11 },
       cpu: 'arm64',
@@ -90,13 +90,13 @@ describe('the architecture in a DHCP packet', () => {
     });
   });
 
-  it('stays untold where nothing says it', () => {
+  it('is null where no option has it', () => {
     expect(facts({ 60: text('PXEClient') })).toMatchObject({ program: 'firmware-pxe', architecture: null, cpu: null });
     expect(facts({ 60: text('PXEClient:Arch:00099:UNDI:003000') }).architecture).toBeNull();
   });
 });
 
-describe('other speakers of DHCP', () => {
+describe('other DHCP clients', () => {
   it.each([
     ['U-Boot.armv8', 'loader'],
     ['onie_vendor:x86_64-dell_s6100-r0', 'loader'],
@@ -107,7 +107,7 @@ describe('other speakers of DHCP', () => {
     expect(facts({ 60: text(vendorClass) }).program).toBe(program);
   });
 
-  it('include the Raspberry Pi, whose boot ROM claims x86', () => {
+  it('include the Raspberry Pi, whose boot ROM reports x86', () => {
     const chaddr = Uint8Array.of(0xb8, 0x27, 0xeb, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     const rom = { 60: text('PXEClient:Arch:00000:UNDI:002001'), 93: Uint8Array.of(0, 0) };
     expect(facts({ ...rom, 97: new Uint8Array(17).fill(0x44, 1) }, { chaddr })).toMatchObject({
@@ -116,7 +116,7 @@ describe('other speakers of DHCP', () => {
       firmware: 'other',
       uuid: null,
     });
-    // Its UEFI firmware tells the truth, and its iPXE is iPXE.
+    // Its UEFI firmware reports its real architecture, and its iPXE is iPXE.
     expect(facts({ 60: text('PXEClient'), 93: Uint8Array.of(0, 11) }, { chaddr }).raspberryPiRom).toBe(false);
     expect(facts({ ...rom, 175: Uint8Array.of(0x13, 1, 1) }, { chaddr }).raspberryPiRom).toBe(false);
     expect(facts(rom).raspberryPiRom).toBe(false);
@@ -142,10 +142,12 @@ describe('any DHCP packet', () => {
   it('gives facts and a decision, never an exception, and harmless oddities', () => {
     fc.assert(
       fc.property(options, fc.nat(255), fc.nat(255), bytes, (given, htype, hlen, chaddr) => {
-        const found = facts(given as Record<number, Uint8Array>, { htype, hlen, chaddr });
-        for (const oddity of found.oddities) expect(oddity).toMatch(/^[\x20-\x7e…]*$/);
+        const parsedFacts = facts(given as Record<number, Uint8Array>, { htype, hlen, chaddr });
+        for (const oddity of parsedFacts.oddities) expect(oddity).toMatch(/^[\x20-\x7e…]*$/);
         const machine = machineIn('active');
-        expect(decideBoot({ facts: found, machine, network: networkWith(), profile: null, now: NOW })).toBeDefined();
+        expect(
+          decideBoot({ facts: parsedFacts, machine, network: networkWith(), profile: null, now: NOW }),
+        ).toBeDefined();
       }),
       { numRuns: 5_000 },
     );

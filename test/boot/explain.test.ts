@@ -23,7 +23,7 @@ import {
   SITE,
 } from './boot-fixtures.ts';
 
-interface Asked {
+interface ExplainInput {
   readonly machine?: Machine | null;
   readonly network?: SiteNetwork;
   readonly profile?: Profile;
@@ -34,9 +34,9 @@ interface Asked {
   readonly has?: Availability;
 }
 
-function explain(asked: Asked = {}) {
-  const { machine = machineIn('registered'), network = networkWith(), profile = profileWith(), has } = asked;
-  const { arch = architecture(7), via = null, asState = null, armed = null } = asked;
+function explain(input: ExplainInput = {}) {
+  const { machine = machineIn('registered'), network = networkWith(), profile = profileWith(), has } = input;
+  const { arch = architecture(7), via = null, asState = null, armed = null } = input;
   const fleet = new Fleet();
   fleet.replace({
     sites: [SITE],
@@ -59,7 +59,7 @@ const reached = (explanation: ReturnType<typeof explain>) =>
   explanation.stages.filter((stage) => stage.reached).map((stage) => stage.stage);
 
 describe('an explanation', () => {
-  it('tells every stage in order, whatever the machine gets', () => {
+  it('lists every stage in order, whatever the machine gets', () => {
     for (const state of LIFECYCLE_STATES) {
       for (const arch of CLIENT_ARCHITECTURES.values()) {
         for (const unknown of ['ignore', 'inspect'] as const) {
@@ -90,7 +90,7 @@ describe('an explanation', () => {
     expect(stageOf(explanation, 'ipxe')).toMatchObject({ url: 'http://10.0.100.10:8080/boot/ipxe/boot.ipxe' });
     expect(stageOf(explanation, 'script')).toMatchObject({
       url: 'http://10.0.100.10:8080/boot/ipxe/52-54-00-12-34-56.ipxe',
-      answer: 'instructions to go on to the local disk',
+      answer: 'instructions to boot from the local disk',
     });
     expect(explanation.outcome).toEqual({ kind: 'local-disk' });
     expect(reached(explanation)).toEqual(['firmware', 'loader', 'ipxe', 'script']);
@@ -105,7 +105,7 @@ describe('an explanation', () => {
     });
   });
 
-  it('takes the usual UEFI architecture of the machine when none is given', () => {
+  it('assumes the usual UEFI architecture of the machine when none is given', () => {
     expect(explain({ arch: null }).subject.architecture).toBe('7 (EFI x86-64)');
     const arm = machineIn('registered', { spec: { architecture: 'arm64' } });
     expect(explain({ arch: null, machine: arm }).subject.architecture).toBe('11 (EFI ARM 64-bit)');
@@ -136,14 +136,14 @@ describe('an explanation', () => {
     expect(reached(explain({ machine: machineIn('enrolling') })).at(-1)).toBe('first-boot');
   });
 
-  it('has shim start GRUB in the place of iPXE under Secure Boot', () => {
+  it('has shim start GRUB instead of iPXE under Secure Boot', () => {
     const explanation = explain({ network: networkWith({ secureBoot: true }) });
     expect(stageOf(explanation, 'loader')?.file).toBe('shimx64.efi');
     expect(stageOf(explanation, 'ipxe')).toMatchObject({ reached: false, because: { id: 'loader-under-secure-boot' } });
     expect(stageOf(explanation, 'script')?.asks).toBe('GRUB reads its configuration');
   });
 
-  it('ends at the firmware where we are silent', () => {
+  it('ends at the firmware where the appliance sends no reply', () => {
     const explanation = explain({ machine: null, network: networkWith({ unknown: 'ignore' }) });
     expect(reached(explanation)).toEqual(['firmware']);
     expect(stageOf(explanation, 'firmware')?.answer).toBe('no boot file');
@@ -151,25 +151,25 @@ describe('an explanation', () => {
     expect(explanation.notes).toEqual([]);
   });
 
-  it('says that a machine without a loader never comes to its outcome', () => {
+  it('says that a machine without a loader never reaches its outcome', () => {
     const explanation = explain({ machine: machineIn('commissioning'), arch: architecture(2) });
     expect(reached(explanation)).toEqual(['firmware']);
     expect(explanation.notes).toEqual([
-      'It does not get as far as its outcome: no loader for architecture 2 (IA64 EFI): no machine of this kind is made any more.',
+      'It does not reach its outcome: no loader for architecture 2 (IA64 EFI): machines of this kind are no longer made.',
     ]);
   });
 
-  it('says when somebody else has to hand out the boot file', () => {
+  it('says when another DHCP server must offer the boot file', () => {
     expect(explain({ network: networkWith({ dhcp: 'off' }) }).notes).toEqual([
-      'DHCP is off on provisioning: whoever serves DHCP there has to hand out the boot file.',
+      'DHCP is off on provisioning: the DHCP server there must offer the boot file.',
     ]);
   });
 });
 
-describe('what this appliance does not have', () => {
+describe('a missing image or order', () => {
   const commissioning = machineIn('commissioning');
 
-  it('is the outcome: a machine whose image is missing is refused', () => {
+  it('refuses a machine whose image is missing', () => {
     const has = { startability: { ...EVERYTHING_STARTS, image: () => unparsable('images/service-os-x86_64/kernel') } };
     const explanation = explain({ machine: commissioning, has });
     expect(explanation.outcome.kind).toBe('refusal');
@@ -177,21 +177,21 @@ describe('what this appliance does not have', () => {
     expect(reached(explanation)).toEqual(['firmware', 'loader', 'ipxe', 'script']);
   });
 
-  it('is the outcome: a machine whose order cannot be made is refused', () => {
+  it('refuses a machine whose order cannot be made', () => {
     const has = { startability: { ...EVERYTHING_STARTS, orderProblem: () => 'its site is not declared' } };
     const explanation = explain({ machine: commissioning, has });
     expect(explanation.because).toMatchObject({ id: 'order-impossible', words: expect.stringContaining('its site') });
   });
 });
 
-describe('"what if it were in another state"', () => {
+describe('an assumed state', () => {
   it('assumes an armed deployment of its profile, and says so', () => {
     const explanation = explain({ asState: 'deploying' });
     expect(explanation.outcome).toMatchObject({ kind: 'installer', profile: 'worker' });
     expect(explanation.subject).toMatchObject({ state: 'deploying', supposed: true });
     expect(explanation.notes).toEqual([
       'As if it were deploying; it is registered.',
-      'As if a deployment of profile worker were armed for it; nothing is armed by asking.',
+      'As if a deployment of profile worker were armed for it; this query arms nothing.',
     ]);
   });
 
@@ -201,7 +201,7 @@ describe('"what if it were in another state"', () => {
     expect(explanation.notes.at(-1)).toMatch(/^As if an erasure were armed/);
   });
 
-  it('assumes nothing that it is asked not to assume', () => {
+  it('assumes no intent when armed is false', () => {
     const explanation = explain({ asState: 'deploying', armed: false });
     expect([explanation.outcome.kind, explanation.because.id]).toEqual(['local-disk', 'intent-missing']);
     expect(explanation.notes).toEqual(['As if it were deploying; it is registered.']);
@@ -209,33 +209,33 @@ describe('"what if it were in another state"', () => {
     expect(explain({ machine: armed, armed: false }).notes).toEqual(['As if nothing were armed for it.']);
   });
 
-  it('replaces an intent that no longer counts, when asked to', () => {
+  it('replaces an invalid intent when armed is true', () => {
     const machine = machineIn('deploying', { intent: intentWith({ consumedAt: NOW }) });
     expect(explain({ machine }).because.id).toBe('intent-consumed');
     expect(explain({ machine, armed: true }).outcome.kind).toBe('installer');
   });
 
-  it('counts an intent that is armed', () => {
+  it('uses an armed intent', () => {
     const machine = machineIn('ready', { intent: intentWith() });
     const explanation = explain({ machine, asState: 'deploying' });
     expect(explanation.outcome).toMatchObject({ kind: 'installer', intent: 'intent-1' });
     expect(explanation.notes).toEqual(['As if it were deploying; it is ready.']);
   });
 
-  it('explains what lacks: a node without a profile cannot be deployed', () => {
+  it('explains what is missing: a node without a profile cannot be deployed', () => {
     const machine = machineIn('ready', { spec: { profile: null } });
     const explanation = explain({ machine, asState: 'deploying' });
     expect(explanation.because.id).toBe('profile-unknown');
     expect(explanation.notes.at(-1)).toMatch(/^As if a deployment were armed/);
   });
 
-  it('is no supposition in the state it is in', () => {
+  it('is not an assumption when it is the actual state', () => {
     const explanation = explain({ asState: 'registered' });
     expect(explanation.subject.supposed).toBe(false);
     expect(explanation.notes).toEqual([]);
   });
 
-  it('cannot be asked of a machine nobody knows', () => {
+  it('is rejected for an unregistered machine', () => {
     expect(explain({ machine: null, asState: 'active' }).notes).toEqual([
       'Nobody knows this machine, so it cannot be explained as active.',
     ]);
@@ -256,18 +256,18 @@ describe('an explanation on the terminal', () => {
 
       firmware    asks  DHCP DISCOVER as PXEClient, option 93 = 7 (EFI x86-64)
                   gets  boot file ipxe.efi over TFTP
-                  why   architecture 7 (EFI x86-64): ipxe.efi brings drivers for every
-                        card it knows
+                  why   architecture 7 (EFI x86-64): ipxe.efi has drivers of its own
+                        for many cards
       loader      asks  TFTP read request for ipxe.efi
                   gets  ipxe.efi, from the manifest
       ipxe        asks  DHCP again, now as iPXE (option 175, user class iPXE)
                   gets  the URL of the script
                   url   http://10.0.100.10:8080/boot/ipxe/boot.ipxe
-                  why   iPXE speaks HTTP and starts kernels of this firmware (option
+                  why   iPXE supports HTTP and the kernels of this firmware (option
                         175), so it gets the script at once
       script      asks  HTTP GET /boot/ipxe/52-54-00-12-34-56.ipxe with UUID, serial
                         and architecture
-                  gets  instructions to go on to the local disk
+                  gets  instructions to boot from the local disk
                   url   http://10.0.100.10:8080/boot/ipxe/52-54-00-12-34-56.ipxe
                   why   node01 is registered but not commissioned, so it boots from
                         its own disk
@@ -283,7 +283,7 @@ describe('an explanation on the terminal', () => {
     `);
   });
 
-  it('fits 80 columns, but for words that cannot be broken, in every state', () => {
+  it('fits 80 columns, except for words that cannot be split, in every state', () => {
     for (const state of LIFECYCLE_STATES) {
       for (const arch of CLIENT_ARCHITECTURES.values()) {
         const text = renderExplanation(explain({ machine: machineIn(state), arch, asState: state }));

@@ -1,4 +1,4 @@
-// The promise that nothing is wiped by chance, held over machines, intents, requests and networks nobody thought of.
+// Property tests: no disk is wiped without a valid intent, over random machines, intents, requests and networks.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import type { ClientFacts } from '../../appliance/boot/client-facts.ts';
 import { type BootQuestion, decideBoot } from '../../appliance/boot/decide-boot.ts';
 import { CLIENT_ARCHITECTURES, CPU_ARCHITECTURES } from '../../appliance/domain/architecture.ts';
 import { HOUR } from '../../appliance/domain/instant.ts';
-import { type ArmedIntent, intentStanding } from '../../appliance/domain/intent.ts';
+import { type ArmedIntent, intentValidity } from '../../appliance/domain/intent.ts';
 import { LIFECYCLE_STATES } from '../../appliance/domain/lifecycle.ts';
 import type { Machine } from '../../appliance/domain/machine.ts';
 import { DHCP_MODES, UNKNOWN_POLICIES } from '../../appliance/domain/network.ts';
@@ -28,7 +28,7 @@ import {
   UUID,
 } from './boot-fixtures.ts';
 
-// Drawn from few values, so that a valid combination is met often enough to matter.
+// Drawn from few values, so that valid combinations occur often enough.
 const instants = fc.constantFrom(NOW - HOUR, NOW - 1, NOW, NOW + 1, NOW + HOUR);
 const uuids = fc.constantFrom(null, UUID, UUID, UUID, OTHER_UUID);
 const usually = <T>(value: T, arbitrary: fc.Arbitrary<T>) =>
@@ -124,13 +124,13 @@ const questions: fc.Arbitrary<BootQuestion> = fc.record({
 
 const RUNS = { numRuns: 20_000 };
 
-/** What the domain says of the intent, without any help from the policy. */
-const standing = ({ machine, facts, now }: BootQuestion) =>
+/** The eligibility of the intent according to the domain, independent of the decision. */
+const eligibility = ({ machine, facts, now }: BootQuestion) =>
   machine?.intent
-    ? intentStanding(machine.intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)
+    ? intentValidity(machine.intent, { machine: machine.id, mac: facts.mac, uuid: facts.uuid }, now)
     : null;
 
-describe('a boot that nobody armed', () => {
+describe('a boot without a valid intent', () => {
   it('never destroys anything: every destructive outcome has its valid intent, state, chassis and profile', () => {
     let destructive = 0;
     fc.assert(
@@ -140,7 +140,7 @@ describe('a boot that nobody armed', () => {
         if (outcome.kind !== 'installer' && !erases) return;
         destructive += 1;
         const { machine, facts, profile } = question;
-        expect(standing(question)).toBe('valid');
+        expect(eligibility(question)).toBe('valid');
         expect(machine?.intent?.id).toBe(outcome.intent);
         expect(machine?.intent?.kind).toBe(erases ? 'erase' : 'deploy');
         expect(machine?.lifecycle.state).toBe(erases ? 'releasing' : 'deploying');
@@ -152,11 +152,11 @@ describe('a boot that nobody armed', () => {
       }),
       RUNS,
     );
-    // Otherwise the property would hold because nothing was ever armed.
+    // Otherwise the property could hold because nothing was ever armed.
     expect(destructive).toBeGreaterThan(50);
   });
 
-  it('is never answered with anything destructive when the intent is taken away', () => {
+  it('never gets a destructive outcome when the intent is removed', () => {
     fc.assert(
       fc.property(questions, (question) => {
         const machine = question.machine && { ...question.machine, intent: null };
@@ -169,7 +169,7 @@ describe('a boot that nobody armed', () => {
 });
 
 describe('the decision', () => {
-  it('never throws, gives the same answer to the same question, and only reasons of the table', () => {
+  it('never throws, is deterministic, and gives only reasons of the table', () => {
     fc.assert(
       fc.property(questions, (question) => {
         const decision = decideBoot(question);

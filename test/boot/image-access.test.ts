@@ -20,21 +20,21 @@ describe('a configuration that was issued to an address', () => {
   const config = issuedConfig(INSTALLER, { mac: MAC, uuid: UUID }, MAC, NOW);
   if (config === null) throw new Error('an installer loads images');
 
-  it('counts for half an hour', () => {
+  it('is valid for half an hour', () => {
     expect(isInForce(config, MAC, NOW + 30 * MINUTE - 1)).toBe(true);
     expect(isInForce(config, MAC, NOW + 30 * MINUTE)).toBe(false);
   });
 
-  it('does not count for the next holder of the address', () => {
+  it('is not valid for the next holder of the address', () => {
     expect(isInForce(config, OTHER_MAC, NOW)).toBe(false);
   });
 
-  it('counts while nothing tells whose address it is', () => {
+  it('is valid while the holder of the address is unknown', () => {
     expect(isInForce(config, null, NOW)).toBe(true);
     expect(isInForce({ ...config, holder: null }, OTHER_MAC, NOW)).toBe(true);
   });
 
-  it('is not remembered when its outcome loads nothing', () => {
+  it('is not recorded when its outcome loads nothing', () => {
     expect(issuedConfig({ kind: 'local-disk' }, { mac: MAC, uuid: UUID }, MAC, NOW)).toBeNull();
   });
 });
@@ -43,21 +43,21 @@ describe('an image over TFTP', () => {
   const consumed = resolved(machineIn('deploying', { intent: intentWith({ consumedAt: NOW }) }));
   const issued = { outcome: INSTALLER, since: consumed };
 
-  it('is for the machine whose configuration names it, although its intent is consumed by then', () => {
-    const asked = { asset: IMAGE, holder: MAC, current: consumed };
-    expect(decideImageAccess({ ...asked, issued })).toEqual({ allowed: true });
-    expect(decideImageAccess({ ...asked, issued: null })).toMatchObject({ because: { id: 'intent-consumed' } });
+  it('is allowed for the machine whose configuration names it, although its intent is consumed', () => {
+    const request = { asset: IMAGE, holder: MAC, current: consumed };
+    expect(decideImageAccess({ ...request, issued })).toEqual({ allowed: true });
+    expect(decideImageAccess({ ...request, issued: null })).toMatchObject({ because: { id: 'intent-consumed' } });
   });
 
-  it('of another profile is not', () => {
-    const asked = { asset: 'nixos/other/bzImage', holder: MAC, current: consumed, issued };
-    expect(decideImageAccess(asked)).toMatchObject({ allowed: false });
+  it('of another profile is not allowed', () => {
+    const request = { asset: 'nixos/other/bzImage', holder: MAC, current: consumed, issued };
+    expect(decideImageAccess(request)).toMatchObject({ allowed: false });
   });
 
-  it('is not for a machine that is refused since, with the reason', () => {
-    const asked = { asset: IMAGE, holder: MAC, current: consumed };
+  it('is not allowed for a machine that is refused since, with the reason', () => {
+    const request = { asset: IMAGE, holder: MAC, current: consumed };
     const since = resolved(machineIn('quarantined'));
-    expect(decideImageAccess({ ...asked, issued: { ...issued, since } })).toMatchObject({
+    expect(decideImageAccess({ ...request, issued: { ...issued, since } })).toMatchObject({
       because: { id: 'quarantined' },
     });
   });

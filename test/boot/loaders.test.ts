@@ -31,7 +31,7 @@ describe('the loader table', () => {
     expect(fileFor(code)).toBe(file);
   });
 
-  it('sends every other architecture nowhere, and says why', () => {
+  it('has no loader for every other architecture, and says why', () => {
     const without = [...CLIENT_ARCHITECTURES.keys()].filter((code) => fileFor(code) === null);
     expect(without).toEqual([
       1, 2, 3, 4, 5, 8, 12, 13, 14, 20, 21, 22, 23, 24, 25, 26, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 41,
@@ -39,7 +39,7 @@ describe('the loader table', () => {
     for (const code of without) expect(loaderFor(architecture(code), PLAIN).why).toMatch(/\w+ \w+/);
   });
 
-  it('lets the network choose the build for x86-64 UEFI, and for nothing else', () => {
+  it('lets the network select the build for x86-64 UEFI, and for nothing else', () => {
     const changed = [...CLIENT_ARCHITECTURES.keys()].filter(
       (code) => fileFor(code) !== fileFor(code, { efiLoader: 'snponly', secureBoot: false }),
     );
@@ -47,33 +47,33 @@ describe('the loader table', () => {
     expect(fileFor(7, { efiLoader: 'snponly', secureBoot: false })).toBe('snponly.efi');
   });
 
-  it('sends UEFI under Secure Boot to a signed shim or nowhere, and leaves BIOS alone', () => {
+  it('sends UEFI under Secure Boot to a signed shim or has no loader, and does not affect BIOS', () => {
     expect([7, 9].map((code) => fileFor(code, SECURE))).toEqual(['shimx64.efi', 'shimx64.efi']);
     expect(fileFor(11, SECURE)).toBe('shimaa64.efi');
     expect([6, 10, 27, 39].map((code) => fileFor(code, SECURE))).toEqual([null, null, null, null]);
     expect(fileFor(0, SECURE)).toBe('undionly.kpxe');
   });
 
-  it('sends UEFI HTTP boot under Secure Boot nowhere: the signed GRUB could not go on from there', () => {
+  it('has no loader for UEFI HTTP boot under Secure Boot: the signed GRUB could not continue', () => {
     for (const code of [16, 17, 19]) {
       expect(loaderFor(architecture(code), SECURE)).toMatchObject({
         kind: 'none',
-        why: expect.stringMatching(/by TFTP only/),
+        why: expect.stringMatching(/supports only TFTP/),
       });
     }
   });
 
   const without = (...absent: string[]) => ({ ...PLAIN, available: (file: string) => !absent.includes(file) });
 
-  it('sends nobody to a file that this appliance does not have, and says how to get it', () => {
+  it('names no file that this appliance does not have, and says how to get it', () => {
     expect(loaderFor(architecture(27), without('riscv64-efi/snponly.efi'))).toEqual({
       kind: 'none',
-      why: 'it would be riscv64-efi/snponly.efi, and no build of it is on this appliance: coldiron assets build',
+      why: 'it needs riscv64-efi/snponly.efi, which is not on this appliance: coldiron assets build',
     });
     expect(fileFor(7, without('arm64-efi/snponly.efi'))).toBe('ipxe.efi');
   });
 
-  it('sends UEFI without Secure Boot to the signed pair where that is all there is, over TFTP', () => {
+  it('sends UEFI without Secure Boot to the signed pair where nothing else exists, over TFTP', () => {
     expect(loaderFor(architecture(11), without('arm64-efi/snponly.efi'))).toMatchObject({
       file: 'shimaa64.efi',
       next: 'grubaa64.efi',
@@ -84,13 +84,13 @@ describe('the loader table', () => {
     expect(fileFor(0, without('undionly.kpxe'))).toBeNull();
   });
 
-  it('sends nobody to a shim whose GRUB is missing', () => {
+  it('names no shim whose GRUB is missing', () => {
     expect(fileFor(7, { ...SECURE, available: (file) => file !== 'grubx64.efi' })).toBeNull();
   });
 });
 
-describe('what can be advertised', () => {
-  it('is every file of the table, what shim fetches by itself, and the script', () => {
+describe('the advertised files', () => {
+  it('are every file of the table, what shim fetches by itself, and the script', () => {
     expect(advertisedFiles().map((file) => file.httpPath)).toEqual([
       '/boot/ipxe/boot.ipxe',
       '/boot/loader/undionly.kpxe',
@@ -108,11 +108,11 @@ describe('what can be advertised', () => {
     ]);
   });
 
-  it('names one instruction set for each program, so that its bytes can be checked against it', () => {
+  it('name one instruction set for each program, so that its bytes can be checked against it', () => {
     for (const { tftpName, cpu } of advertisedFiles()) expect(cpu === null).toBe(tftpName === null);
   });
 
-  it('fits the 128 bytes of the BOOTP file field, terminator included', () => {
+  it('fit the 128 bytes of the BOOTP file field, terminator included', () => {
     for (const { tftpName } of advertisedFiles()) expect((tftpName ?? '').length).toBeLessThan(128);
   });
 });

@@ -1,4 +1,4 @@
-// What each kind of client is handed, as sentences. The reasons are collected for the table of reasons as well.
+// The next stage of each kind of client, one case per row. The table of reasons uses the cases too.
 
 import type { BecauseId } from '../../appliance/boot/because.ts';
 import { type ClientFacts, factsFromQuestion, type IpxeFeatures } from '../../appliance/boot/client-facts.ts';
@@ -7,18 +7,18 @@ import { parseMac } from '../../appliance/domain/mac.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import { architecture, factsOf, machineIn, NOW, networkWith } from './boot-fixtures.ts';
 
-export interface FirstStageCase {
+export interface NextStageCase {
   readonly sentence: string;
   readonly question: BootQuestion;
-  /** A loader as `tftp:file` or `http:file`, the script's path, `nothing`, or `file:` and what was asked for. */
-  readonly handed: string;
+  /** A loader as `tftp:file` or `http:file`, the script's path, `nothing`, or `file:` and the requested name. */
+  readonly gets: string;
   readonly because: BecauseId;
 }
 
 type Row = readonly [
   sentence: string,
   facts: ClientFacts,
-  handed: string,
+  gets: string,
   because: BecauseId,
   changes?: Partial<BootQuestion>,
 ];
@@ -27,7 +27,7 @@ const FULL: IpxeFeatures = { version: '1.21.1', http: true, https: true, efi: tr
 const ipxe = (code: number, features: Partial<IpxeFeatures> | null) =>
   factsOf(code, { program: 'ipxe', ipxe: features === null ? null : { ...FULL, ...features } });
 const SCRIPT = '/boot/ipxe/boot.ipxe';
-const untold = { architecture: null, cpu: null, firmware: null } as const;
+const unknown = { architecture: null, cpu: null, firmware: null } as const;
 const pi = factsFromQuestion({
   mac: mustParse(parseMac('b8:27:eb:01:02:03')),
   architecture: architecture(0),
@@ -43,7 +43,7 @@ const ROWS: readonly Row[] = [
   ['x86-64 UEFI firmware over HTTP', factsOf(16), 'http:ipxe.efi', 'loader-for-architecture'],
   ['arm64 UEFI firmware over HTTP', factsOf(19), 'http:arm64-efi/snponly.efi', 'loader-for-architecture'],
   [
-    'HTTP firmware that claims a TFTP architecture',
+    'HTTP firmware that reports a TFTP architecture',
     factsOf(7, { program: 'firmware-http' }),
     'http:ipxe.efi',
     'loader-for-architecture',
@@ -64,12 +64,12 @@ const ROWS: readonly Row[] = [
     { machine: machineIn('registered', { spec: { secureBoot: true } }) },
   ],
   ['extinct firmware', factsOf(2), 'nothing', 'no-loader-for-architecture'],
-  ['firmware that tells no architecture', factsOf(7, untold), 'nothing', 'architecture-untold'],
+  ['firmware that reports no architecture', factsOf(7, unknown), 'nothing', 'architecture-untold'],
   ['the boot ROM of a Raspberry Pi', pi, 'nothing', 'raspberry-pi-rom'],
   ['a UEFI iPXE with all it needs', ipxe(7, {}), SCRIPT, 'script-for-ipxe'],
   ['a UEFI iPXE without bzImage, which it does not need', ipxe(7, { bzimage: false }), SCRIPT, 'script-for-ipxe'],
   ['a BIOS iPXE without EFI, which it does not need', ipxe(0, { efi: false }), SCRIPT, 'script-for-ipxe'],
-  ['an iPXE that tells no features', ipxe(7, null), SCRIPT, 'script-for-ipxe-that-tells-nothing'],
+  ['an iPXE that reports no features', ipxe(7, null), SCRIPT, 'script-for-ipxe-that-tells-nothing'],
   ['an iPXE without HTTP', ipxe(7, { http: false }), 'tftp:ipxe.efi', 'ipxe-without-http'],
   ['an iPXE without HTTP, booted over HTTP', ipxe(16, { http: false }), 'tftp:ipxe.efi', 'ipxe-without-http'],
   ['a UEFI iPXE that starts no EFI kernel', ipxe(7, { efi: false }), 'tftp:ipxe.efi', 'ipxe-without-kernel-format'],
@@ -80,15 +80,15 @@ const ROWS: readonly Row[] = [
     'ipxe-without-kernel-format',
   ],
   ['an iPXE without HTTP on extinct firmware', ipxe(2, { http: false }), 'nothing', 'no-loader-for-architecture'],
-  ['an operating system', factsOf(7, { program: 'os', ...untold }), 'nothing', 'operating-system'],
+  ['an operating system', factsOf(7, { program: 'os', ...unknown }), 'nothing', 'operating-system'],
   ['U-Boot', factsOf(22, { program: 'loader' }), 'nothing', 'other-boot-loader'],
-  ['a TFTP client', factsOf(7, { via: 'tftp', file: 'ipxe.efi', ...untold }), 'file:ipxe.efi', 'asked-by-name'],
+  ['a TFTP client', factsOf(7, { via: 'tftp', file: 'ipxe.efi', ...unknown }), 'file:ipxe.efi', 'asked-by-name'],
   ['an HTTP client', factsOf(7, { via: 'http', file: SCRIPT, program: 'ipxe' }), `file:${SCRIPT}`, 'asked-by-name'],
 ];
 
-export const FIRST_STAGE_CASES: readonly FirstStageCase[] = ROWS.map(([sentence, facts, handed, because, changes]) => ({
+export const NEXT_STAGE_CASES: readonly NextStageCase[] = ROWS.map(([sentence, facts, gets, because, changes]) => ({
   sentence,
   question: { facts, machine: null, network: networkWith(), profile: null, now: NOW, ...changes },
-  handed,
+  gets,
   because,
 }));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decideBoot } from '../../appliance/boot/decide-boot.ts';
 import type { NextStage } from '../../appliance/boot/next-stage.ts';
 import { factsOf, NOW, networkWith } from './boot-fixtures.ts';
-import { FIRST_STAGE_CASES } from './next-stage-cases.ts';
+import { NEXT_STAGE_CASES } from './next-stage-cases.ts';
 
 function text(stage: NextStage): string {
   switch (stage.kind) {
@@ -17,15 +17,15 @@ function text(stage: NextStage): string {
   }
 }
 
-describe('the first stage', () => {
-  it.each(FIRST_STAGE_CASES)('hands $sentence: $handed', ({ question, handed, because }) => {
+describe('the next stage', () => {
+  it.each(NEXT_STAGE_CASES)('of $sentence is $gets', ({ question, gets, because }) => {
     const { nextStage } = decideBoot(question);
-    expect(text(nextStage)).toBe(handed);
+    expect(text(nextStage)).toBe(gets);
     expect(nextStage.because.id).toBe(because);
   });
 
   it.each(['firmware-pxe', 'firmware-http', 'ipxe', 'loader', 'os'] as const)(
-    'is nothing for %s where the decision is silence, with the same reason',
+    'is nothing for %s where the decision is to send no reply, with the same reason',
     (program) => {
       const network = networkWith({ unknown: 'ignore' });
       const facts = factsOf(7, { program, via: 'tftp', file: 'ipxe.efi' });
@@ -35,14 +35,14 @@ describe('the first stage', () => {
     },
   );
 
-  it('tells the protocol fact behind the loader', () => {
+  it('gives the protocol reason for the loader', () => {
     const ask = (code: number) =>
       decideBoot({ facts: factsOf(code), machine: null, network: networkWith(), profile: null, now: NOW });
     expect(ask(7).nextStage.because.words).toBe(
-      'architecture 7 (EFI x86-64): ipxe.efi brings drivers for every card it knows',
+      'architecture 7 (EFI x86-64): ipxe.efi has drivers of its own for many cards',
     );
     expect(ask(2).nextStage.because.words).toBe(
-      'no loader for architecture 2 (IA64 EFI): no machine of this kind is made any more',
+      'no loader for architecture 2 (IA64 EFI): machines of this kind are no longer made',
     );
   });
 });

@@ -32,7 +32,7 @@ describe('the facts of an HTTP request', () => {
     });
   });
 
-  it('know that a 32-bit BIOS build of iPXE runs on 64-bit machines', () => {
+  it('recognize that a 32-bit BIOS build of iPXE runs on 64-bit machines', () => {
     expect(factsFromHttp({ path, address, buildarch: 'i386', platform: 'pcbios' })).toMatchObject({
       cpu: 'x86_64',
       firmware: 'bios',
@@ -46,7 +46,7 @@ describe('the facts of an HTTP request', () => {
     ['GRUB 2.06', 'loader'],
     ['curl/8.0', 'os'],
     [undefined, 'os'],
-  ])('take %s for: %s', (userAgent, program) => {
+  ])('identify %s as: %s', (userAgent, program) => {
     expect(factsFromHttp({ path, address, userAgent }).program).toBe(program);
   });
 
@@ -55,7 +55,7 @@ describe('the facts of an HTTP request', () => {
     expect(factsFromHttp({ path, address, arch: '7x' }).oddities).toEqual(['not an architecture code: 7x']);
   });
 
-  it('leave out what is empty without a word, and what is wrong with one', () => {
+  it('ignore empty values, and report invalid ones', () => {
     expect(factsFromHttp({ path, address, mac: '', uuid: '', serial: '', buildarch: '', platform: '' })).toMatchObject({
       mac: null,
       uuid: null,
@@ -69,11 +69,11 @@ describe('the facts of an HTTP request', () => {
     expect(wrong.oddities.map((oddity) => oddity.split(/[:(]/)[0]?.trim())).toEqual([
       'not a MAC address',
       'not a UUID',
-      'not an architecture we know',
+      'not a supported architecture',
     ]);
   });
 
-  it('come of any text at all', () => {
+  it('can be read from any text', () => {
     const any = fc.option(fc.string({ unit: 'binary' }), { nil: undefined });
     const requests = fc.record({
       mac: any,
@@ -102,16 +102,16 @@ describe('the facts of a TFTP request', () => {
     ['secboot/grubx64.efi', 'loader'],
     ['secboot/revocations_sbat.efi', 'loader'],
     ['/grub/grub.cfg', 'loader'],
-  ])('take who asks for %s for: %s', (file, program) => {
+  ])('identify the client that requests %s as: %s', (file, program) => {
     expect(factsFromTftp({ address, file })).toMatchObject({ via: 'tftp', program, file, mac: null, cpu: null });
   });
 
-  it('carry the MAC address of whoever holds the lease', () => {
+  it('have the MAC address of the lease holder', () => {
     expect(factsFromTftp({ address, file: 'ipxe.efi', mac: MAC }).mac).toBe(MAC);
   });
 });
 
-describe('the facts of a question', () => {
+describe('the facts of a query', () => {
   const ask = (code: number, stage: 'firmware' | 'ipxe') =>
     factsFromQuestion({ mac: MAC, architecture: architecture(code), uuid: null, relay: null, stage });
 
@@ -120,7 +120,7 @@ describe('the facts of a question', () => {
     expect(ask(16, 'firmware').program).toBe('firmware-http');
   });
 
-  it('or those of the iPXE it was sent', () => {
+  it('are those of our iPXE at that stage', () => {
     expect(ask(7, 'ipxe')).toMatchObject({ program: 'ipxe', ipxe: { http: true, efi: true, bzimage: false } });
     expect(ask(0, 'ipxe')).toMatchObject({ program: 'ipxe', ipxe: { http: true, efi: false, bzimage: true } });
   });

@@ -82,7 +82,7 @@ describe('check', () => {
     [
       'the old name of a key',
       (all) => Object.assign(node(all), { onboarding: 'maas' }),
-      /^lab\.yaml: nodes\[0\]\.onboarding: this key is now called enrollment: write enrollment: first-boot$/,
+      /^lab\.yaml: nodes\[0\]\.onboarding: this key was renamed: write enrollment: first-boot$/,
     ],
   ])('warns of %s', (_what, edit, expected) => {
     expect(warningsOf(edit)).toEqual([expect.stringMatching(expected)]);

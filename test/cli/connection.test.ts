@@ -169,7 +169,7 @@ describe('an appliance at a URL', () => {
           expect.stringContaining('NODE_EXTRA_CA_CERTS'),
         ]);
       },
-      'asked',
+      'optional',
     );
   });
 

@@ -4,7 +4,7 @@ import { dump, load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { readPlainYaml } from '../../appliance/documents/plain-yaml.ts';
 
-/** What the reader of all of YAML makes of it; undefined when it refuses it. */
+/** The value of the full YAML parser; undefined when it rejects the text. */
 function asYaml(text: string): unknown {
   try {
     return load(text);
@@ -13,7 +13,7 @@ function asYaml(text: string): unknown {
   }
 }
 
-/** Keys in their order: plans and messages follow it. */
+/** Includes the order of keys, which plans and messages follow. */
 const spelledOut = (value: unknown): string => JSON.stringify(value);
 
 function expectTheSame(text: string): void {
@@ -79,7 +79,7 @@ const spellings = fc.record({
   lineWidth: fc.constantFrom(-1, 20, 80),
 });
 
-/** One slip of the hand: a line twice, gone, moved in or out, or some characters in another's place. */
+/** One editing error: a line duplicated, deleted, indented or outdented, or some characters replaced. */
 const slip = fc.record({
   line: fc.nat(),
   column: fc.nat(40),
@@ -125,8 +125,8 @@ function slipped(
   return [...lines.slice(0, at), ...edited, ...lines.slice(at + 1)].join('\n');
 }
 
-describe('the plain part of YAML', () => {
-  it('is what large inventories and the example are written in', () => {
+describe('readPlainYaml', () => {
+  it('reads large inventories and the example', () => {
     expect(readPlainYaml(EXAMPLE)).toEqual(load(EXAMPLE));
     const rack = {
       nodes: [{ name: 'node1', labels: { rack: '0' }, interfaces: [{ mac: '52:54:00:00:00:01', mtu: 9000 }] }],
@@ -135,7 +135,7 @@ describe('the plain part of YAML', () => {
     expect(readPlainYaml(dump(rack, { seqNoIndent: true }))).toEqual(rack);
   });
 
-  it('gives the same value as all of YAML, or none', () => {
+  it('returns the same value as the full YAML parser, or null', () => {
     fc.assert(
       fc.property(documents, spellings, (value, spelling) =>
         expectTheSame(dump(value, { ...spelling, skipInvalid: true })),
@@ -144,7 +144,7 @@ describe('the plain part of YAML', () => {
     );
   });
 
-  it('gives none, or the same value, for a file with slips of the hand', () => {
+  it('returns the same value or null for a file with editing errors', () => {
     fc.assert(
       fc.property(fc.array(slip, { minLength: 1, maxLength: 3 }), (slips) =>
         expectTheSame(slips.reduce(slipped, EXAMPLE)),
@@ -160,20 +160,20 @@ describe('the plain part of YAML', () => {
   });
 
   it.each([
-    ['a key that is there twice', 'a: 1\na: 2\n'],
+    ['a duplicate key', 'a: 1\na: 2\n'],
     ['an anchor', 'a: &x 1\nb: *x\n'],
-    ['a text over several lines', 'a: one\n  two\n'],
-    ['a block of text', 'a: |\n  one\n'],
+    ['a string over several lines', 'a: one\n  two\n'],
+    ['a block string', 'a: |\n  one\n'],
     ['a tab', 'a:\tb\n'],
     ['a number in an unusual form', 'a: 010\n'],
     ['an escape', 'a: "\\u0041"\n'],
     ['two documents', 'a: 1\n---\nb: 2\n'],
     ['a list at the top', '- a\n'],
     ['nothing', '# nothing\n'],
-    ['a line that is indented wrongly', 'a:\n    b: 1\n  c: 2\n'],
+    ['a wrongly indented line', 'a:\n    b: 1\n  c: 2\n'],
     ['a control character', 'a: "\u0007"\n'],
-    ['a key that objects of JavaScript have already', '__proto__: 1\n'],
-  ])('leaves %s to the reader of all of YAML', (_, text) => {
+    ['a key of the JavaScript object prototype', '__proto__: 1\n'],
+  ])('leaves %s to the full YAML parser', (_, text) => {
     expect(readPlainYaml(text)).toBeNull();
   });
 });

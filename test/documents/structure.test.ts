@@ -5,15 +5,15 @@ import { describe, expect, it } from 'vitest';
 import { structureReader } from '../../appliance/documents/structure.ts';
 import { InventoryDocument } from '../../appliance/inventory/schema.ts';
 
-function reading(value: unknown): { sound: unknown; problems: string[] } {
+function reading(value: unknown): { valid: unknown; problems: string[] } {
   const problems: string[] = [];
-  const sound = structureReader(InventoryDocument)(value, (path, message) => problems.push(`${path}: ${message}`));
-  return { sound, problems };
+  const valid = structureReader(InventoryDocument)(value, (path, message) => problems.push(`${path}: ${message}`));
+  return { valid, problems };
 }
 
 describe('the structure of a document', () => {
   it.each<[sentence: string, value: unknown, problem: string]>([
-    ['a list for the whole', [], ': must be a mapping (key: value), is a list'],
+    ['a list as the document', [], ': must be a mapping (key: value), is a list'],
     ['a mapping for a list', { nodes: {} }, 'nodes: must be a list, is a mapping'],
     ['an empty section', { nodes: null }, 'nodes: is empty: give a value or remove the key'],
     ['text for an object', { sites: ['lab'] }, 'sites[0]: must be a mapping (key: value), is text: lab'],
@@ -24,16 +24,16 @@ describe('the structure of a document', () => {
       { sites: [{ name: 'a', regoin: 'x' }] },
       'sites[0].regoin: unknown key (did you mean region?)',
     ],
-    ['a key nobody could mean', { sites: [{ name: 'a', colour: 'x' }] }, 'sites[0].colour: unknown key'],
+    ['an unknown key without a similar one', { sites: [{ name: 'a', colour: 'x' }] }, 'sites[0].colour: unknown key'],
     ['a section in the wrong place', { site: [] }, 'site: unknown key (did you mean sites?)'],
     ['a prototype', JSON.parse('{"__proto__": {"nodes": []}}'), '__proto__: unknown key'],
     [
-      'a word that is none of those known',
+      'an unknown enum value',
       { sites: [{ name: 'a', bmc_mode: 'recordr' }] },
       'sites[0].bmc_mode: must be one of real, recorder, disabled: recordr (did you mean recorder?)',
     ],
     [
-      'a truth value for a word',
+      'a boolean for text',
       { sites: [{ name: 'a', bmc_mode: false }] },
       'sites[0].bmc_mode: must be one of real, recorder, disabled, is false',
     ],
@@ -48,12 +48,12 @@ describe('the structure of a document', () => {
       'networks[0].vlan: must be a whole number: 1.5',
     ],
     [
-      'text for a truth value',
+      'text for a boolean',
       { skus: [{ name: 'a', architecture: 'x86_64', active: 'yes' }] },
       'skus[0].active: must be true or false, is text: yes',
     ],
     [
-      'no architecture at all',
+      'an empty list',
       { profiles: [{ name: 'a', kind: 'nixos', architectures: [] }] },
       'profiles[0].architectures: must have at least one item',
     ],
@@ -68,23 +68,23 @@ describe('the structure of a document', () => {
       'nodes[0].bmc.password: secrets are never in the inventory; use password_file',
     ],
     [
-      'a label that is no name',
+      'an invalid label name',
       { nodes: [{ name: 'a', sku: 's', labels: { 'two words': 'x' } }] },
       'nodes[0].labels.two words: not a key (letters, digits, ".", "_", "/", "-", at most 63)',
     ],
     [
-      'endless text',
+      'a text that is too long',
       { sites: [{ name: 'x'.repeat(301) }] },
       'sites[0].name: must have at most 300 characters, has 301',
     ],
     ['a key with control characters', { '\u001b[31m': 1 }, '\\u001b[31m: unknown key'],
-  ])('names %s', (_sentence, value, problem) => {
+  ])('reports %s', (_sentence, value, problem) => {
     expect(reading(value).problems).toEqual([problem]);
   });
 
-  it('keeps what fits, and marks what does not', () => {
-    const { sound } = reading({ sites: [{ name: 'a', region: 5 }, 7], nodes: 'none' });
-    expect(sound).toStrictEqual({ sites: [{ name: 'a', region: undefined }, undefined], nodes: undefined });
+  it('returns the valid part, with undefined for invalid values', () => {
+    const { valid } = reading({ sites: [{ name: 'a', region: 5 }, 7], nodes: 'none' });
+    expect(valid).toStrictEqual({ sites: [{ name: 'a', region: undefined }, undefined], nodes: undefined });
   });
 
   it('agrees with the schema about every document', () => {
@@ -117,7 +117,7 @@ describe('the structure of a document', () => {
     );
   });
 
-  it('reports more mistakes than the schema library would count', () => {
+  it('reports more problems than the schema library counts', () => {
     const many = Type.Object({ list: Type.Array(Type.Integer()) }, { additionalProperties: false });
     const problems: string[] = [];
     structureReader(many)({ list: Array.from({ length: 50 }, () => 'x') }, (path) => problems.push(path));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byteSizeText, parseByteSize } from '../../appliance/domain/byte-size.ts';
 
-describe('the size of a disk', () => {
+describe('a disk size', () => {
   it.each([
     ['480GB', 480e9],
     ['1.92TB', 1.92e12],
@@ -14,17 +14,17 @@ describe('the size of a disk', () => {
   });
 
   it.each(['480', 'GB', '480G', '480 gb', '-1GB', '1e3GB', '1,92TB', '1.9234TB', '0x10GB', '', '9'.repeat(20)])(
-    'a size is not %j',
+    'rejects %j',
     (text) => {
       expect(parseByteSize(text)).toMatchObject({ ok: false, reason: expect.stringContaining('not a size') });
     },
   );
 
-  it('is never larger than a number can tell exactly', () => {
+  it('is never larger than the largest safe integer', () => {
     expect(parseByteSize('999999999TB')).toEqual({ ok: false, reason: 'larger than any disk: 999999999TB' });
   });
 
-  it('reads back as it was, whatever it is', () => {
+  it('parses its own text back to the same value', () => {
     const thousandths = fc.integer({ min: 1000, max: 1_000_000 }).map((number) => number / 1000);
     fc.assert(
       fc.property(thousandths, fc.constantFrom('MB', 'GB', 'TB', 'MiB', 'GiB', 'TiB'), (number, unit) => {

@@ -18,13 +18,13 @@ describe('a chassis UUID', () => {
     ['ffffffff-ffff-ffff-ffff-ffffffffffff', 'all ones'],
     ['44444444-4444-4444-4444-444444444444', 'Raspberry Pi'],
     ['03000200-0400-0500-0006-000700080009', 'many boards share'],
-  ])('is no identity when whole product lines send %s', (text, why) => {
+  ])('is rejected when whole product lines share %s', (text, why) => {
     const result = parseChassisUuid(text);
     expect(result.ok).toBe(false);
     expect(!result.ok && result.reason).toContain(why);
   });
 
-  it.each(['', '00', `01${'00'.repeat(16)}`, '00'.repeat(18)])('is not read from option 97 = %s', (bytes) => {
+  it.each(['', '00', `01${'00'.repeat(16)}`, '00'.repeat(18)])('is rejected from option 97 = %s', (bytes) => {
     expect(chassisUuidFromOption97(hex(bytes)).ok).toBe(false);
   });
 });
@@ -42,11 +42,14 @@ describe('a client architecture', () => {
     expect(parseClientArchCode(code)).toMatchObject({ ok: true, value: { code, cpu, firmware, transport } });
   });
 
-  it('that IANA does not list is refused', () => {
-    expect(parseClientArchCode(99)).toEqual({ ok: false, reason: 'not a client architecture that IANA lists: 99' });
+  it('is rejected when it is not in the IANA registry', () => {
+    expect(parseClientArchCode(99)).toEqual({
+      ok: false,
+      reason: 'not a client architecture in the IANA registry: 99',
+    });
   });
 
-  it('of a 32-bit BIOS iPXE says nothing about the CPU', () => {
+  it('of a 32-bit BIOS iPXE does not determine the CPU', () => {
     expect(cpuFromBuildArch('i386', 'pcbios')).toEqual({ ok: true, value: 'x86_64' });
     expect(cpuFromBuildArch('i386', 'efi')).toEqual({ ok: true, value: 'i386' });
     expect(cpuFromBuildArch('arm64', 'efi')).toEqual({ ok: true, value: 'arm64' });
@@ -65,7 +68,7 @@ describe('a name', () => {
     ['-n', 'not a host name (letters, digits and inner hyphens, at most 63): -n'],
     ['n'.repeat(64), `not a host name (letters, digits and inner hyphens, at most 63): ${'n'.repeat(60)}…`],
     ['no\nde', 'not a host name (letters, digits and inner hyphens, at most 63): no\\u000ade'],
-  ])('%j is no host name', (text, reason) => {
+  ])('%j is not a host name', (text, reason) => {
     expect(parseHostname(text)).toEqual({ ok: false, reason });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseChassisUuid } from '../../appliance/domain/chassis.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
-import { type ArmedIntent, type IntentId, intentStanding } from '../../appliance/domain/intent.ts';
+import { type ArmedIntent, type IntentId, intentValidity } from '../../appliance/domain/intent.ts';
 import { parseMac } from '../../appliance/domain/mac.ts';
 import { parseMachineId } from '../../appliance/domain/machine.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
@@ -34,22 +34,22 @@ describe('an armed intent', () => {
     ['is valid for the machine it was armed for', armed, claimant, NOW, 'valid'],
     ['is valid to the last millisecond', armed, claimant, armed.expiresAt - 1, 'valid'],
     ['has expired at its expiry', armed, claimant, armed.expiresAt, 'expired'],
-    ['is not valid before it was armed, when a clock ran back', armed, claimant, armed.armedAt - 1, 'not-yet'],
-    ['is used once', { ...armed, consumedAt: NOW - 1 }, claimant, NOW, 'consumed'],
-    ['is worth nothing after it was revoked', { ...armed, revokedAt: NOW - 1 }, claimant, NOW, 'revoked'],
-    ['is not for another machine', armed, { ...claimant, machine: node02 }, NOW, 'other-machine'],
-    ['is not for another network card', armed, { ...claimant, mac: otherMac }, NOW, 'other-chassis'],
-    ['is not for somebody who shows no MAC', armed, { ...claimant, mac: null }, NOW, 'other-chassis'],
-    ['is not for another chassis with the same MAC', armed, { ...claimant, uuid: otherUuid }, NOW, 'other-chassis'],
+    ['is not valid before it was armed, after a clock step back', armed, claimant, armed.armedAt - 1, 'not-yet'],
+    ['is consumed once', { ...armed, consumedAt: NOW - 1 }, claimant, NOW, 'consumed'],
+    ['is invalid after it was revoked', { ...armed, revokedAt: NOW - 1 }, claimant, NOW, 'revoked'],
+    ['is invalid for another machine', armed, { ...claimant, machine: node02 }, NOW, 'other-machine'],
+    ['is invalid for another network card', armed, { ...claimant, mac: otherMac }, NOW, 'other-chassis'],
+    ['is invalid for a request without a MAC', armed, { ...claimant, mac: null }, NOW, 'other-chassis'],
+    ['is invalid for another chassis with the same MAC', armed, { ...claimant, uuid: otherUuid }, NOW, 'other-chassis'],
     [
-      'is not for a chassis that hides its UUID when the UUID is known',
+      'is invalid for a request without a UUID when the UUID is known',
       armed,
       { ...claimant, uuid: null },
       NOW,
       'other-chassis',
     ],
-    ['asks for no UUID when none was known', { ...armed, uuid: null }, { ...claimant, uuid: null }, NOW, 'valid'],
-  ] as const)('%s', (_sentence, intent, asking, now, standing) => {
-    expect(intentStanding(intent, asking, now)).toBe(standing);
+    ['requires no UUID when none was known', { ...armed, uuid: null }, { ...claimant, uuid: null }, NOW, 'valid'],
+  ] as const)('%s', (_sentence, intent, requester, now, validity) => {
+    expect(intentValidity(intent, requester, now)).toBe(validity);
   });
 });

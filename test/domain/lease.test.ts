@@ -5,7 +5,7 @@ import { leaseWith } from '../boot/leases/lease-fixtures.ts';
 describe('a lease', () => {
   const lease = leaseWith();
 
-  it('is held until the instant at which it expires, and not at that instant', () => {
+  it('is held until the instant before it expires', () => {
     expect(isHeld(lease, lease.expiresAt - 1)).toBe(true);
     expect(isHeld(lease, lease.expiresAt)).toBe(false);
   });

@@ -27,7 +27,7 @@ describe('a MAC address', () => {
     expect(parseMac(text)).toEqual({ ok: false, reason });
   });
 
-  it('is one value however it is spelled, and reads its own text back', () => {
+  it('has one value in every notation, and parses its own text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 6, maxLength: 6 }), (bytes) => {
         const fromBytes = macFromBytes(bytes);
@@ -40,7 +40,7 @@ describe('a MAC address', () => {
     );
   });
 
-  it('never throws, whatever the text', () => {
+  it('never throws for any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => typeof parseMac(text).ok === 'boolean'));
   });
 });

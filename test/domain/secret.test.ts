@@ -19,7 +19,7 @@ describe('a secret', () => {
     expect(shown).not.toContain(Buffer.from(PASSWORD).toString('hex').slice(0, 8));
   });
 
-  it('is still itself where it is needed', () => {
+  it('reveals its value on request', () => {
     expect(Buffer.from(holder.password.reveal()).toString()).toBe(PASSWORD);
   });
 });
@@ -29,16 +29,16 @@ describe('a login', () => {
     parseLogin({ userName, password: new Secret(password), bmcKey: bmcKey === null ? null : new Secret(bmcKey) });
 
   it.each([
-    ['a user name over 16 bytes', parse('a'.repeat(17), 'x'), 'user name has 17 bytes, IPMI keeps 16'],
+    ['a user name over 16 bytes', parse('a'.repeat(17), 'x'), 'user name has 17 bytes; IPMI allows at most 16'],
     ['a password over 20 bytes, which BMCs cut', parse('admin', 'a'.repeat(21)), 'password has 21 bytes'],
-    ['an empty password', parse('admin', ''), 'lets everybody in'],
+    ['an empty password', parse('admin', ''), 'anyone could log in'],
     ['a key over 20 bytes', parse('admin', 'x', 'k'.repeat(21)), '(Kg) has 21 bytes'],
     ['a key that reads as none', parse('admin', 'x', '\0key'), 'zero byte'],
-  ])('is refused with %s', (_what, result, reason) => {
+  ])('is rejected with %s', (_what, result, reason) => {
     expect(result).toMatchObject({ ok: false, reason: expect.stringContaining(reason) });
   });
 
-  it('shows neither password nor key, and takes the password for a missing key', () => {
+  it('shows neither password nor key, and uses the password for a missing key', () => {
     const login = parse('admin', PASSWORD);
     expect(inspect(login, { depth: null })).not.toContain('hunter2');
     if (!login.ok) throw new Error(login.reason);

@@ -14,7 +14,7 @@ import {
 describe('a token', () => {
   const text = `ci_0123456789ab_${'A'.repeat(43)}`;
 
-  it('is read from its text, and a wrong one is never repeated in the reason', () => {
+  it('is parsed from its text, and the reason never contains an invalid one', () => {
     expect(parseTokenText(text)).toEqual({ ok: true, value: { id: '0123456789ab', secret: 'A'.repeat(43) } });
     for (const wrong of ['', 'hunter2', text.slice(1), `${text}A`, text.replace('_', '-')]) {
       const result = parseTokenText(wrong);
@@ -40,7 +40,7 @@ describe('a token', () => {
 });
 
 describe('a role', () => {
-  it('may do what lower roles may, and a node is no person', () => {
+  it('includes the rights of lower roles; node is separate', () => {
     const allowed = ROLES.flatMap((held) =>
       ROLES.filter((needed) => mayActAs(held, needed)).map((n) => `${held}>${n}`),
     );
@@ -61,7 +61,7 @@ describe('a role', () => {
 });
 
 describe('canonical JSON', () => {
-  it('is one text per value, whatever the order of keys, and means the same value', () => {
+  it('is one text per value, independent of the key order, and parses to the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = canonicalJson(value as Json);
@@ -74,7 +74,7 @@ describe('canonical JSON', () => {
 });
 
 describe('the error table', () => {
-  it('gives every code a status, an exit code and something to do', () => {
+  it('gives every code a status, an exit code and a hint', () => {
     for (const [code, kind] of Object.entries(ERRORS)) {
       expect(kind.status, code).toBeGreaterThanOrEqual(400);
       expect(kind.exit, code).toBeGreaterThan(0);

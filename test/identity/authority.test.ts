@@ -17,9 +17,9 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777;
 describe('a new authority', () => {
   const rig = useEnrollment();
 
-  it('is made once, with its key in a folder that only we can read', async () => {
-    const { dependencies, store, file } = rig();
-    await openAuthority(dependencies);
+  it('is created once, with its key in a private folder', async () => {
+    const { deps, store, file } = rig();
+    await openAuthority(deps);
     const [only, ...others] = await store.authorities();
     expect(others).toEqual([]);
     expect(only).toMatchObject({ state: 'active', crossCertificate: null });
@@ -30,18 +30,18 @@ describe('a new authority', () => {
     expect(await auditActions(store)).toEqual(['authority.created']);
   });
 
-  it('is one, also when two processes come at once', async () => {
-    const { dependencies, store, file } = rig();
-    const first = await openAuthority(dependencies);
-    // The second process saw an empty store a moment ago.
+  it('is created once when two processes start at the same time', async () => {
+    const { deps, store, file } = rig();
+    const first = await openAuthority(deps);
+    // The second process has just read an empty store.
     const late = { ...store, authorities: emptyOnce(() => store.authorities()) };
     const keys = await openKeyFolder(join(file('state'), 'ca'), null);
-    const second = await openAuthority({ ...dependencies, store: late, keys });
+    const second = await openAuthority({ ...deps, store: late, keys });
     expect(await store.authorities()).toHaveLength(1);
     expect(await second.trust()).toEqual(await first.trust());
   });
 
-  it('has a certificate as OpenSSL wants an authority to have', async () => {
+  it('has a CA certificate that OpenSSL accepts', async () => {
     const { authority } = rig();
     const { pem, shown } = await authority.trust();
     const text = described(pem);
@@ -61,7 +61,7 @@ describe('a new authority', () => {
 describe('a node certificate', () => {
   const rig = useEnrollment();
 
-  it.each(['ed25519', 'P-256', 'P-384', 'RSA 2048'] as const)('is signed for a key of the kind %s', async (kind) => {
+  it.each(['ed25519', 'P-256', 'P-384', 'RSA 2048'] as const)('is signed for a key of kind %s', async (kind) => {
     const { authority, file, machine, clock } = rig();
     const node = await machine(1);
     const key = newKeyPem(kind);
@@ -91,7 +91,7 @@ describe('a node certificate', () => {
     );
   });
 
-  it('has a serial of its own, 128 random bits', async () => {
+  it('has a unique serial of 128 random bits', async () => {
     const { authority, machine } = rig();
     const identity = identityOf(await machine(1));
     const request = newRequest(newKeyPem('ed25519'), '/');
@@ -107,7 +107,7 @@ describe('a node certificate', () => {
     expect(serials.every((serial) => /^[0-9a-f]{20,32}$/.test(serial))).toBe(true);
   });
 
-  it('ends no later than its authority', async () => {
+  it('expires no later than its authority', async () => {
     const { authority, machine, clock, store } = rig();
     const identity = identityOf(await machine(1));
     const [root] = await store.authorities();
@@ -120,7 +120,7 @@ describe('a node certificate', () => {
 describe('the certificates of services', () => {
   const rig = useEnrollment();
 
-  it('come as the files that the renderings name, with a key that fits', async () => {
+  it('are written to the files that the renderings name, with a matching key', async () => {
     const { authority, machine, file, store } = rig();
     const node = await machine(1);
     const files = await authority.serviceFiles(identityOf(node), ALICE);
@@ -147,7 +147,7 @@ describe('the certificates of services', () => {
     expect(await auditActions(store)).toEqual(['authority.created', 'certificate.issued']);
   });
 
-  it('replace the ones before, and are listed when they are about to end', async () => {
+  it('replace the previous ones, and are listed before they expire', async () => {
     const { authority, machine, clock } = rig();
     const node = await machine(1);
     await authority.serviceFiles(identityOf(node), ALICE);
@@ -160,7 +160,7 @@ describe('the certificates of services', () => {
     expect((await authority.expiring(3650 * DAY)).authorities).toHaveLength(1);
   });
 
-  it('take a name that fits where the whole one is too long', async () => {
+  it('use the host name as common name when the full name is too long', async () => {
     const { authority, machine } = rig();
     const node = await machine(1);
     const fqdn = `node1.${'x'.repeat(50)}.${'y'.repeat(50)}.example`;
@@ -174,41 +174,41 @@ describe('the keys of an authority', () => {
   const passphrase = new Secret('correct horse');
   const rig = useEnrollment(passphrase);
   const again = async (given: Secret | null) => {
-    const { dependencies, file } = rig();
-    return openAuthority({ ...dependencies, keys: await openKeyFolder(join(file('state'), 'ca'), given) });
+    const { deps, file } = rig();
+    return openAuthority({ ...deps, keys: await openKeyFolder(join(file('state'), 'ca'), given) });
   };
   const keyFile = (): string => {
     const folder = join(rig().file('state'), 'ca');
     return join(folder, readdirSync(folder)[0] ?? '');
   };
 
-  it('are encrypted with the passphrase, as OpenSSL reads it', async () => {
+  it('are encrypted with the passphrase, readable by OpenSSL', async () => {
     expect(openssl(['pkey', '-in', keyFile(), '-passin', 'pass:correct horse', '-noout']).status).toBe(0);
     expect(openssl(['pkey', '-in', keyFile(), '-passin', 'pass:wrong', '-noout']).status).not.toBe(0);
     expect(await (await again(passphrase)).trust()).toEqual(await rig().authority.trust());
   });
 
   it.each([
-    ['without the passphrase', null, /is encrypted, and no passphrase was given/],
-    ['with another one', new Secret('battery staple'), /does not open with the given passphrase/],
-  ])('stop the start %s', async (_case, given, message) => {
+    ['without the passphrase', null, /is encrypted, but no passphrase is configured/],
+    ['with a wrong passphrase', new Secret('battery staple'), /cannot be decrypted with the passphrase/],
+  ])('fail the start %s', async (_case, given, message) => {
     await expect(again(given)).rejects.toMatchObject({ code: 'authority_unavailable', message });
   });
 
-  it('stop the start when others can read them, and when they are gone or damaged', async () => {
+  it('fail the start when others can read them, and when they are missing or damaged', async () => {
     chmodSync(keyFile(), 0o644);
-    await expect(again(passphrase)).rejects.toThrow(/open to others \(mode 0644\): chmod 0600/);
+    await expect(again(passphrase)).rejects.toThrow(/accessible to others \(mode 0644\): chmod 0600/);
     chmodSync(keyFile(), 0o600);
     writeFileSync(keyFile(), '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n');
-    await expect(again(passphrase)).rejects.toThrow(/does not open/);
+    await expect(again(passphrase)).rejects.toThrow(/cannot be decrypted/);
     writeFileSync(keyFile(), newKeyPem('P-256'));
-    await expect(again(passphrase)).rejects.toThrow(/is not encrypted although a passphrase is given/);
-    await expect(again(null)).rejects.toThrow(/holds another key/);
+    await expect(again(passphrase)).rejects.toThrow(/is not encrypted, but a passphrase is configured/);
+    await expect(again(null)).rejects.toThrow(/does not match its certificate/);
     writeFileSync(keyFile(), 'nothing');
-    await expect(again(null)).rejects.toThrow(/holds no private key/);
-    const { store, dependencies, file } = rig();
+    await expect(again(null)).rejects.toThrow(/contains no private key/);
+    const { store, deps, file } = rig();
     const elsewhere = await openKeyFolder(file('elsewhere'), null);
-    await expect(openAuthority({ ...dependencies, keys: elsewhere })).rejects.toThrow(/is missing: bring it back/);
+    await expect(openAuthority({ ...deps, keys: elsewhere })).rejects.toThrow(/is missing: restore it/);
     expect(await store.authorities()).toHaveLength(1);
   });
 });
@@ -216,7 +216,7 @@ describe('the keys of an authority', () => {
 describe('the passphrase', () => {
   const file = useScratchFolder();
 
-  it('comes from the service manager before it comes from a file, without the line end', async () => {
+  it('is read from the service manager before a file, without the line end', async () => {
     writeFileSync(file('passphrase'), 'from a file\n', { mode: 0o600 });
     writeFileSync(file('coldiron-ca-passphrase'), 'from systemd', { mode: 0o440 });
     const credentials = await loadPassphrase(file('passphrase'), file('.'));
@@ -229,7 +229,7 @@ describe('the passphrase', () => {
   it.each([
     ['missing', null, 0o600, /there is no file/],
     ['empty', '\n', 0o600, /is empty/],
-    ['open to others', 'secret words', 0o644, /chmod 0600/],
+    ['accessible to others', 'secret words', 0o644, /chmod 0600/],
   ])('is refused from a file that is %s', async (_case, text, mode, message) => {
     if (text !== null) writeFileSync(file('passphrase'), text, { mode });
     await expect(loadPassphrase(file('passphrase'), undefined)).rejects.toMatchObject({
@@ -239,7 +239,7 @@ describe('the passphrase', () => {
   });
 });
 
-it('has lifetimes that make sense together', () => {
+it('has consistent lifetimes', () => {
   const { authorityLifetime, nodeLifetime, serviceLifetime, recoveryLifetime, tokenLifetime } =
     DEFAULT_ENROLLMENT_SETTINGS;
   expect(tokenLifetime).toBe(DAY);

@@ -41,7 +41,7 @@ describe('a certification request', () => {
     key = newKeyPem('ed25519');
   });
 
-  it.each(['ed25519', 'P-256', 'P-384', 'RSA 2048'] as KeyName[])('is accepted with a key of the kind %s', (kind) => {
+  it.each(['ed25519', 'P-256', 'P-384', 'RSA 2048'] as KeyName[])('is accepted with a key of kind %s', (kind) => {
     expect(refusal(newRequest(newKeyPem(kind), `/CN=${ID}`))).toBe('accepted');
   });
 
@@ -49,13 +49,13 @@ describe('a certification request', () => {
     ['nothing', '/'],
     ['its id', `/CN=${ID}`],
     ['its host name', '/CN=node01'],
-    ['its whole name', '/CN=node01.example.com'],
-    ['its name among what it says of itself', '/O=GPU cloud/OU=rack 7/CN=node01'],
+    ['its full name', '/CN=node01.example.com'],
+    ['its name among other attributes', '/O=GPU cloud/OU=rack 7/CN=node01'],
   ])('may name %s', (_what, subject) => {
     expect(refusal(newRequest(key, subject))).toBe('accepted');
   });
 
-  it('may ask for names that are its own', () => {
+  it('may request its own names', () => {
     const names = `subjectAltName=DNS:node01,DNS:node01.example.com,URI:urn:uuid:${ID}`;
     expect(refusal(newRequest(key, '/', '-addext', names))).toBe('accepted');
   });
@@ -70,57 +70,57 @@ describe('a certification request', () => {
     ["another's URI", '/', ['subjectAltName=URI:urn:uuid:99999999-2222-3333-4444-555555555555'], 'URI:urn:uuid:9'],
   ])('is refused when it names %s', (_what, subject, extensions, named) => {
     const pem = newRequest(key, subject, ...extensions.flatMap((text) => ['-addext', text]));
-    expect(refusal(pem)).toMatch(new RegExp(`^it names another than node01: ${named}`));
+    expect(refusal(pem)).toMatch(new RegExp(`^it names a host other than node01: ${named}`));
   });
 
   it.each([
     ['an e-mail address', 'subjectAltName=email:root@node01', /a name of an unsupported kind/],
     ['an IPv6 address', 'subjectAltName=IP:fe80::1', /an IPv4 address has 4 bytes, this has 16/],
-    ['to be an authority', 'basicConstraints=critical,CA:TRUE', /it asks to be an authority/],
-  ])('is refused when it asks for %s', (_what, extension, reason) => {
+    ['a CA certificate', 'basicConstraints=critical,CA:TRUE', /it requests a CA certificate/],
+  ])('is refused when it requests %s', (_what, extension, reason) => {
     expect(refusal(newRequest(key, '/', '-addext', extension))).toMatch(reason);
   });
 
-  it('is accepted when it asks not to be an authority, and for uses: we decide those', () => {
+  it('is accepted with CA:FALSE and key usages, which the appliance decides', () => {
     const extensions = ['basicConstraints=CA:FALSE', 'keyUsage=keyCertSign', 'extendedKeyUsage=serverAuth'];
     expect(refusal(newRequest(key, '/', ...extensions.flatMap((text) => ['-addext', text])))).toBe('accepted');
   });
 
   it.each([
     ['RSA 1024', 'its RSA key has 1024 bits, not 2048 to 8192'],
-    ['RSA 2048, exponent 3', 'its RSA key has an exponent that is not safe'],
+    ['RSA 2048, exponent 3', 'its RSA key has an unsafe public exponent'],
     ['P-521', 'its key is on the curve secp521r1, not P-256 or P-384'],
     ['secp256k1', 'its key is on the curve secp256k1, not P-256 or P-384'],
-  ] as [KeyName, string][])('is refused with a key of the kind %s', (kind, reason) => {
+  ] as [KeyName, string][])('is refused with a key of kind %s', (kind, reason) => {
     expect(refusal(newRequest(newKeyPem(kind), '/'))).toBe(reason);
   });
 
-  it('is refused when it was signed over SHA-1', () => {
+  it('is refused with a SHA-1 signature', () => {
     expect(refusal(newRequest(newKeyPem('RSA 2048'), '/', '-sha1'))).toBe(
       'its signature algorithm 1.2.840.113549.1.1.5 is not accepted',
     );
   });
 
-  it('is refused when the key is not that of the signer: nobody gets a certificate for a key of somebody else', () => {
+  it('is refused when another key signed it: proof of possession', () => {
     const mine = generateKeyPairSync('ed25519');
     const theirs = generateKeyPairSync('ed25519');
     const pem = handmade(theirs.publicKey.export({ format: 'der', type: 'spki' }), (info) =>
       sign(null, info, mine.privateKey),
     );
-    expect(refusal(pem)).toBe('its signature is not that of its key');
+    expect(refusal(pem)).toBe('its signature does not verify with its public key');
     const own = handmade(mine.publicKey.export({ format: 'der', type: 'spki' }), (info) =>
       sign(null, info, mine.privateKey),
     );
     expect(refusal(own)).toBe('accepted');
   });
 
-  it('is refused when algorithm and key do not belong together', () => {
+  it('is refused when the algorithm does not match the key', () => {
     const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = handmade(publicKey.export({ format: 'der', type: 'spki' }), (info) => sign('sha256', info, privateKey));
-    expect(refusal(pem)).toBe('its signature algorithm does not fit its key');
+    expect(refusal(pem)).toBe('its signature algorithm does not match its key');
   });
 
-  it('is refused when one byte of it was changed, whichever', () => {
+  it('is refused when any byte is changed', () => {
     const der = asDer(newRequest(key, '/CN=node01'));
     for (let at = 0; at < der.length; at++) {
       const changed = Uint8Array.from(der);
@@ -129,7 +129,7 @@ describe('a certification request', () => {
     }
   });
 
-  it('is refused when it was cut off, wherever, and when something follows it', () => {
+  it('is refused when it is truncated at any length, and when data follows it', () => {
     const der = asDer(newRequest(key, '/CN=node01', '-addext', 'subjectAltName=DNS:node01'));
     for (let length = 1; length < der.length; length++) {
       expect(refusal(asPem(der.subarray(0, length))), `${length} bytes`).toMatch(/^not a certification request/);
@@ -147,11 +147,11 @@ describe('a certification request', () => {
     expect(refusal(text === 'twice' ? pem + pem : text)).toMatch(/CERTIFICATE REQUEST/);
   });
 
-  it('is refused unread when it is huge', () => {
+  it('is refused without parsing when it is too long', () => {
     expect(refusal('A'.repeat(17 * 1024))).toBe('a request has at most 16384 characters');
   });
 
-  it('is refused with a reason, and never fails in another way, whatever the bytes', () => {
+  it('is refused with a reason and never throws, for any bytes', () => {
     const der = asDer(newRequest(key, '/CN=node01', '-addext', 'subjectAltName=DNS:node01'));
     const damage = fc.array(fc.tuple(fc.nat(der.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 });
     fc.assert(
@@ -168,7 +168,7 @@ describe('a certification request', () => {
     );
   });
 
-  it('says nothing that could not stand in a log', () => {
+  it('gives reasons that are safe to log', () => {
     const named = newRequest(key, '/CN=evil\n\u001b[31m', '-utf8');
     expect(refusal(named)).toMatch(/^[\x20-\x7e…]+$/);
   });

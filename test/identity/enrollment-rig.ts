@@ -1,4 +1,4 @@
-// An appliance's enrollment with a real store and real keys in a folder of its own, and a clock that stands still.
+// The enrollment of an appliance with a real store and real keys in a scratch folder, and a fixed clock.
 
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
@@ -29,15 +29,15 @@ export interface EnrollmentRig {
   readonly file: (name: string) => string;
   readonly store: Store;
   readonly clock: { at: Instant };
-  readonly dependencies: AuthorityDeps;
+  readonly deps: AuthorityDeps;
   readonly authority: Authority;
   readonly rotation: Rotation;
   readonly enrollment: NodeEnrollment;
-  /** The machine is in the store, and waits for its node; each number is another one. */
+  /** Stores machine `n` in the enrolling state. */
   machine(n: number): Promise<Machine>;
-  /** A good enrollment token for it, as text. */
+  /** A valid enrollment token for it, as text. */
   token(machine: Machine): Promise<string>;
-  /** What a node does: a key of its own, and a request signed with it. */
+  /** Enrolls as a node does: with a new key and a request signed with it. */
   enroll(machine: Machine, token: string): Promise<EnrolledNode>;
 }
 
@@ -59,7 +59,7 @@ export const identityOf = ({ id, spec }: Machine): NodeIdentity => ({
 export const auditActions = async (store: Store): Promise<string[]> =>
   (await store.auditEntries(0, 1000)).map(({ action }) => action);
 
-/** Now, and not some fixed day: OpenSSL and TLS ask their own clock whether our certificates are good. */
+/** The current time, not a fixed day: OpenSSL and TLS check certificates against the system clock. */
 const startOfTest = (): Instant => Math.floor(Date.now() / 1000) * 1000;
 
 export function useEnrollment(passphrase: Secret | null = null): () => EnrollmentRig {
@@ -73,7 +73,7 @@ export function useEnrollment(passphrase: Secret | null = null): () => Enrollmen
     rig = undefined;
   });
   return () => {
-    if (!rig) throw new Error('the rig is there during a test only');
+    if (!rig) throw new Error('the rig exists only during a test');
     return rig;
   };
 }
@@ -82,29 +82,29 @@ async function openRig(file: (name: string) => string, passphrase: Secret | null
   const store = await openSqliteStore({ file: file('coldiron.db') });
   const clock = { at: startOfTest() };
   const now = (): Instant => clock.at;
-  const dependencies: AuthorityDeps = {
+  const deps: AuthorityDeps = {
     store,
     now,
     keys: await openKeyFolder(join(file('state'), 'ca'), passphrase),
     settings: DEFAULT_ENROLLMENT_SETTINGS,
   };
-  const authority = await openAuthority(dependencies);
-  const enrollment = createNodeEnrollment({ ...dependencies, store, authority, identityOf });
+  const authority = await openAuthority(deps);
+  const enrollment = createNodeEnrollment({ ...deps, store, authority, identityOf });
   return {
     file,
     store,
     clock,
-    dependencies,
+    deps,
     authority,
-    rotation: createRotation(dependencies),
+    rotation: createRotation(deps),
     enrollment,
     machine: async (n) => writesTo(store).transition(transitionOf(await addMachine(store, n), 'enrolling')),
     token: (machine) => issuedToken(store, machine, clock.at),
     enroll: async (machine, token) => {
       const keyPem = newKeyPem('ed25519');
       const certificateRequest = newRequest(keyPem, `/CN=${machine.id}`);
-      const given = await enrollment.enroll({ nodeId: machine.id, token, certificateRequest, correlationId: null });
-      return { ...given, keyPem, recoveryToken: secretText(given.recoveryToken) };
+      const enrolled = await enrollment.enroll({ nodeId: machine.id, token, certificateRequest, correlationId: null });
+      return { ...enrolled, keyPem, recoveryToken: secretText(enrolled.recoveryToken) };
     },
   };
 }

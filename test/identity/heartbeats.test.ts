@@ -7,41 +7,41 @@ import { useEnrollment } from './enrollment-rig.ts';
 describe('heartbeats', () => {
   const rig = useEnrollment();
   const open = (machines: () => Iterable<Machine>): Promise<Heartbeats> =>
-    openHeartbeats({ store: rig().store, now: rig().dependencies.now, silentAfter: 5 * MINUTE, machines });
+    openHeartbeats({ store: rig().store, now: rig().deps.now, silentAfter: 5 * MINUTE, machines });
   const current = async ({ id }: Machine): Promise<Machine> => {
     const machine = await rig().store.machine(id);
-    if (!machine) throw new Error('it is in the store');
+    if (!machine) throw new Error('the machine is in the store');
     return machine;
   };
 
-  it('make a node online, and silent after five minutes without one', async () => {
+  it('set a node online, and silent after five minutes without one', async () => {
     const { clock, machine } = rig();
     let node = await machine(1);
     const heartbeats = await open(() => [node]);
-    await heartbeats.heard(node, { agent: '1' }, 'c-1');
+    await heartbeats.record(node, { agent: '1' }, 'c-1');
     node = await current(node);
     expect(node.health).toBe('online');
     clock.at += 5 * MINUTE - 1;
-    expect(await heartbeats.watch()).toEqual([]);
+    expect(await heartbeats.markSilent()).toEqual([]);
     clock.at += 1;
-    expect(await heartbeats.watch()).toMatchObject([{ id: node.id }]);
+    expect(await heartbeats.markSilent()).toMatchObject([{ id: node.id }]);
     expect((await current(node)).health).toBe('silent');
-    await heartbeats.heard(await current(node), null, 'c-2');
+    await heartbeats.record(await current(node), null, 'c-2');
     expect((await current(node)).health).toBe('online');
   });
 
-  it('outlive the process, and nobody is silent for the time in which nobody listened', async () => {
+  it('survive a restart, and do not count the time while no process listened', async () => {
     const { clock, machine } = rig();
     let node = await machine(1);
     const first = await open(() => [node]);
-    await first.heard(node, { agent: '1' }, 'c-1');
+    await first.record(node, { agent: '1' }, 'c-1');
     await first.flush();
     node = await current(node);
     clock.at += 60 * MINUTE;
     const second = await open(() => [node]);
     expect(second.lastOf(node.id)).toMatchObject({ at: clock.at - 60 * MINUTE, report: { agent: '1' } });
-    expect(await second.watch()).toEqual([]);
+    expect(await second.markSilent()).toEqual([]);
     clock.at += 5 * MINUTE;
-    expect(await second.watch()).toHaveLength(1);
+    expect(await second.markSilent()).toHaveLength(1);
   });
 });

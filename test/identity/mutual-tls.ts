@@ -1,4 +1,5 @@
-// The node API's handshake with real peers: a server that shows our credentials and asks for a node's, and two clients.
+// The node API's TLS handshake with real peers: a server with the appliance's credentials that requests a client certificate,
+// and two clients.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,11 +22,11 @@ export interface ClientOutcome {
   readonly output: string;
 }
 
-/** Answers `hello <common name>` to whoever shows a certificate that `trustPem` vouches for, and to others only where `asked`. */
+/** Replies `hello <common name>` to clients whose certificate `trustPem` verifies, and to others only with `optional`. */
 export async function withNodeApi<T>(
   { chainPem, keyPem, trustPem }: Pick<ServerCredentials, 'chainPem' | 'keyPem' | 'trustPem'>,
   work: (port: number) => Promise<T>,
-  certificate: 'required' | 'asked' = 'required',
+  certificate: 'required' | 'optional' = 'required',
 ): Promise<T> {
   const server: Server = createServer(
     { cert: chainPem, key: keyPem, ca: trustPem, requestCert: true, rejectUnauthorized: certificate === 'required' },
@@ -62,7 +63,7 @@ export const opensslClient = (port: number, client: ClientMaterial): Promise<Cli
       [
         ...['s_client', '-connect', `127.0.0.1:${port}`, '-quiet', '-verify_return_error', '-verify_ip', '127.0.0.1'],
         ...['-CAfile', files.trust],
-        // The leaf, and behind it what leads on from it.
+        // The leaf, followed by the intermediate certificates.
         ...(client.certificatePem
           ? ['-cert', files.certificate, '-cert_chain', files.certificate, '-key', files.key]
           : []),
@@ -87,7 +88,7 @@ async function withMaterial(
   }
 }
 
-/** The input stays open: s_client ends with its input, and would not wait for the answer. */
+/** Keeps the input open: s_client exits at the end of its input without waiting for the reply. */
 async function run(command: string, args: readonly string[], input = ''): Promise<ClientOutcome> {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   let output = '';

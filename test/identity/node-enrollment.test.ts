@@ -26,7 +26,7 @@ describe('a first enrollment', () => {
   const attempt = (nodeId: string, token: string, certificateRequest = REQUEST()) =>
     rig().enrollment.enroll({ nodeId, token, certificateRequest, correlationId: 'c-9' });
 
-  it('gives the node its certificate, the authorities and a recovery token, all on disk before it hears so', async () => {
+  it('issues a certificate, the authorities and a recovery token, all on disk before the reply', async () => {
     const { machine, token, enroll, store, authority, clock } = rig();
     const node = await machine(1);
     const enrolled = await enroll(node, await token(node));
@@ -44,32 +44,32 @@ describe('a first enrollment', () => {
     });
   });
 
-  it('keeps no secret: neither the token nor the recovery token is in the store', async () => {
+  it('stores no secret: neither the token nor the recovery token', async () => {
     const { machine, token, enroll, store } = rig();
     const node = await machine(1);
     const text = await token(node);
     const { recoveryToken } = await enroll(node, text);
-    const kept = JSON.stringify([
+    const stored = JSON.stringify([
       await store.enrollmentTokensOf(node.id),
       await store.auditEntries(0, 100),
       await store.events({ limit: 100 }),
     ]);
-    for (const secret of [text, recoveryToken]) expect(kept).not.toContain(secret.slice(16));
+    for (const secret of [text, recoveryToken]) expect(stored).not.toContain(secret.slice(16));
   });
 
-  it('is refused the second time with the same token', async () => {
+  it('is refused when the token was already used', async () => {
     const { machine, token, enroll, store } = rig();
     const node = await machine(1);
     const text = await token(node);
     await enroll(node, text);
     await expect(attempt(node.id, text)).rejects.toMatchObject({
       code: 'enrollment_refused',
-      message: 'the enrollment token was used before',
+      message: 'the enrollment token was already used',
     });
     expect(await lastRefusal(store)).toMatchObject({ reason: 'consumed', token: text.slice(3, 15) });
   });
 
-  it('succeeds for exactly one of many that come with the same token at once', async () => {
+  it('succeeds for exactly one of many concurrent requests with the same token', async () => {
     const { machine, token, store } = rig();
     const node = await machine(1);
     const text = await token(node);
@@ -77,11 +77,11 @@ describe('a first enrollment', () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => attempt(node.id, text, request)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const refusals = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason.message] : []));
-    expect(new Set(refusals)).toEqual(new Set(['the enrollment token was used before']));
+    expect(new Set(refusals)).toEqual(new Set(['the enrollment token was already used']));
     expect(await store.certificatesOf(node.id)).toHaveLength(1);
   });
 
-  it('is refused with a token that has expired', async () => {
+  it('is refused with an expired token', async () => {
     const { machine, token, clock, store } = rig();
     const node = await machine(1);
     const text = await token(node);
@@ -92,17 +92,17 @@ describe('a first enrollment', () => {
     await expect(attempt(node.id, text)).resolves.toMatchObject({ kind: 'enrolled' });
   });
 
-  it('is refused with a token that was reissued, and granted with the new one', async () => {
+  it('is refused with the old token after a reissue, and accepted with the new one', async () => {
     const { machine, token, store } = rig();
     const node = await machine(1);
     const former = await token(node);
     const latter = await token(node);
-    await expect(attempt(node.id, former)).rejects.toThrow('was taken back');
+    await expect(attempt(node.id, former)).rejects.toThrow('token was revoked');
     expect(await lastRefusal(store)).toMatchObject({ reason: 'revoked' });
     await expect(attempt(node.id, latter)).resolves.toMatchObject({ machine: node.id });
   });
 
-  it('says one and the same to whoever has no token for this node; the audit knows better', async () => {
+  it('gives the same message to every client without a token for this node; the audit has the reason', async () => {
     const { machine, token, store } = rig();
     const [node, other] = [await machine(1), await machine(2)];
     const text = await token(node);
@@ -115,8 +115,8 @@ describe('a first enrollment', () => {
       ['node1', text, 'unknown'],
       ['../../etc\n', text, 'unknown'],
     ];
-    for (const [nodeId, given, reason] of cases) {
-      await expect(attempt(nodeId, given), reason).rejects.toMatchObject({
+    for (const [nodeId, token, reason] of cases) {
+      await expect(attempt(nodeId, token), reason).rejects.toMatchObject({
         code: 'enrollment_refused',
         message: 'the enrollment token is not accepted',
       });
@@ -126,20 +126,20 @@ describe('a first enrollment', () => {
     await expect(attempt(node.id, text)).resolves.toMatchObject({ kind: 'enrolled' });
   });
 
-  it('leaves the token good when the request is bad, and says what is wrong with it', async () => {
+  it('keeps the token valid when the request is invalid, and gives the reason', async () => {
     const { machine, token, store } = rig();
     const node = await machine(1);
     const text = await token(node);
     const foreign = newRequest(newKeyPem('ed25519'), '/CN=node2');
     await expect(attempt(node.id, text, foreign)).rejects.toMatchObject({
       code: 'invalid_request',
-      message: 'the certification request is not accepted: it names another than node1: CN=node2',
+      message: 'the certification request is not accepted: it names a host other than node1: CN=node2',
     });
     expect(await lastRefusal(store)).toMatchObject({ reason: 'bad-request' });
     await expect(attempt(node.id, text)).resolves.toMatchObject({ kind: 'enrolled' });
   });
 
-  it('is refused for a removed node, whatever it has', async () => {
+  it('is refused for a removed node with any token', async () => {
     const { machine, token, store } = rig();
     const node = await machine(1);
     const text = await token(node);
@@ -148,7 +148,7 @@ describe('a first enrollment', () => {
     expect(await lastRefusal(store)).toMatchObject({ reason: 'removed' });
   });
 
-  it('makes a node anew after a reissue: what it had before is good for nothing', async () => {
+  it('revokes all earlier credentials of a node that enrolls again after a reissue', async () => {
     const { machine, token, enroll, store, clock } = rig();
     const node = await machine(1);
     const first = await enroll(node, await token(node));
@@ -157,11 +157,11 @@ describe('a first enrollment', () => {
     expect(await verdict(first.certificatePem)).toMatchObject({ ok: false, reason: 'revoked' });
     expect(await verdict(second.certificatePem)).toMatchObject({ ok: true, machine: node.id });
     clock.at += 40 * DAY;
-    await expect(attempt(node.id, first.recoveryToken)).rejects.toThrow('was taken back');
+    await expect(attempt(node.id, first.recoveryToken)).rejects.toThrow('token was revoked');
   });
 });
 
-describe('the recovery of a node whose certificate has ended', () => {
+describe('the recovery of a node whose certificate has expired', () => {
   const rig = useEnrollment();
   const enrolledNode = async (): Promise<{ node: Machine; recovery: string; certificatePem: string }> => {
     const { machine, token, enroll } = rig();
@@ -172,29 +172,29 @@ describe('the recovery of a node whose certificate has ended', () => {
   const attempt = (node: Machine, token: string) =>
     rig().enrollment.enroll({ nodeId: node.id, token, certificateRequest: REQUEST(), correlationId: null });
 
-  it('works with its recovery token, once, and gives it the next one', async () => {
+  it('succeeds once with its recovery token, and issues the next one', async () => {
     const { clock, store } = rig();
     const { node, recovery } = await enrolledNode();
     clock.at += 31 * DAY;
     const recovered = await attempt(node, recovery);
     expect(recovered.kind).toBe('recovered');
-    await expect(attempt(node, recovery)).rejects.toThrow('was used before');
+    await expect(attempt(node, recovery)).rejects.toThrow('was already used');
     clock.at += 31 * DAY;
     await expect(attempt(node, secretText(recovered.recoveryToken))).resolves.toMatchObject({ kind: 'recovered' });
     expect((await store.auditEntries(0, 100)).filter(({ action }) => action === 'node.recovered')).toHaveLength(2);
   });
 
-  it('is refused while the certificate is good: a stolen token opens nothing as long as the node lives', async () => {
+  it('is refused while the certificate is valid: a stolen token is useless while the node runs', async () => {
     const { clock, store } = rig();
     const { node, recovery } = await enrolledNode();
     clock.at += 29 * DAY;
-    await expect(attempt(node, recovery)).rejects.toThrow('still good');
+    await expect(attempt(node, recovery)).rejects.toThrow('still valid');
     expect(await lastRefusal(store)).toMatchObject({ reason: 'not-needed' });
     clock.at += DAY - 10 * MINUTE;
     await expect(attempt(node, recovery)).resolves.toMatchObject({ kind: 'recovered' });
   });
 
-  it('is for this node only', async () => {
+  it('is refused for another node', async () => {
     const { clock, machine } = rig();
     const { recovery } = await enrolledNode();
     const other = await machine(2);
@@ -208,7 +208,7 @@ describe('the recovery of a node whose certificate has ended', () => {
     const [certificate] = await store.certificatesOf(node.id);
     await store.revokeCertificate(certificate?.serial ?? '', clock.at, 'stolen', newAudit('certificate.revoked'));
     clock.at += 31 * DAY;
-    await expect(attempt(node, recovery)).rejects.toThrow('was revoked');
+    await expect(attempt(node, recovery)).rejects.toThrow('certificate of this node was revoked');
   });
 
   it('is refused when the identity was revoked, and when the node was removed', async () => {
@@ -216,12 +216,12 @@ describe('the recovery of a node whose certificate has ended', () => {
     const { node, recovery } = await enrolledNode();
     await writesTo(store).revokeIdentity(node.id, clock.at, 'released', newEvent('identity.revoked'));
     clock.at += 31 * DAY;
-    await expect(attempt(node, recovery)).rejects.toThrow('was taken back');
+    await expect(attempt(node, recovery)).rejects.toThrow('token was revoked');
     await writesTo(store).transition(transitionOf(await machineIn(store, node.id), 'removed'));
     await expect(attempt(node, recovery)).rejects.toThrow('was removed');
   });
 
-  it('works after a renewal whose answer got lost, and no more after one that arrived', async () => {
+  it('succeeds after a renewal whose reply was lost, and is refused after one that arrived', async () => {
     const { clock, store, enrollment } = rig();
     const { node, recovery } = await enrolledNode();
     clock.at += 20 * DAY;
@@ -231,10 +231,10 @@ describe('the recovery of a node whose certificate has ended', () => {
     expect(recovered.kind).toBe('recovered');
     await identifyPeer(store, leafOf(recovered.certificatePem), clock.at);
     clock.at += 60 * DAY;
-    await expect(attempt(node, secretText(lost.recoveryToken))).rejects.toThrow('was taken back');
+    await expect(attempt(node, secretText(lost.recoveryToken))).rejects.toThrow('token was revoked');
   });
 
-  it('ends with the recovery token', async () => {
+  it('is refused when the recovery token has expired', async () => {
     const { clock } = rig();
     const { node, recovery } = await enrolledNode();
     clock.at += 365 * DAY;
@@ -245,7 +245,7 @@ describe('the recovery of a node whose certificate has ended', () => {
 describe('a renewal', () => {
   const rig = useEnrollment();
 
-  it('gives a new certificate and recovery token; the old ones go when the new one is shown', async () => {
+  it('issues a new certificate and recovery token; the old ones are replaced when the new one is presented', async () => {
     const { machine, token, enroll, enrollment, store, clock } = rig();
     const node = await machine(1);
     const first = await enroll(node, await token(node));
@@ -262,7 +262,7 @@ describe('a renewal', () => {
     expect(open).toMatchObject([{ kind: 'recovery', createdAt: clock.at }]);
   });
 
-  it('is refused for a removed node and with a bad request', async () => {
+  it('is refused for a removed node and with an invalid request', async () => {
     const { machine, enrollment, store } = rig();
     const node = await machine(1);
     await expect(enrollment.renew(node.id, 'nonsense', null)).rejects.toMatchObject({
@@ -278,7 +278,7 @@ describe('a renewal', () => {
 describe('a peer', () => {
   const rig = useEnrollment();
 
-  it('is known by a certificate that counts, and by nothing else', async () => {
+  it('is identified only by a valid node certificate', async () => {
     const { machine, token, enroll, store, clock, authority } = rig();
     const node = await machine(1);
     const { certificatePem } = await enroll(node, await token(node));
@@ -294,7 +294,7 @@ describe('a peer', () => {
     expect(await verdict(clock.at)).toMatchObject({ ok: false, reason: 'removed', machine: node.id });
   });
 
-  it('is no longer known once a certificate that it has used is revoked', async () => {
+  it('is rejected after a certificate that it has used is revoked', async () => {
     const { machine, token, enroll, store, clock } = rig();
     const node = await machine(1);
     const { certificatePem } = await enroll(node, await token(node));

@@ -1,4 +1,4 @@
-// OpenSSL as the judge: what it says of our keys, certificates and signatures.
+// Verifies the appliance's keys, certificates and signatures with OpenSSL.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export function openssl(args: readonly string[], input: string | Uint8Array = ''
   return { status, output: stdout + stderr };
 }
 
-/** Standard output alone, of a command that must work. */
+/** Standard output of a command that must succeed. */
 export function opensslOutput(args: readonly string[], input: string | Uint8Array = ''): string {
   const { status, stdout, stderr } = spawnSync('openssl', args, { input, encoding: 'utf8' });
   if (status !== 0) throw new Error(`openssl ${args.join(' ')}: ${stderr}`);
@@ -36,11 +36,11 @@ export type KeyName = keyof typeof KEY_OPTIONS;
 
 export const newKeyPem = (name: KeyName): string => opensslOutput(['genpkey', ...KEY_OPTIONS[name]]);
 
-/** A request as an agent makes it. `extra`: more options, `-addext` for instance. */
+/** A request like the agent's. `extra`: more options, for example `-addext`. */
 export const newRequest = (keyPem: string, subject: string, ...extra: readonly string[]): string =>
   withFile(keyPem, (key) => opensslOutput(['req', '-new', '-key', key, '-subj', subject, ...extra]));
 
-/** For the options that take no standard input. */
+/** For options that need a file instead of standard input. */
 export function withFile<T>(content: string | Uint8Array, work: (file: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-openssl-'));
   try {

@@ -23,7 +23,7 @@ beforeAll(() => needPackages(['openssl', 'curl']));
 describe('the node API', () => {
   const rig = useEnrollment();
 
-  it('knows a node by its certificate, through curl and through OpenSSL', async () => {
+  it('identifies a node by its certificate, with curl and with OpenSSL', async () => {
     const { machine, token, enroll, authority } = rig();
     const node = await machine(1);
     const enrolled = await enroll(node, await token(node));
@@ -33,7 +33,7 @@ describe('the node API', () => {
     });
   });
 
-  it('refuses a node without a certificate, and one with a certificate of its own making', async () => {
+  it('refuses a node without a certificate, and one with a self-signed certificate', async () => {
     const { authority } = rig();
     const { pem: trustPem } = await authority.trust();
     const keyPem = newKeyPem('P-256');
@@ -49,7 +49,7 @@ describe('the node API', () => {
     });
   });
 
-  it('is refused by a node that does not know its authority', async () => {
+  it('is refused by a node that does not trust its authority', async () => {
     const { authority, machine, token, enroll } = rig();
     const node = await machine(1);
     const enrolled = await enroll(node, await token(node));
@@ -60,7 +60,7 @@ describe('the node API', () => {
     });
   });
 
-  it('is recorded as our own certificate, the newest in use', async () => {
+  it('has its certificates recorded without a machine', async () => {
     const { authority, store } = rig();
     await authority.serverCredentials([LOOPBACK], ALICE);
     const { chainPem } = await authority.serverCredentials([LOOPBACK, { kind: 'dns', name: 'api.internal' }], ALICE);
@@ -73,7 +73,7 @@ describe('the node API', () => {
 describe('a rotation', () => {
   const rig = useEnrollment();
 
-  /** Everything that a node does with the API, at one moment of the rotation. */
+  /** Whether the node and the API accept each other at this step of the rotation. */
   const reaches = async (client: ClientMaterial): Promise<boolean> => {
     const { authority } = rig();
     const credentials = await authority.serverCredentials([LOOPBACK], ALICE);
@@ -83,7 +83,7 @@ describe('a rotation', () => {
     });
   };
 
-  it('cuts nobody off at any moment: not the node that renews, nor the one that has heard of nothing', async () => {
+  it('keeps every node connected at each step: one that renews, and one that does not know the new authority', async () => {
     const { machine, token, enroll, enrollment, rotation, store, clock, authority } = rig();
     const [diligent, sleeper] = [await machine(1), await machine(2)];
     const before = await enroll(diligent, await token(diligent));
@@ -103,7 +103,7 @@ describe('a rotation', () => {
     const newcomer = await enroll(third, await token(third));
     expect(await reaches(newcomer)).toBe(true);
 
-    // The diligent one renews, still knowing only the old authority, and hears of the new one.
+    // The first node renews while it trusts only the old authority, and gets the new one.
     const keyPem = newKeyPem('ed25519');
     const renewed = { keyPem, ...(await enrollment.renew(diligent.id, newRequest(keyPem, '/'), null)) };
     expect(await reaches(renewed)).toBe(true);
@@ -121,7 +121,7 @@ describe('a rotation', () => {
     expect(await reaches(asleep)).toBe(true);
   });
 
-  it('is over when the last certificate of the old authority has ended, and then trusts the new one alone', async () => {
+  it('finishes when the last certificate of the old authority has expired, and then trusts only the new one', async () => {
     const { machine, token, enroll, rotation, store, clock, authority } = rig();
     const node = await machine(1);
     const enrolled = await enroll(node, await token(node));
@@ -142,14 +142,14 @@ describe('a rotation', () => {
     ]);
   });
 
-  it('brings back a node that slept through all of it, with its recovery token', async () => {
+  it('lets a node that was off during the whole rotation recover with its recovery token', async () => {
     const { machine, token, enroll, rotation, clock, enrollment } = rig();
     const node = await machine(1);
     const asleep = await enroll(node, await token(node));
     await rotation.stage(ALICE);
     await rotation.activate(ALICE);
     await rotation.finish(ALICE, true);
-    // It still accepts our server, which is of an authority that it has never heard of.
+    // It still accepts the server, whose authority it does not know.
     const { authority } = rig();
     const credentials = await authority.serverCredentials([LOOPBACK], ALICE);
     const verified = verify(credentials.chainPem, asleep.trustPem);
@@ -165,7 +165,7 @@ describe('a rotation', () => {
     expect(secretText(back.recoveryToken)).not.toBe(asleep.recoveryToken);
   });
 
-  it('cuts off who holds a certificate of the old authority when told to: its key may be in other hands', async () => {
+  it('with despiteHolders retires an authority whose certificates are in use: its key may be compromised', async () => {
     const { machine, token, enroll, rotation, store, clock } = rig();
     const node = await machine(1);
     const enrolled = await enroll(node, await token(node));
@@ -183,7 +183,7 @@ describe('a rotation', () => {
     });
   });
 
-  it('counts the services too: a node that was rendered anew has what the new authority signed', async () => {
+  it('also counts service certificates: a newly rendered node has certificates of the new authority', async () => {
     const { machine, authority, rotation } = rig();
     const identity = identityOf(await machine(1));
     await authority.serviceFiles(identity, ALICE);
@@ -192,26 +192,26 @@ describe('a rotation', () => {
     expect((await rotation.status()).stale).toMatchObject([{ kind: 'service' }]);
     const [certificate, , trust] = await authority.serviceFiles(identity, ALICE);
     expect(blocks(trust?.text ?? '')).toHaveLength(2);
-    // Others still trust the old authority alone, and accept it all the same.
+    // Peers that trust only the old authority also accept it.
     expect(verify(certificate?.text ?? '', blocks(trust?.text ?? '')[1] ?? '')).toContain('OK');
     expect((await rotation.finish(ALICE))?.state).toBe('retired');
   });
 
-  it('is one at a time, and needs a staged authority whose key is here', async () => {
-    const { rotation, dependencies } = rig();
+  it('allows one rotation at a time, and needs a staged authority with a readable key', async () => {
+    const { rotation, deps } = rig();
     await expect(rotation.activate(ALICE)).rejects.toThrow(/no authority is staged/);
     await rotation.stage(ALICE);
     await expect(rotation.stage(ALICE)).rejects.toMatchObject({ code: 'conflict' });
     const keyless = createRotation({
-      ...dependencies,
-      keys: { ...dependencies.keys, read: () => Promise.reject(new Error('no key')) },
+      ...deps,
+      keys: { ...deps.keys, read: () => Promise.reject(new Error('no key')) },
     });
     await expect(keyless.activate(ALICE)).rejects.toThrow('no key');
     expect((await rotation.activate(ALICE)).state).toBe('active');
   });
 });
 
-/** What OpenSSL says of the first certificate, given the ones behind it and this trust. */
+/** OpenSSL's verdict on the first certificate, with the following ones as intermediates and this trust. */
 const verify = (chainPem: string, trustPem: string): string =>
   withFile(trustPem, (trust) =>
     withFile(

@@ -21,7 +21,7 @@ const TASK: TaskToSign = {
   expiresAt: Date.UTC(2026, 0, 1) + 5 * MINUTE,
 };
 
-/** As the agent does it: one line of base64 between the two lines of PEM, and OpenSSL's word. */
+/** Verifies as the agent does: builds a PEM file from the base64 key and runs OpenSSL. */
 function verifies({ payload, signature }: SignedTask, { publicKey }: TaskVerifier): boolean {
   const pem = `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----\n`;
   return withFile(pem, (key) =>
@@ -37,16 +37,16 @@ function verifies({ payload, signature }: SignedTask, { publicKey }: TaskVerifie
 describe('a signed task', () => {
   const rig = useEnrollment();
   const open = async () => {
-    const { store, clock, file, dependencies } = rig();
+    const { store, clock, file, deps } = rig();
     return openTaskSigner({
       store,
       keys: await openKeyFolder(join(file('state'), 'task-signing'), null),
       now: () => clock.at,
-      settings: dependencies.settings,
+      settings: deps.settings,
     });
   };
 
-  it('is verified by OpenSSL with the key that the bundle names', async () => {
+  it('is verified by OpenSSL with the key in the bundle', async () => {
     const signer = await open();
     const signed = await signer.sign(TASK);
     const [active, ...others] = await signer.verifiers();
@@ -65,7 +65,7 @@ describe('a signed task', () => {
     });
   });
 
-  it('is signed with a key that is made once, in a file of our own', async () => {
+  it('is signed with a key that is created once, in a private file', async () => {
     const first = await open();
     const { keyId } = await first.sign(TASK);
     const again = await open();
@@ -73,7 +73,7 @@ describe('a signed task', () => {
     expect(statSync(join(rig().file('state'), 'task-signing', `${keyId}.key`)).mode & 0o777).toBe(0o600);
   });
 
-  it('is good through a rotation: the next key is known before it signs, the last one for a while after', async () => {
+  it('verifies during a rotation: the next key is known before it signs, the last one during its grace period', async () => {
     const { clock, store } = rig();
     const signer = await open();
     const before = await signer.sign(TASK);
@@ -105,7 +105,7 @@ describe('a signed task', () => {
     ]);
   });
 
-  it('cannot be rotated without a staged key, nor staged twice', async () => {
+  it('refuses to activate without a staged key, and to stage twice', async () => {
     const signer = await open();
     await expect(signer.activate(ALICE)).rejects.toMatchObject({
       code: 'conflict',
@@ -115,11 +115,11 @@ describe('a signed task', () => {
     await expect(signer.stage(ALICE)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('stops the start when the key is gone', async () => {
-    const { store, clock, dependencies, file } = rig();
+  it('fails the start when the key is missing', async () => {
+    const { store, clock, deps, file } = rig();
     await open();
     const keys = await openKeyFolder(file('elsewhere'), null);
-    const options = { store, keys, now: () => clock.at, settings: dependencies.settings };
+    const options = { store, keys, now: () => clock.at, settings: deps.settings };
     await expect(openTaskSigner(options)).rejects.toMatchObject({ code: 'authority_unavailable' });
   });
 });

@@ -42,7 +42,7 @@ async function otherTest(): Promise<OtherTest> {
 const runs = (pid: number): boolean => existsSync(`/proc/${pid}`);
 
 describe('the namespaces of a test', () => {
-  it('that was killed are swept with what runs in them, and those of one that runs are not', async () => {
+  it('are removed with their processes after the test was killed, while those of a running test stay', async () => {
     needPackages(['iproute2']);
     const [killed, running] = [await otherTest(), await otherTest()];
     expect([killed.namespaces().length, runs(killed.program)]).toEqual([1, true]);

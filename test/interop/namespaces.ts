@@ -1,5 +1,5 @@
-// Network namespaces for peers that speak to us over real sockets: made for one test, and gone afterwards with everything
-// that runs in them. Needs root.
+// Network namespaces for peers that use real sockets: created for one test, and removed afterwards with all
+// their processes. Needs root.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,9 +7,9 @@ import { readdirSync } from 'node:fs';
 import { removeNamespace, startOf } from '../../appliance/lab/rack/leftovers.ts';
 
 const FOLDER = '/run/netns';
-/** Less than a test may take: its failure then says what was waited for, and what was said instead. */
+/** Less than a test's timeout: its failure then says what it waited for, and what was printed instead. */
 const PATIENCE_MS = 100_000;
-/** It keeps tests apart that run side by side. A process id alone would be used again. */
+/** Separates tests that run in parallel. A process id alone would be reused. */
 const OWN = `coldiron-test-${process.pid}-${await startOf(process.pid)}-`;
 
 export interface Finished {
@@ -20,9 +20,9 @@ export interface Finished {
 interface End {
   readonly namespace: string;
   readonly device: string;
-  /** With the length of its prefix; absent: it gets one by DHCP, or none. */
+  /** With prefix length; absent: it gets one by DHCP, or none. */
   readonly address?: string;
-  /** It is there, and switched off. */
+  /** It exists, and is down. */
   readonly isDown?: boolean;
 }
 
@@ -30,7 +30,7 @@ export class Running {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #waiting = new Set<() => void>();
-  /** It has ended, and all that it said is in `output`. */
+  /** It has ended, and all of its output is in `output`. */
   #isOver = false;
   output = '';
 
@@ -60,7 +60,7 @@ export class Running {
     return await this.until((output) => output.match(pattern), `${pattern}`);
   }
 
-  /** Resolves with what `find` finds in its output; rejects when it ends before, or says nothing of the kind for too long. */
+  /** Resolves with what `find` finds in its output; rejects when it ends before, or on timeout. */
   async until<T>(find: (output: string) => T | null, what: string): Promise<T> {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
@@ -121,7 +121,7 @@ export class Namespaces {
     for (const { namespace, device } of [a, b]) waitUntilUp(this.#name(namespace), device);
   }
 
-  /** A switch in a namespace of its own, with a cable to each of the others. */
+  /** A switch in a separate namespace, with a cable to each of the others. */
   switch(name: string, ...ends: readonly End[]): void {
     this.add(name);
     this.ip(name, 'link', 'add', 'switch0', 'type', 'bridge', 'stp_state', '0', 'forward_delay', '0');
@@ -136,7 +136,7 @@ export class Namespaces {
     ip('-n', this.#name(namespace), ...args);
   }
 
-  /** Starts a program in a namespace; it is ended by `remove` at the latest. */
+  /** Starts a program in a namespace; `remove` ends it at the latest. */
   start(namespace: string, program: string, ...args: readonly string[]): Running {
     const command = ['netns', 'exec', this.#name(namespace), program, ...args];
     const running = new Running(spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'] }));
@@ -144,7 +144,7 @@ export class Namespaces {
     return running;
   }
 
-  /** Runs a program in a namespace to its end. */
+  /** Runs a program in a namespace to completion. */
   run(namespace: string, program: string, ...args: readonly string[]): Promise<Finished> {
     return this.start(namespace, program, ...args).finished();
   }
@@ -163,7 +163,7 @@ export class Namespaces {
   }
 }
 
-/** What tests have left that were killed, with all that still runs in it. */
+/** Removes what killed tests have left, with all its processes. */
 export async function sweepLeftovers(): Promise<void> {
   for (const name of readdirSync(FOLDER)) {
     const [, pid = '', start = ''] = /^coldiron-test-(\d+)-(\d+)-/.exec(name) ?? [];
@@ -172,7 +172,7 @@ export async function sweepLeftovers(): Promise<void> {
   }
 }
 
-/** The kernel begins to send a moment after a cable is plugged in, on a busy machine a long one, and drops all until then. */
+/** The kernel starts to forward a moment after a cable is plugged in, later on a busy machine, and drops everything until then. */
 function waitUntilUp(namespace: string, device: string): void {
   const deadline = Date.now() + PATIENCE_MS;
   while (!/ state UP /.test(ip('-n', namespace, '-o', 'link', 'show', 'dev', device))) {

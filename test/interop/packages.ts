@@ -1,4 +1,4 @@
-// Peers that we did not write come from Debian's packages. A test names what it needs; what is missing is installed, and said.
+// Peers that we did not write come from Debian packages. A test names what it needs; missing packages are installed, with a message.
 
 import { spawnSync } from 'node:child_process';
 
@@ -19,12 +19,12 @@ export function needPackages(names: readonly string[]): void {
   }
 }
 
-/** Test files run side by side, and Debian's package tools give up when somebody else is at work: one after the other. */
+/** Test files run in parallel, and Debian's package tools fail when another process holds their lock: run one after the other. */
 const LOCK = '/var/lock/coldiron-test-packages';
 
 /**
- * invoke-rc.d(8): a DHCP server or a web server that a test wants to talk to must not begin to serve this machine. The
- * package lists of a fresh machine are empty or old.
+ * invoke-rc.d(8): a DHCP server or a web server that a test needs must not start to serve this host. The
+ * package lists of a fresh machine are empty or outdated.
  */
 const INSTALL = `
 policy=/usr/sbin/policy-rc.d

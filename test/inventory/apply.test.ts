@@ -33,7 +33,7 @@ async function failure(promise: Promise<unknown>): Promise<ColdironError> {
 }
 
 describe('applying an inventory', () => {
-  it('writes the whole of it in one go, and reports the revision', async () => {
+  it('writes everything at once, and reports the revision', async () => {
     const store = new MemoryStore();
     const report = await applyInventory(store, request({ lab: rackDocument() }), edge());
     expect(report).toMatchObject({ dryRun: false, revision: 1, declaredRevision: 1 });
@@ -42,7 +42,7 @@ describe('applying an inventory', () => {
     expect(store.held.machines.map(({ spec }) => spec.hostname)).toEqual(['a1', 'a2']);
   });
 
-  it('writes nothing in a dry run, and shows the same changes, refusals among them', async () => {
+  it('writes nothing in a dry run, and reports the same changes and refusals', async () => {
     const store = new MemoryStore(inUse(held()));
     const report = await applyInventory(store, request({ lab: withoutNodes() }, true), edge());
     expect(report.dryRun).toBe(true);
@@ -51,34 +51,34 @@ describe('applying an inventory', () => {
     expect(store.writes).toEqual([]);
   });
 
-  it('writes nothing when everything is as declared', async () => {
+  it('writes nothing when nothing changed', async () => {
     const store = new MemoryStore(held());
     const report = await applyInventory(store, request({ lab: rackDocument() }), edge());
     expect(report).toMatchObject({ revision: 1, declaredRevision: 1 });
     expect(store.writes).toEqual([]);
   });
 
-  it('refuses the whole when a machine is in use, naming each', async () => {
+  it('refuses the whole apply when machines are in use, and names them', async () => {
     const store = new MemoryStore(inUse(held()));
     const error = await failure(applyInventory(store, request({ lab: withoutNodes() }), edge()));
     expect(error.code).toBe('node_in_use');
     expect(error.details).toEqual([
-      'cluster prod: still named by node a1, node a2',
+      'cluster prod: still used by node a1, node a2',
       'node a1: a1 is active: retire it first (coldiron retire a1), or declare it again',
       'node a2: a2 is active: retire it first (coldiron retire a2), or declare it again',
     ]);
     expect(store.writes).toEqual([]);
   });
 
-  it('calls it a conflict when only names stand in the way', async () => {
+  it('reports a conflict when only references prevent the apply', async () => {
     const { nodes, clusters, ...catalogue } = rackDocument();
     const store = new MemoryStore(inventoryOf(declaredBy({ catalogue, rest: { nodes, clusters } })));
     const error = await failure(applyInventory(store, request({ catalogue: {} }), edge()));
     expect(error.code).toBe('conflict');
-    expect(error.details).toContain('sku small: still named by node a1, node a2');
+    expect(error.details).toContain('sku small: still used by node a1, node a2');
   });
 
-  it('plans again on what somebody else has written in the meantime', async () => {
+  it('plans again after a concurrent write', async () => {
     const store = new MemoryStore(held());
     store.meanwhile = () => {
       store.meanwhile = null;
@@ -93,7 +93,7 @@ describe('applying an inventory', () => {
     expect(report.declaredRevision).toBe(10);
   });
 
-  it('gives up after five attempts, with the conflict', async () => {
+  it('fails with the conflict after five attempts', async () => {
     const store = new MemoryStore();
     let attempts = 0;
     store.meanwhile = () => {
@@ -104,7 +104,7 @@ describe('applying an inventory', () => {
     expect([error.code, attempts]).toEqual(['version_conflict', 5]);
   });
 
-  it('passes on a failure of the store as it is', async () => {
+  it('propagates a store failure unchanged', async () => {
     const broken = {
       inventory: () => Promise.reject(new ColdironError('store_unavailable', 'disk gone')),
       writeInventory: () => Promise.reject(new Error('must not be called')),

@@ -33,7 +33,7 @@ async function problemsOf(reading: Promise<unknown>): Promise<string[]> {
 }
 
 describe('the bootstrap script of a site', () => {
-  it('is read with the file that names it, from the folder of that file', async () => {
+  it('is read with the file that references it, relative to its folder', async () => {
     await write('first-boot.sh', '#!/bin/sh\necho "grüße"\n');
     const file = await write('lab.yaml', siteWith('first-boot.sh'));
     const sources = await readInventoryFiles([file]);
@@ -58,7 +58,7 @@ describe('the bootstrap script of a site', () => {
     ]);
   });
 
-  it('is refused when it cannot be read, with the place that names it', async () => {
+  it('is rejected when it cannot be read, with the place of the reference', async () => {
     await write('binary', new Uint8Array([0x23, 0x21, 0xff]));
     await write('large.sh', `#!/bin/sh\n${'#'.repeat(64 * 1024)}`);
     const files = [
@@ -72,7 +72,7 @@ describe('the bootstrap script of a site', () => {
       'gone.yaml: sites[0].bootstrap.script_file: gone.sh: no such file',
       'folder.yaml: sites[0].bootstrap.script_file: .: not a file',
       'bytes.yaml: sites[0].bootstrap.script_file: binary: is not UTF-8 text',
-      'large.yaml: sites[0].bootstrap.script_file: large.sh: has 65546 bytes; a file here has at most 65536, split it',
+      'large.yaml: sites[0].bootstrap.script_file: large.sh: has 65546 bytes; the limit is 65536: split the file',
       'both.yaml: sites[0].bootstrap: has both script and script_file',
     ]);
   });
@@ -88,8 +88,8 @@ describe('the bootstrap script of a site', () => {
   });
 });
 
-describe('a site that starts again', () => {
-  it('takes up a script that was edited, and leaves one alone that was not', async () => {
+describe('a restart', () => {
+  it('applies an edited script, and nothing when it is unchanged', async () => {
     const script = await write('first-boot.sh', '#!/bin/sh\necho 1\n');
     const file = await write('lab.yaml', siteWith('first-boot.sh'));
     const store = Object.assign(new MemoryStore(), { appendEvents: async () => {} });
@@ -107,7 +107,7 @@ describe('a site that starts again', () => {
     await start();
     expect(store.held.sites[0]?.bootstrap?.script).toBe('#!/bin/sh\necho 2\n');
     const [change] = store.writes.at(-1)?.events ?? [];
-    // Which script it was is told by its sum: it may hold what nobody should read in a log.
+    // The script is shown as its SHA-256: it may contain secrets that must not be logged.
     expect(change?.data).toMatchObject({
       details: [expect.stringMatching(/^bootstrap\.script: sha256:[0-9a-f]{32} -> sha256:/)],
     });

@@ -5,7 +5,7 @@ type Row = readonly [sentence: string, breakIt: (rack: RackDocument) => void, ..
 
 const BOND = { name: 'bond0', mode: '802.3ad', members: ['eth1', 'eth2'], network: 'work', address: '10.0.2.11' };
 
-/** The second card goes into a bond with a third, which has the address; a VLAN for storage on top. */
+/** The second and third card form a bond with the address; the bond carries a VLAN for storage. */
 function bonded(): RackDocument {
   const rack = rackDocument();
   rack.networks.push({ name: 'storage', prefix: '10.0.3.0/24', vlan: 30, mtu: 9000, pools: [] });
@@ -26,7 +26,7 @@ const list = (rack: RackDocument, name: 'bonds' | 'vlans') => node(rack, 0)[name
 
 const ROWS: readonly Row[] = [
   [
-    'a member that is no interface',
+    'a bond member that is not an interface',
     (rack) => Object.assign(at(list(rack, 'bonds'), 0), { members: ['eth1', 'eth22'] }),
     'nodes[0].bonds[0].members[1]: no interface is called eth22 (did you mean eth2?)',
   ],
@@ -36,16 +36,16 @@ const ROWS: readonly Row[] = [
       Object.assign(at(list(rack, 'bonds'), 0), { members: ['eth1', 'eth1'] });
       list(rack, 'bonds').push({ name: 'bond1', members: ['eth1'] });
     },
-    'nodes[0].bonds[0].members[1]: eth1 is a member of bond0 already',
-    'nodes[0].bonds[1].members[0]: eth1 is a member of bond0 already',
+    'nodes[0].bonds[0].members[1]: eth1 is already a member of bond0',
+    'nodes[0].bonds[1].members[0]: eth1 is already a member of bond0',
   ],
   [
-    'a bond of nothing',
+    'a bond without members',
     (rack) => Object.assign(at(list(rack, 'bonds'), 0), { members: [] }),
     'nodes[0].bonds[0].members: must have at least one item',
   ],
   [
-    'two links of one name',
+    'two links with the same name',
     (rack) => {
       Object.assign(at(list(rack, 'vlans'), 0), { name: 'eth0' });
       list(rack, 'bonds').push({ name: 'eth1', members: ['eth0'] });
@@ -61,10 +61,10 @@ const ROWS: readonly Row[] = [
       list(rack, 'vlans')[0] = rest;
     },
     'nodes[0].bonds[0].address: 10.0.9.1 is outside 10.0.2.0/24 (work)',
-    'nodes[0].vlans[0].network: is missing: the address lies on one',
+    'nodes[0].vlans[0].network: is missing: an address requires a network',
   ],
   [
-    'an address that somebody else has',
+    'an address that is already used',
     (rack) => {
       Object.assign(at(list(rack, 'bonds'), 0), { address: '10.0.2.12' });
       Object.assign(at(list(rack, 'vlans'), 0), { network: 'work', id: 20, address: '10.0.2.250' });
@@ -73,23 +73,23 @@ const ROWS: readonly Row[] = [
     'nodes[1].interfaces[1].address: 10.0.2.12 is taken: it is the bond of lab.yaml: nodes[0].bonds[0].address',
   ],
   [
-    'an address on a member, where machines do not boot',
+    'an address on a bond member that does not boot',
     (rack) => {
       nic(rack, 0, 1).address = '10.0.2.77';
     },
     'nodes[0].interfaces[1].address: eth1 is a member of bond0, and machines do not boot from work: give the address to bond0',
   ],
   [
-    'a VLAN that is not the one of its network, or a second of the same number',
+    'a VLAN id that differs from its network or is used twice on one parent',
     (rack) => {
       at(list(rack, 'vlans'), 0).id = 31;
       list(rack, 'vlans').push({ name: 'again', id: 31, parent: 'bond0' });
     },
     'nodes[0].vlans[0].id: 31, but network storage is VLAN 30',
-    'nodes[0].vlans[1].id: bond0.30 is VLAN 31 of bond0 already',
+    'nodes[0].vlans[1].id: bond0.30 is already VLAN 31 of bond0',
   ],
   [
-    'a VLAN on nothing, on a member of a bond, or on itself',
+    'a VLAN whose parent is missing, a bond member, or itself',
     (rack) => {
       at(list(rack, 'vlans'), 0).parent = 'bond1';
       list(rack, 'vlans').push(
@@ -101,13 +101,13 @@ const ROWS: readonly Row[] = [
       );
     },
     'nodes[0].vlans[0].parent: no link is called bond1 (did you mean bond0?)',
-    'nodes[0].vlans[1].parent: eth1 is a member of bond0; name that',
-    'nodes[0].vlans[2].parent: self would carry itself',
-    'nodes[0].vlans[3].parent: round would carry itself',
-    'nodes[0].vlans[4].parent: about would carry itself',
+    'nodes[0].vlans[1].parent: eth1 is a member of bond0; use bond0 as parent',
+    'nodes[0].vlans[2].parent: self is its own parent, directly or through other VLANs',
+    'nodes[0].vlans[3].parent: round is its own parent, directly or through other VLANs',
+    'nodes[0].vlans[4].parent: about is its own parent, directly or through other VLANs',
   ],
   [
-    'frames that are larger than what carries them',
+    'an MTU larger than the MTU of the parent',
     (rack) => {
       Object.assign(at(list(rack, 'bonds'), 0), { mtu: 8000 });
       nic(rack, 0, 1).mtu = 1500;
@@ -117,13 +117,13 @@ const ROWS: readonly Row[] = [
         { name: 'inner', id: 33, parent: 'usual', mtu: 1600 },
       );
     },
-    'nodes[0].bonds[0].members[0]: eth1 has mtu 1500, less than the 8000 of bond0',
-    'nodes[0].vlans[0].mtu: 9000 is more than the 8000 of bond0, which carries it',
-    'nodes[0].vlans[1].mtu: 1501 is more than the 1500 of eth0, which carries it',
-    'nodes[0].vlans[3].mtu: 1600 is more than the 1500 of usual, which carries it',
+    'nodes[0].bonds[0].members[0]: eth1 has mtu 1500, less than mtu 8000 of bond0',
+    'nodes[0].vlans[0].mtu: 9000 is larger than mtu 8000 of its parent bond0',
+    'nodes[0].vlans[1].mtu: 1501 is larger than mtu 1500 of its parent eth0',
+    'nodes[0].vlans[3].mtu: 1600 is larger than mtu 1500 of its parent usual',
   ],
   [
-    'a link on a network that is not there or at another site',
+    'a link on a network that does not exist or is at another site',
     (rack) => {
       rack.sites.push({ name: 'annex', region: 'north' });
       for (const list of [rack.networks, rack.clusters, rack.nodes]) for (const one of list) one.site = 'lab';
@@ -134,15 +134,15 @@ const ROWS: readonly Row[] = [
     'nodes[0].vlans[0].network: network storage is at site annex, the node at lab',
   ],
   [
-    'a member of a cluster that the others cannot reach, now that the address is gone',
+    'a cluster member without an address on the network of the cluster',
     (rack) => {
       const { address: _, ...rest } = at(list(rack, 'bonds'), 0);
       list(rack, 'bonds')[0] = rest;
     },
-    'nodes[0].interfaces: has no address on work, where the members of prod talk to each other',
+    'nodes[0].interfaces: has no address on work, the network of cluster prod',
   ],
   [
-    'what a link cannot be',
+    'invalid link values',
     (rack) => {
       Object.assign(at(list(rack, 'bonds'), 0), { mode: '802.3af', mtu: 9000.5 });
       Object.assign(at(list(rack, 'vlans'), 0), { id: 4095, mtu: 100 });
@@ -155,7 +155,7 @@ const ROWS: readonly Row[] = [
 ];
 
 describe('the links of a node', () => {
-  it('may be cards, a bond of them and a VLAN on top', () => {
+  it('may be interfaces, a bond of them and a VLAN on the bond', () => {
     expect(problemsOf(bonded())).toEqual([]);
     const spec = declaredBy({ lab: bonded() })[0]?.declared.nodes[0];
     expect(spec?.bonds).toEqual([{ ...BOND, mtu: 9000 }]);
@@ -169,7 +169,7 @@ describe('the links of a node', () => {
     ]);
   });
 
-  it('may leave the address that a member booted with to the bond', () => {
+  it('may give the boot address of a member to the bond', () => {
     const rack = bonded();
     Object.assign(node(rack, 0), { bonds: [{ ...BOND, members: ['eth0', 'eth1'] }] });
     Object.assign(node(rack, 0), { vlans: [] });
@@ -182,7 +182,7 @@ describe('the links of a node', () => {
   });
 
   for (const [sentence, breakIt, ...problems] of ROWS) {
-    it(`are refused with ${sentence}`, () => {
+    it(`are rejected with ${sentence}`, () => {
       const rack = bonded();
       breakIt(rack);
       expect(problemsOf(rack).sort()).toEqual(problems.map((problem) => `lab.yaml: ${problem}`).sort());

@@ -5,33 +5,33 @@ type Row = readonly [sentence: string, breakIt: (rack: RackDocument) => void, ..
 
 const ROWS: readonly Row[] = [
   [
-    'two objects of one name',
+    'two objects with the same name',
     (rack) => rack.skus.push({ name: 'small', architecture: 'x86_64', gpus: 2 }),
     'skus[3].name: small is taken by lab.yaml: skus[0].name',
   ],
   [
-    'two nodes of one name',
+    'two nodes with the same name',
     (rack) => {
       node(rack, 1).name = 'a1';
     },
     'nodes[1].name: a1 is taken by lab.yaml: nodes[0].name',
   ],
   [
-    'a MAC address of two nodes, however it is spelled',
+    'a MAC address of two nodes in different notations',
     (rack) => {
       nic(rack, 1, 0).mac = '5254.0000.0101';
     },
     'nodes[1].interfaces[0].mac: 52:54:00:00:01:01 is taken by lab.yaml: nodes[0].interfaces[0].mac',
   ],
   [
-    'a chassis of two nodes',
+    'a chassis UUID of two nodes',
     (rack) => {
       for (const one of rack.nodes) one.uuid = '7c1e2d80-9d4b-4b1f-8a39-0c2f6f0a7d11';
     },
     'nodes[1].uuid: 7c1e2d80-9d4b-4b1f-8a39-0c2f6f0a7d11 is taken by lab.yaml: nodes[0].uuid',
   ],
   [
-    'two interfaces of one name in a node',
+    'two interfaces of a node with the same name',
     (rack) => {
       nic(rack, 0, 1).name = 'eth0';
     },
@@ -52,28 +52,28 @@ const ROWS: readonly Row[] = [
     'nodes[1].bmc.address: 10.0.9.11 is taken: it is the BMC of lab.yaml: nodes[0].bmc.address',
   ],
   [
-    'a BMC on the address of an interface',
+    'a BMC with the address of an interface',
     (rack) => {
       node(rack, 1).bmc.address = '10.0.1.11';
     },
     'nodes[1].bmc.address: 10.0.1.11 is taken: it is the interface of lab.yaml: nodes[0].interfaces[0].address',
   ],
   [
-    'a node on the gateway',
+    'a node with the address of the gateway',
     (rack) => {
       nic(rack, 0, 0).address = '10.0.1.1';
     },
     'nodes[0].interfaces[0].address: 10.0.1.1 is taken: it is the gateway of lab.yaml: networks[0].gateway',
   ],
   [
-    'a node on the appliance',
+    'a node with the address of the appliance',
     (rack) => {
       nic(rack, 0, 0).address = '10.0.1.2';
     },
     'nodes[0].interfaces[0].address: 10.0.1.2 is taken: it is the server of lab.yaml: networks[0].server',
   ],
   [
-    'a node on a virtual address',
+    'a node with a virtual address of a cluster',
     (rack) => {
       nic(rack, 0, 1).address = '10.0.2.250';
     },
@@ -84,28 +84,28 @@ const ROWS: readonly Row[] = [
     (rack) => {
       network(rack, 0).gateway = '10.0.1.100';
     },
-    'networks[0].gateway: 10.0.1.100 lies in the pool lab.yaml: networks[0].pools[0]',
+    'networks[0].gateway: 10.0.1.100 is in the pool lab.yaml: networks[0].pools[0]',
   ],
   [
     'the appliance in a pool',
     (rack) => {
       network(rack, 0).server = '10.0.1.150';
     },
-    'networks[0].server: 10.0.1.150 lies in the pool lab.yaml: networks[0].pools[0]',
+    'networks[0].server: 10.0.1.150 is in the pool lab.yaml: networks[0].pools[0]',
   ],
   [
     'a reservation in a pool',
     (rack) => {
       nic(rack, 0, 0).address = '10.0.1.199';
     },
-    'nodes[0].interfaces[0].address: 10.0.1.199 lies in the pool lab.yaml: networks[0].pools[0]',
+    'nodes[0].interfaces[0].address: 10.0.1.199 is in the pool lab.yaml: networks[0].pools[0]',
   ],
   [
     'a BMC in a pool',
     (rack) => {
       node(rack, 0).bmc.address = '10.0.1.120';
     },
-    'nodes[0].bmc.address: 10.0.1.120 lies in the pool lab.yaml: networks[0].pools[0]',
+    'nodes[0].bmc.address: 10.0.1.120 is in the pool lab.yaml: networks[0].pools[0]',
   ],
   [
     'an address outside its network',
@@ -155,7 +155,7 @@ const ROWS: readonly Row[] = [
     'networks[1].pools[0]: ends before it starts: 10.0.2.200 to 10.0.2.100',
   ],
   [
-    'pools that overlap, also when another lies between them',
+    'overlapping pools, also with another pool between them',
     (rack) =>
       network(rack, 0).pools.push(
         { from: '10.0.1.90', to: '10.0.1.100' },
@@ -167,13 +167,13 @@ const ROWS: readonly Row[] = [
     'networks[0].pools[3]: overlaps pools[0]',
   ],
   [
-    'networks of a site that overlap',
+    'overlapping networks of a site',
     (rack) => rack.networks.push({ name: 'wide', prefix: '10.0.0.0/16', pools: [] }),
     'networks[2].prefix: 10.0.0.0/16 overlaps 10.0.1.0/24 of lab.yaml: networks[0].prefix',
     'networks[2].prefix: 10.0.0.0/16 overlaps 10.0.2.0/24 of lab.yaml: networks[1].prefix',
   ],
   [
-    'networks of two sites that overlap where this appliance gives addresses on both',
+    'overlapping networks of two sites that this appliance serves with DHCP',
     (rack) => {
       rack.sites.push({ name: 'other' });
       for (const object of [...rack.networks, ...rack.clusters, ...rack.nodes]) Object.assign(object, { site: 'lab' });
@@ -187,12 +187,12 @@ const ROWS: readonly Row[] = [
     'networks[2].prefix: 10.0.1.0/25 overlaps 10.0.1.0/24 of lab.yaml: networks[0].prefix',
   ],
   [
-    'two networks on the wire of one interface',
+    'two local networks on one interface',
     (rack) => {
       Object.assign(network(rack, 0), { dhcp: 'authoritative', interface: 'eth1', server: '10.0.1.2' });
       Object.assign(network(rack, 1), { dhcp: 'proxy', interface: 'eth1', server: '10.0.2.2' });
     },
-    'networks[1].interface: eth1 has a network on its wire already (lab.yaml: networks[0].interface); give this one a VLAN of its own, or a relay',
+    'networks[1].interface: eth1 already serves another local network (lab.yaml: networks[0].interface); use a VLAN interface or a relay for this one',
   ],
   [
     'a VLAN of two networks of a site',
@@ -202,24 +202,24 @@ const ROWS: readonly Row[] = [
     'networks[1].vlan: 10 is taken by lab.yaml: networks[0].vlan',
   ],
   [
-    'DHCP without an interface or an own address',
+    'DHCP without an interface or a server address',
     (rack) => {
       network(rack, 0).dhcp = 'proxy';
       Object.assign(network(rack, 1), { dhcp: 'authoritative', interface: 'eth0' });
     },
-    'networks[0].interface: is missing: dhcp: proxy listens on one',
-    'networks[1].server: is missing: dhcp: authoritative tells machines where to boot from',
+    'networks[0].interface: is missing: dhcp: proxy requires an interface',
+    'networks[1].server: is missing: dhcp: authoritative requires a server address',
   ],
   [
-    'DHCP behind a relay where no network names an interface',
+    'DHCP behind a relay when no network has an interface',
     (rack) => {
       Object.assign(network(rack, 0), { dhcp: 'authoritative', server: '192.0.2.1' });
     },
-    'networks[0].interface: is missing: no network with dhcp names one; name the interface that relayed requests for 192.0.2.1 come in on',
+    'networks[0].interface: is missing: no network with dhcp has one; declare the interface that receives relayed requests for 192.0.2.1',
   ],
 ];
 
-describe('an inventory is refused for', () => {
+describe('an inventory is rejected for', () => {
   for (const [sentence, breakIt, ...problems] of ROWS) {
     it(sentence, () => {
       const rack = rackDocument();
@@ -230,18 +230,18 @@ describe('an inventory is refused for', () => {
 });
 
 describe('an inventory may have', () => {
-  it('nothing wrong with it', () => {
+  it('no problems', () => {
     expect(problemsOf(rackDocument())).toEqual([]);
   });
 
-  it('the appliance as gateway, and an appliance that is reached over a router', () => {
+  it('the appliance as gateway, and an appliance behind a router', () => {
     const rack = rackDocument();
     network(rack, 0).server = '10.0.1.1';
     network(rack, 1).server = '192.168.7.7';
     expect(problemsOf(rack)).toEqual([]);
   });
 
-  it('DHCP for a network behind a relay that names no interface, beside one that does', () => {
+  it('DHCP for a relayed network without an interface, next to one with an interface', () => {
     const rack = rackDocument();
     Object.assign(network(rack, 0), { dhcp: 'authoritative', interface: 'eth1' });
     Object.assign(network(rack, 1), { dhcp: 'authoritative', server: '10.0.1.2' });

@@ -5,7 +5,7 @@ type Row = readonly [sentence: string, breakIt: (rack: RackDocument) => void, ..
 
 const ROWS: readonly Row[] = [
   [
-    'a site that is not there, without complaining about everything at it',
+    'a site that does not exist, without follow-up problems',
     (rack) => {
       network(rack, 1).site = 'labs';
       at(rack.clusters, 0).site = 'moon';
@@ -16,15 +16,15 @@ const ROWS: readonly Row[] = [
     'clusters[0].site: unknown site: moon',
   ],
   [
-    'a missing site where there is more than one',
+    'a missing site when there are several',
     (rack) => {
       rack.sites.push({ name: 'annex' });
       for (const list of [rack.networks, rack.nodes]) for (const one of list) one.site = 'lab';
     },
-    'clusters[0].site: is missing; there is more than one: lab, annex',
+    'clusters[0].site: is missing; choose one of lab, annex',
   ],
   [
-    'a missing site where there is none',
+    'a missing site when none is declared',
     (rack) => {
       rack.sites = [];
       Object.assign(at(rack.skus, 0), { regions: [] });
@@ -45,7 +45,7 @@ const ROWS: readonly Row[] = [
     'nodes[1].interfaces[1].network: network work is at site lab, the node at annex',
   ],
   [
-    'names that lead nowhere',
+    'references to objects that do not exist',
     (rack) => {
       Object.assign(node(rack, 0), { sku: 'smal', profile: 'nix-os', cluster: 'test' });
       nic(rack, 1, 0).network = 'boots';
@@ -67,7 +67,7 @@ const ROWS: readonly Row[] = [
     'nodes[1].profile: profile old is not active',
   ],
   [
-    'an architecture that is not the one of the SKU or of the profile',
+    'an architecture that differs from the SKU or the profile',
     (rack) => {
       node(rack, 0).architecture = 'arm64';
       Object.assign(node(rack, 1), { sku: 'arm', profile: 'debian' });
@@ -85,7 +85,7 @@ const ROWS: readonly Row[] = [
     'nodes[0].profile: profile nixos is not for SKU small (gone)',
   ],
   [
-    'GPUs that the SKU does not have, and regions it is not for',
+    'a GPU count or a region that the SKU does not allow',
     (rack) => {
       Object.assign(node(rack, 0), { gpus: 8, region: 'south' });
       Object.assign(node(rack, 1), { gpus: 2, region: 'north' });
@@ -94,7 +94,7 @@ const ROWS: readonly Row[] = [
     'nodes[0].region: south, but SKU small is only for north',
   ],
   [
-    'a region that is known neither of the node nor of its site, where it matters',
+    'a missing region when the SKU is limited to regions',
     (rack) => {
       rack.sites = [{ name: 'lab' }];
       node(rack, 0).region = 'north';
@@ -102,31 +102,31 @@ const ROWS: readonly Row[] = [
     'nodes[1].region: is missing, and the site has none: SKU small is only for north',
   ],
   [
-    'a cluster whose network is not there',
+    'a cluster whose network does not exist',
     (rack) => {
       at(rack.clusters, 0).network = 'wrok';
     },
     'clusters[0].network: unknown network: wrok',
   ],
   [
-    'bootstrap members that do not exist, are elsewhere, or are named twice',
+    'bootstrap members that do not exist, are not in the cluster, or are listed twice',
     (rack) => {
       at(rack.clusters, 0).bootstrap = ['a1', 'a9', 'a1', 'a2'];
       delete (node(rack, 1) as Record<string, unknown>).cluster;
     },
     'clusters[0].bootstrap[1]: unknown node: a9',
-    'clusters[0].bootstrap[2]: names a1 a second time',
-    'clusters[0].bootstrap[3]: a2 is not in this cluster; lab.yaml: nodes[1].cluster says otherwise',
+    'clusters[0].bootstrap[2]: lists a1 twice',
+    'clusters[0].bootstrap[3]: a2 is not in this cluster; see lab.yaml: nodes[1].cluster',
   ],
   [
     "a member without an address on the cluster's network",
     (rack) => {
       delete nic(rack, 1, 1).address;
     },
-    'nodes[1].interfaces: has no address on work, where the members of prod talk to each other',
+    'nodes[1].interfaces: has no address on work, the network of cluster prod',
   ],
   [
-    'a virtual address outside of the network',
+    'a virtual address outside the network',
     (rack) => {
       at(rack.clusters, 0).vip = '10.0.7.7';
     },
@@ -134,7 +134,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-describe('an inventory is refused for', () => {
+describe('an inventory is rejected for', () => {
   for (const [sentence, breakIt, ...problems] of ROWS) {
     it(sentence, () => {
       const rack = rackDocument();

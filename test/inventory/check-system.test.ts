@@ -19,8 +19,8 @@ const changed = (change: (rack: RackDocument) => void): RackDocument => {
 const site = (rack: RackDocument) => at(rack.sites, 0);
 const profile = (rack: RackDocument, index = 0) => at(rack.profiles, index);
 
-describe('what installed machines are to look like', () => {
-  it('is what nobody has to say', () => {
+describe('the settings of installed systems', () => {
+  it('have defaults', () => {
     const { sites, networks, profiles, nodes, roce } = declared(rackDocument());
     expect(sites[0]).toMatchObject({
       apiUrl: null,
@@ -48,7 +48,7 @@ describe('what installed machines are to look like', () => {
     expect(roce).toEqual([]);
   });
 
-  it('is taken from the site, the profile and the node', () => {
+  it('are read from the site, the profile and the node', () => {
     const { sites, networks, profiles, nodes, roce } = declared(
       changed((rack) => {
         Object.assign(site(rack), {
@@ -136,24 +136,24 @@ describe('what installed machines are to look like', () => {
 
   const ROWS: readonly (readonly [sentence: string, breakIt: (rack: RackDocument) => void, ...problems: string[]])[] = [
     [
-      'accounts that cannot be',
+      'invalid accounts',
       (rack) =>
         Object.assign(site(rack), {
           accounts: [account('root'), account('ada'), account('ada'), account('Eve'), { name: 'bob', ssh_keys: [] }],
         }),
-      'sites[0].accounts[0].name: root has no login of its own; an account with admin: true may become it',
-      'sites[0].accounts[2].name: ada is there already',
+      'sites[0].accounts[0].name: root cannot log in; declare an account with admin: true instead',
+      'sites[0].accounts[2].name: ada is declared twice',
       'sites[0].accounts[3].name: must be a user name: Eve',
       'sites[0].accounts[4].ssh_keys: must have at least one item',
     ],
     [
-      'keys that are none, without showing a private one',
+      'invalid SSH keys, without showing a private key',
       (rack) =>
         Object.assign(node(rack, 0), {
           accounts: [{ name: 'ada', ssh_keys: ['ssh-ed25519 AAAA', '-----BEGIN PRIVATE KEY----- aGVsbG8='] }],
         }),
-      'nodes[0].accounts[0].ssh_keys[0]: the key after ssh-ed25519 is cut off, or of another type',
-      'nodes[0].accounts[0].ssh_keys[1]: this is a private key; send the public one (the .pub file)',
+      'nodes[0].accounts[0].ssh_keys[0]: the key after ssh-ed25519 is truncated or has another type',
+      'nodes[0].accounts[0].ssh_keys[1]: this is a private key; send the public key (the .pub file)',
     ],
     [
       'a password',
@@ -161,18 +161,18 @@ describe('what installed machines are to look like', () => {
       'sites[0].accounts[0].password: secrets are never in the inventory; use password_file',
     ],
     [
-      'more or fewer disks than the layout has, and the same one twice',
+      'a disk count that does not match the layout, and the same disk twice',
       (rack) => {
         Object.assign(profile(rack, 0), { storage: { disks: [{ serial: 'a' }, { serial: 'b' }] } });
         Object.assign(profile(rack, 2), { storage: { layout: 'mirror' } });
         Object.assign(node(rack, 0), { storage: { layout: 'zfs', disks: [{ model: 'X' }, { model: 'X' }] } });
       },
-      'profiles[0].storage.disks: names 2, but layout single has one disk',
-      'profiles[2].storage.disks: names 1, but layout mirror has two disks or more',
-      'nodes[0].storage.disks[1]: asks for the same disk as disks[0]',
+      'profiles[0].storage.disks: has 2 entries, but layout single needs one disk',
+      'profiles[2].storage.disks: has 1 entries, but layout mirror needs two disks or more',
+      'nodes[0].storage.disks[1]: selects the same disk as disks[0]',
     ],
     [
-      'sizes that are none',
+      'invalid sizes',
       (rack) =>
         Object.assign(profile(rack, 0), {
           storage: { disks: [{ min_size: '2TB', max_size: '480GB' }], swap: '8' },
@@ -181,7 +181,7 @@ describe('what installed machines are to look like', () => {
       'profiles[0].storage.disks[0].max_size: is smaller than min_size',
     ],
     [
-      'an image where none is written, and a layout where one is',
+      'an image for a kind that writes none, and a layout for a kind that writes one',
       (rack) => {
         Object.assign(profile(rack, 0), { image: { source: 'debian.raw', sha256: SHA256 } });
         Object.assign(profile(rack, 1), { storage: { layout: 'lvm' }, install: 'push' });
@@ -189,11 +189,11 @@ describe('what installed machines are to look like', () => {
       },
       'profiles[0].image: kind nixos installs a system; only cloud-image and ignition write an image',
       'profiles[1].install: kind cloud-image is installed by the service OS; only nixos can be pushed',
-      'profiles[1].storage: kind cloud-image writes an image, which brings its own layout: only disks can be said',
-      'nodes[1].storage: kind cloud-image writes an image, which brings its own layout: only disks can be said',
+      'profiles[1].storage: kind cloud-image writes an image, which has its own layout: declare only disks',
+      'nodes[1].storage: kind cloud-image writes an image, which has its own layout: declare only disks',
     ],
     [
-      'images that cannot be had, without showing a password',
+      'invalid image sources, without showing a password',
       (rack) => {
         const image = (source: string, sha256 = SHA256) => ({ kind: 'cloud-image', image: { source, sha256 } });
         rack.profiles.push(
@@ -204,14 +204,14 @@ describe('what installed machines are to look like', () => {
           { name: 'i5', ...image('x.raw', 'AB'.repeat(32)) },
         );
       },
-      'profiles[3].image.source: is written to the disk as it is: convert it first (qemu-img convert -O raw): debian.qcow2',
+      'profiles[3].image.source: a qcow2 image cannot be written to a disk: convert it to raw (qemu-img convert -O raw): debian.qcow2',
       'profiles[4].image.source: must be the name of an asset, or an http(s) URL: ../etc/shadow',
       'profiles[5].image.source: must be the name of an asset, or an http(s) URL: ftp://images.lab/x.raw',
-      'profiles[6].image.source: a URL here has no user name and no password',
+      'profiles[6].image.source: the URL must not contain a user name or a password',
       `profiles[7].image.sha256: must be a SHA-256 sum, 64 lower-case hexadecimal digits: ${'AB'.repeat(30)}…`,
     ],
     [
-      'zones, locales and words that systems would trip over',
+      'invalid time zones, locales and names',
       (rack) => {
         Object.assign(site(rack), { timezone: 'Europe/Berln', api_url: 'http://10.0.1.2', ntp: ['a b'] });
         Object.assign(profile(rack, 0), {
@@ -235,7 +235,7 @@ describe('what installed machines are to look like', () => {
       'profiles[0].kernel_parameters[1]: must be one parameter, without spaces, quotes and backslashes: init="x"',
     ],
     [
-      'routes that lead nowhere, everywhere, or the same way twice',
+      'routes with an unreachable gateway, a default route, and a duplicate route',
       (rack) => {
         Object.assign(network(rack, 1), {
           routes: [
@@ -246,14 +246,14 @@ describe('what installed machines are to look like', () => {
           ],
         });
       },
-      'networks[1].routes[3].to: has host bits set: 172.16.0.1/12 lies in 172.16.0.0/12; write that',
+      'networks[1].routes[3].to: has host bits set: 172.16.0.1/12; write 172.16.0.0/12',
       'networks[1].routes[0].via: 10.0.1.1 is outside 10.0.2.0/24',
-      'networks[1].routes[1].to: is everything: that is what gateway says',
-      'networks[1].routes[2].to: 172.16.0.0/12 is routes[0] already',
+      'networks[1].routes[1].to: is the default route: declare it as gateway',
+      'networks[1].routes[2].to: 172.16.0.0/12 is already in routes[0]',
       'networks[1].routes[3].via: 10.0.2.255 is the broadcast address of 10.0.2.0/24',
     ],
     [
-      'a bootstrap that is no script, or one that only a file can name',
+      'a bootstrap that is not a script, and a script_file outside a file',
       (rack) => {
         Object.assign(site(rack), { bootstrap: { name: 'infra', version: '1', script: 'echo hello' } });
         rack.sites.push({ name: 'annex', bootstrap: { name: 'x', version: '1', script_file: '/etc/shadow' } });
@@ -262,11 +262,11 @@ describe('what installed machines are to look like', () => {
       },
       'sites[2].bootstrap.version: must be a version like 1.4.2: one two',
       'sites[0].bootstrap.script: must start with #! and the program that runs it',
-      'sites[1].bootstrap.script_file: is read from where the file is; here, send the script itself as script',
+      'sites[1].bootstrap.script_file: works only in a file; over the API, send the text of the script as script',
       'sites[2].bootstrap.script_file: is missing',
     ],
     [
-      'links assigned twice, in each other’s way, or nowhere',
+      'RoCE links that are duplicates, conflict with other links, or have no site',
       (rack) => {
         const link = (name: string, address: string, mac?: string) => ({ name, address, ...(mac && { mac }) });
         rack.roce = [
@@ -278,25 +278,25 @@ describe('what installed machines are to look like', () => {
           { hostname: 'a3', site: 'moon', links: [link('roce0', '10.50.0.0/24'), link('roce1', '10.50.0.9')] },
         ];
       },
-      "roce[2].links[0].address: no machine can have the network's own or its broadcast address: 10.50.0.0/24",
-      'roce[2].links[1].address: must be an address and the length of its prefix, like 10.50.0.11/24: 10.50.0.9',
+      'roce[2].links[0].address: must not be the network address or the broadcast address: 10.50.0.0/24',
+      'roce[2].links[1].address: must be an address with a prefix length, like 10.50.0.11/24: 10.50.0.9',
       'roce[1].hostname: lab.a1 is taken by lab.yaml: roce[0].hostname',
       'roce[0].links[1].address: 10.50.0.1 is taken: it is the RoCE link of lab.yaml: roce[0].links[0].address',
       'roce[1].links[0].address: 10.0.2.12 is taken: it is the interface of lab.yaml: nodes[1].interfaces[1].address',
-      'roce[0].links[0].name: eth1 is lab.yaml: nodes[0].interfaces[1] already',
+      'roce[0].links[0].name: eth1 is already used by lab.yaml: nodes[0].interfaces[1]',
       'roce[1].links[0].mac: 52:54:00:00:01:02 is taken by lab.yaml: nodes[1].interfaces[0]',
-      'roce[1].links[1].name: roce0 is there already',
+      'roce[1].links[1].name: roce0 is declared twice',
       'roce[2].site: unknown site: moon',
     ],
   ];
 
   for (const [sentence, breakIt, ...problems] of ROWS) {
-    it(`is refused with ${sentence}`, () => {
+    it(`are rejected with ${sentence}`, () => {
       expect(problemsOf(changed(breakIt)).sort()).toEqual(problems.map((problem) => `lab.yaml: ${problem}`).sort());
     });
   }
 
-  it('never has an undefined field when it is accepted, and never throws', () => {
+  it('never throws, and leaves no undefined field in an accepted document', () => {
     const any = fc.anything({ maxDepth: 2 });
     const odd = fc.record(
       { storage: any, image: any, accounts: any, packages: any, roce: any, timezone: fc.string(), secrets: any },
@@ -311,7 +311,7 @@ describe('what installed machines are to look like', () => {
           Object.assign(rack, { roce });
         });
         const { problems, sources } = checkInventory([{ file: 'lab.yaml', name: 'lab', value }]);
-        // JSON drops a field that is undefined; the second text would show it.
+        // JSON.stringify drops undefined fields; the second text would show them.
         expect(JSON.stringify(sources)).toBe(JSON.stringify(sources, (_key, inner) => inner ?? null));
         expect(sources.length).toBe(problems.length === 0 ? 1 : 0);
       }),

@@ -8,7 +8,7 @@ import { inventoryOf } from './memory-store.ts';
 import { at, declaredBy, network, nic, node, problemsOf, type RackDocument, rackDocument, rackNode } from './rack.ts';
 
 describe('checking an inventory', () => {
-  it('finds ten different mistakes in one go, each once', () => {
+  it('reports ten different problems at once, each once', () => {
     const rack = rackDocument();
     Object.assign(at(rack.skus, 1), { architecture: 'arm' }); // 1 not a value
     Object.assign(network(rack, 0), { gatway: '10.0.1.3' }); // 2 unknown key
@@ -27,23 +27,23 @@ describe('checking an inventory', () => {
       'lab.yaml: networks[0].gatway: unknown key (did you mean gateway?)',
       'lab.yaml: skus[1].architecture: must be one of x86_64, i386, arm64, arm32, riscv64, loong64: arm (did you mean arm64?)',
       'lab.yaml: nodes[0].bmc.password: secrets are never in the inventory; use password_file',
-      'lab.yaml: networks[1].prefix: has host bits set: 10.0.2.1/24 lies in 10.0.2.0/24; write that',
+      'lab.yaml: networks[1].prefix: has host bits set: 10.0.2.1/24; write 10.0.2.0/24',
       'lab.yaml: nodes[0].interfaces[0].mac: not a MAC address: 52:54:00:zz',
-      'lab.yaml: nodes[1].interfaces[0].address: 10.0.1.150 lies in the pool lab.yaml: networks[0].pools[0]',
+      'lab.yaml: nodes[1].interfaces[0].address: 10.0.1.150 is in the pool lab.yaml: networks[0].pools[0]',
       'lab.yaml: nodes[2].bmc.address: 10.0.9.11 is taken: it is the BMC of lab.yaml: nodes[0].bmc.address',
       'lab.yaml: nodes[1].sku: unknown SKU: smoll (did you mean small?)',
       'lab.yaml: clusters[0].bootstrap[1]: unknown node: a3',
     ]);
   });
 
-  it('declares nothing while anything is wrong', () => {
+  it('returns no sources when there is a problem', () => {
     const rack = rackDocument();
     nic(rack, 0, 0).mac = 'nothing';
     const good = { file: 'good.yaml', name: 'good', value: { skus: [{ name: 'big', architecture: 'x86_64' }] } };
     expect(checkInventory([good, { file: 'lab.yaml', name: 'lab', value: rack }]).sources).toEqual([]);
   });
 
-  it('does not blame those who name an object that could not be read', () => {
+  it('reports no missing references to an object that could not be read', () => {
     const rack = rackDocument();
     Object.assign(at(rack.skus, 0), { name: 'Small' });
     Object.assign(network(rack, 0), { name: 5 });
@@ -55,7 +55,7 @@ describe('checking an inventory', () => {
     ]);
   });
 
-  it('follows names from one file to another', () => {
+  it('resolves references between files', () => {
     const { nodes, ...catalogue } = rackDocument();
     const { clusters, ...rest } = catalogue;
     expect(declaredBy({ catalogue: rest, nodes: { nodes, clusters } }).map(({ name }) => name)).toEqual([
@@ -65,16 +65,16 @@ describe('checking an inventory', () => {
     expect(problemsOf({ nodes }).length).toBeGreaterThan(0);
   });
 
-  it('names both files when two of them claim the same', () => {
+  it('names both files when they conflict', () => {
     const document = { skus: [{ name: 'big', architecture: 'x86_64' }] };
     const raw = ['a', 'b'].map((name) => ({ file: `${name}.yaml`, name, value: document }));
     expect(checkInventory(raw).problems).toEqual(['b.yaml: skus[0].name: big is taken by a.yaml: skus[0].name']);
     expect(checkInventory(raw.map((source) => ({ ...source, name: 'one' }))).problems).toContain(
-      'b.yaml: a source named one is there already: a.yaml',
+      'b.yaml: the source name one is already used by a.yaml',
     );
   });
 
-  it('fills in what may be left out', () => {
+  it('fills in defaults', () => {
     const [source] = declaredBy({ lab: rackDocument() });
     expect(source?.declared.networks[1]).toMatchObject({
       site: 'lab',
@@ -89,7 +89,7 @@ describe('checking an inventory', () => {
     expect(source?.declared.profiles[1]).toMatchObject({ deployMinutes: 60, active: true, skus: [], role: null });
   });
 
-  it('passes the example, and finds the rack of the runbook in it', async () => {
+  it('accepts the example, which declares the rack of the runbook', async () => {
     const { problems, sources } = checkInventory(await readInventoryFiles(['inventory/example.yaml']));
     expect(problems).toEqual([]);
     const rows = sources[0]?.declared.nodes.map(({ hostname, profile, interfaces, bmc }) =>
@@ -105,7 +105,7 @@ describe('checking an inventory', () => {
     expect(sources[0]?.declared.sites[0]?.bmcMode).toBe('recorder');
   });
 
-  it('passes what the example only mentions, too', async () => {
+  it('accepts the commented-out parts of the example', async () => {
     const [source] = await readInventoryFiles(['inventory/example.yaml']);
     const document = structuredClone(source?.value) as RackDocument;
     const text = await readFile('inventory/example.yaml', 'utf8');
@@ -125,7 +125,7 @@ describe('checking an inventory', () => {
     expect(problemsOf({ ...document, roce })).toEqual([]);
   });
 
-  it('never throws, whatever a document holds, and never passes one with an unread field', () => {
+  it('never throws, and never accepts a document with an unread field', () => {
     const junk = fc.anything({ withNullPrototype: true, maxDepth: 5 });
     const document = fc.oneof(
       junk,
@@ -142,41 +142,41 @@ describe('checking an inventory', () => {
   });
 });
 
-/** JSON that would show an undefined field, where JSON.stringify drops it. */
+/** JSON that shows undefined fields as null; JSON.stringify alone drops them. */
 const canonical = (value: unknown): string => JSON.stringify(value, (_key, inner) => inner ?? null);
 
-describe('checking against what is held already', () => {
+describe('checking against stored objects', () => {
   const held = inventoryOf(declaredBy({ lab: rackDocument() }));
   const check = (name: string, value: unknown, mode?: 'additive') =>
     checkInventory([{ file: `${name}.yaml`, name, value }], held, mode).problems;
 
-  it('knows the names that other sources declare', () => {
+  it('resolves references to objects of other sources', () => {
     const node = { ...rackNode('b1', 3), bmc: { address: '10.0.9.31' } };
     expect(check('more', { nodes: [node] })).toEqual([]);
   });
 
-  it('reports what is taken by another source, and by whom', () => {
+  it('reports conflicts with another source, and names it', () => {
     expect(check('more', { nodes: [rackNode('b1', 1)] })).toEqual([
-      'more.yaml: nodes[0].interfaces[0].mac: 52:54:00:00:01:01 is taken by held from lab: node a1.interfaces[0].mac',
-      'more.yaml: nodes[0].interfaces[1].mac: 52:54:00:00:02:01 is taken by held from lab: node a1.interfaces[1].mac',
-      'more.yaml: nodes[0].interfaces[0].address: 10.0.1.11 is taken: it is the interface of held from lab: node a1.interfaces[0].address',
-      'more.yaml: nodes[0].interfaces[1].address: 10.0.2.11 is taken: it is the interface of held from lab: node a1.interfaces[1].address',
-      'more.yaml: nodes[0].bmc.address: 10.0.9.11 is taken: it is the BMC of held from lab: node a1.bmc.address',
+      'more.yaml: nodes[0].interfaces[0].mac: 52:54:00:00:01:01 is taken by stored from lab: node a1.interfaces[0].mac',
+      'more.yaml: nodes[0].interfaces[1].mac: 52:54:00:00:02:01 is taken by stored from lab: node a1.interfaces[1].mac',
+      'more.yaml: nodes[0].interfaces[0].address: 10.0.1.11 is taken: it is the interface of stored from lab: node a1.interfaces[0].address',
+      'more.yaml: nodes[0].interfaces[1].address: 10.0.2.11 is taken: it is the interface of stored from lab: node a1.interfaces[1].address',
+      'more.yaml: nodes[0].bmc.address: 10.0.9.11 is taken: it is the BMC of stored from lab: node a1.bmc.address',
     ]);
   });
 
-  it('lets a machine that showed up by itself be declared under a name, also after it was accepted by hand', () => {
+  it('allows to declare a discovered machine, also after it was accepted by hand', () => {
     const machines = held.machines.map((machine) => ({ ...machine, source: 'network' }));
     const source = { file: 'more.yaml', name: 'more', value: { nodes: [rackNode('b1', 1)] } };
     expect(checkInventory([source], { ...held, machines }).problems).toEqual([]);
   });
 
-  it('lets a source replace its own objects, and another take one over', () => {
+  it('allows a source to replace its own objects and to take over others', () => {
     expect(check('lab', rackDocument())).toEqual([]);
     expect(check('more', { nodes: [rackNode('a1', 1)] })).toEqual([]);
   });
 
-  it('keeps what a source declared before when it only adds', () => {
+  it('keeps earlier objects of a source in additive mode', () => {
     const rack = rackDocument();
     rack.nodes = [rackNode('b1', 1)];
     at(rack.clusters, 0).bootstrap = [];
@@ -184,10 +184,10 @@ describe('checking against what is held already', () => {
     expect(check('lab', rack, 'additive')).toHaveLength(5);
   });
 
-  it('reports what a change breaks for the nodes of others', () => {
+  it('reports problems that a change causes for nodes of other sources', () => {
     expect(check('more', { skus: [{ name: 'small', architecture: 'x86_64', gpus: 2, active: false }] })).toEqual([
-      'held from lab: node a1.sku: SKU small is not active',
-      'held from lab: node a2.sku: SKU small is not active',
+      'stored from lab: node a1.sku: SKU small is not active',
+      'stored from lab: node a2.sku: SKU small is not active',
     ]);
   });
 });

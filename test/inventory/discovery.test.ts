@@ -29,8 +29,8 @@ function discovery() {
 }
 const numbered = (n: number) => mustParse(macFromBytes(Uint8Array.from([0x52, 0x54, 0, 9, n >> 8, n & 255])));
 
-describe('a machine that showed up by itself', () => {
-  it('is listed for acceptance with what it told of itself', async () => {
+describe('a discovered machine', () => {
+  it('is added with the facts of its request', async () => {
     const { found, fleet, store } = discovery();
     await found.seen(factsOf(11, { uuid: UUID, serial: 'SN1' }), networkWith());
     expect(fleet.machineByMac(MAC)).toMatchObject({
@@ -41,22 +41,22 @@ describe('a machine that showed up by itself', () => {
     expect(store.writes[0]?.events).toMatchObject([{ kind: 'node.discovered', actor: 'network' }]);
   });
 
-  it('is listed once, however often it asks and however fast', async () => {
+  it('is added once for repeated and concurrent requests', async () => {
     const { found, store } = discovery();
-    const asks = () => found.seen(factsOf(7), networkWith());
-    await Promise.all([asks(), asks(), asks()]);
-    await asks();
+    const request = () => found.seen(factsOf(7), networkWith());
+    await Promise.all([request(), request(), request()]);
+    await request();
     expect(store.writes).toHaveLength(1);
   });
 
-  it('is not listed where unknown machines are ignored, nor without a MAC', async () => {
+  it('is not added on a network that ignores unknown machines, nor without a MAC', async () => {
     const { found, store } = discovery();
     await found.seen(factsOf(7), networkWith({ unknown: 'ignore' }));
     await found.seen(factsOf(7, { mac: null }), networkWith());
     expect(store.writes).toEqual([]);
   });
 
-  it('is listed with all others that show up at the same moment, each with a chassis of its own', async () => {
+  it('is added together with concurrent ones, and only one gets a shared UUID', async () => {
     const { found, fleet, store, errors } = discovery();
     const many = Array.from({ length: 40 }, (_, n) => factsOf(7, { mac: numbered(n), uuid: UUID }));
     await Promise.all(many.map((facts) => found.seen(facts, networkWith())));
@@ -65,25 +65,25 @@ describe('a machine that showed up by itself', () => {
     expect(many.filter(({ mac }) => mac && fleet.machineByMac(mac)?.spec.uuid === UUID)).toHaveLength(1);
   });
 
-  it('does not take over the UUID of a machine that is known', async () => {
+  it('does not take over the UUID of a known machine', async () => {
     const { found, fleet } = discovery();
     await found.seen(factsOf(7, { uuid: UUID }), networkWith());
     await found.seen(factsOf(7, { uuid: UUID, mac: numbered(1) }), networkWith());
     expect(fleet.machineByMac(numbered(1))?.spec.uuid).toBeNull();
   });
 
-  it('is not listed again after it was removed, neither by its card nor by its chassis', async () => {
+  it('is not added again after it was removed, by card or by chassis', async () => {
     const { found, fleet, store } = discovery();
     await found.seen(factsOf(7, { uuid: UUID }), networkWith());
     const [machine] = store.held.machines;
-    if (!machine) throw new Error('it was listed');
+    if (!machine) throw new Error('the machine was not added');
     fleet.update([{ ...machine, lifecycle: { ...machine.lifecycle, state: 'removed' } }], fleet.at);
     await found.seen(factsOf(7, { uuid: null }), networkWith());
     await found.seen(factsOf(7, { uuid: UUID, mac: numbered(1) }), networkWith());
     expect(store.writes).toHaveLength(1);
   });
 
-  it('is listed also when somebody else writes at the same moment', async () => {
+  it('is added after a version conflict', async () => {
     const { found, store, fleet } = discovery();
     let times = 0;
     store.meanwhile = () => {
@@ -93,22 +93,22 @@ describe('a machine that showed up by itself', () => {
     expect(fleet.machineByMac(MAC)).not.toBeNull();
   });
 
-  it('cannot fill the inventory by making up addresses', async () => {
+  it('is dropped over the limit per minute', async () => {
     const { found, store, clock, warnings } = discovery();
     for (let n = 0; n < 500; n++) await found.seen(factsOf(7, { mac: numbered(n) }), networkWith());
     expect(store.writes).toHaveLength(60);
-    expect(warnings).toEqual(['more unknown machines show up than are listed']);
+    expect(warnings).toEqual(['too many unknown machines: those over the limit are not added to the inventory']);
     clock.now += 60_000;
     await found.seen(factsOf(7, { mac: numbered(600) }), networkWith());
     expect(store.writes).toHaveLength(61);
   });
 
-  it('does not disturb anybody when the store is away', async () => {
+  it('is only logged when the store fails', async () => {
     const { found, store, errors } = discovery();
     store.meanwhile = () => {
       throw new Error('the disk is gone');
     };
     await found.seen(factsOf(7), networkWith());
-    expect(errors).toEqual(['a machine that showed up could not be listed']);
+    expect(errors).toEqual(['a discovered machine could not be added to the inventory']);
   });
 });

@@ -27,8 +27,8 @@ function rackFleet(): { fleet: Fleet; a1: Machine; a2: Machine } {
 
 const LATER = { revision: 7, declaredRevision: 5 };
 
-describe('the fleet in memory', () => {
-  it('finds a machine by everything it is known by', () => {
+describe('Fleet', () => {
+  it('finds a machine by each of its identifiers', () => {
     const { fleet, a1 } = rackFleet();
     expect(fleet.machineById(a1.id)).toBe(a1);
     expect(fleet.machineByHostname(host('a1'))).toBe(a1);
@@ -40,7 +40,7 @@ describe('the fleet in memory', () => {
     expect([...fleet.machines()].map(({ spec }) => spec.hostname)).toEqual(['a1', 'a2']);
   });
 
-  it('answers null for what it does not know, a BMC among it', () => {
+  it('returns null for unknown machines and BMCs', () => {
     const { fleet } = rackFleet();
     expect(fleet.machineByMac(mac('52:54:00:00:09:09'))).toBeNull();
     expect(fleet.machineByAddress(ip('10.0.9.11'))).toBeNull();
@@ -48,7 +48,7 @@ describe('the fleet in memory', () => {
     expect(fleet.networkOf(ip('192.168.1.1'))).toBeNull();
   });
 
-  it('finds what is in the catalogue', () => {
+  it('finds catalogue objects', () => {
     const { fleet } = rackFleet();
     expect(fleet.site(name('lab'))?.region).toBe('north');
     expect(fleet.sku(name('small'))?.gpus).toBe(2);
@@ -58,7 +58,7 @@ describe('the fleet in memory', () => {
     expect([...fleet.networks()].map((network) => network.name)).toEqual(['boot', 'work']);
   });
 
-  it('prefers the narrower network where two sites overlap', () => {
+  it('prefers the narrower network when two sites overlap', () => {
     const { fleet, a1 } = rackFleet();
     const wide = { ...fleet.network(name('boot')), name: 'wide', prefix: { network: ip('10.0.0.0'), length: 8 } };
     const narrow = fleet.network(name('work'));
@@ -68,7 +68,7 @@ describe('the fleet in memory', () => {
     expect(fleet.network(name('boot'))).toBeNull();
   });
 
-  it('follows a machine that changes its name, its cards and its addresses', () => {
+  it('updates a machine that changes its name, its cards and its addresses', () => {
     const { fleet, a1 } = rackFleet();
     const [card] = a1.spec.interfaces;
     const moved = { ...card, mac: mac('52:54:00:00:01:99'), address: ip('10.0.1.99') } as NonNullable<typeof card>;
@@ -81,7 +81,7 @@ describe('the fleet in memory', () => {
     expect(fleet.size).toBe(2);
   });
 
-  it('takes in two machines that swapped their cards, in one update or in two', () => {
+  it('updates two machines that swap their cards, in one update or in two', () => {
     const { fleet, a1, a2 } = rackFleet();
     const swapped = [
       { ...a1, spec: { ...a1.spec, interfaces: a2.spec.interfaces } },
@@ -99,7 +99,7 @@ describe('the fleet in memory', () => {
     looksRight();
   });
 
-  it('lets a removed machine go, and takes in a new one', () => {
+  it('drops a removed machine, and adds a new one', () => {
     const { fleet, a1 } = rackFleet();
     fleet.update([{ ...a1, lifecycle: { ...a1.lifecycle, state: 'removed' } }], LATER);
     expect(fleet.machineById(a1.id)).toBeNull();
@@ -109,7 +109,7 @@ describe('the fleet in memory', () => {
     expect(fleet.machineByMac(mac('52:54:00:00:01:01'))).toBe(a1);
   });
 
-  it('remembers who had a card or a chassis, until a machine that is there has it', () => {
+  it('finds a removed machine by card or chassis until another machine has it', () => {
     const { fleet, a1, a2 } = rackFleet();
     const card = mac('52:54:00:00:01:01');
     const stranger = mac('52:54:00:00:09:09');
@@ -131,7 +131,7 @@ describe('the fleet in memory', () => {
     expect(fleet.removedMachine(stranger, UUID as never)).toBeNull();
   });
 
-  it('gives back the inventory it was made from, and as it has become since', () => {
+  it('returns the inventory with later updates', () => {
     const { fleet, a1, a2 } = rackFleet();
     const copy = new Fleet();
     copy.replace(fleet.inventory());

@@ -1,4 +1,4 @@
-// The two verbs of the store that an apply needs, kept in memory, with the promises of the real ones.
+// An in-memory store with the two methods that an apply needs and the guarantees of the real ones.
 
 import { ColdironError } from '../../appliance/domain/errors.ts';
 import { EMPTY_INVENTORY, type Inventory } from '../../appliance/domain/inventory.ts';
@@ -14,7 +14,7 @@ export function counter(): () => string {
   return () => idNumber(++next);
 }
 
-/** What a store holds after these sources were applied to an empty one. */
+/** The inventory of an empty store after these sources were applied. */
 export function inventoryOf(sources: readonly DeclaredSource[]): Inventory {
   const request = { sources, mode: 'reconcile', at: 0, actor: 'test', correlationId: null, newId: counter() } as const;
   const { writes } = planApply(EMPTY_INVENTORY, request);
@@ -24,7 +24,7 @@ export function inventoryOf(sources: readonly DeclaredSource[]): Inventory {
 export class MemoryStore {
   held: Inventory;
   readonly writes: InventoryWrites[] = [];
-  /** Runs once before the next write, as another writer would. */
+  /** Runs once before the next write, like a concurrent writer. */
   meanwhile: (() => void) | null = null;
 
   constructor(held: Inventory = EMPTY_INVENTORY) {

@@ -7,7 +7,7 @@ import { planApply } from '../../appliance/inventory/plan.ts';
 import { counter, inventoryOf, written } from './memory-store.ts';
 import { declaredBy, rackDocument, rackNode } from './rack.ts';
 
-/** Any nine machines under any names, spread over two files, with details that differ from one edit to the next. */
+/** Nine machines with random names in two files, with random details. */
 const documents = fc
   .record({
     numbers: fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 6 }),
@@ -34,7 +34,7 @@ const apply = (held: Inventory, declared: Record<string, unknown>) => planOf(hel
 
 function planOf(held: Inventory, sources: readonly DeclaredSource[]) {
   const newId = counter();
-  // Fresh ids must not meet those of the first apply.
+  // New ids must not collide with those of the first apply.
   for (let used = 0; used < 100; used++) newId();
   return planApply(held, {
     sources,
@@ -47,7 +47,7 @@ function planOf(held: Inventory, sources: readonly DeclaredSource[]) {
 }
 
 describe('any apply', () => {
-  it('is checked and planned against what is held as if every node were read anew', () => {
+  it('gives the same result with shared stored specs as with new objects', () => {
     fc.assert(
       fc.property(documents, documents, fc.boolean(), (before, after, twice) => {
         const held = inventoryOf(declaredBy(before));
@@ -61,7 +61,7 @@ describe('any apply', () => {
         const anew = checkInventory(raw).sources;
         expect(sources).toEqual(anew);
         expect(planOf(held, sources)).toEqual(planOf(held, anew));
-        // What has not changed is not kept a second time.
+        // Unchanged specs are shared, not duplicated.
         const specs = new Set(held.machines.map(({ spec }) => spec));
         const reused = sources.flatMap(({ declared }) => declared.nodes).filter((node) => specs.has(node));
         const unchanged = planOf(held, anew).changes.filter(
@@ -72,7 +72,7 @@ describe('any apply', () => {
     );
   });
 
-  it('leaves exactly what is declared, and nothing to do for the next one', () => {
+  it('stores exactly what is declared, and the next apply changes nothing', () => {
     fc.assert(
       fc.property(documents, documents, (before, after) => {
         const held = inventoryOf(declaredBy(before));
@@ -91,7 +91,7 @@ describe('any apply', () => {
     );
   });
 
-  it('never gives one machine two ids, nor two machines one', () => {
+  it('gives each machine exactly one id', () => {
     fc.assert(
       fc.property(documents, documents, (before, after) => {
         const held = inventoryOf(declaredBy(before));
@@ -102,14 +102,14 @@ describe('any apply', () => {
         for (const { id, version } of [...writes.changeMachines, ...writes.removeMachines]) {
           expect(held.machines.find((machine) => machine.id === id)?.version).toBe(version);
         }
-        // A name or a MAC address that was there before keeps its machine.
+        // An existing name or MAC address keeps its machine.
         const kept = new Set(held.machines.map(({ spec }) => spec.hostname));
         for (const { spec } of writes.createMachines) expect(kept.has(spec.hostname)).toBe(false);
       }),
     );
   });
 
-  it('of only some sources never touches the others', () => {
+  it('of some sources never changes the others', () => {
     fc.assert(
       fc.property(documents, documents, (before, { second }) => {
         const held = inventoryOf(declaredBy(before));

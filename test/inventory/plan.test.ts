@@ -19,7 +19,7 @@ const plan = (held: Inventory, documents: Record<string, unknown>, mode: 'reconc
     newId: () => FRESH,
   });
 
-/** Nodes that come over the API, which declares nothing else. */
+/** Plans an import of nodes over the API. */
 const importOf = (held: Inventory, nodes: unknown[]) => {
   const [source] = declaredBy({ lab: { ...rackDocument(), clusters: [], nodes } });
   if (!source) throw new Error('nothing is declared');
@@ -51,7 +51,7 @@ const withMachine = (inventory: Inventory, hostname: string, change: Partial<Mac
 });
 const inState = (inventory: Inventory, hostname: string, state: LifecycleState): Inventory =>
   withMachine(inventory, hostname, { lifecycle: { ...machine(inventory, hostname).lifecycle, state } });
-/** As the network shows it: nobody declared it, and it made its own name. */
+/** As discovery lists it: undeclared, with a generated name. */
 const discovered = (inventory: Inventory, hostname: string, as: string): Inventory => {
   const { spec } = machine(inventory, hostname);
   const renamed = { ...spec, hostname: as as typeof spec.hostname, sku: null, profile: null, cluster: null };
@@ -59,7 +59,7 @@ const discovered = (inventory: Inventory, hostname: string, as: string): Invento
 };
 
 describe('planning an apply', () => {
-  it('takes a removed machine back as a new node, and says what that means', () => {
+  it('creates a new node for a removed machine, and says what that means', () => {
     const before = held();
     const gone = machine(inState(before, 'a1', 'removed'), 'a1');
     const without: Inventory = {
@@ -71,11 +71,11 @@ describe('planning an apply', () => {
     expect(refusal).toBeNull();
     expect(writes?.createMachines).toMatchObject([{ id: FRESH, lifecycle: { state: 'registered' } }]);
     expect(noteworthy(changes)).toEqual([
-      ['created node a1', expect.stringMatching(/was that of a1, removed at .*: this is a new node.*token issue a1/)],
+      ['created node a1', expect.stringMatching(/belonged to a1, removed at .*: this is a new node.*token issue a1/)],
     ]);
   });
 
-  it('creates what is new, and accepts a declared machine at once', () => {
+  it('creates new objects, and accepts a declared machine at once', () => {
     const { changes, writes } = plan(held(), { lab: rack((r) => r.nodes.push(rackNode('a3', 3))) });
     expect(noteworthy(changes)).toEqual([['created node a3']]);
     expect(writes?.createMachines).toMatchObject([
@@ -96,7 +96,7 @@ describe('planning an apply', () => {
     ]);
   });
 
-  it('says what changes, in the words of the file', () => {
+  it('lists changes in the notation of the file', () => {
     const inventory = held();
     const { changes, writes } = plan(inventory, {
       lab: rack((r) => {
@@ -130,7 +130,7 @@ describe('planning an apply', () => {
     ]);
   });
 
-  it('bounds a long list of differences', () => {
+  it('limits a long list of differences', () => {
     const labels = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`l${n}`, 'x']));
     const { changes } = plan(held(), { lab: rack((r) => Object.assign(node(r, 0), { labels })) });
     const details = changes.find(({ change }) => change === 'changed')?.details ?? [];
@@ -145,7 +145,7 @@ describe('planning an apply', () => {
     expect(writes).toBeNull();
   });
 
-  it('removes what its own sources no longer declare, unless it only adds', () => {
+  it('removes objects that its sources no longer declare, except in additive mode', () => {
     const smaller = rack((r) => {
       r.nodes.pop();
       r.skus.splice(1, 1);
@@ -163,35 +163,35 @@ describe('planning an apply', () => {
     expect(plan(inventory, { lab: smaller }, 'additive').writes).toBeNull();
   });
 
-  it('leaves the objects of other sources, of the API and of the network alone', () => {
+  it('does not change objects of other sources, of the API and of the network', () => {
     let inventory = held({ lab: rack(), more: { skus: [{ name: 'big', architecture: 'x86_64' }] } });
     inventory = withMachine(inventory, 'a2', { source: 'api' });
     const empty = { more: { skus: [{ name: 'huge', architecture: 'x86_64' }] } };
     expect(noteworthy(plan(inventory, empty).changes)).toEqual([['created sku huge'], ['removed sku big']]);
   });
 
-  it('says that a file takes objects over from another that is not applied with it', () => {
+  it('reports that a file takes objects over from another file', () => {
     const { changes } = plan(held(), { renamed: rack() });
-    const said = changes.filter(({ details }) =>
+    const reported = changes.filter(({ details }) =>
       details.some((line) => line.startsWith('is taken over from lab; remove')),
     );
-    expect(said).toHaveLength(changes.length);
+    expect(reported).toHaveLength(changes.length);
   });
 
-  it('takes nothing from a file over the API', () => {
+  it('refuses to take an object from a file over the API', () => {
     const { cluster: _, ...node } = rackNode('a1', 1);
     const nodes = [{ ...node, serial: 'other' }];
     const { changes, refusal } = importOf(held(), nodes);
     expect(changes).toMatchObject([
       {
         change: 'refused',
-        details: ['is declared by lab: change it there and apply that, or remove it from there first'],
+        details: ['is declared by lab: change it in lab and apply that, or remove it from lab first'],
       },
     ]);
     expect(refusal).toBe('conflict');
   });
 
-  it('keeps what is known of the hardware until a declaration contradicts it', () => {
+  it('keeps known hardware data until a declaration contradicts it', () => {
     const uuid = '4c4c4544-0000-1000-8000-000000000001';
     const accepted = withMachine(held(), 'a1', {
       source: 'network',
@@ -207,22 +207,22 @@ describe('planning an apply', () => {
     expect(imported.changes[0]?.details).toEqual([
       'cluster: prod -> (none)',
       'source: network -> api',
-      `uuid stays ${uuid}: nothing else is declared`,
-      'serial stays S1: nothing else is declared',
-      'bmc stays 10.0.9.11: nothing else is declared',
+      `uuid remains ${uuid}: the declaration has none`,
+      'serial remains S1: the declaration has none',
+      'bmc remains 10.0.9.11: the declaration has none',
     ]);
     const contradicted = importOf(accepted, [{ ...node, serial: 'S2' }]);
     expect(contradicted.writes?.changeMachines[0]?.spec).toMatchObject({ uuid, serial: 'S2' });
   });
 
-  it('removes the BMC of a node when the file that declares the node no longer names it', () => {
+  it('removes the BMC of a node when the file of the node no longer declares it', () => {
     const rack = rackDocument();
     delete (rack.nodes[0] as { bmc?: unknown }).bmc;
     const { writes } = plan(held(), { lab: rack });
     expect(writes?.changeMachines.map(({ spec }) => spec.bmc)).toEqual([null]);
   });
 
-  it('moves an object to the source that declares it now', () => {
+  it('moves an object to its new source', () => {
     const { nodes, ...rest } = rack();
     const inventory = held();
     const { changes, writes } = plan(withMachine(inventory, 'a1', { source: 'api' }), { lab: rest, new: { nodes } });
@@ -236,7 +236,7 @@ describe('planning an apply', () => {
     ]);
   });
 
-  it('recognizes a renamed machine by a MAC address, whatever state it is in', () => {
+  it('recognizes a renamed machine by a MAC address in any state', () => {
     const inventory = inState(held(), 'a2', 'active');
     const renamed = rack((r) => {
       node(r, 1).name = 'b2';
@@ -248,7 +248,7 @@ describe('planning an apply', () => {
     expect([...(writes?.createMachines ?? []), ...(writes?.removeMachines ?? [])]).toEqual([]);
   });
 
-  it('adopts a machine that showed up by itself', () => {
+  it('adopts a discovered machine', () => {
     const inventory = discovered(held(), 'a2', 'new-525400000102');
     const { changes, writes } = plan(inventory, { lab: rack() });
     expect(noteworthy(changes)[0]?.slice(0, 2)).toEqual(['changed node a2', 'name: new-525400000102 -> a2']);
@@ -258,7 +258,7 @@ describe('planning an apply', () => {
     expect(writes?.events.map(({ kind }) => kind)).toEqual(['node.changed', 'lifecycle.registered']);
   });
 
-  it('adopts one that was accepted by hand before it was declared, and leaves it where it is in its life', () => {
+  it('adopts a machine that was accepted by hand before, and keeps its state', () => {
     const listed = discovered(held(), 'a2', 'new-525400000102');
     const inventory = inState(listed, 'new-525400000102', 'ready');
     const { changes, writes, refusal } = plan(inventory, { lab: rack() });
@@ -268,7 +268,7 @@ describe('planning an apply', () => {
     expect(writes?.changeMachines[0]?.lifecycle).toBeUndefined();
   });
 
-  it('lets a known node take over a card that showed up by itself', () => {
+  it('lets a known node take over the MAC of a discovered machine', () => {
     const inventory = discovered(held({ lab: rack((r) => r.nodes.push(rackNode('a3', 3))) }), 'a3', 'new-card');
     const { changes } = plan(inventory, {
       lab: rack((r) => {
@@ -292,7 +292,7 @@ describe('planning an apply', () => {
     expect(noteworthy(changes)).toEqual([
       [
         'refused node b2',
-        '52:54:00:00:01:02, 52:54:00:00:02:02 belongs to a2, declared by api: change or remove that first',
+        '52:54:00:00:01:02, 52:54:00:00:02:02 belongs to a2, declared by api: change or remove a2 first',
       ],
     ]);
   });
@@ -314,25 +314,25 @@ describe('planning an apply', () => {
     expect(writes?.removeMachines).toHaveLength(1);
   });
 
-  it('does not remove what something that stays still names', () => {
+  it('does not remove objects that are still used', () => {
     const { nodes, clusters, ...catalogue } = rack();
     const inventory = held({ catalogue, nodes: { nodes, clusters } });
     const { changes, refusal } = plan(inventory, { catalogue: {} });
     expect(refusal).toBe('conflict');
     expect(noteworthy(changes)).toEqual([
-      ['refused site lab', 'still named by cluster prod, node a1, node a2'],
-      ['refused network boot', 'still named by node a1, node a2'],
-      ['refused network work', 'still named by cluster prod, node a1, node a2'],
-      ['refused sku small', 'still named by node a1, node a2'],
+      ['refused site lab', 'still used by cluster prod, node a1, node a2'],
+      ['refused network boot', 'still used by node a1, node a2'],
+      ['refused network work', 'still used by cluster prod, node a1, node a2'],
+      ['refused sku small', 'still used by node a1, node a2'],
       ['removed sku arm'],
       ['removed sku gone'],
-      ['refused profile nixos', 'still named by node a1, node a2'],
+      ['refused profile nixos', 'still used by node a1, node a2'],
       ['removed profile debian'],
       ['removed profile old'],
     ]);
   });
 
-  it('tells changes of disks and links as the file spells them', () => {
+  it('lists changes of disks and links in the notation of the file', () => {
     const before = rack((r) => {
       Object.assign(at(r.profiles, 0), { storage: { disks: [{ min_size: '480GB' }], swap: '8GiB' } });
     });
@@ -351,7 +351,7 @@ describe('planning an apply', () => {
     ]);
   });
 
-  it('keeps links that were assigned beforehand, node or no node, and drops them with their source', () => {
+  it('keeps assigned RoCE links with or without a node, and removes them with their source', () => {
     const links = (mtu: number) => [{ name: 'roce0', address: '10.50.0.7/24', mtu }];
     const inventory = held({ lab: rack(), fabric: { roce: [{ hostname: 'a7', site: 'lab', links: links(9000) }] } });
     expect(inventory.roce.map(({ name }) => name as string)).toEqual(['lab.a7']);
@@ -363,6 +363,6 @@ describe('planning an apply', () => {
     expect(noteworthy(plan(inventory, { lab: rack(), fabric: {} }).changes)).toEqual([['removed roce lab.a7']]);
     const { changes, refusal } = plan(inventory, { lab: {} });
     expect(refusal).toBe('conflict');
-    expect(noteworthy(changes)).toContainEqual(['refused site lab', 'still named by roce lab.a7']);
+    expect(noteworthy(changes)).toContainEqual(['refused site lab', 'still used by roce lab.a7']);
   });
 });

@@ -1,4 +1,4 @@
-// A small sound rack, as a file would declare it, for tests to break in one place at a time.
+// A small valid rack in the notation of a file; tests break it in one place at a time.
 
 import { checkInventory, type DeclaredSource } from '../../appliance/inventory/check.ts';
 
@@ -58,7 +58,7 @@ export const rackNode = (name: string, number: number) => ({
 export const problemsOf = (value: unknown): string[] =>
   checkInventory([{ file: 'lab.yaml', name: 'lab', value }]).problems;
 
-/** The sources of documents that are expected to be sound. */
+/** The sources of documents that must be valid. */
 export function declaredBy(documents: Readonly<Record<string, unknown>>): DeclaredSource[] {
   const raw = Object.entries(documents).map(([name, value]) => ({ file: `${name}.yaml`, name, value }));
   const { problems, sources } = checkInventory(raw);
@@ -66,7 +66,7 @@ export function declaredBy(documents: Readonly<Record<string, unknown>>): Declar
   return sources;
 }
 
-/** The rack's own item; one that is not there is a mistake in the test. */
+/** An item of the list; a missing one is a bug in the test. */
 export const at = <T>(list: readonly T[], index: number): T => {
   const item = list[index];
   if (item === undefined) throw new Error(`the rack has no item ${index}`);

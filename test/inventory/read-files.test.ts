@@ -28,7 +28,7 @@ async function problemsReading(...paths: string[]): Promise<string[]> {
 }
 
 describe('reading inventory files', () => {
-  it('takes YAML and JSON, and names each source after its file', async () => {
+  it('reads YAML and JSON, and names each source after its file', async () => {
     const sources = await readInventoryFiles([
       await file('lab.yaml', 'sites:\n  - name: lab\n    region: 2020-01-01\n'),
       await file('more.json', '{\n\t"skus": [{"name": "a\\tb"}]\n}'),
@@ -39,7 +39,7 @@ describe('reading inventory files', () => {
     ]);
   });
 
-  it('lists everything that cannot be used, with the place', async () => {
+  it('lists every problem with its place', async () => {
     expect(
       await problemsReading(
         join(folder, 'none.yaml'),
@@ -69,7 +69,7 @@ describe('reading inventory files', () => {
     ]);
   });
 
-  it('refuses names that would mix up whose objects are whose', async () => {
+  it('rejects duplicate and reserved source names', async () => {
     const lab = await file('lab.yaml', '{}');
     expect(
       await problemsReading(
@@ -81,15 +81,15 @@ describe('reading inventory files', () => {
         await file('My Rack.yaml', '{}'),
       ),
     ).toEqual([
-      'other/lab.yaml: has the same name as lab.yaml, and the name is what its objects are kept under',
-      'api.yaml: rename the file: "api" stands for what is added over the API',
-      'network.yaml: rename the file: "network" stands for machines that showed up by themselves',
-      'site.yaml: rename the file: "site" stands for what coldiron.yaml itself declares',
+      'other/lab.yaml: has the same source name as lab.yaml: rename one of the files',
+      'api.yaml: rename the file: "api" is reserved for objects that are added over the API',
+      'network.yaml: rename the file: "network" is reserved for discovered machines',
+      'site.yaml: rename the file: "site" is reserved for objects that coldiron.yaml declares',
       expect.stringMatching(/^My Rack\.yaml: rename the file: not a name/),
     ]);
   });
 
-  it('does not unfold a bomb of aliases, nor follow one that bites its tail', async () => {
+  it('rejects alias bombs and cyclic aliases', async () => {
     const levels = Array.from({ length: 12 }, (_, level) => {
       const inside = level === 0 ? '1' : `*l${level - 1}`;
       return `l${level}: &l${level} [${Array.from({ length: 10 }, () => inside).join(', ')}]`;
@@ -100,19 +100,19 @@ describe('reading inventory files', () => {
         await file('circle.yaml', 'nodes: &self [*self]\n'),
       ),
     ).toEqual([
-      'bomb.yaml: its aliases unfold to more than 4000000 values; write out what is meant',
-      'circle.yaml: its aliases unfold to more than 4000000 values; write out what is meant',
+      'bomb.yaml: its aliases expand to more than 4000000 values; write the values without aliases',
+      'circle.yaml: its aliases expand to more than 4000000 values; write the values without aliases',
     ]);
   });
 
-  it('refuses what is no file and what is far too large', async () => {
+  it('rejects directories and files that are too large', async () => {
     await mkdir(join(folder, 'racks'));
     expect(
       await problemsReading(join(folder, 'racks'), await file('huge.yaml', `a: ${'x'.repeat(50_000_000)}`)),
-    ).toEqual(['racks: not a file', 'huge.yaml: has 50000003 bytes; a file here has at most 33554432, split it']);
+    ).toEqual(['racks: not a file', 'huge.yaml: has 50000003 bytes; the limit is 33554432: split the file']);
   });
 
-  it('lets an alias be used as often as a rack needs it', async () => {
+  it('allows an alias to be used many times', async () => {
     const nodes = Array.from({ length: 2000 }, (_, at) => `  - { name: n${at}, labels: *rack }`);
     const text = `sites: [{ labels: &rack { row: a } }]\nnodes:\n${nodes.join('\n')}\n`;
     const [source] = await readInventoryFiles([await file('alias.yaml', text)]);
@@ -120,7 +120,7 @@ describe('reading inventory files', () => {
     expect(source?.value).toMatchObject({ nodes: expect.arrayContaining([last]) });
   });
 
-  it('keeps a key called __proto__ a mere key', async () => {
+  it('treats __proto__ as an ordinary key', async () => {
     const [source] = await readInventoryFiles([await file('proto.yaml', '__proto__: { nodes: [] }\n')]);
     expect(Object.keys(source?.value as object)).toEqual(['__proto__']);
     expect(({} as Record<string, unknown>).nodes).toBeUndefined();

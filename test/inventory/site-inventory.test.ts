@@ -37,8 +37,8 @@ function siteOf(store: MemoryStore) {
   };
 }
 
-describe('a start after somebody applied another file of the same source', () => {
-  it('leaves what was applied alone while the files of the site are as they were', async () => {
+describe('a start after another file of the same source was applied', () => {
+  it('keeps the applied changes while the files of the site are unchanged', async () => {
     const site = siteOf(new MemoryStore());
     await site.write('lab', withSerial('s1'));
     await site.write('skus', { skus: [{ name: 'spare', architecture: 'x86_64' }] });
@@ -52,7 +52,7 @@ describe('a start after somebody applied another file of the same source', () =>
     expect(site.logged.at(-1)).toMatchObject({ sources: ['skus'], changed: 2 });
   });
 
-  it('applies a file that was edited since, and logs what that changes', async () => {
+  it('applies a file that was edited since, and logs the changes', async () => {
     const site = siteOf(new MemoryStore());
     await site.write('lab', withSerial('s1'));
     await site.write('skus', {});

@@ -16,7 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const request = { mode: 'reconcile', dryRun: false, actor: 'test', correlationId: null } as const;
 
-/** Takes everything out of a stored text that the first version did not write. */
+/** Removes every field that the first version did not write. */
 function asBefore(text: string, newer: readonly string[]): string {
   const value = JSON.parse(text) as Record<string, unknown> & { interfaces?: { mtu?: unknown }[] };
   for (const key of newer) {
@@ -72,7 +72,7 @@ function rewriteAsBefore(file: string): void {
 }
 
 describe('a store that an earlier version wrote', () => {
-  it('reads as if it had been written now, and applying the same files changes nothing', async () => {
+  it('is completed with defaults, and applying the same files changes nothing', async () => {
     const file = join(folder, 'coldiron.db');
     const rack = rackDocument();
     Object.assign(rack.nodes[0] ?? {}, { enrollment: 'first-boot' });
@@ -100,7 +100,7 @@ describe('a store that an earlier version wrote', () => {
     }
   });
 
-  it('keeps what is new, links that were assigned beforehand among it, through the store and back', async () => {
+  it('stores and reads new fields and RoCE links', async () => {
     const rack = rackDocument();
     rack.roce = [{ hostname: 'a7', links: [{ name: 'roce0', address: '10.50.0.7/24' }] }];
     Object.assign(rack.nodes[0] ?? {}, {
@@ -115,7 +115,7 @@ describe('a store that an earlier version wrote', () => {
       expect(held.roce).toEqual(sources[0]?.declared.roce);
       expect(held.sources.get('roce/lab.a7')).toBe('lab');
       expect(held.machines.map(({ spec }) => spec)).toEqual(sources[0]?.declared.nodes);
-      // The address of a bond is claimed like that of a card.
+      // The address of a bond is indexed like that of an interface.
       const claims = new Sqlite(join(folder, 'new.db'), { readonly: true });
       const row = claims.prepare("select kind from machine_claims where value = '10.0.2.44'").get();
       claims.close();

@@ -1,4 +1,4 @@
-// Commands over a store, for tests that need nothing special of them.
+// Commands over a store, for tests without special needs.
 
 import { randomUUID } from 'node:crypto';
 import type { Instant } from '../../appliance/domain/instant.ts';

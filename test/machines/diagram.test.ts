@@ -24,7 +24,7 @@ describe('the lifecycle diagram', () => {
     }
   });
 
-  it('draws a way back to every state that rescue may have interrupted', () => {
+  it('draws an arrow back to every state that rescue may have interrupted', () => {
     const back = lines.filter((line) => line.startsWith('  rescue --> ')).map((line) => line.split(' ')[4]);
     expect(back.sort()).toEqual(['active', 'failed', 'ready', 'registered']);
   });
@@ -40,7 +40,7 @@ describe('the lifecycle table', () => {
   const rows = lifecycleTable().trimEnd().split('\n');
   const cellsOf = (state: string) => (rows.find((row) => row.startsWith(`| ${state} |`)) ?? '').split(' | ');
 
-  it('has one row per state, with a word in every cell', () => {
+  it('has one row per state, with text in every cell', () => {
     expect(rows.slice(2).map((row) => row.split(' ')[1])).toEqual([...LIFECYCLE_STATES]);
     for (const row of rows) expect(row.slice(2, -2).split(' | ').filter(Boolean)).toHaveLength(6);
   });

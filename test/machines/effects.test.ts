@@ -30,10 +30,10 @@ function aWorkshop({
   real?: Parameters<typeof bmcAccess>[1];
   unerased?: boolean;
 } = {}) {
-  const told: NewEvent[] = [];
+  const recorded: NewEvent[] = [];
   const handlers = effectHandlers({
     store: {
-      appendEvents: async (events) => void told.push(...events),
+      appendEvents: async (events) => void recorded.push(...events),
     },
     now: () => NOW,
     bmcs: bmcAccess(mode, real),
@@ -55,7 +55,7 @@ function aWorkshop({
       machine,
       correlationId: 'corr-1',
     });
-  return { perform, told };
+  return { perform, recorded };
 }
 
 describe('effects through the BMC', () => {
@@ -65,7 +65,7 @@ describe('effects through the BMC', () => {
     ['boot-from-network', ['boot-once-from-network', 'power-cycle']],
     ['boot-from-disk', ['boot-once-from-disk', 'power-cycle']],
     ['power-off', ['power-off']],
-  ] as const)('%s is written down where the site records', async (kind, actions) => {
+  ] as const)('%s is recorded where the site only records', async (kind, actions) => {
     const { events } = await aWorkshop().perform(kind, withBmc());
     expect(events).toEqual(
       actions.map((action) => ({
@@ -80,9 +80,9 @@ describe('effects through the BMC', () => {
   });
 
   it.each([
-    ['disabled', /leaves BMCs alone/],
+    ['disabled', /BMC access is disabled/],
     [null, /belongs to no site/],
-  ] as const)('are skipped in mode %s, with a word to the operator', async (mode, reason) => {
+  ] as const)('are skipped in mode %s, with a note for the operator', async (mode, reason) => {
     const { events } = await aWorkshop({ mode }).perform('boot-from-network', withBmc());
     const data = {
       effect: 'boot-from-network',
@@ -101,7 +101,7 @@ describe('effects through the BMC', () => {
     expect(events).toEqual([expect.objectContaining({ kind: 'bmc.absent', data })]);
   });
 
-  it('are told to the BMC where the site wants that, and its word is enough for switching off', async () => {
+  it('are sent to the BMC in mode real, and its reply is sufficient for power-off', async () => {
     const machine = new FakeMachine();
     const { events } = await aWorkshop({ mode: 'real', real: { bmc: fakeBmc(machine) } }).perform(
       'power-off',
@@ -118,7 +118,7 @@ describe('effects through the BMC', () => {
     ['authentication', false],
     ['untrusted', false],
     ['contradiction', false],
-  ] as const)('are tried again after the failure %s: %s', async (failure, retryable) => {
+  ] as const)('are retried after the failure %s: %s', async (failure, retryable) => {
     const machine = new FakeMachine();
     machine.fails.set('powerOff', failure);
     const { perform } = aWorkshop({ mode: 'real', real: { bmc: fakeBmc(machine) } });
@@ -129,7 +129,7 @@ describe('effects through the BMC', () => {
     [new ColdironError('bmc_login_failed', 'the password file is not there'), { retryable: false }],
     [new ColdironError('vault_unavailable', 'the key is gone'), { retryable: false }],
     [new ColdironError('store_unavailable', 'the disk is gone'), { code: 'store_unavailable' }],
-  ])('fail as they must when the BMC cannot be opened: %s', async (error, expected) => {
+  ])('fail when the BMC cannot be opened: %s', async (error, expected) => {
     const { perform } = aWorkshop({ mode: 'real', real: { using: () => Promise.reject(error) } });
     await expect(perform('power-off', withBmc())).rejects.toMatchObject({ message: error.message, ...expected });
   });
@@ -138,11 +138,11 @@ describe('effects through the BMC', () => {
     const intent = anIntent({ consumedAt: NOW });
     const machine = aMachine({ bmc: BMC, intent, lifecycle: aLife('deploying', { since: T0 }) });
     const { events } = await aWorkshop().perform('boot-from-network', machine);
-    const reason = 'the machine has booted from the network already';
+    const reason = 'the machine has already booted from the network';
     expect(events).toMatchObject([{ kind: 'bmc.skipped', data: { reason } }]);
   });
 
-  it('do restart a machine whose intent was used up before this state began', async () => {
+  it('restart a machine whose intent was consumed before this state began', async () => {
     const intent = anIntent({ consumedAt: T0 });
     const machine = aMachine({ bmc: BMC, intent, lifecycle: aLife('commissioning', { since: NOW }) });
     const { events } = await aWorkshop().perform('boot-from-network', machine);
@@ -150,60 +150,64 @@ describe('effects through the BMC', () => {
   });
 });
 
-describe('booting from the network, where the machine has to be seen', () => {
+describe('a verified network boot', () => {
   const commissioned = aMachine({ bmc: BMC, lifecycle: aLife('commissioning') });
   const reports = [
-    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
-    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it was seen after 40 s' },
+    { kind: 'ignored', method: 'ipmi-efi-once', words: 'the BMC accepted the setting and the firmware ignored it' },
+    { kind: 'obeyed', method: 'ipmi-legacy-once', words: 'it showed up after 40 s' },
   ] as const;
 
-  it('tells every attempt while the next one is made', async () => {
-    const heard: number[] = [];
-    const { perform, told } = aWorkshop({
+  it('records every attempt before the next one', async () => {
+    const counts: number[] = [];
+    const { perform, recorded } = aWorkshop({
       mode: 'real',
       real: {
-        bootFromNetwork: async (_machine, tell) => {
-          for (const report of reports) {
-            await tell(report);
-            heard.push(told.length);
+        bootFromNetwork: async (_machine, report) => {
+          for (const attempt of reports) {
+            await report(attempt);
+            counts.push(recorded.length);
           }
           return { kind: 'seen', method: 'ipmi-legacy-once', took: 40_000 };
         },
       },
     });
     expect(await perform('boot-from-network', commissioned)).toEqual({ events: [] });
-    expect(heard).toEqual([1, 2]);
-    expect(told).toMatchObject([
+    expect(counts).toEqual([1, 2]);
+    expect(recorded).toMatchObject([
       {
         kind: 'bmc.boot-ignored',
         actor: 'appliance',
         correlationId: 'corr-1',
-        data: { effect: 'boot-from-network', method: 'ipmi-efi-once', words: 'the BMC accepted, the firmware ignored' },
+        data: {
+          effect: 'boot-from-network',
+          method: 'ipmi-efi-once',
+          words: 'the BMC accepted the setting and the firmware ignored it',
+        },
       },
       { kind: 'bmc.boot-obeyed', data: { method: 'ipmi-legacy-once' } },
     ]);
   });
 
-  it('is over without a failure when the machine has moved on meanwhile', async () => {
-    const outcome = { kind: 'moved-on', reason: 'the machine is failed by now' } as const;
+  it('ends without a failure when the machine has left its state', async () => {
+    const outcome = { kind: 'moved-on', reason: 'the machine is now failed' } as const;
     const { perform } = aWorkshop({ mode: 'real', real: { bootFromNetwork: async () => outcome } });
     const { events } = await perform('boot-from-network', commissioned);
-    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is failed by now' } }]);
+    expect(events).toMatchObject([{ kind: 'bmc.broken-off', data: { reason: 'the machine is now failed' } }]);
   });
 
-  it('is not done twice: a machine that was seen since the state began is left alone', async () => {
-    const asked: number[] = [];
+  it('is not repeated for a machine that was seen since the state began', async () => {
+    const calls: number[] = [];
     const { perform } = aWorkshop({
       mode: 'real',
-      real: { bootedSince: async (_machine, since) => asked.push(since) > 0 },
+      real: { bootedSince: async (_machine, since) => calls.push(since) > 0 },
     });
     const { events } = await perform('boot-from-network', commissioned);
-    const reason = 'the machine has booted from the network already';
+    const reason = 'the machine has already booted from the network';
     expect(events).toMatchObject([{ kind: 'bmc.skipped', data: { reason } }]);
-    expect(asked).toEqual([commissioned.lifecycle.since]);
+    expect(calls).toEqual([commissioned.lifecycle.since]);
   });
 
-  it('fails for good when nothing helped, with everything that was tried', async () => {
+  it('fails permanently with a list of every attempt', async () => {
     const bootFromNetwork = () => Promise.reject(new BmcError('contradiction', 'Tried: this and that'));
     const { perform } = aWorkshop({ mode: 'real', real: { bootFromNetwork } });
     await expect(perform('boot-from-network', commissioned)).rejects.toMatchObject({
@@ -216,7 +220,7 @@ describe('booting from the network, where the machine has to be seen', () => {
 describe('releasing without erasure', () => {
   const machine = aMachine({ lifecycle: aLife('releasing', { fallbackUsed: true, note: 'sda is write protected' }) });
 
-  it('moves the machine on where that is allowed, and leaves a note about the data', async () => {
+  it('moves the machine on where that is allowed, with a note about the data', async () => {
     const outcome = await aWorkshop({ unerased: true }).perform('release-without-erase', machine);
     expect(outcome.leadsTo).toEqual({
       event: 'released-unerased',
@@ -224,7 +228,7 @@ describe('releasing without erasure', () => {
     });
   });
 
-  it('is refused for good where it is not, with the reason why erasing failed', async () => {
+  it('fails permanently where it is not, with the reason why erasing failed', async () => {
     await expect(aWorkshop().perform('release-without-erase', machine)).rejects.toMatchObject({
       message: 'not erased (sda is write protected), and releasing without erasure is not allowed here',
       retryable: false,

@@ -13,7 +13,7 @@ function aRig() {
 }
 
 describe('a command', () => {
-  it('that is repeated with its id gives the first result and changes nothing', async () => {
+  it('returns the first result for a repeated id and changes nothing', async () => {
     const { store, commands } = aRig();
     const origin = { ...OPS, commandId: 'request-1' };
     const first = await commands.request(NODE01, 'retire', origin);
@@ -23,14 +23,14 @@ describe('a command', () => {
     expect(store.audit).toHaveLength(2);
   });
 
-  it('is refused under the id of another command', async () => {
+  it('is rejected with the id of another command', async () => {
     const { commands } = aRig();
     await commands.request(NODE01, 'retire', { ...OPS, commandId: 'request-1' });
     const other = commands.request(NODE01, 'reactivate', { ...OPS, commandId: 'request-1' });
     await expect(other).rejects.toMatchObject({ code: 'conflict', message: /used for another command/ });
   });
 
-  it('is refused when the asker saw another version, unless it was carried out before', async () => {
+  it('is rejected when the caller saw another version, unless it was already executed', async () => {
     const { commands } = aRig();
     const stale = commands.request(NODE01, 'retire', { ...OPS, expectedVersion: 7 });
     await expect(stale).rejects.toMatchObject({ code: 'version_conflict' });
@@ -39,7 +39,7 @@ describe('a command', () => {
     expect(await commands.request(NODE01, 'retire', origin)).toEqual(first);
   });
 
-  it('whose outcome is unknown is found written, and not written again', async () => {
+  it('is not written again when its unknown outcome was a commit', async () => {
     const { store, commands } = aRig();
     const commit = store.commit.bind(store);
     vi.spyOn(store, 'commit').mockImplementationOnce(async (change) => {
@@ -50,14 +50,14 @@ describe('a command', () => {
     expect(store.audit).toHaveLength(1);
   });
 
-  it('whose outcome is unknown is written when it was not', async () => {
+  it('is written when its unknown outcome was no commit', async () => {
     const { store, commands } = aRig();
     vi.spyOn(store, 'commit').mockRejectedValueOnce(unknown());
     expect((await commands.request(NODE01, 'retire', OPS)).lifecycle.state).toBe('retired');
     expect(store.audit).toHaveLength(1);
   });
 
-  it('is given up when the outcome stays unknown', async () => {
+  it('fails when the outcome stays unknown', async () => {
     const { store, commands } = aRig();
     vi.spyOn(store, 'commit').mockRejectedValue(unknown());
     await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'outcome_unknown' });

@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it.
+// A clock that moves only when a test advances it.
 
 import type { Instant } from '../../appliance/domain/instant.ts';
 import type { Clock, Timer } from '../../appliance/machines/runner/clock.ts';
@@ -25,7 +25,7 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Fires what falls due on the way, one at a time, and lets each come to rest before time goes on. */
+  /** Fires due timers one at a time, and awaits `rest` after each. */
   async advance(duration: number, rest: () => Promise<void>): Promise<void> {
     await rest();
     const end = this.#now + duration;

@@ -6,7 +6,7 @@ import { TRANSITIONS } from '../../appliance/machines/transitions.ts';
 const allows = (state: string, event: string): boolean =>
   TRANSITIONS.some((row) => row.from === state && row.event === event);
 
-/** The event that a CLI verb asks for, where the two have different names. */
+/** The event of a CLI verb, where the two have different names. */
 const EVENT_OF: Readonly<Record<string, string>> = { 'end-rescue': 'rescue-ended' };
 
 describe('advice for a node that cannot leave', () => {

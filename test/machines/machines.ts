@@ -1,4 +1,4 @@
-// Machines and lives for the lifecycle tests: plain unless a test says otherwise.
+// Machines and lifecycles for tests: defaults, with overrides.
 
 import type { ArmedIntent, IntentId } from '../../appliance/domain/intent.ts';
 import type { Lifecycle, LifecycleState } from '../../appliance/domain/lifecycle.ts';

@@ -3,7 +3,7 @@ import { commitContract } from '../store/contract/commit.ts';
 import { aMachine } from './machines.ts';
 import { MemoryStore } from './memory-store.ts';
 
-describe('the store in memory keeps the promises of commit', () => {
+describe('the store in memory fulfils the contract of commit', () => {
   commitContract(async () => {
     const machine = aMachine({});
     const store = new MemoryStore(machine);

@@ -1,5 +1,5 @@
-// The verbs of the store that commands and the runner need, in memory. It outlives a runner as the file outlives a process, keeps
-// the promises of store.ts (the contract of `commit` is run against it too), and commits all or nothing.
+// The store in memory, as far as commands and the runner need it. It outlives a runner as the file outlives a process, fulfils
+// store.ts (the contract tests of `commit` run against it too), and commits all or nothing.
 
 import type { Effect, EffectId } from '../../appliance/domain/effect.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
@@ -14,13 +14,13 @@ import { checkedEvent } from '../domain/events/checked-event.ts';
 
 type HeldSession = Session & { readonly ticketHash: string; readonly keyHash: string | null };
 
-/** Everything that a commit can change; copied before it, put back when it is refused. */
+/** Everything that a commit can change; copied before it, restored when it is refused. */
 interface Tables {
   readonly machines: Map<MachineId, Machine>;
   readonly intents: Map<string, ArmedIntent>;
   readonly sessions: HeldSession[];
   readonly effects: Effect[];
-  /** Machines whose certificates and tokens are good. */
+  /** Machines with valid certificates and tokens. */
   readonly trusted: Set<MachineId>;
 }
 
@@ -82,13 +82,13 @@ export class MemoryStore {
     }
   }
 
-  /** All or nothing, and without a pause in between: what a transaction is to the others. */
+  /** All or nothing, and synchronous: equivalent to a transaction. */
   #write(change: Change): Committed {
     const { command } = change;
     const recorded = command && this.commands.get(command.id);
     if (recorded) {
       if (recorded.digest === command?.digest) return { outcome: 'repeated', machine: recorded.machine };
-      throw new ColdironError('conflict', `the command id ${command?.id} was used for another command`);
+      throw new ColdironError('conflict', `the command id ${command?.id} was already used for another command`);
     }
     const before = this.#copy();
     let kind: Write['kind'] = 'finish-effect';
@@ -99,7 +99,7 @@ export class MemoryStore {
         throw new ColdironError('version_conflict', `${known.spec.hostname} has changed`);
       }
       if (change.lifecycle && known.lifecycle.state === 'removed' && change.lifecycle.state !== 'removed') {
-        throw new ColdironError('conflict', `${known.spec.hostname} is removed, and that is final`);
+        throw new ColdironError('conflict', `${known.spec.hostname} is removed and cannot be changed`);
       }
       const extra: NewEvent[] = [];
       for (const write of change.writes) {
@@ -148,7 +148,7 @@ export class MemoryStore {
 
   #apply(machine: MachineId, write: Write, extra: NewEvent[]): void {
     const known = this.machines.get(machine);
-    if (!known) throw new Error('looked at before');
+    if (!known) throw new Error('checked before');
     const touch = (changes: Partial<Machine> = {}): void => void this.machines.set(machine, { ...known, ...changes });
     switch (write.kind) {
       case 'arm-intent':

@@ -1,4 +1,4 @@
-// 100,000 random lives over the store in memory, and a sample of them over SQLite, each with a store that fails.
+// 100,000 random lifecycles over the store in memory, and a sample of them over SQLite, each with a store that fails.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ import { aLife, aMachine } from './machines.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Life, randomFrom, type Subject } from './model.ts';
 
-/** As test/seed.ts says. */
-const wanted = process.env.COLDIRON_SEED ?? '20261';
-const SEED = wanted === 'random' ? Math.floor(Math.random() * 2 ** 32) : Number(wanted);
+/** See test/seed.ts. */
+const setting = process.env.COLDIRON_SEED ?? '20261';
+const SEED = setting === 'random' ? Math.floor(Math.random() * 2 ** 32) : Number(setting);
 const LIVES = 100_000;
 const SQLITE_LIVES = 200;
-/** Where lives begin: the states that may last. */
+/** The initial states: those without a deadline. */
 const BEGINNINGS: readonly LifecycleState[] = ['discovered', 'registered', 'ready', 'active', 'retired'];
 
 const beginning = (state: LifecycleState): Partial<Machine['lifecycle']> =>
@@ -47,19 +47,19 @@ async function inSqlite(store: Store, number: number, state: LifecycleState): Pr
   return { store, machine: machine.id, trusted: null, fingerprint };
 }
 
-describe(`any sequence of commands, faults and deaths, seed ${SEED}`, () => {
+describe(`any sequence of commands, faults and crashes, seed ${SEED}`, () => {
   it(`leaves no partial change, lost intent, double effect or dead end: ${LIVES} lives`, async () => {
     const random = randomFrom(SEED);
     const reached = new Set<string>();
     for (let life = 0; life < LIVES; life += 1) {
       const subject = inMemory(BEGINNINGS[random(BEGINNINGS.length)] ?? 'registered');
-      // Every third one without faults, so that long lives are among them.
+      // Every third one without faults, so that some are long.
       const lived = new Life(subject, random, life % 3 === 0 ? 0 : 6, `life-${life}`);
       await lived.live(4 + random(9));
       const after = await subject.store.machine(subject.machine);
       if (after) reached.add(after.lifecycle.state);
     }
-    // The lives are worth something only when they get everywhere.
+    // The run is meaningful only when it reaches every state.
     expect(reached.size).toBe(14);
   }, 300_000);
 

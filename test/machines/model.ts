@@ -1,5 +1,5 @@
-// Random lives of one machine: commands of operators, reports of the machine, the clock, the runner and its death, over a store
-// that fails in every way its contract allows. After every step the invariants are looked at.
+// Random lifecycles of one machine: commands of operators, reports of the machine, the clock, the runner and its crashes, over
+// a store that fails in every way its contract allows. The invariants are checked after every step.
 
 import type { EffectKind } from '../../appliance/domain/effect.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
@@ -21,9 +21,9 @@ import { EVENTS, type LifecycleEvent } from '../../appliance/machines/transition
 import type { Change, Committed } from '../../appliance/store/change.ts';
 import type { NewTicket } from '../../appliance/store/session-store.ts';
 import type { Store } from '../../appliance/store/store.ts';
-import { judgeOutcome } from '../../appliance/work/sessions/outcomes.ts';
+import { resolveOutcome } from '../../appliance/work/sessions/outcomes.ts';
 import { sessionConcluded, ticketIssued } from '../../appliance/work/sessions/session-commands.ts';
-import { isWanted } from '../../appliance/work/sessions/session-eligibility.ts';
+import { isSessionCurrent } from '../../appliance/work/sessions/session-eligibility.ts';
 import { T0 } from './machines.ts';
 
 export type ModelStore = Pick<
@@ -44,13 +44,13 @@ export interface Subject {
   readonly machine: MachineId;
   /** Everything that a commit could change, as text. */
   fingerprint(): Promise<string> | string;
-  /** Machines with a good identity; null: not followed here. */
+  /** Machines with a valid identity; null: not tracked here. */
   readonly trusted: Set<MachineId> | null;
 }
 
 export type Random = (below: number) => number;
 
-/** Deterministic: the same seed gives the same lives. */
+/** Deterministic: the same seed gives the same lifecycles. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return (below) => {
@@ -96,11 +96,11 @@ export class FaultyStore implements ModelStore {
         await this.#real.commit(change);
         throw unknown();
       case 3:
-        // The process dies after the commit and before anybody hears of it.
+        // The process dies after the commit and before the caller gets the result.
         await this.#real.commit(change);
         throw new Died();
       default: {
-        // The engine gives up between two writes: the ones before must not be there.
+        // The engine fails between two writes: the earlier ones must be rolled back.
         const writes = [...change.writes];
         writes.splice(this.#random(writes.length + 1), 0, POISON);
         const committed = await this.#real.commit({ ...change, writes });
@@ -134,7 +134,7 @@ const OPERATOR: readonly LifecycleEvent[] = (Object.keys(EVENTS) as LifecycleEve
 );
 const PROFILE = 'worker' as ObjectName;
 
-/** One life. Throws with the invariant that does not hold. */
+/** One lifecycle. Throws the violated invariant. */
 export class Life {
   readonly #subject: Subject;
   readonly #store: FaultyStore;
@@ -165,7 +165,7 @@ export class Life {
   async live(length: number): Promise<void> {
     const unsubscribe = this.#subject.store.subscribe(({ change }) => {
       if (!change?.command || change.machine !== this.#subject.machine) return;
-      // Its certificate is what moves a node from enrolling to active.
+      // Its certificate moves a node from enrolling to active.
       const enrolled = change.audit.some(({ action }) => action === 'node.enrolled');
       if (enrolled) this.#subject.trusted?.add(change.machine);
       this.#carriedOut.set(change.command.id, (this.#carriedOut.get(change.command.id) ?? 0) + 1);
@@ -183,7 +183,7 @@ export class Life {
     }
   }
 
-  /** A step may fail as the contract allows; after a death the next process takes up what was running. */
+  /** A step may fail as the contract allows; after a crash the next process resumes running effects. */
   async #attempt(step: () => Promise<unknown>): Promise<void> {
     try {
       await step();
@@ -230,7 +230,7 @@ export class Life {
       ['cancel', (machine, context) => cancel(machine, origin, context)],
       ['enrolled', (machine, context) => moved(machine, { event: 'enrolled', origin }, context)],
     ];
-    // Half of the time what leads on, so that lives get somewhere.
+    // Half of the time an event that makes progress, so that lifecycles get far.
     const chosen = this.#random(2) === 0 ? work[this.#random(work.length)] : undefined;
     const event = OPERATOR[this.#random(OPERATOR.length)] ?? 'accept';
     const [name, decide]: readonly [string, Decide] = chosen ?? [
@@ -241,7 +241,7 @@ export class Life {
     return this.#execute(this.#last.command, decide);
   }
 
-  /** With the same id, as a client does that did not hear the answer. */
+  /** With the same id, like a client that did not receive the reply. */
   async #again(): Promise<unknown> {
     if (this.#last) await this.#execute(this.#last.command, this.#last.decide);
     return undefined;
@@ -292,13 +292,13 @@ export class Life {
   async #report(): Promise<void> {
     const machine = await this.#machine();
     const session = (await this.#store.sessionsOf(machine.id, 5)).find(
-      (each: Session) => each.openedAt !== null && each.ended === null && isWanted(machine, each),
+      (each: Session) => each.openedAt !== null && each.ended === null && isSessionCurrent(machine, each),
     );
     if (!session) return;
-    const judged = judgeOutcome(session, { ok: this.#random(3) > 0, reason: 'a disk is missing' }, true);
+    const outcome = resolveOutcome(session, { ok: this.#random(3) > 0, reason: 'a disk is missing' }, true);
     const origin = { actor: 'machine:node01', correlationId: session.id };
     await this.#execute({ machine: machine.id, name: 'outcome', input: null, origin }, (known, context) =>
-      sessionConcluded(known, session, judged, null, context),
+      sessionConcluded(known, session, outcome, null, context),
     );
   }
 
@@ -326,7 +326,7 @@ export class Life {
         },
         effect,
       ).catch((error: unknown) => {
-        // The runner logs it and goes on; the effect stays running until the next start.
+        // The runner logs it and continues; the effect stays running until the next start.
         if (error instanceof Died || !(error instanceof ColdironError)) throw error;
       });
       const [now] = (await this.#subject.store.effects(effect.machine)).filter(({ id }) => id === effect.id);
@@ -336,8 +336,7 @@ export class Life {
 
   #handlers(): EffectHandlers {
     const does: EffectHandler = async ({ effect }) => {
-      if (this.#finished.has(effect.id))
-        throw this.#broken(`${effect.kind} was done again after its end was committed`);
+      if (this.#finished.has(effect.id)) throw this.#broken(`${effect.kind} was run again after its end was committed`);
       const luck = this.#random(6);
       if (luck === 0) throw new Error('the BMC does not answer');
       if (luck === 1) throw new EffectError('no driver', { retryable: false });
@@ -347,7 +346,7 @@ export class Life {
     return Object.fromEntries(KINDS.map((kind) => [kind, does])) as Record<EffectKind, EffectHandler>;
   }
 
-  /** Nothing fails any more: what was begun comes to an end. */
+  /** No more faults: everything running must end. */
   async #settle(): Promise<void> {
     this.#store.oneIn = 0;
     await this.#subject.store.reclaimEffects();
@@ -375,7 +374,7 @@ export class Life {
     if (state !== 'removed' && possibleEvents(lifecycle).length === 0) throw this.#broken(`${state} is a dead end`);
     if ((STATES[state].deadline !== null) !== (lifecycle.deadline !== null)) throw this.#broken(`${state}: deadline`);
     for (const [command, times] of this.#carriedOut) {
-      if (times > 1) throw this.#broken(`command ${command} was carried out ${times} times`);
+      if (times > 1) throw this.#broken(`command ${command} was executed ${times} times`);
     }
     const { trusted } = this.#subject;
     if (!trusted) return;
@@ -417,7 +416,7 @@ const MODES: Readonly<Partial<Record<string, SessionMode>>> = {
   rescue: 'rescue',
 };
 
-/** As the runner does, without its pauses. */
+/** Like the runner, without its pauses. */
 async function persistently<T>(verb: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -9,22 +9,22 @@ const MISMATCH = { kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID } 
 
 function watcher(refuse?: Error) {
   const requests: unknown[] = [];
-  const told: string[] = [];
+  const messages: string[] = [];
   const log = {
-    warn: (_: object, words: string) => void told.push(words),
-    error: (_: object, words: string) => void told.push(words),
+    warn: (_: object, words: string) => void messages.push(words),
+    error: (_: object, words: string) => void messages.push(words),
   };
   const request = async (...args: unknown[]) => {
     requests.push(args);
     if (refuse) throw refuse;
     return machineIn('quarantined');
   };
-  return { requests, told, onFinding: quarantineOn({ request }, log) };
+  return { requests, messages, onFinding: quarantineOn({ request }, log) };
 }
 
 describe('another chassis with a known MAC', () => {
-  it('puts the machine in quarantine, once, with both UUIDs in the note', async () => {
-    const { requests, told, onFinding } = watcher();
+  it('quarantines the machine, once, with both UUIDs in the note', async () => {
+    const { requests, messages, onFinding } = watcher();
     for (let times = 0; times < 3; times++) onFinding(machineIn('active'), MISMATCH);
     await setImmediate();
     expect(requests).toEqual([
@@ -38,7 +38,7 @@ describe('another chassis with a known MAC', () => {
         },
       ],
     ]);
-    expect(told).toEqual(['quarantined']);
+    expect(messages).toEqual(['quarantined']);
   });
 
   it.each(['quarantined', 'removed'] as const satisfies LifecycleState[])(
@@ -50,19 +50,19 @@ describe('another chassis with a known MAC', () => {
     },
   );
 
-  it('is not the same as another architecture', () => {
+  it('is not an architecture mismatch', () => {
     const { requests, onFinding } = watcher();
     onFinding(machineIn('active'), { kind: 'architecture-mismatch', expected: 'x86_64', seen: 'arm64' });
     expect(requests).toEqual([]);
   });
 
-  it('is no news when somebody was faster, and an error when the store is away', async () => {
-    const faster = watcher(new ColdironError('conflict', 'it is quarantined'));
-    faster.onFinding(machineIn('active'), MISMATCH);
+  it('is not logged when another caller was first, and is an error when the store is unavailable', async () => {
+    const lostRace = watcher(new ColdironError('conflict', 'it is quarantined'));
+    lostRace.onFinding(machineIn('active'), MISMATCH);
     const broken = watcher(new ColdironError('store_unavailable', 'the disk is gone'));
     broken.onFinding(machineIn('active'), MISMATCH);
     await setImmediate();
-    expect(faster.told).toEqual([]);
-    expect(broken.told).toEqual(['a machine could not be quarantined; it is refused all the same']);
+    expect(lostRace.messages).toEqual([]);
+    expect(broken.messages).toEqual(['a machine could not be quarantined; its boot is refused anyway']);
   });
 });

@@ -12,7 +12,7 @@ const silent = async () => {
 };
 
 describe('effects', () => {
-  it('are on disk as running, with their attempt counted, before anybody does them', async () => {
+  it('are persisted as running, with the attempt counted, before they run', async () => {
     const { runner, commands, store, calls } = aRig(registered());
     await runner.start();
     await commands.request(NODE01, 'commission', OPS);
@@ -23,7 +23,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('of one machine are done in their order, one after the other', async () => {
+  it('of one machine run in order, one at a time', async () => {
     const { runner, commands, calls } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('active') })));
     await runner.start();
     await commands.request(NODE01, 'rescue', OPS);
@@ -55,7 +55,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that the machine has outrun are not done, and say so', async () => {
+  it('of a state that the machine has left are skipped and recorded', async () => {
     const { runner, commands, store, calls } = aRig(registered());
     await commands.request(NODE01, 'commission', OPS);
     await commands.request(NODE01, 'quarantine', OPS);
@@ -73,7 +73,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that fail are tried again after 2 s, then twice as long each time', async () => {
+  it('that fail are retried after 2 s, doubling each time', async () => {
     const tries = [1, 2, 3];
     const { runner, commands, store, calls, pass } = aRig(registered(), {
       'boot-from-network': async () => (tries.shift() ? silent() : { events: [] }),
@@ -100,7 +100,7 @@ describe('effects', () => {
     expect(life()).toMatchObject({
       state: 'failed',
       deadline: null,
-      failure: { step: 'commission', reason: 'boot-from-network, 10 tries: the BMC does not answer' },
+      failure: { step: 'commission', reason: 'boot-from-network, 10 attempts: the BMC does not answer' },
     });
     expect(store.written).toMatchObject([{ state: 'failed', lastError: 'the BMC does not answer' }]);
     expect(store.log.map((event) => event.kind)).toEqual([
@@ -111,7 +111,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that nobody can do are not tried again', async () => {
+  it('that fail permanently are not retried', async () => {
     const { runner, commands, calls, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('ready') })), {
       'boot-from-network': async () => {
         throw new EffectError('no driver', { retryable: false });
@@ -125,7 +125,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that a state does not depend on are recorded as failed and change nothing', async () => {
+  it('that a state does not depend on are recorded as failed and do not move the machine', async () => {
     const { runner, commands, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('commissioning') })), {
       'power-off': async () => {
         throw new EffectError('no driver', { retryable: false });
@@ -144,7 +144,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that fail when the machine has moved on meanwhile do not fail its new state', async () => {
+  it('that fail after the machine left the state do not fail its new state', async () => {
     const { runner, commands, store, life } = aRig(new MemoryStore(aMachine({ lifecycle: aLife('ready') })), {
       'boot-from-network': async () => {
         await commands.request(NODE01, 'installed', { actor: 'machine:node01', correlationId: null });
@@ -159,7 +159,7 @@ describe('effects', () => {
     await runner.stop();
   });
 
-  it('that fail do not fail a second try of the step that has begun meanwhile', async () => {
+  it('that fail do not fail a second visit of the same state', async () => {
     const { runner, commands, clock, calls, life } = aRig(registered(), {
       'boot-from-network': async () => {
         if (calls.length > 1) return { events: [] };
@@ -212,17 +212,17 @@ describe('a release whose disks cannot be erased', () => {
   });
 });
 
-describe('a store that is away for a while', () => {
-  const away = new ColdironError('store_unavailable', 'disk full');
+describe('a store that is unavailable for a while', () => {
+  const unavailable = new ColdironError('store_unavailable', 'disk full');
 
-  it('does not lose the end of an effect, nor has it done twice', async () => {
+  it('loses no result of an effect, and no effect runs twice', async () => {
     const { runner, commands, store, calls, clock } = aRig(registered());
     const refused = aGate();
     await runner.start();
     await commands.request(NODE01, 'commission', OPS);
     vi.spyOn(store, 'commit').mockImplementationOnce(async () => {
       refused.open();
-      throw away;
+      throw unavailable;
     });
     await refused.passed;
     await expect.poll(() => clock.pendingTimers).toBe(2);
@@ -233,11 +233,11 @@ describe('a store that is away for a while', () => {
     await runner.stop();
   });
 
-  it('is asked again, less and less often, until it is back', async () => {
+  it('is retried with back-off until it is available', async () => {
     const { runner, store, complaints, pass, life } = aRig(
       new MemoryStore(aMachine({ lifecycle: aLife('enrolling', { deadline: T0 }) })),
     );
-    const dueDeadlines = vi.spyOn(store, 'dueDeadlines').mockRejectedValue(away);
+    const dueDeadlines = vi.spyOn(store, 'dueDeadlines').mockRejectedValue(unavailable);
     await runner.start();
     await runner.idle();
     await pass(MINUTE);

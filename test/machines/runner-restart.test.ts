@@ -8,7 +8,7 @@ import { aGate, aRig, NODE01, OPS } from './runner-rig.ts';
 const registered = () => new MemoryStore(aMachine({}));
 
 describe('a new runner', () => {
-  it('does again what the last one was killed in the middle of', async () => {
+  it('repeats the effect that was running when the last one was killed', async () => {
     const store = registered();
     const begun = aGate();
     const killed = aRig(store, {
@@ -30,7 +30,7 @@ describe('a new runner', () => {
     await next.runner.stop();
   });
 
-  it('does what was only written down', async () => {
+  it('runs the effects that are pending', async () => {
     const store = registered();
     await aRig(store).commands.request(NODE01, 'commission', OPS);
     expect(store.written).toMatchObject([{ state: 'pending' }]);
@@ -42,7 +42,7 @@ describe('a new runner', () => {
     await next.runner.stop();
   });
 
-  it('moves the machine and ends the effect in one commit: whoever dies before it leaves neither', async () => {
+  it('moves the machine and ends the effect in one commit: a crash before it leaves neither', async () => {
     const store = new MemoryStore(aMachine({ lifecycle: aLife('releasing') }));
     const fallback = async () => ({
       events: [],
@@ -95,7 +95,7 @@ describe('stop', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('does not wait for ever: an effect that hangs is taken up by the next process', async () => {
+  it('does not wait forever: the next process resumes an effect that hangs', async () => {
     const store = registered();
     const begun = aGate();
     const { runner, commands, clock, complaints } = aRig(store, {
@@ -114,26 +114,26 @@ describe('stop', () => {
     expect(store.written).toMatchObject([{ state: 'running' }]);
   });
 
-  it('ends the waiting for a store that is away', async () => {
+  it('stops waiting for a store that is unavailable', async () => {
     const store = registered();
-    const asked = aGate();
+    const called = aGate();
     const { runner, commands, clock, complaints } = aRig(store);
     await runner.start();
     await commands.request(NODE01, 'commission', OPS);
     store.commit = async () => {
-      asked.open();
+      called.open();
       throw new ColdironError('store_unavailable', 'disk full');
     };
-    await asked.passed;
-    // One timer is the runner's nap, the other one the pause before the store is asked again.
+    await called.passed;
+    // One timer is the runner's, the other one the pause before the store is retried.
     await expect.poll(() => clock.pendingTimers).toBe(2);
     await runner.stop();
     expect(clock.pendingTimers).toBe(0);
-    expect(complaints).toContain('effect could not be settled');
+    expect(complaints).toContain('the result of an effect could not be committed');
     expect(store.written).toMatchObject([{ state: 'running' }]);
   });
 
-  it('takes requests afterwards too, and begins nothing for them', async () => {
+  it('accepts requests afterwards, and starts no effects for them', async () => {
     const { runner, commands, store, calls, clock } = aRig(registered());
     await runner.start();
     await runner.stop();
@@ -144,7 +144,7 @@ describe('stop', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('keeps at most 256 effects going at once', async () => {
+  it('runs at most 256 effects at once', async () => {
     const fleet = Array.from({ length: 300 }, (_, index) => ({ ...aMachine({}), id: machineId(index) }));
     const store = new MemoryStore(...fleet);
     const gate = aGate();

@@ -1,4 +1,4 @@
-// A runner over a store that a test can look into, with a clock that it moves and handlers that it chooses.
+// A runner over a store that tests can inspect, with a fake clock and fake handlers.
 
 import type { EffectKind } from '../../appliance/domain/effect.ts';
 import type { Instant } from '../../appliance/domain/instant.ts';
@@ -26,7 +26,7 @@ export interface Rig {
   readonly commands: MachineCommands;
   readonly store: MemoryStore;
   readonly clock: FakeClock;
-  /** Every call of a handler, with the time and how the effect stood in the store. */
+  /** Every call of a handler, with the time and the state of the effect in the store. */
   readonly calls: { readonly kind: EffectKind; readonly at: Instant; readonly stored: string | undefined }[];
   readonly complaints: string[];
   pass(duration: number): Promise<void>;
@@ -84,7 +84,7 @@ export function aRig(
   };
 }
 
-/** A promise and the hand that settles it. */
+/** A promise with its resolver. */
 export function aGate(): { readonly passed: Promise<void>; readonly open: () => void } {
   let open = (): void => {};
   const passed = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-// The runner over the real store: what the fake promises, the file keeps.
+// The runner over the real store: it behaves like the store in memory.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -110,7 +110,7 @@ describe('the runner over SQLite', () => {
     expect(await store.nextEffectDue()).toBeNull();
   });
 
-  it('takes up an effect that was running when the process died', async () => {
+  it('resumes an effect that was running when the process died', async () => {
     const begun = aGate();
     const killed = aRunner(new FakeClock(T0), {
       'boot-from-network': () => {
@@ -129,7 +129,7 @@ describe('the runner over SQLite', () => {
     expect(await store.effects(NODE01)).toMatchObject([{ kind: 'boot-from-network', state: 'done', attempts: 2 }]);
   });
 
-  it('lets concurrent requests win one at a time', async () => {
+  it('serializes concurrent requests', async () => {
     aRunner(systemClock);
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => commands.request(NODE01, 'retire', OPS)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);

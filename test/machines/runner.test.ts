@@ -38,31 +38,31 @@ describe('a request', () => {
     ]);
   });
 
-  it.each(['appliance', 'machine:node01'])('by %s is no matter for the audit', async (actor) => {
+  it.each(['appliance', 'machine:node01'])('by %s is not audited', async (actor) => {
     const { commands, store } = aRig(inState('commissioning'));
     await commands.request(NODE01, 'commissioned', { actor, correlationId: null });
     expect(store.log.map((event) => event.kind)).toEqual(['lifecycle.ready']);
     expect(store.audit).toEqual([]);
   });
 
-  it('hands the reason of a failure on to the machine', async () => {
+  it('stores the reason of a failure in the machine', async () => {
     const { commands } = aRig(inState('commissioning'));
     const origin = { actor: 'machine:node01', correlationId: null };
     const { lifecycle } = await commands.request(NODE01, 'commission-failed', origin, 'DIMM A2 is missing');
     expect(lifecycle.failure).toEqual({ step: 'commission', reason: 'DIMM A2 is missing' });
   });
 
-  it('gives a deployment as long as the profile says', async () => {
+  it('limits a deployment to the time in the profile', async () => {
     const { commands } = aRig(inState('ready'));
     expect((await commands.request(NODE01, 'deploy', OPS)).lifecycle.deadline).toBe(T0 + 30 * MINUTE);
   });
 
   it.each([
-    ['an event out of place is a conflict', 'ready', 'installed', 'conflict'],
+    ['an event that the state does not allow is a conflict', 'ready', 'installed', 'conflict'],
     ['retiring a machine that is being deployed: it is in use', 'deploying', 'retire', 'node_in_use'],
     ['removing an active machine: it is in use', 'active', 'remove', 'node_in_use'],
     ['removing a registered machine is a conflict: retire it first', 'registered', 'remove', 'conflict'],
-  ] as const)('is recorded and refused in words: %s', async (_, state, event, code) => {
+  ] as const)('is recorded and refused with a reason: %s', async (_, state, event, code) => {
     const { commands, store, life } = aRig(inState(state));
     const refusal = expect.objectContaining({
       code,
@@ -82,10 +82,10 @@ describe('a request', () => {
     ]);
   });
 
-  it('to leave, refused, says what to do in that state instead of advising the refused step', async () => {
+  it('to retire, refused, hints at what the state allows', async () => {
     const { commands } = aRig(inState('commissioning'));
     await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({
-      hint: 'Wait until it is no longer commissioning, or end that (coldiron cancel node01); then retire it.',
+      hint: 'Wait until it is no longer commissioning, or end this state (coldiron cancel node01); then retire it.',
     });
   });
 
@@ -95,7 +95,7 @@ describe('a request', () => {
     expect(store.log).toEqual([]);
   });
 
-  it('looks again when somebody else wrote in between', async () => {
+  it('decides again after a concurrent write', async () => {
     const { commands, store, life } = aRig(registered());
     const commit = store.commit.bind(store);
     vi.spyOn(store, 'commit').mockImplementationOnce(async (write) => {
@@ -108,7 +108,7 @@ describe('a request', () => {
     expect(store.audit).toHaveLength(1);
   });
 
-  it('decides anew when what was written in between has moved the machine', async () => {
+  it('decides on the new state after a concurrent transition', async () => {
     const { commands, store } = aRig(registered());
     const commit = store.commit.bind(store);
     vi.spyOn(store, 'commit').mockImplementationOnce(async (write) => {
@@ -119,14 +119,14 @@ describe('a request', () => {
     await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'node_in_use' });
   });
 
-  it('gives up after five writers in between', async () => {
+  it('fails after five concurrent writes', async () => {
     const { commands, store } = aRig(registered());
     const commit = vi.spyOn(store, 'commit').mockRejectedValue(new ColdironError('version_conflict', 'changed again'));
     await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'version_conflict' });
     expect(commit).toHaveBeenCalledTimes(5);
   });
 
-  it('passes a failure of the store on, and does not repeat it', async () => {
+  it('rethrows a failure of the store without a retry', async () => {
     const { commands, store } = aRig(registered());
     const commit = vi.spyOn(store, 'commit').mockRejectedValue(new ColdironError('store_unavailable', 'disk full'));
     await expect(commands.request(NODE01, 'retire', OPS)).rejects.toMatchObject({ code: 'store_unavailable' });
@@ -147,7 +147,7 @@ describe('deadlines', () => {
     await runner.stop();
   });
 
-  it('that passed while nothing ran fire at the start, the most overdue first', async () => {
+  it('that passed while no runner ran fire at the start, the most overdue first', async () => {
     const late = [3 * MINUTE, MINUTE, 2 * MINUTE].map((ago, index) =>
       aMachine({ number: index + 1, lifecycle: aLife('enrolling', { deadline: T0 - ago }) }),
     );
@@ -158,7 +158,7 @@ describe('deadlines', () => {
     await runner.stop();
   });
 
-  it('of more machines than are looked at together all fire', async () => {
+  it('of more machines than one batch all fire', async () => {
     const fleet = Array.from({ length: 250 }, (_, index) =>
       aMachine({ number: index % 100, lifecycle: aLife('enrolling', { deadline: T0 }) }),
     ).map((machine, index) => ({ ...machine, id: machineId(index) }));
@@ -169,7 +169,7 @@ describe('deadlines', () => {
     await runner.stop();
   });
 
-  it('do not fire for a machine that got away in the last moment', async () => {
+  it('do not fire for a machine that left the state at the last moment', async () => {
     const { runner, commands, store, life } = aRig(inState('enrolling', { deadline: T0 }));
     const dueDeadlines = store.dueDeadlines.bind(store);
     vi.spyOn(store, 'dueDeadlines').mockImplementationOnce(async (now, limit) => {
@@ -200,7 +200,7 @@ describe('deadlines', () => {
     await runner.stop();
   });
 
-  it('end a rescue where it began, and start the machine from its disk', async () => {
+  it('return a rescue to the earlier state, and start the machine from its disk', async () => {
     const { runner, commands, calls, pass, life } = aRig(inState('active'));
     await runner.start();
     await commands.request(NODE01, 'rescue', OPS);

@@ -4,7 +4,7 @@ import type { EffectKind } from '../../appliance/domain/effect.ts';
 import { HOUR, MINUTE } from '../../appliance/domain/instant.ts';
 import { type FailedStep, LIFECYCLE_STATES, type Lifecycle } from '../../appliance/domain/lifecycle.ts';
 import { STATES } from '../../appliance/domain/states.ts';
-import { possibleEvents, type StepContext, step, stillWanted } from '../../appliance/machines/step.ts';
+import { effectStillApplies, possibleEvents, type StepContext, step } from '../../appliance/machines/step.ts';
 import { EVENTS, type LifecycleEvent } from '../../appliance/machines/transitions.ts';
 import { aLife, T0 } from './machines.ts';
 
@@ -57,7 +57,7 @@ const SENTENCES: Sentence[] = [
   ],
   ['an enrolled machine is active', aLife('enrolling'), 'enrolled', { state: 'active', deadline: null }, []],
   [
-    'a host that runs already enrolls without an installation',
+    'a running host enrolls without an installation',
     aLife('registered'),
     'enroll',
     { state: 'enrolling', deadline: NOW + 15 * MINUTE },
@@ -70,7 +70,7 @@ const SENTENCES: Sentence[] = [
     { state: 'retired', resume: 'active' },
     [],
   ],
-  ['draining can be taken back', aLife('draining'), 'undrain', { state: 'active' }, []],
+  ['draining can be undone', aLife('draining'), 'undrain', { state: 'active' }, []],
   [
     'an active machine is released: its disks are erased within an hour, and a cancel leads back',
     aLife('active'),
@@ -86,14 +86,14 @@ const SENTENCES: Sentence[] = [
     ['release-without-erase'],
   ],
   [
-    'the second one fails the release',
+    'the second failed erasure fails the release',
     aLife('releasing', { fallbackUsed: true }),
     'erase-failed',
     { state: 'failed', failure: { step: 'release', reason: 'because' }, fallbackUsed: false },
     [],
   ],
   [
-    'a machine that was given up erasing is ready, with a note',
+    'a machine that is released unerased is ready, with a note',
     aLife('releasing', { fallbackUsed: true }),
     'released-unerased',
     { state: 'ready', note: 'a note', fallbackUsed: false },
@@ -107,20 +107,20 @@ const SENTENCES: Sentence[] = [
     ['boot-from-network'],
   ],
   [
-    'rescue ends by itself where it began',
+    'rescue ends at its deadline in the earlier state',
     aLife('rescue', { resume: 'active' }),
     'deadline',
     { state: 'active', resume: null, deadline: null, failure: null },
     ['boot-from-disk'],
   ],
   [
-    'a retired machine goes back to where it was',
+    'a retired machine returns to its earlier state',
     aLife('retired', { resume: 'ready' }),
     'reactivate',
     { state: 'ready', resume: null },
     [],
   ],
-  ['one that nobody remembers starts over', aLife('retired'), 'reactivate', { state: 'registered' }, []],
+  ['one without a remembered state becomes registered', aLife('retired'), 'reactivate', { state: 'registered' }, []],
   [
     'a retired machine is removed',
     aLife('retired', { resume: 'active' }),
@@ -129,28 +129,28 @@ const SENTENCES: Sentence[] = [
     [],
   ],
   [
-    'quarantine in the middle of a deployment breaks it off',
+    'quarantine during a deployment interrupts it',
     aLife('deploying'),
     'quarantine',
     { state: 'quarantined', resume: 'failed', failure: { step: 'deploy', reason: 'because' }, note: 'a note' },
     [],
   ],
   [
-    'quarantine out of rescue remembers what rescue interrupted',
+    'quarantine during rescue remembers the state before the rescue',
     aLife('rescue', { resume: 'ready', deadline: NOW }),
     'quarantine',
     { state: 'quarantined', resume: 'ready', deadline: null },
     [],
   ],
   [
-    'a failed enrollment is tried again without installing',
+    'a failed enrollment is retried without installing',
     failedAt('enroll'),
     'enroll',
     { state: 'enrolling', failure: null },
     [],
   ],
   [
-    'a node that could not be drained goes on working',
+    'a node that could not be drained stays active',
     failedAt('drain'),
     'undrain',
     { state: 'active', failure: null },
@@ -166,8 +166,8 @@ describe('step', () => {
   });
 
   it.each([
-    ['as long as its profile says', 25, 25],
-    ['an hour when there is no profile to ask', null, 60],
+    ['the time limit of its profile', 25, 25],
+    ['an hour without a profile', null, 60],
   ])('gives a deployment %s', (_, profileDeployMinutes, minutes) => {
     expect(moved(aLife('ready'), 'deploy', { profileDeployMinutes }).lifecycle.deadline).toBe(NOW + minutes * MINUTE);
   });
@@ -177,35 +177,35 @@ describe('step', () => {
     ['deploying', 'deploy'],
     ['enrolling', 'enroll'],
     ['draining', 'drain'],
-  ] as const)('calls %s past its deadline a failed %s, and says what it waited for', (state, failedStep) => {
+  ] as const)('turns %s past its deadline into a failed %s, with what it waited for', (state, failedStep) => {
     const { failure } = moved(aLife(state), 'deadline', { now: T0 + 20 * MINUTE }).lifecycle;
     expect(failure).toEqual({
       step: failedStep,
-      reason: `${state} for 20 min without an end. ${STATES[state].waitsFor}`,
+      reason: `${state} for 20 min, past its deadline. ${STATES[state].waitsFor}`,
     });
   });
 
-  it('goes back to what it was when it is called off before anything was written', () => {
-    const calledOff = (from: Lifecycle, ...events: readonly LifecycleEvent[]) =>
+  it('returns to the earlier state when it is cancelled before anything was written', () => {
+    const cancelled = (from: Lifecycle, ...events: readonly LifecycleEvent[]) =>
       events.reduce((life, event) => moved(life, event).lifecycle, from);
     const back = (from: Lifecycle, work: LifecycleEvent) =>
-      moved(moved(from, work).lifecycle, 'cancel', { failureReason: 'called off by ada' });
+      moved(moved(from, work).lifecycle, 'cancel', { failureReason: 'cancelled by ada' });
     expect(back(aLife('registered'), 'commission').lifecycle).toMatchObject({ state: 'registered', failure: null });
     expect(back(aLife('ready'), 'commission').lifecycle).toMatchObject({ state: 'ready', failure: null });
     expect(back(aLife('ready'), 'deploy')).toMatchObject({
       lifecycle: { state: 'ready', failure: null, deadline: null },
       effects: ['power-off'],
     });
-    const failure = { step: 'deploy', reason: 'called off by ada' };
+    const failure = { step: 'deploy', reason: 'cancelled by ada' };
     expect(back(failedAt('enroll'), 'deploy').lifecycle).toMatchObject({ state: 'failed', failure });
-    expect(calledOff(aLife('ready'), 'deploy', 'break-off')).toMatchObject({
+    expect(cancelled(aLife('ready'), 'deploy', 'break-off')).toMatchObject({
       state: 'failed',
       failure: { step: 'deploy' },
     });
-    expect(calledOff(aLife('releasing'), 'break-off')).toMatchObject({ state: 'failed', failure: { step: 'release' } });
+    expect(cancelled(aLife('releasing'), 'break-off')).toMatchObject({ state: 'failed', failure: { step: 'release' } });
   });
 
-  it('keeps the failure while a failed machine is set aside, and forgets it when the machine moves on', () => {
+  it('keeps the failure while a failed machine is interrupted, and clears it when the machine moves on', () => {
     const { failure } = failedAt('deploy');
     const retired = moved(failedAt('deploy'), 'retire').lifecycle;
     expect(moved(retired, 'reactivate').lifecycle).toMatchObject({ state: 'failed', failure });
@@ -216,7 +216,7 @@ describe('step', () => {
     expect(moved(failedAt('deploy'), 'deploy').lifecycle.failure).toBeNull();
   });
 
-  it('keeps the words of a quarantine through retirement', () => {
+  it('keeps the note of a quarantine through retirement', () => {
     const quarantined = moved(aLife('active'), 'quarantine', { note: 'another chassis' }).lifecycle;
     const retired = moved(quarantined, 'retire').lifecycle;
     expect(moved(retired, 'reactivate').lifecycle).toMatchObject({ state: 'quarantined', note: 'another chassis' });
@@ -230,7 +230,7 @@ describe('step', () => {
     );
     expect(refused(failedAt('commission'), 'deploy')).toMatch(/^deploy is not possible from failed \(commission\): /);
     expect(refused(failedAt('commission'), 'deploy')).toMatch(/can do: commission, rescue, retire, quarantine\.$/);
-    expect(refused(aLife('removed'), 'reactivate')).toMatch(/Nothing moves it any more\.$/);
+    expect(refused(aLife('removed'), 'reactivate')).toMatch(/No event is possible any more\.$/);
   });
 
   it.each([
@@ -239,7 +239,7 @@ describe('step', () => {
     ['a machine that failed its tests is released to be ready', failedAt('commission'), 'release'],
     ['a machine that retired out of quarantine is released', aLife('retired', { resume: 'quarantined' }), 'release'],
     ['erasure is skipped before it was tried', aLife('releasing'), 'released-unerased'],
-    ['a machine is enrolled that nobody is waiting for', aLife('ready'), 'enrolled'],
+    ['a machine enrolls without being asked to', aLife('ready'), 'enrolled'],
   ] as const)('does not allow that %s', (_, from, event) => {
     expect(refused(from, event)).toContain(`${event} is not possible from ${from.state}`);
   });
@@ -259,7 +259,7 @@ describe('step', () => {
     fallbackUsed: fc.boolean(),
   });
 
-  it('never throws, moves exactly on the possible events, and gives a deadline to whatever must not last', () => {
+  it('never throws, moves exactly on the possible events, and sets a deadline in every temporary state', () => {
     fc.assert(
       fc.property(aWildLife, fc.constantFrom(...ALL_EVENTS), (life, event) => {
         const result = step(life, event, { now: NOW, profileDeployMinutes: 30 });
@@ -277,23 +277,23 @@ describe('step', () => {
   });
 });
 
-describe('an effect that waited', () => {
+describe('a delayed effect', () => {
   it.each([
-    ['a network boot is wanted while deploying', 'boot-from-network', aLife('deploying'), true],
-    ['no network boot for a machine that is active by now', 'boot-from-network', aLife('active'), false],
+    ['a network boot applies while deploying', 'boot-from-network', aLife('deploying'), true],
+    ['no network boot for a machine that is active now', 'boot-from-network', aLife('active'), false],
     ['no network boot for a quarantined machine', 'boot-from-network', aLife('quarantined'), false],
-    ['a disk boot is wanted after rescue', 'boot-from-disk', aLife('active'), true],
-    ['no disk boot in the middle of an installation', 'boot-from-disk', aLife('deploying'), false],
+    ['a disk boot applies after rescue', 'boot-from-disk', aLife('active'), true],
+    ['no disk boot during an installation', 'boot-from-disk', aLife('deploying'), false],
     ['a ready machine is switched off', 'power-off', aLife('ready'), true],
     ['a working machine is never switched off', 'power-off', aLife('active'), false],
     [
-      'the fallback is wanted once erasing was given up',
+      'the fallback applies after the erasure failed',
       'release-without-erase',
       aLife('releasing', { fallbackUsed: true }),
       true,
     ],
-    ['the fallback of an earlier release is not', 'release-without-erase', aLife('releasing'), false],
-  ] as const)('%s', (_, kind, life, wanted) => {
-    expect(stillWanted(kind, life)).toBe(wanted);
+    ['the fallback of an earlier release does not apply', 'release-without-erase', aLife('releasing'), false],
+  ] as const)('%s', (_, kind, life, applies) => {
+    expect(effectStillApplies(kind, life)).toBe(applies);
   });
 });

@@ -14,7 +14,7 @@ import { aLife, T0 } from './machines.ts';
 
 const named = (row: TransitionRow): string => `${row.from} + ${row.event}${row.if ? ` if ${row.if}` : ''} → ${row.to}`;
 
-/** Every life that can be led from being seen or declared, walked with the real step. */
+/** Every lifecycle that is reachable from discovered or registered, walked with the real step. */
 function everyLife(): Lifecycle[] {
   const reached = new Map<string, Lifecycle>();
   const open: Lifecycle[] = [aLife('discovered'), aLife('registered')];
@@ -47,12 +47,12 @@ describe('the transition table', () => {
     expect(usable).toBe(true);
   });
 
-  it('asks every condition it knows, and uses every kind of effect', () => {
+  it('evaluates every condition, and uses every kind of effect', () => {
     expect(new Set(TRANSITIONS.flatMap((row) => row.if ?? []))).toEqual(new Set(Object.keys(CONDITIONS)));
     expect(new Set(TRANSITIONS.flatMap((row) => row.effects))).toEqual(new Set(EFFECT_KINDS));
   });
 
-  it('has no row that an earlier one hides', () => {
+  it('has no row that an earlier one shadows', () => {
     const unconditional = TRANSITIONS.filter((row) => !row.if).map((row) => `${row.from} + ${row.event}`);
     expect(new Set(unconditional).size).toBe(unconditional.length);
     for (const [index, row] of TRANSITIONS.entries()) {
@@ -61,7 +61,7 @@ describe('the transition table', () => {
     }
   });
 
-  it('names the step on every way into failed, and says nothing of steps elsewhere but into quarantine and back from work that is called off', () => {
+  it('names the failed step on every row into failed, and elsewhere only into quarantine and on cancel', () => {
     for (const row of TRANSITIONS) {
       if (row.to === 'failed') expect(row.fails, named(row)).toBeDefined();
       else if (row.fails && row.to === 'resume') expect(row.event, named(row)).toBe('cancel');
@@ -69,18 +69,18 @@ describe('the transition table', () => {
     }
   });
 
-  it('remembers where it came from on every way into a state that it can resume from', () => {
+  it('remembers the source on every row into a state that can resume', () => {
     const resumable = new Set(TRANSITIONS.filter((row) => row.to === 'resume').map((row) => row.from));
     for (const row of TRANSITIONS) {
       expect(row.remember !== undefined, named(row)).toBe(row.to !== 'resume' && resumable.has(row.to));
     }
   });
 
-  it('goes back only to states that may last', () => {
+  it('resumes only into states without a deadline', () => {
     for (const life of lives) if (life.resume) expect(STATES[life.resume].deadline, life.resume).toBeNull();
   });
 
-  it('quarantines from every state but quarantined and removed, and touches nothing', () => {
+  it('quarantines from every state but quarantined and removed, without effects', () => {
     const rows = TRANSITIONS.filter((row) => row.event === 'quarantine');
     expect(new Set(rows.map((row) => row.from))).toEqual(
       new Set(LIFECYCLE_STATES.filter((state) => state !== 'quarantined' && state !== 'removed')),
@@ -88,7 +88,7 @@ describe('the transition table', () => {
     for (const row of rows) expect(row).toMatchObject({ to: 'quarantined', effects: [] });
   });
 
-  it('lets an operator out of quarantine on no other way than clearing it', () => {
+  it('ends a quarantine only by clearing it', () => {
     const trusted = (state: LifecycleState) => !['quarantined', 'retired', 'removed'].includes(state);
     const seen = new Set<string>();
     const open: Lifecycle[] = lives.filter((life) => life.state === 'quarantined');
@@ -105,12 +105,12 @@ describe('the transition table', () => {
     expect(seen.size).toBeGreaterThan(0);
   });
 
-  it('ends the identity of a released machine when its disks are given away, not when the release begins', () => {
+  it('revokes the identity of a released machine when its release ends, not when it begins', () => {
     const revoking = TRANSITIONS.filter((row) => row.revokesIdentity && row.to !== 'removed').map(named);
     expect(revoking).toEqual(TRANSITIONS.filter((row) => row.from === 'releasing' && row.to === 'ready').map(named));
   });
 
-  it('removes for good: only what is retired or was never accepted, with its identity', () => {
+  it('removes only retired or never accepted machines, and revokes their identity', () => {
     const rows = TRANSITIONS.filter((row) => row.to === 'removed');
     expect(rows.map((row) => row.from).sort()).toEqual(['discovered', 'retired']);
     for (const row of rows) expect(row).toMatchObject({ effects: [], revokesIdentity: true });
@@ -119,12 +119,12 @@ describe('the transition table', () => {
 });
 
 describe('the table of states', () => {
-  it.each(LIFECYCLE_STATES)('says in sentences what %s waits for and what is safe to do', (state) => {
+  it.each(LIFECYCLE_STATES)('says what %s waits for and what is safe to do', (state) => {
     expect(STATES[state].waitsFor).toMatch(/^It waits for .+\.$/);
     expect(STATES[state].nextStep).toMatch(/^[A-Z].+\.$/);
   });
 
-  it.each(LIFECYCLE_STATES)('gives %s a deadline exactly when the table knows what happens then', (state) => {
+  it.each(LIFECYCLE_STATES)('gives %s a deadline exactly when the table has a row for it', (state) => {
     const rows = TRANSITIONS.filter((row) => row.from === state && row.event === 'deadline');
     expect(rows.some((row) => !row.if)).toBe(STATES[state].deadline !== null);
   });
@@ -153,12 +153,12 @@ describe('the table of states', () => {
     expect(intents.toSorted()).toEqual(['deploy', 'erase']);
   });
 
-  it.each(LIFECYCLE_STATES)('lets inventory remove a machine that is %s only when nothing runs on it', (state) => {
+  it.each(LIFECYCLE_STATES)('lets the inventory remove a machine that is %s only when nothing runs on it', (state) => {
     const { session, deadline, removableByInventory } = STATES[state];
     if (session !== null || deadline !== null) expect(removableByInventory).toBe(false);
   });
 
-  it.each(LIFECYCLE_STATES)('gives tasks in %s only to a node that has enrolled', (state) => {
+  it.each(LIFECYCLE_STATES)('allows tasks in %s only for an enrolled node', (state) => {
     const { node, enrollment } = STATES[state];
     expect(node.tasks).toBe(enrollment === 'done');
   });

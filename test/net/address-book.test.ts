@@ -24,24 +24,24 @@ function bookWithRemoved(card: Mac, address: string) {
   return { machine, book: new AddressBook(fleet, (at) => (at === address ? card : null)) };
 }
 
-describe('whose address it is', () => {
-  it('is told by the lease first', () => {
+describe('the machine of an address', () => {
+  it('comes from the lease first', () => {
     const guest = mac('52:54:00:77:00:01');
     expect(book({ '10.0.1.11': guest }).whoIs(ip('10.0.1.11'))).toEqual({ mac: guest, machine: null });
   });
 
-  it('is told by the inventory where no lease is known', () => {
+  it('comes from the inventory without a lease', () => {
     expect(book().macOf(ip('10.0.1.11'))).toBe('52:54:00:00:01:01');
     expect(book().whoIs(ip('10.0.1.11')).machine).not.toBeNull();
   });
 
-  it('is a removed machine whose card has a lease', () => {
+  it('can be a removed machine whose card has a lease', () => {
     const card = mac('52:54:00:00:01:01');
     const { machine, book: after } = bookWithRemoved(card, '10.0.1.99');
     expect(after.whoIs(ip('10.0.1.99'))).toEqual({ mac: card, machine: machine.id });
   });
 
-  it('is nobody for an address that nobody knows', () => {
+  it('is null for an unknown address', () => {
     expect(book().whoIs(ip('127.200.0.1'))).toEqual({ mac: null, machine: null });
   });
 });

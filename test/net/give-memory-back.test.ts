@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const MODULE = join(import.meta.dirname, '../../appliance/net/give-memory-back.ts');
 
-/** Leaves holes everywhere, as a start does: of a hundred objects that lived long, one stays. */
+/** Leaves holes everywhere, as a start does: one of a hundred long-lived objects stays. */
 const PROGRAM = `
   const { giveMemoryBack } = await import(${JSON.stringify(MODULE)});
   const made = Array.from({ length: 600_000 }, (_, at) => ({ at, text: [at, at, at] }));
@@ -16,7 +16,7 @@ const PROGRAM = `
   process.stdout.write(JSON.stringify({ before, after: process.memoryUsage().rss, whole }));
 `;
 
-it('what is no longer used goes back to the system, and what is used stays', () => {
+it('returns unused memory to the system, and keeps used memory', () => {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', PROGRAM], { encoding: 'utf8' });
   expect(stderr).toBe('');
   const { before, after, whole } = JSON.parse(stdout);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { InterfaceWatch } from '../../appliance/net/interface-watch.ts';
 import { networkWith } from '../boot/boot-fixtures.ts';
 
-it('interfaces that networks name are seen to come, to be made anew and to get their address, and others are not', () => {
+it('reports when a configured interface appears, is created anew or gets its address, and ignores others', () => {
   const networks = [networkWith({ interface: 'eth1' }), networkWith({ interface: null })];
   const indexes = new Map<string, number>();
   const addresses: Record<string, { address: string }[]> = {};

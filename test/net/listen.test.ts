@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { listenOnTcp } from '../../appliance/net/listen.ts';
 
 describe('a listener that cannot start', () => {
-  it('names the taken port and how to free it, and does not claim that the rest works', async () => {
+  it('names the port in use and how to free it', async () => {
     const other = createServer();
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -15,7 +15,7 @@ describe('a listener that cannot start', () => {
     try {
       await expect(listenOnTcp(app, { address: '127.0.0.1', port })).rejects.toMatchObject({
         code: 'service_unavailable',
-        message: `cannot listen on 127.0.0.1:${port}: something else listens there already`,
+        message: `cannot listen on 127.0.0.1:${port}: another program listens there already`,
         hint: expect.stringMatching(/^Stop the program that uses the port .* then start again\.$/),
       });
     } finally {
@@ -25,13 +25,13 @@ describe('a listener that cannot start', () => {
     }
   });
 
-  it('names the address that this machine does not have', async () => {
+  it('names an address that this machine does not have', async () => {
     const app = Fastify();
     try {
       // RFC 5737: TEST-NET-1 belongs to no machine.
       await expect(listenOnTcp(app, { address: '192.0.2.1', port: 0 })).rejects.toMatchObject({
         message: 'cannot listen on 192.0.2.1:0: this machine does not have that address',
-        hint: expect.stringMatching(/^Give this machine the address/),
+        hint: expect.stringMatching(/^Add the address to this machine/),
       });
     } finally {
       await app.close();

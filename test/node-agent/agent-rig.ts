@@ -1,4 +1,4 @@
-// The node agent, run for real against a real `coldiron serve`: installed from its own bundle into a scratch root.
+// The real node agent and a real `coldiron serve`: installed from its own bundle into a temporary root.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ export class AgentSite {
     this.serving = await new ServingProcess(this.site.path).up();
   }
 
-  /** Serves on the same port again: agents know where it was. */
+  /** Serves on the same port again: agents know its address. */
   async restart(signal: NodeJS.Signals): Promise<void> {
     await this.serving?.end(signal);
     await this.serve();
@@ -56,7 +56,7 @@ export class AgentSite {
     return JSON.parse(this.run(...args, '--json')) as T;
   }
 
-  /** Installed as an operator would, below a root of its own; the paths in its environment lead there. */
+  /** Installed as an operator would, below its own root; the paths in its environment point there. */
   install(node: string, verb: 'issue' | 'reissue' = 'issue'): InstalledAgent {
     const root = join(this.site.path, node);
     mkdirSync(root, { recursive: true });
@@ -121,7 +121,7 @@ export class InstalledAgent {
     this.#child = child;
   }
 
-  /** Until this line was written. */
+  /** Waits until this line was written. */
   async says(text: string | RegExp, after = 0): Promise<void> {
     const said = () =>
       typeof text === 'string' ? this.#log.slice(after).includes(text) : text.test(this.#log.slice(after));
@@ -133,7 +133,7 @@ export class InstalledAgent {
     }
   }
 
-  /** By itself, or because somebody ended it. */
+  /** Ended by itself, or by a signal. */
   async exited(): Promise<void> {
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -150,14 +150,14 @@ export class InstalledAgent {
   }
 }
 
-/** With everything that it has started: a curl outlives a shell that is killed. */
+/** With its child processes: a curl outlives a shell that is killed. */
 async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.pid === undefined) return;
   const exited = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : null;
   try {
     process.kill(signal === 'SIGKILL' ? -child.pid : child.pid, signal);
   } catch {
-    // It is gone already.
+    // It has already ended.
   }
   await exited;
 }

@@ -23,7 +23,7 @@ describe('the text of the agent', () => {
     ['shellcheck', '-s', 'sh'],
     ['dash', '-n'],
     ['busybox', 'sh', '-n'],
-  ])('is fine with %s', (...command) => {
+  ])('passes %s', (...command) => {
     const [program = '', ...args] = command;
     const { status, stdout, stderr } = spawnSync(program, [...args, AGENT], { encoding: 'utf8' });
     expect(stdout + stderr).toBe('');
@@ -58,14 +58,14 @@ describe('the agent and a real appliance', () => {
   });
   afterAll(() => site.end());
 
-  it('makes the machine an active node that is online, with a key that is only its own', () => {
+  it('enrolls the machine as an active, online node, with a private key', () => {
     expect(site.json('nodes', 'show', 'node01')).toMatchObject({ state: 'active' });
     expect(statSync(agent.file('key.pem')).mode & 0o777).toBe(0o600);
     expect(statSync(agent.environmentFile).mode & 0o777).toBe(0o600);
     expect(agent.has('key.pem.next')).toBe(false);
   });
 
-  it('puts the recovery token in the place of the one it came with, and says neither', () => {
+  it('replaces its enrollment token by the recovery token, and prints neither', () => {
     expect(agent.token()).not.toBe(firstToken);
     expect(agent.token()).toMatch(/^ce_/);
     for (const token of [firstToken, agent.token()]) {
@@ -74,11 +74,11 @@ describe('the agent and a real appliance', () => {
     }
   });
 
-  it.each(['ping', 'collect-facts', 'run-diagnostics'])('does %s', (kind) => {
+  it.each(['ping', 'collect-facts', 'run-diagnostics'])('runs %s', (kind) => {
     expect(site.json('task', 'run', 'node01', kind, '--wait')).toMatchObject({ state: 'succeeded' });
   });
 
-  it('refuses the token of an enrollment that was used, also with another key', () => {
+  it('rejects the token of a completed enrollment, also with another key', () => {
     const request = spawnSync(
       'openssl',
       [
@@ -106,18 +106,18 @@ describe('the agent and a real appliance', () => {
       ...['--data-urlencode', `node_id=${agent.variable('NODE_ID')}`, '--data-urlencode', `token=${agent.token()}`],
       ...['--data-urlencode', `certificate_request@${file}`],
     );
-    expect(JSON.parse(recover)).toMatchObject({ message: expect.stringContaining('still good') });
+    expect(JSON.parse(recover)).toMatchObject({ message: expect.stringContaining('still valid') });
   });
 
   it.each(['/node/v1/tasks/wait', '/node/v1/heartbeat', '/node/v1/renew', '/node/v1/tasks/x/result'])(
-    'lets nobody without a certificate at %s',
+    'rejects requests without a certificate at %s',
     (path) => {
       const method = path.endsWith('wait') ? [] : ['--data-urlencode', 'a=b'];
       expect(JSON.parse(curl(path, ...method))).toMatchObject({ code: 'unauthenticated' });
     },
   );
 
-  it('is found by openssl to speak TLS 1.2 and newer only', () => {
+  it('accepts TLS 1.2 and newer only, as openssl reports', () => {
     const { host } = new URL(site.nodeApi());
     const old = spawnSync('openssl', ['s_client', '-connect', host, '-tls1_1'], { input: '', encoding: 'utf8' });
     expect(old.status).not.toBe(0);
@@ -138,12 +138,12 @@ describe('the agent and a real appliance', () => {
     expect(current.stdout).toContain('Verification: OK');
   });
 
-  it('goes on after the appliance was killed in the middle of a long poll', async () => {
+  it('continues after the appliance was killed during a long poll', async () => {
     await site.restart('SIGKILL');
     expect(ping('node01')).toMatchObject({ state: 'succeeded' });
   });
 
-  it('takes over a new authority while it runs, and the old one can go', async () => {
+  it('adopts a new authority while it runs, and the old one can be removed', async () => {
     const before = agent.log.length;
     site.run('ca', 'rotate');
     await agent.says('renewed', before);
@@ -152,14 +152,14 @@ describe('the agent and a real appliance', () => {
     expect(ping('node01')).toMatchObject({ state: 'succeeded' });
   });
 
-  it('accepts what the next task key signs, once it has heard of it', async () => {
+  it('accepts tasks signed with the next task key, after a heartbeat has announced it', async () => {
     site.run('ca', 'rotate-task-key');
     expect(ping('node01')).toMatchObject({ state: 'succeeded' });
     site.run('ca', 'rotate-task-key');
     expect(ping('node01')).toMatchObject({ state: 'succeeded' });
   });
 
-  it('recovers by itself after its certificate has ended, under busybox too', async () => {
+  it('recovers by itself after its certificate has expired, also under busybox', async () => {
     expect(await agent.end('SIGTERM')).toBe(0);
     const recoveryToken = agent.token();
     const key = createPrivateKey(readFileSync(agent.file('key.pem')));
@@ -177,7 +177,7 @@ describe('the agent and a real appliance', () => {
     expect(ping('node01')).toMatchObject({ state: 'succeeded' });
   });
 
-  it('keeps the identity of a retired node and gives it no tasks; a removed one is refused everything', async () => {
+  it('keeps the identity of a retired node without tasks; rejects every request of a removed one', async () => {
     site.run('retire', 'node01');
     const before = agent.log.length;
     expect(site.site.run('task', 'run', 'node01', 'ping').stderr).toContain('gets no tasks');
@@ -193,21 +193,21 @@ describe('the agent and a real appliance', () => {
     await agent.end('SIGTERM');
   });
 
-  it('is told on its own screen that it was removed when it boots again, until somebody declares it anew', async () => {
+  it('shows a removed machine on its screen that it was removed, until it is declared again', async () => {
     const script = async (): Promise<string> => {
       const boot = site.serving?.where('boot') ?? '';
       return (await fetch(`${boot}boot/ipxe/52-54-00-12-34-56.ipxe?arch=7&platform=efi`)).text();
     };
-    expect(await script()).toMatch(/Reason: node01 was removed at \S+Z.*, and its identity is dead/);
+    expect(await script()).toMatch(/Reason: node01 was removed at \S+Z.*, and its identity is revoked/);
     expect(site.run('explain', '52:54:00:12:34:56', '--arch', '7')).toContain('node01 was removed');
     const nodes = () => site.json<{ hostname: string; state: string }[]>('nodes', 'list');
     expect(nodes().map(({ hostname }) => hostname)).not.toContain('node01');
     expect(site.run('apply', join(ROOT, 'inventory/example.yaml'))).toMatch(
-      /node01 created\n.*was that of node01, removed at .*: this is a new node/,
+      /node01 created\n.*belonged to node01, removed at .*: this is a new node/,
     );
     expect(nodes()).toContainEqual(expect.objectContaining({ hostname: 'node01', state: 'registered' }));
     expect(await script()).not.toContain('removed');
-    // The old identity stays dead.
+    // The old identity stays revoked.
     expect(JSON.parse(curl('/node/v1/heartbeat', ...withIdentity(agent), '--data-urlencode', 'agent=t'))).toMatchObject(
       {
         code: 'unauthenticated',
@@ -215,9 +215,9 @@ describe('the agent and a real appliance', () => {
     );
   });
 
-  it('gets in after it was killed before it could keep the answer: the same key is answered again', async () => {
+  it('enrolls after it was killed before it could store the reply: the same key gets the same reply', async () => {
     const other = site.install('node02');
-    // A curl that loses the answer, and then one that does not.
+    // A curl that loses the reply, then one that does not.
     const bin = join(other.root, 'bin');
     spawnSync('mkdir', ['-p', bin]);
     const real = spawnSync('sh', ['-c', 'command -v curl'], { encoding: 'utf8' }).stdout.trim();
@@ -227,14 +227,14 @@ describe('the agent and a real appliance', () => {
       { mode: 0o755 },
     );
     other.start(['dash'], { PATH: `${bin}:${process.env.PATH}` });
-    await other.says('no answer');
+    await other.says('no reply');
     await other.says('enrolled');
     expect(ping('node02')).toMatchObject({ state: 'succeeded' });
     expect(readFileSync(join(other.root, 'lost'), 'utf8')).toBe('');
     await other.end('SIGKILL');
   });
 
-  it('tells a task as broken off that it had begun when it was killed, and does none twice', async () => {
+  it('reports a task as failed that was running when it was killed, and runs none twice', async () => {
     const other = site.install('node02', 'reissue');
     other.start();
     await other.says('enrolled');
@@ -243,14 +243,14 @@ describe('the agent and a real appliance', () => {
     writeFileSync(join(other.root, 'var/node-agent/tasks', first.id), 'begun\n');
     const before = other.log.length;
     other.start();
-    await other.says(`the result of task ${first.id} is not taken (409)`, before);
+    await other.says(`the result of task ${first.id} was rejected (409)`, before);
     expect(ping('node02')).toMatchObject({ state: 'succeeded' });
     expect(site.json<Task[]>('task', 'list', 'node02').find(({ id }) => id === first.id)).toMatchObject({
       state: 'succeeded',
     });
   });
 
-  describe('given a task that', () => {
+  describe('with a task that', () => {
     const SIGNED = /^(.*)$/s;
     let other: InstalledAgent;
     beforeAll(async () => {
@@ -260,7 +260,7 @@ describe('the agent and a real appliance', () => {
       await other.end('SIGTERM');
     });
 
-    /** Waits in the store, changed by somebody who has the database, and where `resign` says so the key too. */
+    /** Waits in the store, changed by an attacker with access to the database and, if `resign` is set, to the key. */
     const tampered = (change: (payload: string) => string, resign: boolean): string => {
       const { id } = site.json<Task>('task', 'run', 'node03', 'ping');
       const database = new Database(join(site.site.state, 'coldiron.db'));
@@ -300,7 +300,7 @@ describe('the agent and a real appliance', () => {
         'has expired',
         (text: string) => text.replace(/"expires_at":"\d{4}/, '"expires_at":"2001'),
         true,
-        'its time is over',
+        'it has expired',
       ],
       ['has another form', (text: string) => text.replace(SIGNED, '$1 '), true, 'it is not the task that was signed'],
       [
@@ -309,14 +309,14 @@ describe('the agent and a real appliance', () => {
         true,
         'it is not the task that was signed',
       ],
-    ])('%s, it refuses it and tells why', async (_, change, resign, why) => {
+    ])('%s, refuses it with a reason', async (_, change, resign, why) => {
       const id = tampered(change, resign);
       const before = other.log.length;
       other.start();
       await other.says(`task ${id} refused: ${why}`, before);
-      const told = site.site.run('task', 'list', 'node03', '--json').stdout;
+      const listed = site.site.run('task', 'list', 'node03', '--json').stdout;
       await other.end('SIGTERM');
-      expect(told).toContain(id);
+      expect(listed).toContain(id);
       expect(other.log.slice(before)).not.toContain('begins');
     });
   });

@@ -1,5 +1,5 @@
-// The agent on a machine where things go wrong: programs that it calls are stood in for by ones that note how they were called,
-// and that take the whole agent down at a chosen moment.
+// The agent with injected faults: programs that it calls are replaced by wrappers that record their calls,
+// and that kill the whole agent at a chosen call.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { installAgent, type NodeApiSite } from '../servers/node-api/node-api-sit
 import { InstalledAgent } from './agent-rig.ts';
 
 export interface StandIns {
-  /** Which programs count, `curl` or `mv` for instance: whatever leaves something behind, here or there. */
+  /** The programs that count, for example `curl` or `mv`: all that have an effect, here or at the appliance. */
   readonly counted: readonly string[];
-  /** The call at which everything ends, before it does anything or after it did; 0: never. */
+  /** The call at which everything is killed, before or after its effect; 0: never. */
   readonly killAt: number;
   readonly when: 'before' | 'after';
 }
@@ -28,7 +28,7 @@ export class FaultyNode {
     this.#note = join(root, 'calls');
   }
 
-  /** As often as the counted programs were called since the last start. */
+  /** The calls of the counted programs since the last start. */
   get calls(): string[] {
     return existsSync(this.#note) ? readFileSync(this.#note, 'utf8').split('\n').filter(Boolean) : [];
   }
@@ -46,11 +46,11 @@ export class FaultyNode {
 
   #standIn(program: string, killAt: number, when: StandIns['when']): void {
     const real = whereIs(program);
-    // The agent is the leader of its group, and nobody else is in it. A stand-in calls no other stand-in.
+    // The agent is the leader of its group and alone in it. A wrapper calls no other wrapper.
     const dies = `[ "$(${whereIs('grep')} -c . '${this.#note}')" -ne ${killAt} ] || kill -s KILL 0`;
     const lines = [
       '#!/bin/sh',
-      // One line each, whatever is in the arguments.
+      // One line each, whatever the arguments contain.
       `printf '%s %s\\n' '${program}' "$(printf '%s ' "$@" | ${whereIs('tr')} '\\n' ' ')" >>'${this.#note}'`,
       ...(when === 'before' ? [dies, `exec ${real} "$@"`] : [`${real} "$@"`, 'status=$?', dies, 'exit $status']),
     ];
@@ -62,6 +62,6 @@ const whereIs = (program: string): string =>
   spawnSync('sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim();
 
 export async function installed(site: NodeApiSite, machine: Machine, name: string): Promise<FaultyNode> {
-  const { script } = await site.handOver(machine);
+  const { script } = await site.issueBundle(machine);
   return new FaultyNode(site, name, script);
 }

@@ -1,4 +1,4 @@
-// Tasks that hang, disks that are full, an appliance that is away, a clock that is off; and that no token is ever seen on the way.
+// Tasks that hang, full disks, an unreachable appliance, a wrong clock; and no token leaks on the way.
 
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,12 +34,12 @@ const newNode = async (at = site): Promise<{ machine: Machine; node: FaultyNode 
   return { machine, node };
 };
 const script = (...lines: string[]): string => `#!/bin/sh\n${lines.join('\n')}\n`;
-const told = async (machine: Machine, kind: TaskKind) => {
+const runTask = async (machine: Machine, kind: TaskKind) => {
   const task = await site.enrollment.tasks.run(await site.current(machine), { kind, parameters: {} }, ADA);
   const end = await site.enrollment.tasks.outcome(task.id, 60_000, new AbortController().signal);
   return { state: end?.state, output: end?.result?.output ?? '' };
 };
-/** Running programs with these words in how they were started. */
+/** Running programs whose command line contains these words. */
 const running = (words: string): string[] =>
   readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandLine(pid).includes(words));
 function commandLine(pid: string): string {
@@ -62,27 +62,24 @@ describe('a drain', () => {
     return { machine, node };
   };
 
-  it.each(SHELLS)(
-    'runs what the site has put there, one after the other, and the node is retired (%s)',
-    async (...shell) => {
-      const { machine, node } = await withPrograms({
-        '1-first': script('echo first'),
-        '2-second': script('echo second'),
-      });
-      node.start(NOTHING, shell);
-      await node.agent.says('enrolled');
-      await site.ask(machine, 'drain');
-      await expect.poll(() => site.state(machine)).toBe('retired');
-      const [task] = await site.store.tasksOf(machine.id, 1);
-      expect(task?.result?.output).toMatch(/^first\nsecond\ndrained: 2 programs/);
-    },
-  );
+  it.each(SHELLS)('runs the programs of the site in order, and retires the node (%s)', async (...shell) => {
+    const { machine, node } = await withPrograms({
+      '1-first': script('echo first'),
+      '2-second': script('echo second'),
+    });
+    node.start(NOTHING, shell);
+    await node.agent.says('enrolled');
+    await site.request(machine, 'drain');
+    await expect.poll(() => site.state(machine)).toBe('retired');
+    const [task] = await site.store.tasksOf(machine.id, 1);
+    expect(task?.result?.output).toMatch(/^first\nsecond\ndrained: 2 programs/);
+  });
 
-  it('needs nothing where nothing has to leave', async () => {
+  it('succeeds without programs', async () => {
     const { machine, node } = await newNode();
     node.start(NOTHING);
     await node.agent.says('enrolled');
-    await site.ask(machine, 'drain');
+    await site.request(machine, 'drain');
     await expect.poll(() => site.state(machine)).toBe('retired');
   });
 
@@ -96,7 +93,7 @@ describe('a drain', () => {
       writeFileSync(join(undo, 'back'), script('echo back'), { mode: 0o700 });
       node.start(NOTHING, shell);
       await node.agent.says('enrolled');
-      await site.ask(machine, 'drain');
+      await site.request(machine, 'drain');
       await expect.poll(() => running(`sleep ${marker}`).length).toBe(1);
       const beat = (): number => site.enrollment.heartbeats.lastOf(machine.id)?.at ?? 0;
       const first = beat();
@@ -104,7 +101,7 @@ describe('a drain', () => {
       const second = beat();
       await expect.poll(beat).toBeGreaterThan(second);
       expect(running(`sleep ${marker}`)).toHaveLength(1);
-      await site.ask(machine, 'undrain');
+      await site.request(machine, 'undrain');
       await expect
         .poll(async () => (await site.store.tasksOf(machine.id, 2)).map(({ kind, state }) => `${kind} ${state}`))
         .toEqual(['undrain succeeded', 'drain failed']);
@@ -118,12 +115,12 @@ describe('a drain', () => {
 
   it.each([
     ['a program fails', { stop: script('echo the queue is not empty', 'exit 3') }, 0o700, /failed with status 3/],
-    ['anybody could have written a program', { stop: script('exit 0') }, 0o777, /can be written by others/],
-  ])('has failed when %s, and says which', async (_, programs, mode, why) => {
+    ['a program is world-writable', { stop: script('exit 0') }, 0o777, /can be written by others/],
+  ])('fails when %s, and says which program', async (_, programs, mode, why) => {
     const { machine, node } = await withPrograms(programs, mode);
     node.start(NOTHING);
     await node.agent.says('enrolled');
-    await site.ask(machine, 'drain');
+    await site.request(machine, 'drain');
     await expect.poll(() => site.state(machine)).toBe('failed');
     expect((await site.current(machine)).lifecycle.failure).toMatchObject({
       step: 'drain',
@@ -133,15 +130,15 @@ describe('a drain', () => {
 });
 
 describe('a task that hangs', () => {
-  /** `df` is what the diagnostics call. */
+  /** The diagnostics call `df`. */
   const hanging = async (shell: string[], limit: string) => {
     const { machine, node } = await newNode();
-    // For nobody else to be found under: all processes of this machine are looked at.
+    // A unique marker: all processes of the host are searched.
     const marker = `${process.pid}0${String(count).padStart(3, '0')}`;
     const bin = join(node.agent.root, 'first-bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'df'), script('trap "" TERM', `sleep ${marker} &`, `sleep ${marker}`), { mode: 0o755 });
-    // The limit comes with the task; a shorter one than any of ours, so that nobody waits for minutes.
+    // The limit comes with the task; shorter than any real one, so that the test does not wait for minutes.
     const curl = script(
       `/usr/bin/curl "$@"; status=$?`,
       `sed -i 's/^limit_seconds .*/limit_seconds ${limit}/' "${'$'}(echo "$*" | sed 's/.*--output \\([^ ]*\\).*/\\1/')"`,
@@ -154,19 +151,19 @@ describe('a task that hangs', () => {
   };
 
   it.each(SHELLS)(
-    'is ended with everything that it started, and told as failed; the node goes on (%s)',
+    'is ended with all its processes and reported as failed; the node continues (%s)',
     async (...shell) => {
       const { machine, marker } = await hanging(shell, '2');
-      const { state, output } = await told(machine, 'run-diagnostics');
+      const { state, output } = await runTask(machine, 'run-diagnostics');
       expect(state).toBe('failed');
-      expect(output).toContain('ended after 2 s, with everything that it had started');
-      // A killed process is there until the processor has a moment for its end.
+      expect(output).toContain('ended after 2 s, with all its processes');
+      // A killed process exists until the kernel has removed it.
       await expect.poll(() => running(`sleep ${marker}`)).toEqual([]);
-      expect(await told(machine, 'ping')).toMatchObject({ state: 'succeeded' });
+      expect(await runTask(machine, 'ping')).toMatchObject({ state: 'succeeded' });
     },
   );
 
-  it('ends with the agent, when that is told to stop', async () => {
+  it('ends with the agent, when that is stopped', async () => {
     const { machine, node, marker } = await hanging(['dash'], '600');
     await site.enrollment.tasks.run(await site.current(machine), { kind: 'run-diagnostics', parameters: {} }, ADA);
     await expect.poll(() => running(`sleep ${marker}`).length).toBe(2);
@@ -175,8 +172,8 @@ describe('a task that hangs', () => {
   });
 });
 
-describe('a key that signs tasks', () => {
-  it('may come into use before the node has heard of it: it asks, and does the task', async () => {
+describe('a task signing key', () => {
+  it('may be used before the node knows it: the node fetches it and runs the task', async () => {
     const slow = await NodeApiSite.open({ settings: { heartbeatEvery: 20_000 } });
     try {
       const { machine, node } = await newNode(slow);
@@ -195,34 +192,34 @@ describe('a key that signs tasks', () => {
   });
 });
 
-describe('a disk that takes nothing', () => {
+describe('a disk that cannot be written', () => {
   it.each([
     ['is full', 'dd if=/dev/zero of="$1/fill" bs=4096 2>/dev/null', 'No space left on device'],
     ['is read-only', 'mount -o remount,ro "$1"', 'Read-only file system'],
-  ])('because it %s is said; tasks are refused, and the node is heard all the same', async (_, spoil, words) => {
+  ])('because it %s is reported; tasks are refused, and heartbeats continue', async (_, spoil, words) => {
     const { machine, node } = await newNode();
     node.start(NOTHING);
     await node.agent.says('enrolled');
     await node.agent.end('SIGKILL');
-    // A disk of its own below the agent's state, for nobody else to see.
+    // A separate file system below the agent's state.
     const wrapper = join(node.agent.root, 'spoiled');
     const state = join(node.agent.root, 'var/node-agent');
     const lines = [`set -- '${state}' "$@"`, 'mount -t tmpfs -o size=32k none "$1"', 'mkdir "$1/tasks"', spoil];
     writeFileSync(wrapper, script(...lines, 'shift', 'exec dash "$@"'), { mode: 0o755 });
     const before = node.agent.log.length;
     node.start(NOTHING, ['unshare', '--mount', '--propagation', 'private', wrapper]);
-    const { state: end, output } = await told(machine, 'ping');
+    const { state: end, output } = await runTask(machine, 'ping');
     expect(end).toBe('failed');
     expect(output).toMatch(/^not done: the node cannot write in /);
     const said = node.agent.log.slice(before);
     expect(said).toContain('is the disk full or read-only?');
     expect(said).toContain(words);
-    // Nothing of its state is left, so it renews; once, although it cannot write down that it did.
-    await told(machine, 'ping');
+    // Its state is gone, so it renews; once, although it cannot store that it did.
+    await runTask(machine, 'ping');
     expect(node.agent.log.slice(before).match(/renewing/g)).toHaveLength(1);
   });
 
-  it('uses up no token: the key has to be on disk before anybody is asked', async () => {
+  it('consumes no token: the key must be on disk before the request', async () => {
     const { machine, node } = await newNode();
     const bin = join(node.agent.root, 'full-bin');
     mkdirSync(bin, { recursive: true });
@@ -238,8 +235,8 @@ describe('a disk that takes nothing', () => {
   });
 });
 
-describe('an appliance that is away', () => {
-  it('is asked less and less often, and never less than every five minutes', async () => {
+describe('an unreachable appliance', () => {
+  it('is retried less and less often, but at least every five minutes', async () => {
     const { node } = await newNode();
     const environment = readFileSync(node.agent.environmentFile, 'utf8');
     writeFileSync(node.agent.environmentFile, environment.replace(/(API_URL=").*"/, '$1https://127.0.0.1:1"'));
@@ -259,11 +256,11 @@ describe('an appliance that is away', () => {
   });
 });
 
-describe('a clock that is off', () => {
+describe('a wrong clock', () => {
   it.each([
     ['behind by 20 hours', 20 * HOUR],
     ['ahead by 40 days, after which its certificate would have ended', -40 * DAY],
-  ])('and %s, is named; the node enrolls and works, also after a restart', async (_, ahead) => {
+  ])('that %s is reported; the node enrolls and works, also after a restart', async (_, ahead) => {
     const other = await NodeApiSite.open({ ahead, settings: { heartbeatEvery: 1000 } });
     try {
       const { machine, node } = await newNode(other);
@@ -282,11 +279,11 @@ describe('a clock that is off', () => {
     }
   });
 
-  it('by so much that nothing is good is named too, with the time that it shows', async () => {
+  it('that invalidates every certificate is reported with its time', async () => {
     const other = await NodeApiSite.open();
     try {
       const { node } = await newNode(other);
-      // The appliance moves into the future, and shows a certificate from there.
+      // The appliance's clock moves into the future, and it presents a certificate from there.
       await other.stop();
       other.ahead += 61 * DAY;
       await other.start();
@@ -301,7 +298,7 @@ describe('a clock that is off', () => {
 });
 
 describe('a token', () => {
-  it('is in no line that the agent writes, in no argument and in no environment of what it starts', async () => {
+  it('appears in no output line, argument or child environment of the agent', async () => {
     const { machine, node } = await newNode();
     const first = node.agent.token();
     const programs = [
@@ -325,7 +322,7 @@ describe('a token', () => {
     writeFileSync(join(bin, 'date'), script(`env >>'${seen}'`, 'exec /bin/date "$@"'), { mode: 0o755 });
     node.start({ counted: programs, killAt: 0, when: 'before' }, ['dash'], `${bin}:`);
     await node.agent.says('enrolled');
-    await told(machine, 'ping');
+    await runTask(machine, 'ping');
     const all = [node.agent.log, node.calls.join('\n'), readFileSync(seen, 'utf8'), site.log];
     expect(node.calls.length).toBeGreaterThan(30);
     for (const token of [first, node.agent.token()]) {

@@ -1,5 +1,5 @@
-// The agent is killed, at each call that leaves something behind: whatever it was about, the next start goes on, as the same node,
-// and does nothing twice that must not be done twice.
+// Kills the agent at each call that has an effect: the next start continues as the same node,
+// and repeats nothing that must run only once.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { NodeApiSite } from '../servers/node-api/node-api-site.ts';
 import { type FaultyNode, installed } from './faults-rig.ts';
 
 const ADA = { actor: 'local:ada', correlationId: null };
-/** Keys, certificates, tokens and results are placed with these; curl is what the appliance hears. */
+/** Keys, certificates, tokens and results are stored with these; curl sends the requests. */
 const COUNTED = ['curl', 'mv'];
 const NEVER = { counted: COUNTED, killAt: 0, when: 'before' } as const;
 const EVERY_END = ['before', 'after'] as const;
@@ -34,7 +34,7 @@ const newNode = async () => {
   nodes.push(node);
   return { machine, node };
 };
-/** Certificates that somebody could still use. */
+/** Certificates that could still be used. */
 const usable = async (machine: { id: string }) => {
   const held = await site.store.certificatesOf(machine.id as never);
   return held.filter(({ kind, revokedAt, replacedBy }) => kind === 'node' && revokedAt === null && replacedBy === null);
@@ -51,7 +51,7 @@ describe('killed while it enrolls', () => {
   });
 
   it.each(EVERY_END)(
-    '%s any of its steps, it is a node after the next start, with one identity',
+    '%s any step, it is a node after the next start, with one identity',
     async (when) => {
       expect(steps).toBeGreaterThan(8);
       for (let killAt = 1; killAt <= steps; killAt++) {
@@ -74,7 +74,7 @@ describe('killed while it enrolls', () => {
 
 describe('killed while it renews', () => {
   it.each(EVERY_END)(
-    '%s any of its steps, it goes on as the same node',
+    '%s any step, it continues as the same node',
     async (when) => {
       const { machine, node } = await newNode();
       node.start(NEVER);
@@ -112,7 +112,7 @@ describe('killed while it renews', () => {
 
 describe('killed around a task', () => {
   it.each(EVERY_END)(
-    '%s any of its steps, what cannot be done twice is done once at most, and its end is known',
+    '%s any step, it runs a task at most once, and the task gets a result',
     async (when) => {
       const { machine, node } = await newNode();
       const done = join(node.agent.root, 'restarts');
@@ -124,9 +124,9 @@ describe('killed around a task', () => {
       writeFileSync(reboot, `#!/bin/sh\necho "$@" >>'${done}'\n`, { mode: 0o755 });
       await node.agent.end('SIGKILL');
       const order = { kind: 'reboot', parameters: { delay_seconds: '0' } } as const;
-      const asked = async () => site.enrollment.tasks.run(await site.current(machine), order, ADA);
+      const newTask = async () => site.enrollment.tasks.run(await site.current(machine), order, ADA);
 
-      const first = await asked();
+      const first = await newTask();
       node.start(NEVER);
       await expect.poll(restarts).toBe(1);
       const steps = node.calls.length;
@@ -136,10 +136,10 @@ describe('killed around a task', () => {
 
       for (let killAt = 1; killAt <= steps; killAt++) {
         writeFileSync(done, '');
-        const task = await asked();
+        const task = await newTask();
         node.start({ counted: COUNTED, killAt, when });
         await node.killed();
-        // Where it was handed out and not begun, or begun and not heard of: as late as anybody waits for that.
+        // If it was delivered and not begun, or begun without a result: the longest deadline for that.
         site.ahead += 10 * 60_000;
         await site.enrollment.tasks.sweep();
         node.start(NEVER);

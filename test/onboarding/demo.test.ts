@@ -18,22 +18,22 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the stages', () => {
-  it('are told with their times, and those that fail are not among the finished', async () => {
+  it('are printed with their times, and failed ones are not listed as done', async () => {
     let clock = 0;
     const said: string[] = [];
-    const told = stages(
+    const timed = stages(
       (text) => void said.push(text),
       () => clock,
     );
-    const result = await told.run('one', async (say) => {
+    const result = await timed.run('one', async (say) => {
       say('at work');
       clock += 65_000;
       return 7;
     });
-    const failure = told.run('two', () => Promise.reject(new Error('no')));
+    const failure = timed.run('two', () => Promise.reject(new Error('no')));
     await expect(failure).rejects.toThrow('no');
     expect(result).toBe(7);
-    expect(told.done).toEqual([{ name: 'one', seconds: 65 }]);
+    expect(timed.done).toEqual([{ name: 'one', seconds: 65 }]);
     expect(said.join('')).toBe('\none\n       at work\n       done in 1:05 min\n\ntwo\n');
   });
 
@@ -49,7 +49,7 @@ describe('the stages', () => {
 });
 
 describe('the site', () => {
-  it('is sound, together with what the rack says about itself', async () => {
+  it("is valid, together with the rack's inventory", async () => {
     const rack = demoRack(['bios-ipxe-rom', 'uefi-pxe']);
     const places = { bridge: 'rack0', passwordFile: join(folder, 'password'), userName: 'admin' };
     const inventory = join(folder, 'inventory.yaml');
@@ -79,14 +79,14 @@ describe('the state folder', () => {
     expect(readdirSync(folder)).toEqual(['assets']);
   });
 
-  it('of another appliance is left alone', async () => {
+  it('of another appliance is not changed', async () => {
     await writeFile(join(folder, 'coldiron.db'), 'theirs');
     await expect(freshState(folder)).rejects.toMatchObject({ code: 'conflict' });
     expect(readdirSync(folder)).toEqual(['coldiron.db']);
   });
 });
 
-it('says what it needs when somebody is not root', () => {
+it('says what it needs without root', () => {
   const getuid = vi.spyOn(process, 'getuid').mockReturnValue(1000);
   try {
     expect(mustBeRoot).toThrowError(expect.objectContaining({ code: 'forbidden' }));

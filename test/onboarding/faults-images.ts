@@ -1,4 +1,4 @@
-// Profiles with images that are installed in seconds, beside the one that the rig brings.
+// Profiles with images that are installed in seconds, in addition to the rig's.
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -11,16 +11,16 @@ import { ROOT_AT, tinyImage } from '../lab/rack/service-os-image.ts';
 import { sha256 } from '../lab/rack/service-os-session.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Cannot be made smaller on its way, so that there is something to lose packets of. */
+/** Incompressible, so that there are packets to lose. */
 const NOISE = MEBIBYTE;
-/** Takes long enough to be written that something can go wrong meanwhile. */
+/** Takes long enough to write that a fault can be injected meanwhile. */
 const LONG = 400 * MEBIBYTE;
 
 export const WRONG_SUM = 'ab'.repeat(32);
 
 /**
- * tiny: a mebibyte to fetch, 24 to write; its sum is returned. long: 400 of both. mistyped: the tiny one with a sum that is not its
- * own. In the file that is returned there is also what the rack wrote about itself, as `change` leaves it.
+ * tiny: a mebibyte to fetch, 24 to write; its checksum is returned. long: 400 of both. mistyped: the tiny one with a wrong
+ * checksum. The returned file also has the rack's own inventory, as changed by `change`.
  */
 export async function withTinyProfiles(
   written: string,
@@ -28,7 +28,7 @@ export async function withTinyProfiles(
 ): Promise<{ readonly file: string; readonly sum: string }> {
   const folder = join(dirname(written), '../assets/images');
   const image = tinyImage();
-  // Behind the partitions, where nobody looks.
+  // After the partitions, in unused space.
   randomBytes(NOISE).copy(image, ROOT_AT + 16 * MEBIBYTE);
   const tiny = zstdCompressSync(image);
   const long = Buffer.concat([image, Buffer.alloc(LONG - image.length)]);

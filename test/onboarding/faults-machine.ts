@@ -1,4 +1,4 @@
-// One machine of the rack that things go wrong with: its power is cut, its screen is read, its disk is looked at.
+// One machine of the rack for fault injection: its power is cut, its screen and its disk are read.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -14,7 +14,7 @@ import { newEvent, transitionOf } from '../store/samples.ts';
 import { writesTo } from '../store/writes.ts';
 import type { OnboardingRig, TrailEvent } from './rig.ts';
 
-/** A stage takes seconds on an idle machine; tests may have to share it. */
+/** A stage takes seconds on an idle machine; tests may share it. */
 const STAGE_WITHIN_MS = 900_000;
 const LOOK_EVERY_MS = 200;
 const BEGINNING = 1024 * 1024;
@@ -28,7 +28,7 @@ export class TroubledMachine {
     this.name = name;
   }
 
-  /** By its own button. */
+  /** With its own button. */
   async powerOn(): Promise<void> {
     await this.#server.powerOn();
   }
@@ -55,7 +55,7 @@ export class TroubledMachine {
       });
   }
 
-  /** Its power fails when this is on its screen, or is written to a file, while `work` is done; it is off afterwards. */
+  /** Cuts its power when this appears on its screen, or in a file, while `work` runs; it is off afterwards. */
   async cutWhile(work: () => Promise<unknown>, value: string, file?: string): Promise<void> {
     const { rack } = this.#rig;
     await rack.fault({ target: this.name, kind: 'power-cut', on: true, value, ...(file !== undefined && { file }) });
@@ -78,11 +78,11 @@ export class TroubledMachine {
     return (await this.#rig.trail(this.name)).at(-1)?.seq ?? 0;
   }
 
-  happens(wanted: (event: TrailEvent) => boolean, after: number): Promise<TrailEvent> {
-    return this.#rig.waitForEvent(this.name, wanted, STAGE_WITHIN_MS, after);
+  happens(matches: (event: TrailEvent) => boolean, after: number): Promise<TrailEvent> {
+    return this.#rig.waitForEvent(this.name, matches, STAGE_WITHIN_MS, after);
   }
 
-  /** Without the way there, and with the facts that commissioning brings; the appliance is down meanwhile. */
+  /** Puts it into this state directly, with the facts of a commissioning; the appliance is down meanwhile. */
   async put(state: LifecycleState, more: (store: Store) => Promise<void> = async () => {}): Promise<void> {
     await this.#rig.killAppliance();
     const store = await openSqliteStore({ file: join(this.#rig.state, 'coldiron.db') });
@@ -101,15 +101,15 @@ export class TroubledMachine {
     await this.#rig.startAppliance();
   }
 
-  /** Beside its first sector, which says so on the screen when it is started, every byte of it is something. */
+  /** Every byte is nonzero, and its first sector prints a text on the screen when it is booted. */
   async fillDisk(text: string): Promise<void> {
     await using disk = await open(this.#rig.disk(this.name), 'r+');
     const { size } = await disk.stat();
-    await disk.write(Buffer.alloc(size, 'data that nobody may lose '), 0, size, 0);
+    await disk.write(Buffer.alloc(size, 'data that must not be lost '), 0, size, 0);
     await disk.write(bootSector(text), 0, 512, 0);
   }
 
-  /** Where boot sector, partitions and loader would be: no firmware starts such a disk. */
+  /** Whether boot sector, partitions and loader are empty: no firmware boots such a disk. */
   async diskBeginsEmpty(): Promise<boolean> {
     await using disk = await open(this.#rig.disk(this.name));
     const { buffer } = await disk.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0);

@@ -1,5 +1,5 @@
-// What goes wrong around a machine while it is worked on: lost packets, an appliance that dies, a BMC that is gone, no address left, an
-// image that is not the one that was ordered. Either the work is done all the same, or it is said why not. Needs root.
+// Faults around a machine during its work: lost packets, a killed appliance, an unreachable BMC, a full pool, a wrong
+// image. Either the work completes nevertheless, or the reason is reported. Needs root.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { HOUR } from '../../appliance/domain/instant.ts';
@@ -18,7 +18,7 @@ vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
 const STARTED = new RegExp(BOOTED);
 const ONLY_ADDRESS = '10.77.1.1';
 
-/** One address in the pool; the second machine has none of its own. */
+/** One address in the pool; the second machine has no reservation. */
 function withSmallPool(inventory: InventoryDocument): InventoryDocument {
   return {
     ...inventory,
@@ -32,7 +32,7 @@ function withSmallPool(inventory: InventoryDocument): InventoryDocument {
   };
 }
 
-/** Somebody else holds it. */
+/** Another client holds it. */
 const taken = leaseOf(99, {
   address: mustParse(parseIpv4(ONLY_ADDRESS)),
   network: mustParse(parseObjectName('boot')),
@@ -40,7 +40,7 @@ const taken = leaseOf(99, {
   expiresAt: Date.now() + HOUR,
 });
 
-describe('when something goes wrong around a machine', () => {
+describe('a fault around a machine', () => {
   let rig: OnboardingRig;
   let machine: TroubledMachine;
   let sum: string;
@@ -63,7 +63,7 @@ describe('when something goes wrong around a machine', () => {
 
   const deploy = (profile: string) => rig.json('deploy', 'node01', '--yes', '--profile', profile);
 
-  it('a pool without a free address is named by the trail and the diagnosis of the machine that asks', async () => {
+  it('is reported for a full pool, by the trail and the diagnosis of the requesting machine', async () => {
     const starved = new TroubledMachine(rig, 'node02');
     const before = await starved.newest();
     await rig.json('commission', 'node02');
@@ -76,7 +76,7 @@ describe('when something goes wrong around a machine', () => {
     });
   });
 
-  it('a BMC that is gone is named by deploy, with what to do, and nothing is armed', async () => {
+  it('is reported for an unreachable BMC by deploy, with the remedy, and nothing is armed', async () => {
     await rig.rack.fault({ target: 'node01', kind: 'bmc-gone', on: true });
     try {
       const { status, stdout } = await rig.run('deploy', 'node01', '--yes', '--profile', 'tiny', '--json');
@@ -85,7 +85,7 @@ describe('when something goes wrong around a machine', () => {
         {
           code: 'not_deployable',
           details: [
-            expect.stringContaining('its BMC at 10.77.100.1 cannot be asked (ipmi): '),
+            expect.stringContaining('its BMC at 10.77.100.1 cannot be used (ipmi): '),
             expect.stringContaining('coldiron power node01 status'),
           ],
         },
@@ -97,7 +97,7 @@ describe('when something goes wrong around a machine', () => {
     expect(await rig.trail('node01', 'intent')).toEqual([]);
   });
 
-  it('an image that is not the one that was ordered stops the installation, with both sums, and cannot start', async () => {
+  it('stops the installation of an image with a wrong checksum, reports both checksums, and the disk does not boot', async () => {
     await deploy('mistyped');
     await machine.until(
       async () => (await rig.node('node01')).state === 'failed',
@@ -111,7 +111,7 @@ describe('when something goes wrong around a machine', () => {
     expect(await machine.diskBeginsEmpty()).toBe(true);
   });
 
-  it('an installation is done although every fifth packet is lost, and the machine starts what was installed', async () => {
+  it('does not stop an installation when every fifth packet is lost, and the machine boots the installed system', async () => {
     await deploy('tiny');
     await machine.until(() => machine.isOn, 'its BMC was to switch it on');
     await machine.shows(/coldiron: service OS on/);
@@ -124,7 +124,7 @@ describe('when something goes wrong around a machine', () => {
     await machine.until(() => STARTED.test(machine.screen), 'it was to start what was installed');
   });
 
-  it('an installation is done although the appliance is killed in the middle of it, and comes back', async () => {
+  it('does not stop an installation when the appliance is killed and restarted', async () => {
     await machine.put('ready');
     const before = await machine.newest();
     await deploy('long');

@@ -4,7 +4,7 @@ import { LIFE_WITHIN_MS, liveWholeLife } from './life.ts';
 
 vi.setConfig({ testTimeout: LIFE_WITHIN_MS });
 
-it('takes a BIOS machine that nobody has declared from cold to active, although its first start is cut short, and back to an empty disk', async () => {
+it('takes an undeclared BIOS machine from cold to active, although its first boot is interrupted, and back to an empty disk', async () => {
   await liveWholeLife({
     firmware: 'bios-ipxe-rom',
     stopLater: onTestFinished,

@@ -1,5 +1,5 @@
-// The whole life of one machine that nobody has declared: it shows up, is accepted, commissioned, installed, enrolled, given a
-// task, and erased. Whatever switches it on or off, and chooses what it boots from, does so through its BMC, over IPMI.
+// The whole life of an undeclared machine: it is discovered, accepted, commissioned, installed, enrolled, given a
+// task, and erased. Its power and its boot device are controlled only through its BMC, over IPMI.
 
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
-/** Machines are emulated, and may have to share the processor with another one. */
+/** Machines are emulated, and may share the processor with another one. */
 export const LIFE_WITHIN_MS = 45 * 60_000;
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
 
@@ -29,7 +29,7 @@ export interface Life {
   readonly firmware: FirmwareKind;
   /** Takes everything down again, also after a failure. */
   readonly stopLater: (stop: () => Promise<void>) => void;
-  /** While it is installed and starts for the first time; by the time it is done, the machine runs. */
+  /** Runs while it is installed and boots for the first time; afterwards the machine must be running. */
   readonly meanwhile?: (rig: OnboardingRig, node: string) => Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function liveWholeLife({ firmware, stopLater, meanwhile = async () 
 
 const DECLARED_LATER = 'machines.yaml';
 
-/** What the rack wrote about itself, in two files: at first the appliance knows the one without machines. */
+/** The rack's inventory in two files: at first the appliance knows the one without machines. */
 async function withoutNodes(written: string): Promise<readonly string[]> {
   const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, unknown>;
   const file = join(dirname(written), 'empty-rack.yaml');
@@ -56,14 +56,14 @@ async function withoutNodes(written: string): Promise<readonly string[]> {
   return [file];
 }
 
-/** Accepted under the name that it was listed with; then a file says what it is called and where its BMC is. */
+/** Accepts it under its listed name; then a file declares its name and its BMC. */
 async function showUp(rig: OnboardingRig): Promise<void> {
   expect(await rig.json('nodes', 'list')).toEqual([]);
   await rig.ipmitool(NODE, 'power', 'on');
   await expect
     .poll(() => rig.json('nodes', 'list'), { timeout: SHOWS_UP_WITHIN_MS, interval: 1000 })
     .toMatchObject([{ hostname: LISTED_AS, state: 'discovered', source: 'network', bmc: null, profile: null }]);
-  // Off again, so that the next boot that is seen is the one that was asked for.
+  // Off again, so that the next boot that is seen is the requested one.
   await rig.ipmitool(NODE, 'power', 'off');
   expect(await rig.json('nodes', 'accept', LISTED_AS)).toMatchObject([{ state: 'registered' }]);
   await rig.json('apply', join(rig.state, 'rack', DECLARED_LATER));
@@ -90,9 +90,9 @@ async function deploy(rig: OnboardingRig, meanwhile: NonNullable<Life['meanwhile
   const [deployed] = await Promise.all([rig.json('deploy', NODE, '--wait', '--yes'), meanwhile(rig, NODE)]);
   expect(deployed).toEqual({ [NODE]: { ok: true } });
   expect(await rig.node(NODE)).toMatchObject({ state: 'active', failure: null });
-  // Its first start, as it told it on its serial line.
-  const told = rig.console(NODE);
-  expect(told.lastIndexOf('coldiron: restarting')).toBeLessThan(told.lastIndexOf('Linux version'));
+  // Its first boot, on its serial line.
+  const console = rig.console(NODE);
+  expect(console.lastIndexOf('coldiron: restarting')).toBeLessThan(console.lastIndexOf('Linux version'));
   expect(await isEmpty(rig.disk(NODE))).toBe(false);
 }
 
@@ -122,10 +122,10 @@ function expectWholeTrail(trail: readonly TrailEvent[]): void {
     ({ kind, data, seq }) => kind === 'session.step' && data.status === 'done' && seq > (installing?.seq ?? 0),
   );
   expect(done.slice(0, INSTALLATION.length).map(({ data }) => data.step)).toEqual(INSTALLATION);
-  // What was armed was used up by the boot that it was armed for, and nothing else was.
+  // The intent was consumed by the boot that it was armed for, and by nothing else.
   expect(of('intent.armed').map(({ data }) => data.kind)).toEqual(['deploy', 'erase']);
   expect(of('intent.consumed')).toHaveLength(2);
-  // Three times from the network, once, and each time the machine was seen asking.
+  // Three one-time network boots, each confirmed by a DHCP request of the machine.
   expect(of('bmc.boot-obeyed')).toHaveLength(3);
   expect(of('bmc.done').map(({ data }) => data.effect)).toEqual(['power-off', 'power-off']);
   expect([...of('bmc.absent'), ...of('bmc.skipped'), ...of('bmc.failed')]).toEqual([]);
@@ -133,7 +133,7 @@ function expectWholeTrail(trail: readonly TrailEvent[]): void {
 
 const PIECE = 1024 * 1024;
 
-/** Every byte of it: what a release promises is that nothing is left. */
+/** Every byte: a release must leave nothing behind. */
 async function isEmpty(file: string): Promise<boolean> {
   await using disk = await open(file);
   const zeros = Buffer.alloc(PIECE);

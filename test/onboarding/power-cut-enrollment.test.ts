@@ -1,5 +1,5 @@
-// The last stages of a deployment, in which the installed system becomes a node: the real agent in front of a real appliance,
-// killed where a power cut would stop it.
+// The last stages of a deployment, in which the installed system becomes a node: the real agent and a real appliance;
+// the agent is killed where a power cut would stop it.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { AgentSite, type InstalledAgent } from '../node-agent/agent-rig.ts';
 
 const WITHIN_MS = 60_000;
 
-/** In the place of a program of the agent's, whose work `$real` does: says that the moment has come, and stands still for good. */
+/** Replaces a program of the agent, and calls `$real`: reports that the moment has come, and then hangs. */
 const STAND_STILL = ': >"$reached"; exec sleep 600';
 
 interface Cut {
@@ -18,7 +18,7 @@ interface Cut {
   readonly node: string;
   readonly program: 'curl' | 'mv';
   readonly text: string;
-  /** What the appliance has it for at that moment. */
+  /** The state of the machine at that moment. */
   readonly state: 'enrolling' | 'active';
 }
 
@@ -79,7 +79,7 @@ describe('a node that loses power while it enrolls', () => {
   });
 });
 
-/** A folder with the program in it, to be put before the real one. */
+/** A folder with the program in it, to be put before the real one in PATH. */
 function standIn({ root }: InstalledAgent, program: string, text: string, reached: string): string {
   const bin = join(root, 'bin');
   mkdirSync(bin);

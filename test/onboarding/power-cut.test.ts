@@ -1,6 +1,6 @@
-// The power of a machine fails at each stage of its deployment. Every time it either goes on by itself when it is switched on again,
-// or says how far it had come, and the next deployment works. One machine, from one stage to the next; what comes after the
-// installation is cut in life-bios.test.ts and power-cut-enrollment.test.ts. Needs root.
+// The power of a machine fails at each stage of its deployment. Each time it either continues by itself when it is switched on again,
+// or reports its progress, and the next deployment works. One machine for all stages; power cuts after the
+// installation are in life-bios.test.ts and power-cut-enrollment.test.ts. Needs root.
 
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,20 +13,20 @@ vi.setConfig({ testTimeout: 1_500_000, hookTimeout: 900_000 });
 
 const NODE = 'node01';
 
-const NOTHING_HEARD = /^restarted before it was installed: nothing was heard of its service OS$/;
-const heard = (...steps: readonly string[]): RegExp =>
+const NO_REPORT = /^restarted before it was installed: nothing was heard of its service OS$/;
+const lastReport = (...steps: readonly string[]): RegExp =>
   new RegExp(`^restarted before it was installed: the last that was heard was (${steps.join('|')})`);
 
-/** Where something has begun that nobody can take up again: it is failed as soon as the machine is seen to start over. */
-const BROKEN_OFF: readonly (readonly [when: string, screen: string, reason: RegExp])[] = [
-  ['has its script, which used up what was armed', 'starts the installer of', NOTHING_HEARD],
-  ['starts the service OS, and has not shown its ticket', 'coldiron: service OS on', NOTHING_HEARD],
-  ['rehearses its network', 'coldiron: rehearse: trying', heard('inspect \\(done', 'rehearse \\(started')],
-  ['has written its disk', 'coldiron: grow: giving', heard('verify-image \\(done', 'grow \\(started')],
-  ['sets its boot entry', 'coldiron: boot-entry: ', heard('seed \\(done', 'boot-entry \\(started')],
+/** Stages that cannot be resumed: the deployment fails as soon as the machine boots again. */
+const INTERRUPTED: readonly (readonly [when: string, screen: string, reason: RegExp])[] = [
+  ['has its script, which consumed the intent', 'starts the installer of', NO_REPORT],
+  ['starts the service OS, and has not used its ticket', 'coldiron: service OS on', NO_REPORT],
+  ['rehearses its network', 'coldiron: rehearse: testing', lastReport('inspect \\(done', 'rehearse \\(started')],
+  ['has written its disk', 'coldiron: grow: growing', lastReport('verify-image \\(done', 'grow \\(started')],
+  ['sets its boot entry', 'coldiron: boot-entry: ', lastReport('seed \\(done', 'boot-entry \\(started')],
 ];
 
-describe('a machine that loses its power while it is deployed', () => {
+describe('a machine that loses its power during its deployment', () => {
   let rig: OnboardingRig;
   let machine: TroubledMachine;
 
@@ -52,7 +52,7 @@ describe('a machine that loses its power while it is deployed', () => {
     expect((await rig.node(NODE)).failure).toEqual({ step: 'deploy', reason: expect.stringMatching(reason) });
   };
 
-  it('goes on by itself when it had asked for an address, and when it had its loader', async () => {
+  it('continues by itself after its DHCP request, and after it had its loader', async () => {
     await machine.cutWhile(() => deploy('tiny'), '"msg":"dhcp ack', rig.applianceLog);
     expect(await rig.node(NODE)).toMatchObject({ state: 'deploying', intent: { consumed_at: null } });
     await machine.cutWhile(() => machine.powerOn(), 'boot\\.ipxe');
@@ -61,15 +61,15 @@ describe('a machine that loses its power while it is deployed', () => {
     await failsOnRestart(/its service OS came up|inspect/);
   });
 
-  it.each(BROKEN_OFF)(
-    'says how far it came when it was cut as it %s, and can be deployed again',
+  it.each(INTERRUPTED)(
+    'reports its progress when it was cut as it %s, and can be deployed again',
     async (_, screen, reason) => {
       await machine.cutWhile(() => deploy('tiny'), screen);
       await failsOnRestart(reason);
     },
   );
 
-  it('says how much was written when it was cut in the middle of that', async () => {
+  it('reports how much was written when it was cut while writing', async () => {
     const moment = join(rig.state, 'moment');
     const before = await machine.newest();
     const writing = async (): Promise<void> => {
@@ -85,7 +85,7 @@ describe('a machine that loses its power while it is deployed', () => {
     expect(await machine.diskBeginsEmpty()).toBe(true);
   });
 
-  it('is installed by the next deployment, when nothing happens to it', async () => {
+  it('is installed by the next deployment without a power cut', async () => {
     await deploy('tiny');
     await rig.waitForState(NODE, 'enrolling', 900_000);
     expect(await machine.diskBeginsEmpty()).toBe(false);

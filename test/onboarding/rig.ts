@@ -1,5 +1,5 @@
-// A rack of machines that really boot, BMCs that speak IPMI, and a real appliance process in front of them: what the tests and
-// the bench of the way from cold to active share. Needs root.
+// A rack of emulated machines, BMCs that speak IPMI, and a real appliance process: shared by the tests and
+// the benchmark of the way from cold to active. Needs root.
 
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -23,22 +23,22 @@ import { sweepLeftovers } from '../../appliance/lab/rack/leftovers.ts';
 import { FULL_RACK_PACKAGES } from '../../appliance/lab/rack/packages.ts';
 import type { Rack } from '../../appliance/lab/rack/rack.ts';
 import { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
-import { tellStory } from '../../appliance/trail/story.ts';
+import { storyLines } from '../../appliance/trail/story.ts';
 import { needPackages } from '../interop/packages.ts';
 import { ROOT, type Run } from '../process/appliance.ts';
 
 export interface RigOptions {
   /** One machine for each, in this order: node01, node02, … */
   readonly firmwares: readonly FirmwareKind[];
-  /** What is different about these machines. */
+  /** Changes these machines. */
   readonly machines?: (machine: RackedMachine) => RackedMachine;
-  /** Files in the place of the one that the rack wrote about itself. */
+  /** Inventory files to use instead of the rack's own. */
   readonly inventory?: (written: string) => Promise<readonly string[]>;
-  /** Puts another image than Debian's into the folder of the boot files, and says which. */
+  /** Adds another image than Debian's to the boot files, and returns it. */
   readonly image?: (assets: string) => Promise<Pick<DemoSite, 'imageSha256' | 'imageName'>>;
 }
 
-/** One event of a machine's trail, as the API tells it. */
+/** One event of a machine's trail, as in the API. */
 export interface TrailEvent {
   readonly seq: number;
   readonly at: string;
@@ -63,9 +63,9 @@ export class OnboardingRig {
     this.#state = state;
   }
 
-  /** All machines are off. Whoever starts it stops it, also when a test fails. */
+  /** All machines are off. The caller stops it, also when a test fails. */
   static async start(options: RigOptions): Promise<OnboardingRig> {
-    // With ipxe installed nothing is downloaded for its loaders.
+    // With ipxe installed, its loaders need no download.
     needPackages([...FULL_RACK_PACKAGES, ...CLOUD_IMAGE_PACKAGES, 'ipmitool', 'ipxe']);
     await sweepLeftovers();
     const { firmwares, machines = (machine) => machine, inventory, image } = options;
@@ -96,7 +96,7 @@ export class OnboardingRig {
     return this.#served.rack;
   }
 
-  /** The appliance's folder: boot files in `assets`, the rack in `rack`, and files of a test where it likes. */
+  /** The appliance's folder: boot files in `assets`, the rack in `rack`, and files of a test. */
   get state(): string {
     return this.#state;
   }
@@ -105,7 +105,7 @@ export class OnboardingRig {
     return this.#served.logFile;
   }
 
-  /** As a power failure of the appliance ends it. */
+  /** Kills the appliance, like a power failure. */
   killAppliance(): Promise<void> {
     return this.#served.stopAppliance('SIGKILL');
   }
@@ -118,7 +118,7 @@ export class OnboardingRig {
     return connect({ state: this.#state });
   }
 
-  /** `coldiron …` as a user types it. Not waited for in a way that stops this process: the machines are run by it. */
+  /** `coldiron …` as a user types it. Asynchronous, because this process also runs the machines. */
   run(...args: readonly string[]): Promise<Run> {
     return new Promise((resolve, reject) => {
       const options = { maxBuffer: 64 * 1024 * 1024 };
@@ -130,7 +130,7 @@ export class OnboardingRig {
     });
   }
 
-  /** `coldiron … --json`, which has to end well. */
+  /** `coldiron … --json`; must succeed. */
   async json<T>(...args: readonly string[]): Promise<T> {
     const { status, stdout, stderr } = await this.run(...args, '--json');
     if (status === 0) return JSON.parse(stdout);
@@ -145,7 +145,7 @@ export class OnboardingRig {
     return operate(await this.api(), 'getNode', { params: { node: name } });
   }
 
-  /** The whole trail of a node, oldest first; `kind` with everything below it. */
+  /** The whole trail of a node, oldest first; `kind` with all kinds below it. */
   async trail(name: string, kind?: string): Promise<readonly TrailEvent[]> {
     const api = await this.api();
     const all: TrailEvent[] = [];
@@ -158,7 +158,7 @@ export class OnboardingRig {
     }
   }
 
-  /** Rejects at once when the node fails on the way, or the time is up, with what happened to it. */
+  /** Rejects at once when the node fails on the way, or on timeout, with its history. */
   async waitForState(name: string, state: LifecycleState, milliseconds: number): Promise<Answer<'getNode'>> {
     const deadline = performance.now() + milliseconds;
     for (;;) {
@@ -173,44 +173,44 @@ export class OnboardingRig {
     }
   }
 
-  /** An event that is there or is still to come. */
+  /** Waits for an event, recorded already or later. */
   async waitForEvent(
     name: string,
-    wanted: (event: TrailEvent) => boolean,
+    matches: (event: TrailEvent) => boolean,
     milliseconds: number,
     after = 0,
   ): Promise<TrailEvent> {
     const deadline = performance.now() + milliseconds;
     for (;;) {
-      const found = (await this.trail(name)).find((event) => event.seq > after && wanted(event));
+      const found = (await this.trail(name)).find((event) => event.seq > after && matches(event));
       if (found) return found;
-      if (performance.now() > deadline) throw new Error(await this.story(name, `it did not happen: ${wanted}`));
+      if (performance.now() > deadline) throw new Error(await this.story(name, `no such event: ${matches}`));
       await pause(LOOK_EVERY_MS);
     }
   }
 
-  /** What happened to a node, and the last of its console: for whoever reads why a test failed. */
+  /** The events of a node, and the end of its console, to explain a failed test. */
   async story(name: string, what = `what happened to ${name}:`): Promise<string> {
     const events = await this.trail(name).catch(() => []);
     return [
       what,
-      ...tellStory(events.slice(-TRAIL_EVENTS).map((event) => ({ ...event, attempt: event.correlation_id }))),
+      ...storyLines(events.slice(-TRAIL_EVENTS).map((event) => ({ ...event, attempt: event.correlation_id }))),
       `--- the last of the console of ${name}`,
       ...this.#lastLines(name),
     ].join('\n');
   }
 
-  /** What the machine has printed since it was last switched on. */
+  /** The machine's output since it was last switched on. */
   console(name: string): string {
     return this.rack.slot(name).serial.console.text;
   }
 
-  /** Everything that it has ever printed. */
+  /** All of its output. */
   consoleFile(name: string): string {
     return this.rack.slot(name).serial.file;
   }
 
-  /** The machine itself, as somebody who stands before it has it at hand. */
+  /** The machine itself, for its buttons and cables. */
   server(name: string): VirtualServer {
     const { server } = this.rack.slot(name);
     if (!(server instanceof VirtualServer)) throw new Error('not a machine that runs');
@@ -221,7 +221,7 @@ export class OnboardingRig {
     return join(this.#state, 'rack/machines', name, 'disk.img');
   }
 
-  /** Asks the machine's BMC with a program that is not ours. */
+  /** Queries the machine's BMC with ipmitool. */
   ipmitool(name: string, ...args: readonly string[]): Promise<string> {
     const address = this.rack.slot(name).bmc?.address ?? '';
     const login = ['-H', address, '-U', BMC_USER, '-f', join(this.#state, 'rack/bmc-password')];

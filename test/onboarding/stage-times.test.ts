@@ -26,12 +26,12 @@ const DEPLOYMENT = [
   event(59, 'lifecycle.enrolling'),
 ];
 
-it('takes the time of each stage from the trail, and what happened before the last deployment does not count', () => {
+it('reads the time of each stage from the trail, and ignores events before the last deployment', () => {
   const earlier = [event(1, 'lifecycle.deploying'), event(2, 'dhcp.discover'), event(9, 'lifecycle.active')];
   const times = stageTimes([...earlier, ...DEPLOYMENT, event(99, 'lifecycle.active')]);
   expect(times.map(({ seconds }) => seconds)).toEqual([5, 4, 3, 10, 8, 11, 3, 5, 40]);
 });
 
-it('says which stage has not come to its end', () => {
+it('names the stage that has not ended', () => {
   expect(() => stageTimes(DEPLOYMENT)).toThrow('no end of this stage: first start');
 });

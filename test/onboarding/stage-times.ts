@@ -1,4 +1,4 @@
-// How long each stage from power-on to active took, read from a node's trail.
+// The duration of each stage from power-on to active, from a node's trail.
 
 import type { TrailEvent } from './rig.ts';
 
@@ -16,7 +16,7 @@ const isStep =
 
 const BEGIN = isKind('lifecycle.deploying');
 
-/** Each stage ends with the first event after the stage before that is its end. */
+/** Each stage ends with the first matching event after the previous stage. */
 const STAGES = [
   { name: 'BMC, power on, firmware', until: isKind('dhcp.discover') },
   { name: 'address, loader, script', until: isKind('http.script') },
@@ -34,7 +34,7 @@ const STAGES = [
 
 export type StageName = (typeof STAGES)[number]['name'];
 
-/** Until the service OS tells something for the first time. */
+/** Until the first report of the service OS. */
 export const UNTIL_FIRST_REPORT: readonly StageName[] = STAGES.slice(0, 4).map(({ name }) => name);
 export const FIRST_START: StageName = 'first start, cloud-init, enrollment';
 
@@ -43,10 +43,10 @@ export interface StageTime {
   readonly seconds: number;
 }
 
-/** Of the last deployment. Throws when it has not come to its end. */
+/** Of the last deployment. Throws when it has not ended. */
 export function stageTimes(trail: readonly TrailEvent[]): readonly StageTime[] {
   const begin = trail.findLast(BEGIN);
-  // Events of different writers may be stored in another order than they happened in.
+  // Events of different writers may be stored in a different order than they happened.
   const events = [...trail].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   let before = Date.parse(begin?.at ?? '');
   return STAGES.map(({ name, until }) => {

@@ -1,5 +1,5 @@
-// A machine that boots from the network and that nothing is armed for keeps every byte of its disk, whatever state it is in. Real
-// firmware, the real service OS where a state starts it, and states that are reached as operators reach them. Needs root.
+// A machine that boots from the network without an armed intent keeps every byte of its disk, whatever its state. Real
+// firmware, the real service OS where a state boots it, and states that are reached as operators reach them. Needs root.
 
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -14,11 +14,11 @@ vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 600_000 });
 const FROM_DISK = /this is its own disk/;
 const DISK_TEXT = 'this is its own disk';
 const REFUSED = /The next boot entry follows/;
-/** What iPXE prints when it begins to load the service OS: by then the script is given out, and what was armed is used up. */
+/** What iPXE prints when it starts to load the service OS: the script is issued then, and the intent is consumed. */
 const LOADS_KERNEL = 'service-os-x86_64/kernel';
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIK/LUsQB7CmUIUGtWe/8QHJruwiyR/7Z7aUAFCdKZS5c ada@example.com';
 
-/** Somebody may log in to a rescue system, and nobody has heard of the second machine. */
+/** A rescue key for one operator; the second machine is undeclared. */
 function declared(inventory: InventoryDocument): InventoryDocument {
   const accounts = [{ name: 'ada', admin: true, ssh_keys: [KEY] }];
   return {
@@ -28,7 +28,7 @@ function declared(inventory: InventoryDocument): InventoryDocument {
   };
 }
 
-describe('a machine that nothing is armed for', () => {
+describe('a machine without an armed intent', () => {
   let rig: OnboardingRig;
   let machine: TroubledMachine;
   let untouched: string;
@@ -53,7 +53,7 @@ describe('a machine that nothing is armed for', () => {
 
   const state = async (): Promise<LifecycleState> => (await rig.node('node01')).state;
 
-  /** From the network, by its button, to what it shows; the disk is looked at when it is off again. */
+  /** Boots from the network, by its button, until it shows this; the disk is checked when it is off again. */
   const boot = async (expected: LifecycleState, shown: RegExp, end = FROM_DISK): Promise<void> => {
     expect(await state()).toBe(expected);
     await machine.powerOn();
@@ -74,7 +74,7 @@ describe('a machine that nothing is armed for', () => {
     await boot('failed', /boots from its own disk/);
   });
 
-  it('keeps its disk when it is commissioned by a service OS that runs to its end, and when it is ready then', async () => {
+  it('keeps its disk when it is commissioned by a service OS that completes, and when it is then ready', async () => {
     const before = await machine.newest();
     await rig.json('commission', 'node01', '--wait');
     booted.add('commissioning');
@@ -84,14 +84,14 @@ describe('a machine that nothing is armed for', () => {
     await boot('ready', /boots from its own disk/);
   });
 
-  it('keeps its disk when it is deploying, and an earlier boot has used up what was armed', async () => {
+  it('keeps its disk when it is deploying, and an earlier boot has consumed the intent', async () => {
     await machine.cutWhile(() => rig.json('deploy', 'node01', '--yes', '--profile', 'tiny'), LOADS_KERNEL);
     await boot('deploying', /boots from its own disk/);
     await machine.until(async () => (await state()) === 'failed', 'the restart was to be noticed');
     expect(await rig.node('node01')).toMatchObject({ failure: { step: 'deploy' } });
   });
 
-  it('keeps its disk when it is releasing, and an earlier boot has used up what was armed', async () => {
+  it('keeps its disk when it is releasing, and an earlier boot has consumed the intent', async () => {
     await machine.cutWhile(() => rig.json('release', 'node01', '--yes'), LOADS_KERNEL);
     await boot('releasing', /boots from its own disk/);
     await machine.until(async () => (await state()) === 'failed', 'the restart was to be noticed');
@@ -99,7 +99,7 @@ describe('a machine that nothing is armed for', () => {
   });
 
   it('keeps its disk when it is active, draining, rescued, retired and removed', async () => {
-    // Without an installation, which would be one more write to tell from those that must not be.
+    // Without an installation, whose writes would be hard to distinguish from forbidden ones.
     await machine.put('active');
     await boot('active', /boots from its own disk/);
     await rig.json('drain', 'node01');
@@ -126,7 +126,7 @@ describe('a machine that nothing is armed for', () => {
     booted.add('removed');
   });
 
-  it('keeps its disk when nobody has heard of it, and the service OS looks what it is', async () => {
+  it('keeps its disk when it is unknown, and the service OS inspects it', async () => {
     const stranger = new TroubledMachine(rig, 'node02');
     await stranger.fillDisk(DISK_TEXT);
     const before = await stranger.diskSum();
@@ -138,7 +138,7 @@ describe('a machine that nothing is armed for', () => {
     booted.add('discovered');
   });
 
-  it('was booted in every state that there is', () => {
+  it('was booted in every state', () => {
     expect([...booted].sort()).toEqual([...LIFECYCLE_STATES].sort());
   });
 });

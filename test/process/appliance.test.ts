@@ -1,4 +1,4 @@
-// No appliance outlives the test that started it, whatever becomes of the test.
+// No appliance outlives the test that started it, however the test ends.
 
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { LOOPBACK_SITE, ServingProcess, SiteFolder } from './appliance.ts';
 
 const APPLIANCE = join(import.meta.dirname, 'appliance.ts');
 
-/** Those that have come as far as Node. */
+/** Those that have started Node. */
 function appliancesIn(folder: string): number[] {
   const pids = readdirSync('/proc').filter((name) => {
     try {
@@ -32,7 +32,7 @@ describe('an appliance in a test', () => {
     site.remove();
   });
 
-  it('that does not come up in time is ended, and the test hears of it', async () => {
+  it('is ended when it does not start in time, and the test fails', async () => {
     const serving = new ServingProcess(site.path);
     serving.child.kill('SIGSTOP');
     await expect(serving.up(200)).rejects.toThrow('serve ended');
@@ -42,7 +42,7 @@ describe('an appliance in a test', () => {
   it.each([
     ['ServingProcess', ''],
     ['RunningCommand', ', ["serve"]'],
-  ])('that is a %s ends with a test process that is killed', async (kind, args) => {
+  ])('as a %s ends with a test process that is killed', async (kind, args) => {
     const test = `
       import { ${kind} } from ${JSON.stringify(APPLIANCE)};
       new ${kind}(${JSON.stringify(site.path)}${args});
@@ -50,7 +50,7 @@ describe('an appliance in a test', () => {
     const tester = spawn(process.execPath, ['--input-type=module', '--eval', test], { stdio: 'inherit' });
     onTestFinished(() => void tester.kill('SIGKILL'));
     await expect.poll(() => appliancesIn(site.path)).toHaveLength(1);
-    // One that hangs: it would end by itself as soon as nobody reads any more what it prints.
+    // A hanging one: otherwise it would end by itself when its output pipe is closed.
     for (const pid of appliancesIn(site.path)) process.kill(pid, 'SIGSTOP');
     tester.kill('SIGKILL');
     await expect.poll(() => appliancesIn(site.path)).toEqual([]);

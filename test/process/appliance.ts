@@ -1,4 +1,4 @@
-// A real `coldiron serve` in its own process, and the CLI as a user types it.
+// A real `coldiron serve` in its own process, and the CLI as a user runs it.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { Running } from '../interop/namespaces.ts';
 export const ROOT = join(import.meta.dirname, '../..');
 const COLDIRON = join(ROOT, 'coldiron');
 
-/** setpriv(1): it ends with the process of the test that started it, however that one ends. */
+/** setpriv(1): ends with the test process that started it, however that one ends. */
 export const endingWithUs = (program: string, args: readonly string[]): [program: string, args: string[]] => [
   'setpriv',
   ['--pdeathsig', 'KILL', program, ...args],
@@ -56,7 +56,7 @@ export class SiteFolder {
     return coldiron(args, { cwd: this.path });
   }
 
-  /** One that goes on while the test does. */
+  /** Runs concurrently with the test. */
   start(...args: string[]): RunningCommand {
     return new RunningCommand(this.path, args);
   }
@@ -66,7 +66,7 @@ export class SiteFolder {
   }
 }
 
-/** A command that is not over yet. It ends by itself, with the appliance that it talks to, or with the test file. */
+/** A running command. It ends by itself, with the appliance that it talks to, or with the test file. */
 export class RunningCommand {
   readonly #running: Running;
 
@@ -75,7 +75,7 @@ export class RunningCommand {
     this.#running = new Running(spawn(program, all, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] }));
   }
 
-  /** What it has printed, on both. */
+  /** Its output so far, on both streams. */
   get text(): string {
     return this.#running.output;
   }
@@ -118,7 +118,7 @@ export class ServingProcess {
     return line.slice(12);
   }
 
-  /** One that does not come up is ended: nobody who waits here has a name for it yet. */
+  /** Ends a process that does not start: the caller has no reference to it yet. */
   async up(patienceMs = 60_000): Promise<this> {
     const impatience = setTimeout(() => this.child.kill('SIGKILL'), patienceMs);
     try {
@@ -127,7 +127,7 @@ export class ServingProcess {
           throw new Error(`serve ended: ${this.stdout}${this.stderr}`);
         await Promise.race([once(this.child.stdout as NodeJS.ReadableStream, 'data'), once(this.child, 'exit')]);
       }
-      // What it said on its other channel before that waits there already: it is read within two turns.
+      // Output on its other stream is already in the pipe: it is read within two turns of the event loop.
       for (let turn = 0; turn < 2; turn += 1) await setImmediate();
       return this;
     } finally {

@@ -1,4 +1,4 @@
-// A node's serial console, as a person at a terminal has it.
+// A node's serial console, as a user at a terminal sees it.
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,13 +23,13 @@ beforeEach(async () => {
 });
 afterEach(() => site.remove());
 
-/** What a terminal shows, and waiting for it. */
+/** A terminal's output, and waiting for it. */
 class Terminal {
   readonly #child: ChildProcess;
   readonly #running: Running;
 
   constructor(command: string) {
-    // script(1) makes a pseudo terminal; what it reads is what is typed there.
+    // script(1) makes a pseudo terminal; its standard input is the keyboard.
     this.#child = site.start('script', ['-q', '-e', '-c', command, '/dev/null']);
     this.#running = new Running(this.#child);
   }
@@ -46,14 +46,14 @@ class Terminal {
     await this.#running.until((shown) => shown.includes(text) || null, text);
   }
 
-  /** Its exit code; all that it showed is here then. */
+  /** Its exit code; its output is complete then. */
   async ended(): Promise<number | null> {
     return (await this.#running.finished()).status;
   }
 }
 
 describe('a console', () => {
-  it('shows what the machine says, types what is typed, and leaves the terminal as it was', async () => {
+  it("shows the machine's output, sends keys, and restores the terminal", async () => {
     const terminal = new Terminal(`sh -c '${COLDIRON} console node01; echo ended $?; stty -a'`);
     await terminal.shows('node login: ');
     terminal.type('hello\r');
@@ -67,13 +67,13 @@ describe('a console', () => {
     expect(terminal.shown).toMatch(/ icanon/);
     expect(terminal.shown).toMatch(/ echo /);
     expect(bmc.console.typed.join('')).toBe('hello\r');
-    // The viewer does not wait until the appliance has let go of the BMC.
+    // The viewer does not wait until the appliance has closed the BMC session.
     await expect.poll(() => bmc.console.active).toBe(false);
     const trail = async () => (await site.run(['trail', 'node01'])).stdout;
     await expect.poll(trail).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
   });
 
-  it('belongs to one at a time, and can be taken over', async () => {
+  it('has one user at a time, and can be taken over', async () => {
     const mine = new Terminal(`${COLDIRON} console node01`);
     await mine.shows('node login: ');
     const refused = await site.run(['console', 'node01']);
@@ -88,7 +88,7 @@ describe('a console', () => {
     await mine.ended();
   });
 
-  it('ends with a word when the BMC takes it away, and with the appliance', async () => {
+  it('ends with a message when the BMC closes it, and with the appliance', async () => {
     const terminal = new Terminal(`sh -c '${COLDIRON} console node01; stty -a'`);
     await terminal.shows('node login: ');
     bmc.takeConsoleAway();
@@ -103,7 +103,7 @@ describe('a console', () => {
     expect(other.shown).toMatch(/ icanon/);
   });
 
-  it.each(['SIGTERM', 'SIGHUP'] as const)('leaves the terminal as it was when %s ends it', async (signal) => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('restores the terminal when %s ends it', async (signal) => {
     const terminal = new Terminal(`sh -c 'trap : HUP; ${COLDIRON} console node01; stty -a'`);
     await terminal.shows('node login: ');
     const [mine] = site.processes().filter(({ commandLine }) => /coldiron\.ts\0console\0/.test(commandLine));
@@ -114,7 +114,7 @@ describe('a console', () => {
     expect(terminal.shown).toMatch(/ echo /);
   });
 
-  it('is the same over TCP with a token', async () => {
+  it('works the same over TCP with a token', async () => {
     const { origin } = new URL(site.serving?.where('management') ?? '');
     const token = join(site.folder.state, 'admin-token');
     const terminal = new Terminal(`${COLDIRON} console node01 --server ${origin} --token-file ${token}`);
@@ -125,12 +125,12 @@ describe('a console', () => {
     expect(await terminal.ended()).toBe(0);
   });
 
-  it('is open to nobody without a token', async () => {
+  it('rejects requests without a token', async () => {
     const management = new URL(site.serving?.where('management') ?? '');
     const headers = { connection: 'Upgrade', upgrade: 'coldiron-console' };
-    const asked = request(new URL(`${management}/nodes/node01/console`), { headers });
-    asked.end();
-    const [answer] = await once(asked, 'response');
+    const upgrade = request(new URL(`${management}/nodes/node01/console`), { headers });
+    upgrade.end();
+    const [answer] = await once(upgrade, 'response');
     expect(answer.statusCode).toBe(401);
     answer.resume();
     await once(answer, 'end');

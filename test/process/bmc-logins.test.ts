@@ -1,4 +1,4 @@
-// The logins of BMCs, from the command line to the BMC, and nowhere else.
+// BMC credentials on their way from the command line to the BMC, and nowhere else.
 
 import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const setCredentials = (password: string, ...more: string[]) =>
 describe('credentials', () => {
   beforeEach(() => begin(null));
 
-  it('come from standard input, are tried first, and are kept over a restart', async () => {
+  it('come from standard input, are verified first, and survive a restart', async () => {
     const wrong = await setCredentials(WRONG);
     expect([wrong.status, wrong.stderr]).toEqual([6, expect.stringContaining('node01')]);
     expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
@@ -39,14 +39,14 @@ describe('credentials', () => {
     expect(await status()).toMatchObject({ power: 'off' });
   });
 
-  it('are refused when there are none', async () => {
+  it('are rejected when they are empty', async () => {
     const run = await site.run(['bmc', 'set-credentials', 'node01', '--username', 'admin']);
     expect([run.status, run.stderr]).toEqual([2, expect.stringContaining('the value is empty')]);
   });
 });
 
 describe('a BMC with a key of its own (Kg)', () => {
-  it('lets us in with that key and not without', async () => {
+  it('accepts a login only with that key', async () => {
     site = new BmcSite([{ number: 1, password: null }]);
     bmc = await site.bmc(1, { bmcKey: 'key of the lab' });
     await site.serve();
@@ -64,25 +64,28 @@ describe('a BMC with a key of its own (Kg)', () => {
   });
 });
 
-describe('a password file that everybody may read', () => {
-  it('is named with its mode', async () => {
+describe('a world-readable password file', () => {
+  it('is reported with its mode', async () => {
     await begin(ADMIN.password);
     const file = join(site.folder.path, 'password1');
     chmodSync(file, 0o644);
     const run = await site.run(['power', 'node01', 'status']);
-    expect([run.status, run.stderr]).toEqual([6, expect.stringContaining(`${file} is open to everybody (mode 0644)`)]);
+    expect([run.status, run.stderr]).toEqual([
+      6,
+      expect.stringContaining(`${file} is accessible to everybody (mode 0644)`),
+    ]);
   });
 });
 
 describe('too many wrong passwords', () => {
-  it('stop every further try, until somebody sets the right one', async () => {
+  it('block further attempts, until the right one is set', async () => {
     await begin(WRONG);
     expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
     expect(await status()).toMatchObject({ code: 'bmc_login_failed' });
-    const heard = bmc.heard.length;
+    const before = bmc.received.length;
     const third = await status();
     expect(third).toMatchObject({ code: 'bmc_locked_out', message: expect.stringContaining('try again after') });
-    expect(bmc.heard.length).toBe(heard);
+    expect(bmc.received.length).toBe(before);
     expect((await setCredentials(ADMIN.password)).status).toBe(0);
     expect(await status()).toMatchObject({ power: 'off' });
   });
@@ -91,7 +94,7 @@ describe('too many wrong passwords', () => {
 describe('rotating the password', () => {
   beforeEach(() => begin(ADMIN.password));
 
-  it('leaves one that only the BMC and the vault know', async () => {
+  it('leaves a password that only the BMC and the vault know', async () => {
     const run = await site.run(['bmc', 'rotate', 'node01']);
     expect([run.status, run.stderr]).toEqual([0, '']);
     expect(inForce()).not.toBe(ADMIN.password);
@@ -100,21 +103,19 @@ describe('rotating the password', () => {
     expect(actions.slice(-3)).toEqual(['bmc.rotate', 'bmc.rotation-begun', 'bmc.rotated']);
   });
 
-  it('goes back to the old one when the BMC keeps something else', async () => {
-    // It cuts the new password off, and takes the old one back as it is.
-    Object.defineProperty(bmc.lies, 'passwordBytes', { get: () => (inForce() === ADMIN.password ? 8 : 20) });
+  it('restores the old password when the BMC stores a different one', async () => {
+    // It truncates the new password, and accepts the old one unchanged.
+    Object.defineProperty(bmc.faults, 'passwordBytes', { get: () => (inForce() === ADMIN.password ? 8 : 20) });
     const run = await site.run(['bmc', 'rotate', 'node01']);
     expect([run.status, run.stderr]).toEqual([7, expect.stringContaining('the old password is in force')]);
     expect(inForce()).toBe(ADMIN.password);
     expect(await status()).toMatchObject({ power: 'off' });
-    expect((await site.run(['trail', 'node01'])).stdout).toMatch(
-      /bmc\.failed +its BMC did not do what it was told, rotate/,
-    );
+    expect((await site.run(['trail', 'node01'])).stdout).toMatch(/bmc\.failed +BMC command failed: rotate/);
   });
 });
 
 describe('the secrets', () => {
-  it('are in no file of the state, no log line, no answer and no process list', async () => {
+  it('appear in no file of the state, log line, reply or process list', async () => {
     await begin(null);
     const setting = setCredentials(ADMIN.password);
     const lists: string[] = [];

@@ -1,4 +1,4 @@
-// The same over Redfish, where the certificate is what a BMC is known by.
+// The same over Redfish, where a BMC is identified by its certificate.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { selfSigned } from '../bmc/redfish/mock/certificates.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
 const power = async () => (await site.json('power', 'node01', 'status'))[0];
 
 describe('a Redfish BMC', () => {
-  it('is pinned by its first certificate, and another one is trusted only when somebody says so', async () => {
+  it('is pinned by its first certificate, and a new one is trusted only after confirmation', async () => {
     expect(await power()).toMatchObject({ mode: 'real', power: expect.stringMatching(/^(on|off)$/) });
     await site.serving?.end('SIGTERM');
     bmc.showCertificate(selfSigned('somebody-else'));
@@ -36,7 +36,7 @@ describe('a Redfish BMC', () => {
     expect(await power()).toMatchObject({ mode: 'real' });
   });
 
-  it('has no console over Redfish, and says what to use', async () => {
+  it('has no console over Redfish, and says what to use instead', async () => {
     const run = await site.run(['console', 'node01']);
     expect([run.status, run.stderr]).toEqual([5, expect.stringMatching(/IPMI|SSH/)]);
   });

@@ -1,4 +1,4 @@
-// A real `coldiron serve` whose site operates BMCs: simulated ones, on addresses of loopback that only this test has.
+// A real `coldiron serve` with simulated BMCs, on loopback addresses that only this test uses.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { ADMIN, SimulatedBmc, type SimulatorOptions } from '../bmc/ipmi/simulator/simulated-bmc.ts';
 import { LOOPBACK_SITE, ROOT, type Run, ServingProcess, SiteFolder } from './appliance.ts';
 
-/** IPMI has one port; the process id keeps tests that run side by side apart. */
+/** IPMI has a fixed port; the process id separates tests that run in parallel. */
 const PREFIX = `127.${64 + ((process.pid >> 8) & 63)}.${process.pid & 255}`;
 export const addressOf = (number: number): string => `${PREFIX}.${number}`;
 
 export interface BmcNode {
   readonly number: number;
-  /** What the password file says; null: there is none. */
+  /** Content of the password file; null: there is none. */
   readonly password: string | null;
   readonly driver?: 'ipmi' | 'redfish';
   readonly username?: string;
@@ -63,7 +63,7 @@ export class BmcSite {
     return this.serving;
   }
 
-  /** Not `spawnSync`: the simulated BMCs live in this process and have to answer meanwhile. */
+  /** Not `spawnSync`: the simulated BMCs run in this process and must reply meanwhile. */
   async run(args: readonly string[], input = ''): Promise<Run> {
     const child = this.start(join(ROOT, 'coldiron'), args);
     child.stdin?.end(input);
@@ -97,7 +97,7 @@ export class BmcSite {
     return { status: child.exitCode, stdout, stderr };
   }
 
-  /** Everything that runs in its folder: the appliance, and the command lines. */
+  /** Every process in its folder: the appliance, and command lines. */
   processes(): { pid: number; commandLine: string; environment: string }[] {
     return readdirSync('/proc').flatMap((name) => {
       try {

@@ -13,7 +13,7 @@ let second: SimulatedBmc;
 
 beforeAll(async () => {
   needPackages(['ipmitool']);
-  // node03's BMC is not there, and nobody has a password for node04's.
+  // node03's BMC does not exist, and there is no password for node04's.
   site = new BmcSite([
     { number: 1, password: ADMIN.password },
     { number: 2, password: ADMIN.password },
@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 
 describe('power', () => {
-  it('is told and switched for one node', async () => {
+  it('is reported and switched for one node', async () => {
     expect(await site.run(['power', 'node01', 'status'])).toEqual({ status: 0, stdout: 'node01  off\n', stderr: '' });
     expect(await site.json('power', 'node01', 'on')).toEqual([{ node: 'node01', mode: 'real', power: 'on' }]);
     expect(first.machine.power).toBe('on');
@@ -44,7 +44,7 @@ describe('power', () => {
     expect(first.activeSessions).toBe(0);
   });
 
-  it('is switched for several, and each failure is told with its cause', async () => {
+  it('is switched for several nodes, and each failure is reported with its cause', async () => {
     const run = await site.run(['power', '--all', 'on']);
     expect(run.stdout.split('\n').sort().filter(Boolean)).toEqual([
       'node01  on',
@@ -55,11 +55,11 @@ describe('power', () => {
     expect([first.machine.power, second.machine.power]).toEqual(['on', 'on']);
     expect(run.stderr).toContain('2 of 4 nodes failed');
     expect(run.stderr).toContain('bmc_unreachable, 1: node03');
-    expect(run.stderr).toContain('node04: nobody has said how to log in to its BMC');
+    expect(run.stderr).toContain('node04: no credentials for its BMC');
     expect([6, 7]).toContain(run.status);
   });
 
-  it('is asked by rack', async () => {
+  it('is queried by rack', async () => {
     const run = await site.run(['power', '--rack', 'r0', '--label', 'rack=r0', 'status', '--json']);
     expect(JSON.parse(run.stdout)).toMatchObject([
       { node: 'node02', power: 'off' },
@@ -68,7 +68,7 @@ describe('power', () => {
     expect(run.status).toBe(6);
   });
 
-  it.each(['off', 'cycle', 'reset'])('%s of several needs --yes when nobody is there to ask', async (action) => {
+  it.each(['off', 'cycle', 'reset'])('%s of several needs --yes without a terminal', async (action) => {
     const refused = await site.run(['power', 'node01', 'node02', action]);
     expect([refused.status, refused.stderr]).toEqual([
       2,
@@ -82,13 +82,13 @@ describe('power', () => {
     [['node01', 'explode'], 'the last word is the action: on, off, cycle, reset, soft, status'],
     [['on'], 'name a node, or select some'],
     [['node01', '--all', 'on'], 'not both'],
-  ])('power %j is wrong usage', async (words, message) => {
+  ])('rejects power %j as wrong usage', async (words, message) => {
     const run = await site.run(['power', ...words]);
     expect([run.status, run.stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
 
-describe('what it starts from', () => {
+describe('the boot device', () => {
   const readBack = async (): Promise<string> => {
     const login = ['-I', 'lanplus', '-H', addressOf(1), '-U', ADMIN.name, '-E'];
     const env = { ...process.env, IPMI_PASSWORD: ADMIN.password };
@@ -114,15 +114,15 @@ describe('what it starts from', () => {
     for (const line of lines) expect(shown).toContain(line);
   });
 
-  it('is refused where IPMI has no word for it', async () => {
+  it('is rejected where IPMI has no value for it', async () => {
     const run = await site.run(['bootdev', 'node01', 'http']);
     expect([run.status, run.stderr]).toEqual([5, expect.stringMatching(/IPMI/)]);
     expect((await site.run(['bootdev', 'node01', 'pxe', '--efi', '--legacy'])).status).toBe(2);
   });
 });
 
-describe('what the BMC tells', () => {
-  it('is its sensors', async () => {
+describe("the BMC's data", () => {
+  it('includes its sensors', async () => {
     const { stdout } = await site.run(['sensors', 'node01']);
     expect(stdout).toMatch(/Inlet Temp +temperature +23 °C/);
     expect(await site.json('sensors', 'node01')).toContainEqual(
@@ -130,7 +130,7 @@ describe('what the BMC tells', () => {
     );
   });
 
-  it('is its event log, which is cleared only when somebody means it', async () => {
+  it('includes its event log, which is cleared only after confirmation', async () => {
     expect((await site.json('sel', 'node01')).entries).toHaveLength(2);
     const refused = await site.run(['sel', 'node01', '--clear']);
     expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('type node01 when asked')]);
@@ -140,15 +140,15 @@ describe('what the BMC tells', () => {
     expect((await site.run(['sel', 'node01'])).stdout).toBe('The event log of node01 is empty.\n');
   });
 
-  it('is where it stands', async () => {
+  it('includes the identify LED', async () => {
     expect((await site.run(['identify', 'node01', '20'])).stdout).toBe('node01  the LED is on for 20 s\n');
     expect(first.machine.identify).toEqual([20]);
     expect((await site.run(['identify', 'node01', 'loudly'])).status).toBe(4);
   });
 });
 
-describe('the search', () => {
-  it('finds what is there, and looks nowhere else', async () => {
+describe('discovery', () => {
+  it('finds BMCs in the given range only', async () => {
     const found = await site.json('bmc', 'scan', `${addressOf(0)}/29`);
     expect(found.map(({ address, node }: { address: string; node: string }) => [address, node])).toEqual([
       [addressOf(1), 'node01'],
@@ -156,21 +156,21 @@ describe('the search', () => {
       [addressOf(4), 'node04'],
     ]);
     const refused = await site.run(['bmc', 'scan', '10.0.0.0/29']);
-    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('may look in')]);
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('allowed are')]);
   });
 });
 
 describe('the record', () => {
-  it('tells who did what: in the trail in sentences, in the audit before it was done', async () => {
+  it('has each action: in the trail as sentences, in the audit before it runs', async () => {
     await site.run(['power', 'node02', 'on']);
     const { stdout } = await site.run(['trail', 'node02']);
-    expect(stdout).toMatch(/bmc\.done +its BMC did what it was told: power on/);
+    expect(stdout).toMatch(/bmc\.done +BMC command succeeded: power on/);
     const { stdout: audit } = await site.run(['audit', 'list']);
     expect(audit).toMatch(/local:\w+ +bmc\.power +node:node02/);
     expect((await site.run(['audit', 'verify'])).status).toBe(0);
   });
 
-  it('knows no quirks before a machine was made to boot', async () => {
+  it('has no quirks before a machine was made to boot', async () => {
     expect(await site.json('bmc', 'quirks')).toEqual([]);
   });
 });

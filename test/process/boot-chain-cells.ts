@@ -1,4 +1,4 @@
-// The matrix of the boot chain: every kind of client in every state, and what the design says that it gets.
+// The matrix of the boot chain: every kind of client in every state, with the specified result.
 
 import { LIFECYCLE_STATES, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import { UNKNOWN_POLICIES, type UnknownPolicy } from '../../appliance/domain/network.ts';
@@ -13,21 +13,21 @@ type Cpu = (typeof CPUS)[number];
 
 export const cpuOf = (client: Client): Cpu => (client === 'arm64' ? 'arm64' : 'x86_64');
 
-/** NixOS brings an installer of its own for each profile, and that is for one architecture. */
+/** NixOS has an installer for each profile, for one architecture. */
 export const nixosFor = (cpu: Cpu): string => `nixos-${cpu.replace('_', '-')}`;
 
-/** What its script comes to, in words that `outcomeOf` finds in the script. */
+/** The result of its script, in words that `outcomeOf` finds in the script. */
 type Gets = string;
 
 interface Row {
-  /** Null: nobody has declared it, and it has never been seen. */
+  /** Null: the machine is undeclared and was never seen. */
   readonly state: LifecycleState | null;
   readonly policy: UnknownPolicy;
   readonly installs?: 'debian' | 'nixos';
   readonly gets: Gets;
 }
 
-/** On a network that ignores strangers, so that whatever it gets, it gets by its state. */
+/** On a network that ignores unknown machines, so that the state alone decides. */
 const known = (state: LifecycleState, gets: Gets, installs?: Row['installs']): Row => ({
   state,
   policy: 'ignore',
@@ -43,7 +43,7 @@ const STRANGER_GETS: Readonly<Record<UnknownPolicy, Gets>> = {
   inspect: 'service OS: inspect',
 };
 
-/** Whether the table of states is right is asked in test/boot/boot-cases.ts; here, whether the servers keep to it. */
+/** test/boot/boot-cases.ts tests the table of states; this tests that the servers follow it. */
 function rowsOf(state: LifecycleState): readonly Row[] {
   const { boots } = STATES[state];
   switch (boots.into) {
@@ -72,7 +72,7 @@ const ROWS: readonly Row[] = [
 export interface Cell extends Row {
   readonly machine: Machine;
   readonly network: string;
-  /** By the name of the profile that is armed. */
+  /** By name of the armed profile. */
   readonly profile: string | null;
 }
 
@@ -96,7 +96,7 @@ export const NETWORKS: readonly ChainNetwork[] = [
 
 export const prefixOf = (network: string): string => `10.80.${indexOf(network)}`;
 export const serverOf = (network: string): string => `${prefixOf(network)}.1`;
-/** The end of its cable at the appliance, and the end where the machines are. */
+/** The appliance's end and the machines' end of a cable. */
 export const portOf = (network: string): string => `port${indexOf(network)}`;
 export const wireOf = (network: string): string => `wire${indexOf(network)}`;
 
@@ -115,7 +115,7 @@ export function machineOn(network: string, name: string, number: number, client:
 export const CELLS: readonly Cell[] = ROWS.flatMap((row, at) =>
   CLIENTS.map((client, column): Cell => {
     const isStranger = row.state === null || row.state === 'discovered';
-    // A known machine says itself that it starts only signed programs; for a stranger its network does.
+    // A known machine itself is declared to start only signed programs; for an unknown one its network is.
     const network = networkName(row.policy, isStranger && client === 'secure-boot');
     const words = [row.state ?? 'undeclared', ...(isStranger ? [row.policy] : []), row.installs, client];
     const name = words.filter((word) => word !== undefined).join('-');

@@ -1,4 +1,4 @@
-// What firmware and iPXE were recorded to say, said by a machine of the test, and the cable that it is said on.
+// Recorded packets of firmware and iPXE, sent by a machine of the test, and the cable that carries them.
 
 import { join } from 'node:path';
 import { decodeDhcp } from '../../appliance/codecs/dhcp4/decode.ts';
@@ -18,11 +18,11 @@ export interface Machine {
   readonly mac: string;
   readonly uuid: string;
   readonly client: Client;
-  /** Where its cable ends. */
+  /** The far end of its cable. */
   readonly device: string;
 }
 
-/** What a DHCP reply says about booting. */
+/** The boot parameters of a DHCP reply. */
 export interface Answer {
   readonly address: string;
   /** In the header: siaddr, file. */
@@ -53,19 +53,19 @@ const WAITS_MS = [4000, 8000, 16_000, 32_000];
 export function recorded(client: Client, program: 'firmware' | 'ipxe'): Packets {
   const isSpeaking = ({ options }: DhcpMessage): boolean =>
     options.has(OPTION.clientArchitecture) && options.has(OPTION.ipxe) === (program === 'ipxe');
-  const heard = readPcap(join(import.meta.dirname, `../captures/${CAPTURES[client]}.pcap`))
+  const recorded = readPcap(join(import.meta.dirname, `../captures/${CAPTURES[client]}.pcap`))
     .filter(({ destinationPort }) => destinationPort === EVERYBODY.port)
     .map(({ payload }) => decodeDhcp(payload))
     .filter(isSpeaking);
   const find = (type: string): DhcpMessage => {
-    const found = heard.find((message) => messageType(message) === type);
+    const found = recorded.find((message) => messageType(message) === type);
     if (!found) throw new Error(`${CAPTURES[client]} holds no ${type} of ${program}`);
     return found;
   };
   return { discover: find('discover'), request: find('request') };
 }
 
-/** A recorded packet as this machine sends it. */
+/** A recorded packet, rewritten for this machine. */
 export function asSentBy({ mac, uuid }: Machine, message: DhcpMessage): DhcpMessage {
   const hardware = Buffer.from(mac.replaceAll(':', ''), 'hex');
   const chaddr = new Uint8Array(16);
@@ -110,7 +110,7 @@ export function answerIn(reply: DhcpMessage): Answer {
 
 /** The machines' end of a cable. */
 export class Wire {
-  readonly #heard = new Map<number, (reply: DhcpMessage) => void>();
+  readonly #waiters = new Map<number, (reply: DhcpMessage) => void>();
   #socket: UdpSocket | null = null;
 
   static async open(device: string): Promise<Wire> {
@@ -120,7 +120,7 @@ export class Wire {
       port: 68,
       onMessage: (bytes) => {
         const message = decodeDhcp(bytes);
-        if (message.op === 'reply') wire.#heard.get(message.xid)?.(message);
+        if (message.op === 'reply') wire.#waiters.get(message.xid)?.(message);
       },
       onError: (error) => {
         throw error;
@@ -129,11 +129,11 @@ export class Wire {
     return wire;
   }
 
-  /** Null: no answer, or a no; `until`: it is waited for no longer than this. */
+  /** Null: no reply, or a NAK; `until`: the deadline. */
   async ask(message: DhcpMessage, until?: Promise<unknown>): Promise<DhcpMessage | null> {
     const { promise, resolve } = Promise.withResolvers<DhcpMessage | null>();
     const { bytes } = encodeDhcp(message, { maxBytes: 1472 });
-    const wanted = messageType(message) === 'discover' ? 'offer' : 'ack';
+    const expected = messageType(message) === 'discover' ? 'offer' : 'ack';
     let timer: NodeJS.Timeout | undefined;
     const send = (attempt: number): void => {
       const wait = WAITS_MS[attempt];
@@ -143,15 +143,15 @@ export class Wire {
         timer = setTimeout(send, wait, attempt + 1);
       }
     };
-    this.#heard.set(message.xid, (reply) => {
+    this.#waiters.set(message.xid, (reply) => {
       const type = messageType(reply);
-      if (type === wanted || type === 'nak') resolve(type === 'nak' ? null : reply);
+      if (type === expected || type === 'nak') resolve(type === 'nak' ? null : reply);
     });
     void until?.then(() => resolve(null));
     send(0);
     const reply = await promise;
     clearTimeout(timer);
-    this.#heard.delete(message.xid);
+    this.#waiters.delete(message.xid);
     return reply;
   }
 

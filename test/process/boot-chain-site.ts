@@ -1,5 +1,5 @@
-// A real `coldiron serve` with all loaders and everything that it starts for both architectures, a network for each way to treat
-// strangers, and a machine for each cell of the matrix: put into the store in its state before the appliance starts.
+// A real `coldiron serve` with all loaders and images for both architectures, a network for each policy for unknown
+// machines, and a machine for each cell of the matrix: put into the store in its state before the appliance starts.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -48,12 +48,12 @@ import {
 import type { Machine } from './boot-chain-packets.ts';
 import { WALK, type Walk, type Walked } from './boot-chain-walk.ts';
 
-/** setpriv(1): a test may be killed in the middle; the kernel ends what it has started. */
+/** setpriv(1): the kernel ends these processes even if the test is killed. */
 const ENDS_WITH_US = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
 const DISK = Buffer.from('what would be written to a disk\n');
 
-/** In the place of each system: long enough to tell them apart, and with the head of a kernel for its architecture. */
+/** Placeholder for each system: each has its own length, and the header of a kernel for its architecture. */
 const STAND_INS = CPUS.flatMap((cpu): [name: string, bytes: Buffer][] => {
   const head = cpu === 'arm64' ? kernelImage(PE_MACHINE.arm64, 'ARM\x64') : bzImage(1);
   const kernel = (system: string): Buffer => Buffer.concat([head, Buffer.alloc(100_000, `${system} for ${cpu}`)]);
@@ -66,7 +66,7 @@ const STAND_INS = CPUS.flatMap((cpu): [name: string, bytes: Buffer][] => {
   ];
 });
 
-/** A machine beside those of the matrix. */
+/** A machine in addition to those of the matrix. */
 export interface Extra {
   readonly machine: Machine;
   readonly network: string;
@@ -91,7 +91,7 @@ export class BootChainSite {
     return site;
   }
 
-  /** All of them, as far as each comes; by name. */
+  /** Runs all walks, each as far as it gets; by name. */
   async walk(walks: readonly Walk[]): Promise<ReadonlyMap<string, Walked>> {
     writeFileSync(join(this.#folder, 'walks.json'), JSON.stringify(walks));
     const command = [process.execPath, WALK, this.#folder];
@@ -110,7 +110,7 @@ export class BootChainSite {
     return coldiron([...args, '--state', this.#state]);
   }
 
-  /** What a file of the library has to be, by its name there. */
+  /** The expected content of a library file, by its name. */
   sha256(asset: string): string {
     return createHash('sha256')
       .update(readFileSync(join(this.#state, 'assets', asset)))

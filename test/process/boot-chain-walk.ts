@@ -1,6 +1,6 @@
-// Machines as far as the network sees them, as a process of its own on their side of the cables: each asks with the packets
-// that real firmware and real iPXE were recorded with, fetches with curl exactly what it is told, and goes on as its loader
-// would.
+// Machines as the network sees them, in a separate process on their side of the cables: each sends packets
+// recorded from real firmware and real iPXE, fetches with curl exactly what the replies name, and continues as its
+// loader would.
 //
 //   boot-chain-walk.ts FOLDER     walks the machines of FOLDER/walks.json; prints one line of JSON for each
 
@@ -29,60 +29,60 @@ export const WALK = import.meta.filename;
 
 export interface Walk {
   readonly machine: Machine;
-  /** Asks as firmware of this architecture (option 93), and fetches its first file only. */
+  /** Sends requests as firmware of this architecture (option 93), and fetches its first file only. */
   readonly architecture?: { readonly code: number; readonly http: boolean };
-  /** Asks after it on the same wire. Answers keep their order: once this one has its answer, the other gets none. */
+  /** Sends a request after it on the same wire. Replies keep their order: once this one has its reply, the other gets none. */
   readonly witness?: Machine;
-  /** Asks for its own script once more in the end. */
+  /** Requests its own script once more at the end. */
   readonly again?: boolean;
 }
 
 export interface Fetched {
-  /** By the firmware or shim; by the loader; by what a script says. */
+  /** Fetched by the firmware or shim; by the loader; by a script. */
   readonly as: 'loader' | 'script' | 'target';
   readonly url: string;
   /** `fetched`, an HTTP status, or the exit code of curl. */
   readonly status: string;
   readonly sha256: string;
-  /** In the words of file(1). */
+  /** As file(1) describes it. */
   readonly is: string;
 }
 
 export interface Walked {
   readonly name: string;
-  /** Why it could not go on. */
+  /** Why it stopped. */
   readonly problem: string | null;
-  /** To its firmware; null: no answer. */
+  /** The offer to its firmware; null: no reply. */
   readonly offer: Answer | null;
   readonly ack: Answer | null;
-  /** To iPXE. */
+  /** The offer to iPXE. */
   readonly ipxeAck: Answer | null;
-  /** The text that is the same for every machine. */
+  /** The script that is the same for every machine. */
   readonly entry: string | null;
-  /** Its own. */
+  /** Its own script. */
   readonly script: string | null;
-  /** The same, asked for once more. */
+  /** The same, requested once more. */
   readonly again: string | null;
   readonly fetched: readonly Fetched[];
 }
 
 const AT_ONCE = 4;
-/** What iPXE's settings say in Debian's builds. */
+/** The values of iPXE's settings in Debian's builds. */
 const IPXE_BUILDS: Partial<Record<Client, { readonly buildarch: string; readonly platform: string }>> = {
   bios: { buildarch: 'i386', platform: 'pcbios' },
   uefi: { buildarch: 'x86_64', platform: 'efi' },
   'uefi-http': { buildarch: 'x86_64', platform: 'efi' },
 };
-/** Compiled into shim: the name of what it starts, which lies beside it. */
+/** Compiled into shim: the name of the loader, which is in the same folder. */
 const STARTED_BY_SHIM: Partial<Record<Client, string>> = { arm64: 'grubaa64.efi', 'secure-boot': 'grubx64.efi' };
 
 const run = promisify(execFile);
 
-/** A machine on its way, from an address to the next file. */
-class Traveller {
+/** A machine from its address to the next file. */
+class Walker {
   readonly #machine: Machine;
   readonly #wire: Wire;
-  /** Where it puts what it has fetched. */
+  /** Folder for fetched files. */
   readonly #shelf: string;
   readonly #fetches: (Pick<Fetched, 'as' | 'url' | 'status'> & { readonly file: string })[] = [];
   #address: string | null = null;
@@ -97,7 +97,7 @@ class Traveller {
     return await this.#wire.ask({ ...asSentBy(this.#machine, discover), xid: randomInt(1, 2 ** 32) }, until);
   }
 
-  /** Takes an offer. The address is this machine's own from then on. */
+  /** Accepts an offer. The machine uses the address from then on. */
   async take(offer: DhcpMessage | null, request: DhcpMessage): Promise<Answer> {
     const server = readIpv4(offer?.options.get(OPTION.serverIdentifier) ?? new Uint8Array());
     if (offer === null || !server.ok) throw new Error('it is offered nothing');
@@ -114,7 +114,7 @@ class Traveller {
     return answerIn(ack);
   }
 
-  /** What was fetched, as a text; null: nothing was. */
+  /** The fetched text; null: nothing was fetched. */
   async fetch(as: Fetched['as'], url: string): Promise<string | null> {
     const file = `${this.#shelf}.${this.#fetches.length}`;
     const from = this.#address === null ? [] : ['--interface', this.#address];
@@ -127,8 +127,8 @@ class Traveller {
     return status === 'fetched' ? readFileSync(file, 'latin1') : null;
   }
 
-  /** Everything that was fetched, as file(1) sees it. */
-  async judged(): Promise<Fetched[]> {
+  /** Everything that was fetched, as file(1) describes it. */
+  async identified(): Promise<Fetched[]> {
     if (this.#fetches.length === 0) return [];
     const { stdout } = await run('file', ['--brief', ...this.#fetches.map(({ file }) => file)]);
     const words = stdout.split('\n');
@@ -141,84 +141,84 @@ class Traveller {
   }
 }
 
-/** What it was told on the way. */
-type Told = Partial<Omit<Walked, 'name' | 'fetched'>>;
+/** The results of a walk. */
+type WalkResult = Partial<Omit<Walked, 'name' | 'fetched'>>;
 
-async function boot(traveller: Traveller, wire: Wire, { machine, architecture, witness, again = false }: Walk) {
+async function boot(walker: Walker, wire: Wire, { machine, architecture, witness, again = false }: Walk) {
   const { client } = machine;
   const firmware = recorded(client, 'firmware');
   const discover = architecture ? withArchitecture(firmware.discover, architecture) : firmware.discover;
   const { promise: witnessed, resolve: seen } = Promise.withResolvers<void>();
-  const offering = traveller.discover(discover, witnessed);
-  if (witness) void new Traveller(witness, wire, '').discover(firmware.discover).then(() => seen());
+  const offering = walker.discover(discover, witnessed);
+  if (witness) void new Walker(witness, wire, '').discover(firmware.discover).then(() => seen());
   const reply = await offering;
   if (reply === null) return {};
   const offer = answerIn(reply);
   const first = firstFile(offer, architecture?.http ?? client === 'uefi-http');
   if (architecture) {
-    if (first !== null) await traveller.fetch('loader', first);
+    if (first !== null) await walker.fetch('loader', first);
     return { offer };
   }
 
-  const ack = await traveller.take(reply, firmware.request);
+  const ack = await walker.take(reply, firmware.request);
   if (first === null) return { offer, ack };
-  await traveller.fetch('loader', first);
+  await walker.fetch('loader', first);
   const second = STARTED_BY_SHIM[client];
-  if (second) await traveller.fetch('loader', new URL(second, first).href);
+  if (second) await walker.fetch('loader', new URL(second, first).href);
   const onward = second
-    ? await throughGrub(machine, traveller, ack.nextServer, again)
-    : await throughIpxe(machine, traveller, again);
+    ? await throughGrub(machine, walker, ack.nextServer, again)
+    : await throughIpxe(machine, walker, again);
   return { offer, ack, ...onward };
 }
 
-/** PXE reads the header, UEFI's HTTP boot the option. */
+/** PXE reads the header, UEFI HTTP Boot the option. */
 function firstFile({ nextServer, file, fileName }: Answer, http: boolean): string | null {
   if (http) return fileName;
   return file === '' ? null : `tftp://${nextServer}/${file}`;
 }
 
-async function throughIpxe(machine: Machine, traveller: Traveller, again: boolean): Promise<Told> {
+async function throughIpxe(machine: Machine, walker: Walker, again: boolean): Promise<WalkResult> {
   const { discover, request } = recorded(machine.client, 'ipxe');
-  const ipxeAck = await traveller.take(await traveller.discover(discover), request);
+  const ipxeAck = await walker.take(await walker.discover(discover), request);
   const settings = new Map<string, string>([
     ['netX/mac:hexhyp', machine.mac.replaceAll(':', '-')],
     ['net0/mac:hexhyp', machine.mac.replaceAll(':', '-')],
     ['uuid', machine.uuid],
     ...Object.entries(IPXE_BUILDS[machine.client] ?? {}),
   ]);
-  const scripts = await fromScriptToScript(traveller, ipxeAck.fileName ?? '', again, (text) =>
+  const scripts = await fromScriptToScript(walker, ipxeAck.fileName ?? '', again, (text) =>
     ipxeTargets(text, settings),
   );
   return { ipxeAck, ...scripts };
 }
 
-async function throughGrub(machine: Machine, traveller: Traveller, server: string, again: boolean): Promise<Told> {
+async function throughGrub(machine: Machine, walker: Walker, server: string, again: boolean): Promise<WalkResult> {
   const settings = new Map([
     ['net_default_mac', machine.mac],
     ['uuid', machine.uuid],
   ]);
-  // A path of GRUB's begins with a slash on the wire.
+  // A GRUB path starts with a slash on the wire.
   const entry = `tftp://${server}//grub/grub.cfg`;
-  return await fromScriptToScript(traveller, entry, again, (text) => grubTargets(text, settings));
+  return await fromScriptToScript(walker, entry, again, (text) => grubTargets(text, settings));
 }
 
 async function fromScriptToScript(
-  traveller: Traveller,
+  walker: Walker,
   entryUrl: string,
   again: boolean,
   targetsIn: (text: string) => string[],
-): Promise<Told> {
-  const entry = await traveller.fetch('script', entryUrl);
+): Promise<WalkResult> {
+  const entry = await walker.fetch('script', entryUrl);
   const [own = ''] = targetsIn(entry ?? '');
-  const script = await traveller.fetch('script', own);
-  for (const url of targetsIn(script ?? '')) await traveller.fetch('target', url);
-  return { entry, script, again: again ? await traveller.fetch('script', own) : null };
+  const script = await walker.fetch('script', own);
+  for (const url of targetsIn(script ?? '')) await walker.fetch('target', url);
+  return { entry, script, again: again ? await walker.fetch('script', own) : null };
 }
 
 const expanded = (word: string, settings: ReadonlyMap<string, string>): string =>
   word.replace(/<([^>]*)>/g, (_, name) => settings.get(name) ?? '');
 
-/** Where an iPXE script leads, each once and in order; what it sets on the way stays in `settings`. */
+/** The URLs of an iPXE script, each once and in order; variables that it sets are stored in `settings`. */
 function ipxeTargets(script: string, settings: Map<string, string>): string[] {
   const targets = new Set<string>();
   for (const { words } of ipxeCommands(script)) {
@@ -252,9 +252,9 @@ async function walkAll(folder: string): Promise<void> {
     for (const walk of left) {
       const { name, device } = walk.machine;
       const wire = wires.get(device) as Wire;
-      const traveller = new Traveller(walk.machine, wire, folder);
-      const told = await boot(traveller, wire, walk).catch((error: Error): Told => ({ problem: error.message }));
-      const walked: Walked = { ...NOTHING, name, ...told, fetched: await traveller.judged() };
+      const walker = new Walker(walk.machine, wire, folder);
+      const result = await boot(walker, wire, walk).catch((error: Error): WalkResult => ({ problem: error.message }));
+      const walked: Walked = { ...NOTHING, name, ...result, fetched: await walker.identified() };
       process.stdout.write(`${JSON.stringify(walked)}\n`);
     }
   };

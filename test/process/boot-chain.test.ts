@@ -1,5 +1,5 @@
-// Advertised = served, by the word of others: packets of real firmware go in, curl fetches what the answers say, and file(1)
-// judges it.
+// Advertised = served, verified independently: packets of real firmware go in, curl fetches what the replies name, and file(1)
+// identifies it.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { HOUR } from '../../appliance/domain/instant.ts';
@@ -16,7 +16,7 @@ const X64_PROGRAM = /^PE32\+ executable .*x86-64/;
 const ARM64_PROGRAM = /^PE32\+ executable .*Aarch64/;
 const KERNELS = { x86_64: /^Linux kernel x86 boot executable/, arm64: /^Linux kernel ARM64 boot executable/ };
 
-/** What each client loads before any script. Debian has no iPXE for arm64; shim and GRUB start there too. */
+/** What each client loads before any script. Debian has no iPXE for arm64; shim and GRUB boot it. */
 const LOADERS: Readonly<Record<Client, { readonly files: readonly string[]; readonly are: RegExp }>> = {
   bios: { files: ['undionly.kpxe'], are: BIOS_PROGRAM },
   uefi: { files: ['snponly.efi'], are: X64_PROGRAM },
@@ -29,7 +29,7 @@ const throughGrub = (client: Client): boolean => LOADERS[client].files.length > 
 const SILENT = CELLS.filter(({ gets }) => gets === 'silence');
 const ANSWERED = CELLS.filter(({ gets }) => gets !== 'silence');
 
-/** Declared and with an address still to be looked at, as a stranger's would be: answered no sooner than it. */
+/** Declared, with an address whose conflict check is pending, as for an unknown machine: answered no sooner than that one. */
 const WITNESSES = new Map(
   SILENT.map(({ machine, network }, at) => {
     const witness = machineOn(network, `witness-${machine.name}`, 500 + at, machine.client);
@@ -37,11 +37,11 @@ const WITNESSES = new Map(
   }),
 );
 
-/** IANA "Processor Architecture Types": which of them boot over HTTP, and two numbers that mean nothing. */
+/** IANA "Processor Architecture Types": those that boot over HTTP, and two unassigned numbers. */
 const OVER_HTTP = [15, 16, 17, 18, 19, 20, 23, 24, 26, 28, 30, 38, 40];
 const ARCHITECTURES = [...Array.from({ length: 42 }, (_, code) => code), 42, 0xffff];
 
-/** By option 93, on networks with other wishes. Every architecture that is not named is advertised nothing. */
+/** By option 93, on networks with different settings. An architecture that is not named gets no boot file. */
 const ADVERTISED: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   'local-disk': {
     0: 'undionly.kpxe',
@@ -92,7 +92,7 @@ beforeAll(async () => {
 });
 afterAll(() => site?.stop());
 
-/** What a script, or a configuration of GRUB, comes to. */
+/** The result of a script, or of a GRUB configuration. */
 function outcomeOf(script: string): string {
   const [, mode] = /\bcoldiron\.mode=([a-z]+)/.exec(script) ?? [];
   const [, profile] = /\bcoldiron\.profile=([a-z0-9-]+)/.exec(script) ?? [];
@@ -107,7 +107,7 @@ const starts = ({ gets }: Cell): boolean => /^(service OS|installer): /.test(get
 const isDestructive = ({ state }: Cell): boolean => state === 'deploying' || state === 'releasing';
 const httpOf = (network: string): string => `http://${serverOf(network)}:8080`;
 
-/** Whole, of the right kind, and fetched as it was named. */
+/** Complete, of the right type, and fetched under the advertised name. */
 function expectFile(file: Fetched | undefined, url: string, asset: string, is: RegExp): void {
   expect(file).toMatchObject({ url, status: 'fetched', sha256: site.sha256(asset) });
   expect(file?.is).toMatch(is);
@@ -154,11 +154,11 @@ function expectStart({ machine, network, profile }: Cell, walk: Walked): void {
   expectFile(kernel, `${place}/${path}/${name}`, `${asset}/${name}`, KERNELS[cpu]);
   expectFile(initrd, `${place}/${path}/initrd`, `${asset}/initrd`, /^gzip compressed data/);
   expect(more).toEqual([]);
-  // What is started knows where its work is.
+  // The started system knows the URL of its work.
   expect(walk.script).toContain(`coldiron.session=${httpOf(network)}/boot/session/`);
 }
 
-/** Without a kernel; whoever waits asks again by itself. */
+/** Without a kernel; a waiting machine asks again by itself. */
 function expectNoStart({ machine, network, gets }: Cell, walk: Walked): void {
   const led = targetsOf(walk).map(({ url, status }) => `${url.replace(/\?.*/, '')} ${status}`);
   const scripts = `${httpOf(network)}/boot/ipxe`;
@@ -186,7 +186,7 @@ describe('the boot chain', () => {
     walked = await site.walk(walks);
   });
 
-  it('is walked by every kind of client in every state, and as a stranger under every policy', () => {
+  it('is walked by every kind of client in every state, and as an unknown machine under every policy', () => {
     expect(walked.size).toBe(CELLS.length);
     expect(new Set(CELLS.map(({ machine }) => machine.client))).toEqual(new Set(CLIENTS));
     expect(new Set(CELLS.map(({ state }) => state))).toEqual(new Set([...LIFECYCLE_STATES, null]));
@@ -203,7 +203,7 @@ describe('the boot chain', () => {
     expect(walk.again && outcomeOf(walk.again)).toBe(isDestructive(cell) ? 'local disk' : null);
   });
 
-  it.each(SILENT)('does not exist for $machine.name', async (cell) => {
+  it.each(SILENT)('does not answer $machine.name', async (cell) => {
     expect(walkOf(cell)).toMatchObject({ offer: null, fetched: [] });
     const own = `${httpOf(cell.network)}/boot/ipxe/${cell.machine.mac.replaceAll(':', '-')}.ipxe`;
     expect(await site.curl('-o', '/dev/null', '-w', '%{response_code}', own)).toBe('404');
@@ -211,18 +211,18 @@ describe('the boot chain', () => {
 });
 
 describe('the first file of each architecture', () => {
-  let asked: ReadonlyMap<string, Walked>;
+  let walks: ReadonlyMap<string, Walked>;
   beforeAll(async () => {
-    asked = await site.walk(ASKING.map(({ machine, architecture }) => ({ machine, architecture })));
+    walks = await site.walk(ASKING.map(({ machine, architecture }) => ({ machine, architecture })));
   });
 
   it.each(Object.entries(ADVERTISED))(
-    'on network %s is served, and to all others none is advertised',
+    'is served on network %s, and no file is advertised to other architectures',
     (name, files) => {
       const here = ASKING.filter(({ network }) => network === name);
       expect(here).toHaveLength(44);
       for (const { machine, architecture } of here) {
-        const { offer, fetched = [] } = asked.get(machine.name) ?? {};
+        const { offer, fetched = [] } = walks.get(machine.name) ?? {};
         const file = files[architecture.code];
         const url = `${httpOf(name)}/boot/loader/${file}`;
         const advertised = architecture.http ? url : file;
@@ -239,7 +239,7 @@ describe('the first file of each architecture', () => {
 });
 
 describe('the trail of a machine that boots twice', () => {
-  interface Told {
+  interface TrailEvent {
     readonly kind: string;
     readonly correlation_id: string | null;
     readonly data: { readonly program?: string };
@@ -254,7 +254,7 @@ describe('the trail of a machine that boots twice', () => {
     'http.script',
   ];
   const { machine, network, address } = TRAVELLER;
-  let events: readonly Told[];
+  let events: readonly TrailEvent[];
 
   const printed = (...args: string[]): string => {
     const { status, stdout, stderr } = site.run(...args);
@@ -266,10 +266,10 @@ describe('the trail of a machine that boots twice', () => {
     for (const boot of [1, 2]) {
       expect((await site.walk([{ machine }])).get(machine.name)?.problem, `boot ${boot}`).toBeNull();
     }
-    // It is written down a moment after it has happened.
+    // The trail is written asynchronously.
     await vi.waitFor(
       () => {
-        events = JSON.parse(printed('trail', machine.name, '--json')) as Told[];
+        events = JSON.parse(printed('trail', machine.name, '--json')) as TrailEvent[];
         for (const kind of ['http.script', 'tftp.completed']) {
           expect(events.filter((event) => event.kind === kind)).toHaveLength(2);
         }
@@ -278,29 +278,29 @@ describe('the trail of a machine that boots twice', () => {
     );
   });
 
-  it('has one and the same id for everything in a boot, and another one for the next', () => {
+  it('has the same id for all events of a boot, and a new one for the next boot', () => {
     const attempts = Map.groupBy(events, ({ correlation_id }) => correlation_id);
     expect(attempts.size).toBe(2);
     expect(attempts.has(null)).toBe(false);
     for (const boot of attempts.values()) expect(new Set(boot.map(({ kind }) => kind))).toEqual(new Set(BOOT));
   });
 
-  it('begins a boot with the DISCOVER of the firmware, and not with that of iPXE', () => {
+  it('starts a boot with the DISCOVER of the firmware, not with that of iPXE', () => {
     const discovers = events.filter(({ kind }) => kind === 'dhcp.discover');
-    const told = discovers.map(({ data, correlation_id }) => `${data.program} ${correlation_id}`);
+    const programs = discovers.map(({ data, correlation_id }) => `${data.program} ${correlation_id}`);
     const [first, second] = new Set(events.map(({ correlation_id }) => correlation_id));
     const stages = [`firmware-pxe ${first}`, `ipxe ${first}`, `firmware-pxe ${second}`, `ipxe ${second}`];
-    expect([...new Set(told)]).toEqual(stages);
+    expect([...new Set(programs)]).toEqual(stages);
   });
 
-  it('is told as two boot attempts', () => {
+  it('shows two boot attempts', () => {
     const headings = printed('trail', machine.name).match(/^boot attempt .*$/gm);
     const ids = new Set(events.map(({ correlation_id }) => correlation_id));
     expect(headings).toEqual([...ids].map((id) => `boot attempt ${id?.slice(0, 8)}`));
     expect(headings).toHaveLength(2);
   });
 
-  it('leaves a lease that is listed as held, beside one that has expired', () => {
+  it('has an active lease, and one that has expired', () => {
     const rows = printed('leases', 'list', '--network', network)
       .split('\n')
       .map((line) => line.split(/ {2,}/));

@@ -1,4 +1,4 @@
-// Advertised = served, by its own word: the appliance fetches every boot file from itself, over TFTP and HTTP.
+// Advertised = served, verified by the appliance: it fetches every boot file from itself, over TFTP and HTTP.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ describe('the boot chain', () => {
     site.remove();
   });
 
-  it('is whole when every file comes over TFTP and HTTP as the library has it', async () => {
+  it('is complete when every file arrives over TFTP and HTTP as in the library', async () => {
     serving = await new ServingProcess(site.path).up();
     expect(serving.where('tftp')).toMatch(/^127\.0\.0\.1:\d+$/);
     const run = site.run('check', '--json');
@@ -38,8 +38,8 @@ describe('the boot chain', () => {
     expect(serving.stderr).not.toContain('boot files that they do not get');
   });
 
-  it('is broken, and said so, when what comes is not what the library has read', async () => {
-    // As if the disk had changed it since: neither its size nor its time tells.
+  it('is reported as broken when a served file differs from the library', async () => {
+    // As if the disk had changed it: size and time are unchanged.
     const index = join(site.state, 'assets/index.json');
     const { files, ...rest } = JSON.parse(readFileSync(index, 'utf8'));
     const spoilt = { ...files, 'ipxe.efi': { ...files['ipxe.efi'], sha256: '0'.repeat(64) } };
@@ -53,7 +53,7 @@ describe('the boot chain', () => {
     expect(run.stderr).not.toContain('snponly.efi');
   });
 
-  it('is judged from the files alone when nothing runs: a program of the wrong kind is named', () => {
+  it('is checked from the files alone without an appliance: a program of the wrong type is named', () => {
     writeFileSync(
       join(site.state, 'assets/loader/ipxe.efi'),
       readFileSync(join(site.state, 'assets/loader/undionly.kpxe')),
@@ -98,7 +98,7 @@ describe('the boot chain of machines with GRUB', () => {
     return run.status === 0 ? JSON.parse(run.stdout).boot_chain : { problems: [run.stdout + run.stderr], missing: [] };
   };
 
-  it('is whole with kernels, initrds and texts over TFTP, and leaves no event behind', async () => {
+  it('is complete with kernels, initrds and scripts over TFTP, and leaves no event behind', async () => {
     serving = await new ServingProcess(site.path).up();
     expect(chain().problems).toEqual([]);
     expect(serving.stderr).not.toContain('boot files that they do not get');
@@ -110,7 +110,7 @@ describe('the boot chain of machines with GRUB', () => {
     expect(events.filter(({ kind }) => /^(?:tftp|http|boot|trail)\./.test(kind))).toEqual([]);
   });
 
-  it('is judged with kernels when nothing runs, and with the profiles of the site', () => {
+  it('is checked with kernels without an appliance, and with the profiles of the site', () => {
     shelve('images/service-os-arm64/kernel', bzImage(1));
     shelve('nixos/worker/bzImage', kernelImage(PE_MACHINE.arm64, 'ARM\x64'));
     const [words] = chain().problems;
@@ -118,7 +118,7 @@ describe('the boot chain of machines with GRUB', () => {
     expect(words).toContain('nixos/worker/bzImage is advertised to x86_64');
   });
 
-  it('is looked at again when the inventory changes, while the appliance runs', async () => {
+  it('is checked again when the inventory changes, while the appliance runs', async () => {
     shelve('nixos/arm/bzImage', bzImage(1));
     shelve('nixos/arm/initrd', '070701');
     serving = await new ServingProcess(site.path).up();

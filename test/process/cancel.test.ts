@@ -1,4 +1,4 @@
-// Work that somebody calls off, as the machine, the trail and the command line see it.
+// Cancelled work, as the machine, the trail and the command line see it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ServingProcess, type SiteFolder } from './appliance.ts';
@@ -32,7 +32,7 @@ describe('coldiron cancel', () => {
     return machine;
   };
 
-  it('takes a commissioning back to what the machine was, and its session is over', async () => {
+  it('returns a commissioning machine to its previous state, and ends its session', async () => {
     const machine = machineOf(serving);
     verb('commission', 'node01');
     await machine.boot();
@@ -43,7 +43,7 @@ describe('coldiron cancel', () => {
     expect(node()).toMatchObject({ state: 'registered' });
   });
 
-  it('disarms a deployment that no machine has begun, and it boots from its own disk', async () => {
+  it('disarms a deployment that has not begun, and the machine boots from its own disk', async () => {
     const machine = await commissioned();
     verb('deploy', 'node01', '--yes');
     verb('cancel', 'node01');
@@ -52,7 +52,7 @@ describe('coldiron cancel', () => {
     verb('audit', 'verify');
   });
 
-  it('says failed of a deployment that has begun: its disk may be half written', async () => {
+  it('fails a deployment that has begun: its disk may be half written', async () => {
     const machine = await commissioned();
     verb('deploy', 'node01', '--yes');
     await machine.boot();
@@ -60,14 +60,14 @@ describe('coldiron cancel', () => {
     verb('cancel', 'node01');
     const { state, failure } = node();
     expect([state, failure.step]).toEqual(['failed', 'deploy']);
-    expect(failure.reason).toMatch(/^called off by local:.*, after it had begun$/);
+    expect(failure.reason).toMatch(/^cancelled by local:.*, after it had begun$/);
     expect((await machine.step('write-image', 'progress', { percent: 50 })).status).toBe(410);
   });
 
-  it('is refused where there is nothing to call off', () => {
+  it('is rejected when there is nothing to cancel', () => {
     expect(site.run('cancel', 'node01')).toMatchObject({
       status: 5,
-      stderr: expect.stringContaining('node01 is registered: there is nothing to call off'),
+      stderr: expect.stringContaining('node01 is registered: there is nothing to cancel'),
     });
   });
 });

@@ -8,7 +8,7 @@ import { coldiron, LOOPBACK_SITE, ROOT, ServingProcess, SiteFolder } from './app
 const EXAMPLE = join(ROOT, 'inventory/example.yaml');
 
 describe('without an appliance', () => {
-  it('check finds the example sound', () => {
+  it('check accepts the example', () => {
     const run = coldiron(['check', '--inventory', 'inventory/example.yaml']);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.stdout).toContain('5 nodes');
@@ -28,12 +28,12 @@ describe('without an appliance', () => {
       '--json',
     ]);
     expect(run.status, run.stderr).toBe(0);
-    const told = JSON.parse(run.stdout);
-    const stage = (name: string) => told.stages.find((candidate: { stage: string }) => candidate.stage === name);
+    const explained = JSON.parse(run.stdout);
+    const stage = (name: string) => explained.stages.find((candidate: { stage: string }) => candidate.stage === name);
     expect(stage('firmware').file).toBe(loader);
     expect(stage('ipxe').url).toBe('http://10.0.100.10:8080/boot/ipxe/boot.ipxe');
-    expect(told.outcome).toEqual({ kind: 'local-disk' });
-    for (const each of told.stages)
+    expect(explained.outcome).toEqual({ kind: 'local-disk' });
+    for (const each of explained.stages)
       expect(each.because).toMatchObject({
         id: expect.stringMatching(/^[a-z-]+$/),
         words: expect.stringMatching(/\w+/),
@@ -49,7 +49,7 @@ describe('without an appliance', () => {
     expect(JSON.parse(coldiron([...asked, '--not-armed', '--json']).stdout).outcome).toEqual({ kind: 'local-disk' });
   });
 
-  it('says that nothing runs, and what to type', () => {
+  it('says that no appliance runs, and what to type', () => {
     const empty = new SiteFolder(LOOPBACK_SITE);
     try {
       const run = empty.run('nodes', 'list');
@@ -68,7 +68,7 @@ describe('without an appliance', () => {
     [
       ['explain', 'node01', '--arch', '99', '-i', 'inventory/example.yaml'],
       2,
-      'not a client architecture that IANA lists: 99',
+      'not a client architecture in the IANA registry: 99',
     ],
     [['explain', 'node01', '--as', 'happy', '-i', 'inventory/example.yaml'], 2, 'Allowed choices are discovered'],
     [['frobnicate'], 2, "unknown command 'frobnicate'"],
@@ -80,7 +80,7 @@ describe('without an appliance', () => {
     expect(run.status).toBe(status);
   });
 
-  it('prints failures as JSON too when asked', () => {
+  it('prints failures as JSON with --json', () => {
     const run = coldiron(['explain', 'nobody', '-i', 'inventory/example.yaml', '--json']);
     expect(run.status).toBe(4);
     expect(JSON.parse(run.stdout)).toMatchObject({ code: 'not_found' });
@@ -107,7 +107,7 @@ describe('shell completion', () => {
       .trim()
       .split('\n');
 
-  it('knows verbs, sub-verbs and options, because it is made from them', () => {
+  it('includes verbs, sub-verbs and options, because it is generated from them', () => {
     expect(complete('coldiron ex')).toEqual(['explain']);
     expect(complete('coldiron nodes ""')).toEqual(expect.arrayContaining(['list', 'show', 'add', 'accept', 'import']));
     expect(complete('coldiron nodes list --m')).toEqual(['--match']);
@@ -173,7 +173,7 @@ describe('with an appliance', () => {
     json('apply', 'lab.yaml');
   });
 
-  it('a broken inventory changes nothing and lists every mistake', () => {
+  it('a broken inventory changes nothing and lists every problem', () => {
     const before = json('apply', 'lab.yaml', '--dry-run').revision;
     site.write(
       'bad.yaml',
@@ -223,7 +223,7 @@ describe('with an appliance', () => {
     ).not.toBe(0);
   });
 
-  it('a node is retired, brought back, and ended only with its name or --yes', () => {
+  it('a node is retired, brought back, and removed only with its name or --yes', () => {
     const life = (...args: string[]) => json(...args)[0].state;
     expect(site.run('remove', 'node04', '--yes').status).toBe(5);
     expect(life('retire', 'node04', '--note', 'fan noise')).toBe('retired');
@@ -236,16 +236,16 @@ describe('with an appliance', () => {
     expect(site.run('nodes', 'show', 'node04').stdout).toMatch(/^state +removed since/m);
   });
 
-  it('explain asks the running appliance, by MAC, name and id alike', () => {
+  it('explain queries the running appliance, by MAC, name or id', () => {
     const { id } = json('nodes', 'show', 'node01');
-    const told = ['node01', '52:54:00:12:34:56', '52-54-00-12-34-56', id].map((name) =>
+    const explained = ['node01', '52:54:00:12:34:56', '52-54-00-12-34-56', id].map((name) =>
       json('explain', name, '--arch', '7'),
     );
-    for (const each of told) expect(each).toEqual(told[0]);
+    for (const each of explained) expect(each).toEqual(explained[0]);
     expect(site.run('explain', 'node01').stdout).toContain('outcome     local disk');
   });
 
-  it('over --server with a token file it is the same, and a wrong token is refused', () => {
+  it('works the same over --server with a token file, and rejects a wrong token', () => {
     const server = new URL(serving.where('management')).origin;
     const args = ['nodes', 'list', '--json', '--server', server, '--token-file'];
     const token = join(site.state, 'admin-token');
@@ -265,7 +265,7 @@ describe('with an appliance', () => {
     expect(terminal.stdout).toContain('\u001b[1mNAME');
   });
 
-  it('audit verify passes while it runs and when it is stopped, and finds a tampered row', async () => {
+  it('audit verify passes with a running and with a stopped appliance, and finds a tampered row', async () => {
     expect(site.run('audit', 'verify').stdout).toMatch(/^Intact: \d+ entries/);
     await serving.end('SIGTERM');
     expect(site.run('audit', 'verify').stdout).toMatch(/^Intact: \d+ entries/);

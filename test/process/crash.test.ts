@@ -1,5 +1,5 @@
 // kill -9 at random moments while inventories are applied and lifecycle effects run: after each, the store opens and
-// nothing in it is half done.
+// nothing in it is incomplete.
 
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
@@ -34,7 +34,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** Applies and lifecycle requests, as fast as they are answered, until the process is gone. */
+/** Sends applies and lifecycle requests as fast as they are answered, until the process is gone. */
 async function load(socketPath: string, generation: { value: number }): Promise<{ answered: number }> {
   const dispatcher = new Agent({ connect: { socketPath } });
   const counted = { answered: 0 };
@@ -73,9 +73,9 @@ async function findings(store: Store): Promise<string[]> {
   if (generations.size > 1) found.push(`machines of several generations: ${[...generations].join(', ')}`);
   for (const { id, spec, lifecycle } of machines) {
     const [last] = await store.events({ machine: id, kind: 'lifecycle', limit: 1, newest: true });
-    const told = last?.kind.slice('lifecycle.'.length) ?? 'registered';
-    if (told !== 'unexpected' && told !== lifecycle.state)
-      found.push(`${spec.hostname} is ${lifecycle.state}, its last event says ${told}`);
+    const reported = last?.kind.slice('lifecycle.'.length) ?? 'registered';
+    if (reported !== 'unexpected' && reported !== lifecycle.state)
+      found.push(`${spec.hostname} is ${lifecycle.state}, its last event says ${reported}`);
   }
   return found;
 }
@@ -92,7 +92,7 @@ describe('an appliance that is killed', () => {
     site.remove();
   });
 
-  it(`${KILLS} times at random moments leaves nothing half done`, { timeout: 1_200_000 }, async () => {
+  it(`${KILLS} times at random moments leaves a consistent store`, { timeout: 1_200_000 }, async () => {
     const seed = Date.now() >>> 0;
     const next = random(seed);
     const generation = { value: 0 };

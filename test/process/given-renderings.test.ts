@@ -1,4 +1,4 @@
-// What a machine was given is remembered, whatever kind of system it is: `render --diff` compares with that.
+// The appliance records what each machine received, for every kind of system: `render --diff` compares with that.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ describe('render --diff', () => {
     ['debian', ['user-data'], ['user-data']],
     ['nix', ['flake.tar', 'secrets.tar'], ['nodes/node01/configuration.nix']],
   ])(
-    'shows nothing after %s was installed, and after an edit of the inventory exactly that',
+    'shows nothing after %s was installed, and only the edit after an edit of the inventory',
     async (profile, files, edited) => {
       change('    sku: gp1\n    profile: debian\n', `    sku: gp1\n    profile: ${profile}\n`);
       serving = await new ServingProcess(site.path).up();

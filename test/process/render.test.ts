@@ -1,4 +1,4 @@
-// `coldiron render` as somebody types it, and what the tools that read its folders say.
+// `coldiron render` as a user runs it, and the tools that read its folders.
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ describe('without an appliance', () => {
   const at = (path: string): string => join(site.path, path);
   const render = (...args: string[]) => site.run('render', ...args, '--inventory', 'lab.yaml');
 
-  it('a node is written, and what is missing is said', () => {
+  it('writes a node, and reports what is missing', () => {
     const done = render('node01', 'node01');
     expect(done, done.stderr).toMatchObject({ status: 0, stderr: '' });
     expect(done.stdout).toMatch(/^Wrote \d+ files to node01 \(inventory revision 0\)\.\nLeft out: the key/);
@@ -39,21 +39,21 @@ describe('without an appliance', () => {
     expect(modeOf(at('node01/extra-files/etc/nixos/secrets/cluster-config.json'))).toBe('600');
   });
 
-  it('two runs make the same bytes, also over each other', () => {
+  it('writes the same bytes in two runs, also over each other', () => {
     render('--site', 'two');
     expect(contentOf(at('two'))).toEqual(contentOf(at('one')));
     expect(render('--site', 'two').status).toBe(0);
     expect(contentOf(at('two'))).toEqual(contentOf(at('one')));
   });
 
-  it('is shown when no folder is named, and as JSON when asked', () => {
+  it('prints the rendering without a folder, and as JSON with --json', () => {
     expect(render('node05').stdout).toContain('==> user-data (0644) <==\n#cloud-config\n');
-    const told = JSON.parse(render('node05', '--json').stdout);
-    expect(told).toMatchObject({ node: 'node05', kind: 'cloud-image', inventory_revision: 0 });
-    expect(told.files).toHaveLength(4);
+    const rendered = JSON.parse(render('node05', '--json').stdout);
+    expect(rendered).toMatchObject({ node: 'node05', kind: 'cloud-image', inventory_revision: 0 });
+    expect(rendered.files).toHaveLength(4);
   });
 
-  it('Nix reads every file of the site, and evaluates what the flake offers', () => {
+  it('writes Nix files that Nix parses, and a flake that it evaluates', () => {
     needPackages(['nix-bin']);
     const nix = filesBelow(at('one')).filter((file) => file.endsWith('.nix'));
     expect(nix.length).toBeGreaterThan(20);
@@ -71,7 +71,7 @@ describe('without an appliance', () => {
     expect(Object.keys(JSON.parse(names.stdout))).toEqual(['node01', 'node02', 'node03', 'node04']);
   });
 
-  it('a shell reads every script', () => {
+  it('writes scripts that a shell parses', () => {
     const scripts = filesBelow(at('one')).filter((file) => file.endsWith('.sh'));
     expect(scripts.length).toBeGreaterThan(4);
     for (const script of scripts) expect(run('bash', '-n', script)).toMatchObject({ status: 0, stderr: '' });
@@ -89,7 +89,7 @@ describe('without an appliance', () => {
     expect(done.status).toBe(status);
   });
 
-  it('a folder that can only be read is left alone, and it says why', () => {
+  it('leaves a read-only folder unchanged, and says why', () => {
     const done = run(
       'unshare',
       ...[
@@ -105,7 +105,7 @@ describe('without an appliance', () => {
     expect(done.status).toBe(5);
   });
 
-  it('what is hostile in an inventory stays one value, or is refused by name', () => {
+  it('keeps a hostile inventory value one value, or rejects it by name', () => {
     const evil = `"; rm -rf /; \${builtins.abort "x"} '' #`;
     site.write(
       'evil.yaml',
@@ -118,7 +118,7 @@ describe('without an appliance', () => {
     expect(refused.stderr).toMatch(/time.?zone/i);
   });
 
-  it('templates of one’s own are tried on every node, and every problem has its place', () => {
+  it("tries the operator's templates on every node, and reports every problem with its place", () => {
     const own = 'own/site/hosts.hosts.hbs';
     spawnSync('mkdir', ['-p', at('own/site')]);
     writeFileSync(at(own), '# mine\n{{#each hosts}}\n{{address}} {{nickname}}\n{{/each}}\n');
@@ -150,7 +150,7 @@ describe('with an appliance', () => {
   const at = (path: string): string => join(site.path, path);
   const SECRETS = 'node01/extra-files/etc/nixos/secrets';
 
-  it('a node comes with a key that nobody else can read, and a certificate that fits it', () => {
+  it("issues a node's key with private file modes, and a certificate that fits it", () => {
     const done = site.run('render', 'node01', 'node01');
     expect(done, done.stderr).toMatchObject({ status: 0, stderr: '' });
     expect(done.stdout).toContain('1 of them secret');
@@ -172,14 +172,14 @@ describe('with an appliance', () => {
     expect(site.run('audit', 'list').stdout).toContain('rendering.secrets-handed-over');
   });
 
-  it('leaves out keys when asked, and makes none', () => {
+  it('omits keys on request, and creates none', () => {
     const issued = (): number => site.run('audit', 'list', '--limit', '500').stdout.split('certificate.issued').length;
     const before = issued();
     expect(site.run('render', 'node02', 'node02', '--no-secrets').stdout).toContain('Left out: the key');
     expect(issued()).toBe(before);
   });
 
-  it('an edit is shown before and after, for those it concerns', () => {
+  it('shows an edit before and after, for the affected nodes', () => {
     expect(site.run('render', 'node01', '--diff').stdout).toContain('Nothing has changed for node01');
     site.write('lab.yaml', EXAMPLE.replace('timezone: Europe/Berlin', 'timezone: Europe/Rome'));
     const dry = site.run('apply', 'lab.yaml', '--dry-run').stdout;
@@ -192,20 +192,20 @@ describe('with an appliance', () => {
     expect(site.run('render', 'node05', '--diff').stdout).toContain('node05 has not received any files yet');
   });
 
-  it('the site is the same as without one, apart from what only an appliance knows', () => {
+  it('renders the same site as without an appliance, except for values that only an appliance has', () => {
     expect(site.run('render', '--site', 'online').status).toBe(0);
     expect(site.run('render', '--site', 'offline', '-i', 'lab.yaml').status).toBe(0);
     const differing = filesBelow(at('online')).filter(
       (file) => readFileSync(file, 'utf8') !== readFileSync(file.replace('/online/', '/offline/'), 'utf8'),
     );
     const names = differing.map((file) => file.slice(at('online/').length));
-    // The revision, the serial numbers made of it, and the ids of machines.
+    // The revision, the serial numbers derived from it, and machine ids.
     expect(
       names.filter((name) => !/^(coldiron-rendering\.json|dns\/.*|nodes\/.*\/(hardware\.nix|meta-data))$/.test(name)),
     ).toEqual([]);
   });
 
-  it('templates that do not render are refused when it starts, and it starts all the same', async () => {
+  it('rejects templates that do not render when it starts, and starts nevertheless', async () => {
     spawnSync('mkdir', ['-p', at('own/site')]);
     writeFileSync(at('own/site/hosts.hosts.hbs'), '{{nothing}}\n');
     await serving.end('SIGTERM');

@@ -21,7 +21,7 @@ describe('coldiron serve', () => {
     site.remove();
   });
 
-  it('says where it listens, answers health there, and keeps its state for itself', async () => {
+  it('prints its addresses, serves health there, and keeps its state private', async () => {
     serving = await new ServingProcess(site.path).up();
     const health = await fetch(new URL('/health', serving.where('boot')));
     expect(health.status).toBe(200);
@@ -32,7 +32,7 @@ describe('coldiron serve', () => {
     }
   });
 
-  it('lets the holder of the admin token in and nobody else, and never prints it', async () => {
+  it('accepts the admin token only, and never prints it', async () => {
     serving = await new ServingProcess(site.path).up();
     const token = readFileSync(join(site.state, 'admin-token'), 'utf8').trim();
     const nodes = new URL(`${serving.where('management')}/nodes`);
@@ -45,46 +45,46 @@ describe('coldiron serve', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'stops cleanly on %s within five seconds, also while a client dawdles',
+    'stops cleanly on %s within five seconds, also with an unfinished request',
     async (signal) => {
       serving = await new ServingProcess(site.path).up();
       const { hostname, port } = new URL(serving.where('boot'));
-      const dawdler = connect({ host: hostname, port: Number(port) });
-      await once(dawdler, 'connect');
-      dawdler.write('GET /health HTTP/1.1\r\nHost: x\r\n'); // and never the empty line
-      dawdler.on('error', () => {});
+      const slowClient = connect({ host: hostname, port: Number(port) });
+      await once(slowClient, 'connect');
+      slowClient.write('GET /health HTTP/1.1\r\nHost: x\r\n'); // and never the empty line
+      slowClient.on('error', () => {});
       const began = performance.now();
       expect(await serving.end(signal)).toEqual({ code: 0, signal: null });
       expect(performance.now() - began).toBeLessThan(5000);
       expect(existsSync(join(site.state, 'coldiron.sock'))).toBe(false);
-      dawdler.destroy();
+      slowClient.destroy();
     },
   );
 
-  it('is the only one with its state folder, and takes over from one that was killed', async () => {
+  it('locks its state folder, and takes over from a killed process', async () => {
     serving = await new ServingProcess(site.path).up();
     const second = site.run('serve');
     expect(second.status).toBe(5);
-    expect(second.stderr).toContain('an appliance is running with this state folder already');
+    expect(second.stderr).toContain('an appliance already runs with this state folder');
     await serving.end('SIGKILL');
     serving = await new ServingProcess(site.path).up();
     expect(site.run('nodes', 'list', '--json').status).toBe(0);
   });
 
-  it('refuses a port that is taken, and says which', async () => {
+  it('rejects a port that is in use, and says which', async () => {
     serving = await new ServingProcess(site.path).up();
     const { host } = new URL(serving.where('boot'));
     const other = new SiteFolder(`listen:\n  boot: ${host}\n  management: 127.0.0.1:0\n`);
     try {
       const run = other.run('serve');
       expect(run.status).toBe(7);
-      expect(run.stderr).toContain(`cannot listen on ${host}: something else listens there already`);
+      expect(run.stderr).toContain(`cannot listen on ${host}: another program listens there already`);
     } finally {
       other.remove();
     }
   });
 
-  it('keeps the last good inventory when a file is broken at a later start, and refuses a first start with it', async () => {
+  it('keeps the last good inventory when a file is broken at a later start, and rejects a first start with it', async () => {
     const lab = site.write('lab.yaml', readFileSync(join(ROOT, 'inventory/example.yaml'), 'utf8'));
     site.write('coldiron.yaml', `${LOOPBACK_SITE}inventory: [lab.yaml]\n`);
     serving = await new ServingProcess(site.path).up();
@@ -106,7 +106,7 @@ describe('coldiron serve', () => {
     }
   });
 
-  it('speaks TLS on the management side when the site file names a certificate', async () => {
+  it('serves TLS on the management side when the site file names a certificate', async () => {
     needPackages(['openssl']);
     const [certificate, key] = [join(site.path, 'tls.pem'), join(site.path, 'tls.key')];
     const self = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1', '-nodes'];
@@ -134,7 +134,7 @@ describe('coldiron serve', () => {
     await expect(request(`${url}/nodes`)).rejects.toThrow(/self-signed/);
   });
 
-  it('tells systemd when it is ready', async () => {
+  it('notifies systemd when it is ready', async () => {
     needPackages(['socat', 'systemd']);
     const socket = join(site.path, 'notify.sock');
     const receiver = spawn('socat', ['-u', `UNIX-RECV:${socket}`, 'STDOUT'], { stdio: ['ignore', 'pipe', 'ignore'] });

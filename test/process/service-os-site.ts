@@ -1,4 +1,4 @@
-// A site on the loopback whose machines are fake: one that becomes a Debian server, and one beside it.
+// A site on loopback with fake machines: one that becomes a Debian server, and another one.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { type ServingProcess, SiteFolder } from './appliance.ts';
 export const UUID = '7a11ab1e-0000-4080-8000-525400123456';
 export const CHASSIS = { mac: '52:54:00:12:34:56', uuid: UUID, address: '127.0.0.56' };
 export const NEIGHBOUR = { mac: '52:54:00:12:34:57', address: '127.0.0.57' };
-/** An address of loopback that only this process has: a port of it stays free while the appliance is down. */
+/** A loopback address that only this process uses: its port stays free while the appliance is down. */
 export const SERVER = `127.${128 + ((process.pid >> 8) & 63)}.${process.pid & 255}.1`;
 const IMAGE = Buffer.from('not really a disk image, but with a checksum all the same\n');
 export const IMAGE_SHA256 = createHash('sha256').update(IMAGE).digest('hex');
@@ -29,9 +29,10 @@ skus: [{ name: gp1, architecture: x86_64 }]
 profiles:
   - name: debian
     kind: cloud-image
+    enrollment: manual
     deploy_minutes: 30
     image: { source: debian/disk.raw, sha256: ${sha256}, format: raw }
-  - { name: nix, kind: nixos, role: worker }
+  - { name: nix, kind: nixos, role: worker, enrollment: manual }
 nodes:
   - name: node01
     sku: gp1
@@ -45,7 +46,7 @@ nodes:
     interfaces: [{ name: eth0, mac: "${NEIGHBOUR.mac}", network: here, address: ${NEIGHBOUR.address} }]
 `;
 
-/** With the boot files that the service OS needs, as far as anybody looks at them. */
+/** With placeholders for the boot files that the service OS needs. */
 export function serviceOsSite(sha256 = IMAGE_SHA256): SiteFolder {
   const site = new SiteFolder(siteFile(sha256));
   const shelve = (name: string, bytes: Buffer): void => {

@@ -1,4 +1,4 @@
-// The whole way of a machine, as real processes see it: the appliance is real, the machine speaks the protocol of the service OS.
+// The whole lifecycle of a machine with real processes: the appliance is real, the machine speaks the protocol of the service OS.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ describe('a machine and its service OS', () => {
     return machine;
   };
 
-  it('goes from registered to installed, and back to free with its disks erased', async () => {
+  it('goes from registered to installed, and back to ready with its disks erased', async () => {
     const machine = machineOf(serving);
     await commissioned(machine);
     expect(await node()).toMatchObject({ state: 'ready' });
@@ -109,7 +109,7 @@ describe('a machine and its service OS', () => {
     verb('audit', 'verify');
   });
 
-  it('lets nobody use a ticket twice, from another address, or as another chassis', async () => {
+  it('rejects a ticket that is used twice, from another address, or by another chassis', async () => {
     const machine = await deployingWith();
     const ticket = FakeServiceOs.ticketIn(await machine.script()) ?? '';
     const neighbour = machineOf(serving, { ...NEIGHBOUR, uuid: UUID });
@@ -123,17 +123,17 @@ describe('a machine and its service OS', () => {
 
     const refused = (await events()).filter(({ kind }: { kind: string }) => kind === 'session.refused');
     expect(refused.map(({ data }: { data: { reason: string } }) => data.reason)).toEqual([
-      `it comes from ${NEIGHBOUR.address}, which was given to ${NEIGHBOUR.mac}`,
-      `node01 is chassis ${UUID}, and it is 0badcafe-0000-4080-8000-525400123456`,
-      `${NEIGHBOUR.mac} is no card of node01`,
-      'the ticket was used already: somebody else was there',
+      `it comes from ${NEIGHBOUR.address}, which is leased to ${NEIGHBOUR.mac}`,
+      `node01 is chassis ${UUID}, but the request says 0badcafe-0000-4080-8000-525400123456`,
+      `${NEIGHBOUR.mac} is not a card of node01`,
+      'the ticket was used already: another client opened the session',
     ]);
     expect(verb('audit', 'list', '--json')).toContain('session.refused');
     expect(serving.stderr).not.toContain(ticket);
     expect(serving.stderr).not.toContain(machine.key);
   });
 
-  it('goes on with its session after the appliance was killed, and takes no report twice', async () => {
+  it('keeps its session after the appliance was killed, and accepts no report twice', async () => {
     const machine = await deployingWith();
     await machine.boot();
     await machine.step('write-image', 'progress', { percent: 43 });
@@ -150,7 +150,7 @@ describe('a machine and its service OS', () => {
     expect(await node()).toMatchObject({ state: 'enrolling' });
   });
 
-  it('is told failed at once, with how far it was, when it boots again in the middle of an installation', async () => {
+  it('fails at once, with its progress, when it boots again during an installation', async () => {
     const machine = await deployingWith();
     await machine.boot();
     await machine.step('write-image', 'progress', { percent: 43 });
@@ -182,7 +182,7 @@ describe('a machine and its service OS', () => {
     expect(verb('nodes', 'show', 'node01')).toContain('Acme, Box, serial S-1');
   });
 
-  it('is answered in the envelope, and limited, whatever it sends', async () => {
+  it('gets an error envelope and size limits, whatever it sends', async () => {
     const machine = await deployingWith();
     const ticket = FakeServiceOs.ticketIn(await machine.script()) ?? '';
     expect(await machine.ask('POST', ticket, '{')).toMatchObject({
@@ -203,11 +203,11 @@ describe('a machine and its service OS', () => {
     expect(await machine.file('shadow')).toMatchObject({ status: 404 });
     expect((await machine.file('user-data')).status).toBe(200);
     expect(await machine.file('user-data')).toMatchObject({ status: 409 });
-    const told = (await events()).find(({ kind }: { kind: string }) => kind === 'session.step');
-    expect(told.data.log).toMatch(/^\(\d+ characters before this were left out\)\nx+end$/);
+    const step = (await events()).find(({ kind }: { kind: string }) => kind === 'session.step');
+    expect(step.data.log).toMatch(/^\(\d+ characters before this were left out\)\nx+end$/);
   });
 
-  it('is refused with every reason while its image is not the one that the profile names', async () => {
+  it('is rejected with every reason while its image is not the one that the profile names', async () => {
     const machine = machineOf(serving);
     await commissioned(machine);
     site.write('coldiron.yaml', site.read('coldiron.yaml').replaceAll(IMAGE_SHA256, 'f'.repeat(64)));
@@ -215,7 +215,7 @@ describe('a machine and its service OS', () => {
     serving = await new ServingProcess(site.path).up();
     const run = site.run('deploy', 'node01', '--yes');
     expect(run.status).toBe(5);
-    expect(run.stderr).toContain(`has sha256 ${IMAGE_SHA256}, and the profile says ${'f'.repeat(64)}`);
+    expect(run.stderr).toContain(`has sha256 ${IMAGE_SHA256}, but the profile says ${'f'.repeat(64)}`);
     expect(await node()).toMatchObject({ state: 'ready', intent: null });
     expect(site.run('deploy', 'node01').status).toBe(2);
   });

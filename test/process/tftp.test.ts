@@ -1,4 +1,4 @@
-// The knobs of TFTP in the site file, as a machine meets them.
+// The TFTP settings of the site file, as a machine sees them.
 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { ServingProcess, SiteFolder } from './appliance.ts';
 
 const LISTEN = 'listen: { boot: off, management: 127.0.0.1:0, tftp: 127.0.0.1:0 }';
 
-describe('TFTP as the site file has it', () => {
+describe('TFTP with the settings of the site file', () => {
   let site: SiteFolder;
   let serving: ServingProcess | null = null;
   afterEach(async () => {
@@ -18,7 +18,7 @@ describe('TFTP as the site file has it', () => {
     site.remove();
   });
 
-  /** Where the answer comes from, and what was granted. */
+  /** The source address of the reply, and the granted options. */
   async function ask(siteFile: string) {
     site = new SiteFolder(siteFile);
     put(join(site.state, 'assets'), 'loader/snponly.efi', LOADER);
@@ -30,13 +30,13 @@ describe('TFTP as the site file has it', () => {
     return { port, from, granted: packet.op === 'optionAck' ? Object.fromEntries(packet.options) : packet };
   }
 
-  it('sends files from a port of their own when nothing is said', async () => {
+  it('sends files from separate ports by default', async () => {
     const { port, from, granted } = await ask(LISTEN);
     expect(from).not.toBe(port);
     expect(granted).toEqual({ blksize: '1468', windowsize: '16' });
   });
 
-  it('sends files from the port of the requests with single_port, in the blocks and windows that were set', async () => {
+  it('sends files from the request port with single_port, with the configured block and window sizes', async () => {
     const tuning = 'tftp: { single_port: true, max_block_size: 1024, max_window_size: 4 }';
     const { port, from, granted } = await ask(`${LISTEN}\n${tuning}\n`);
     expect(from).toBe(port);

@@ -1,4 +1,4 @@
-// What the assembled appliance connects: each part is tested by itself elsewhere, and would pass there if nobody had wired it.
+// Tests the wiring of the assembled appliance: unit tests of the parts would pass without it.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ describe('the assembled appliance', () => {
     expect((await node()).note).toContain(`${other} instead of ${UUID}`);
   });
 
-  it('gives a deployment the time that its profile says', async () => {
+  it('gives a deployment the time limit of its profile', async () => {
     await commission();
     await api('/nodes/node01/deploy', { confirm: 'node01' });
     const { state, since, deadline } = await node();

@@ -1,4 +1,4 @@
-// Every kind of client in every situation, and the real servers that answer it: DHCP on sockets in memory, HTTP on loopback,
+// Every kind of client in every situation, and the real servers that answer them: DHCP on sockets in memory, HTTP on loopback,
 // TFTP through its resolver. All of them share one boot resolver, as in the appliance.
 
 import type { Asset } from '../../appliance/assets/asset.ts';
@@ -39,14 +39,14 @@ const POOL = { from: mustParse(parseIpv4('127.0.1.1')), to: mustParse(parseIpv4(
 
 interface Client {
   readonly what: string;
-  /** What `explain` is asked for. */
+  /** The input of `explain`. */
   readonly arch: number;
   readonly cpu: CpuArchitecture;
   readonly dhcp: readonly (readonly [number, Uint8Array])[];
   readonly buildarch: string;
   readonly platform: 'pcbios' | 'efi';
   readonly secureBoot?: true;
-  /** iPXE that finds its script by itself, over TFTP. */
+  /** iPXE that fetches its script by name, over TFTP. */
   readonly autoexec?: true;
 }
 
@@ -79,7 +79,7 @@ const INTENTS = ['none', 'armed', 'consumed', 'expired', 'for another chassis'] 
 
 export interface Cell {
   readonly client: Client;
-  /** null: a machine that nobody knows, on a network that has such machines inspected. */
+  /** null: an unknown machine, on a network that inspects unknown machines. */
   readonly state: LifecycleState | null;
   readonly images: boolean;
   readonly orders: boolean;
@@ -89,7 +89,7 @@ export interface Cell {
 export const cellText = ({ client, state, images, orders, intent }: Cell): string =>
   [client.what, state ?? 'unknown', images ? 'image' : 'no image', orders ? 'order' : 'no order', intent].join(' | ');
 
-/** All of them. */
+/** All situations. */
 export const cellsOf = (client: Client): Cell[] =>
   [...LIFECYCLE_STATES, null].flatMap((state) =>
     [true, false].flatMap((images) =>
@@ -132,14 +132,14 @@ const IMAGES = ['x86_64', 'arm64']
   .concat('nixos/worker/bzImage', 'nixos/worker/initrd')
   .map(asset);
 
-/** The appliance with one machine, which is in the situation of one cell at a time. */
+/** An appliance with one machine, which is put into the situation of one cell at a time. */
 export class MatrixAppliance {
   readonly fleet = new Fleet();
   readonly resolver: BootResolver;
   readonly notes: TrailNote[] = [];
   readonly consumed: string[] = [];
   readonly bootPort = 8080;
-  /** Whether the store still has the intent that the fleet shows. */
+  /** Whether the store still has the intent that the fleet lists. */
   storeHasIntent = true;
   #library = new Map<string, Asset>();
   #orders = true;
@@ -157,7 +157,7 @@ export class MatrixAppliance {
     const has: Availability = {
       available: (file) => library.find(file) !== null,
       startability: {
-        image: (wanted) => images.find(wanted),
+        image: (image) => images.find(image),
         orderProblem: () => (this.#orders ? null : 'its order cannot be made'),
       },
     };
@@ -246,7 +246,7 @@ export class MatrixAppliance {
     const rig = new Rig({ networks: [this.#network], machines, resolver: this.resolver });
     await rig.server.start();
     try {
-      rig.hears(packet('discover', MAC, { options: client.dhcp }));
+      rig.receives(packet('discover', MAC, { options: client.dhcp }));
       return rig.udp.replies[0]?.message.file ?? null;
     } finally {
       await rig.server.stop();
@@ -260,7 +260,7 @@ export class MatrixAppliance {
     return { status: response.status, text: await response.text() };
   }
 
-  /** The text or the name of the file that is sent, or why not. */
+  /** The text or the file name that is sent, or the reason why not. */
   async tftp(name: string): Promise<{ sent: string | null; decided: string | null }> {
     const { reply, resolved } = await this.#tftp.answer(name, LOOPBACK);
     const decided = resolved?.decision.because.id ?? null;

@@ -15,11 +15,11 @@ const starts = ({ outcome: { kind } }: Explanation): boolean => kind === 'servic
 
 function explained({ client }: Cell): Explanation {
   const { fleet, resolver, bootPort } = appliance;
-  const wishes = { arch: architecture(client.arch), via: null, state: null, armed: null };
-  return explainNode({ fleet, resolver, bootPort, now: NOW }, MAC, wishes);
+  const query = { arch: architecture(client.arch), via: null, state: null, armed: null };
+  return explainNode({ fleet, resolver, bootPort, now: NOW }, MAC, query);
 }
 
-/** What the machine is told where it ends up, in the same words for all clients. */
+/** The final text that the machine gets, in the same form for all clients. */
 interface End {
   readonly because: string | null;
   readonly text: string | null;
@@ -38,34 +38,34 @@ async function endOverTftp(): Promise<End> {
   return { because: sent === null ? null : decided, text: sent };
 }
 
-/** What differs between the explanation and the servers; nothing, if all is well. */
+/** Differences between the explanation and the servers; empty if there are none. */
 async function differences(cell: Cell): Promise<string[]> {
   appliance.enter(cell);
-  const told = explained(cell);
+  const explanation = explained(cell);
   const found: string[] = [];
-  const compare = (what: string, said: unknown, served: unknown): void => {
-    if (said !== served) found.push(`${cellText(cell)}: ${what}: explain says ${said}, the servers ${served}`);
+  const compare = (what: string, claimed: unknown, served: unknown): void => {
+    if (claimed !== served) found.push(`${cellText(cell)}: ${what}: explain says ${claimed}, the servers ${served}`);
   };
 
-  compare('boot file', expectedFile(cell, told), await appliance.offered(cell));
+  compare('boot file', expectedFile(cell, explanation), await appliance.offered(cell));
   if (cell.client.what === 'operating system') return found;
   if (cell.client.autoexec) compare('autoexec', true, (await appliance.tftp('autoexec.ipxe')).sent !== null);
-  const file = told.stages.find(({ stage }) => stage === 'loader')?.file;
+  const file = explanation.stages.find(({ stage }) => stage === 'loader')?.file;
   if (file) compare('loader', file, (await appliance.tftp(file)).sent);
 
   const end = cell.client.secureBoot ? await endOverTftp() : await endOverHttp(cell);
-  compare('because', told.outcome.kind === 'silent' ? null : told.because.id, end.because);
-  compare('starts a kernel', starts(told), /^(?:if |elif )?(?:kernel|linux) /m.test(end.text ?? ''));
-  compare('words in the text', true, plain(end.text ?? '').includes(plain(told.because.words)));
-  compare('consumed', 'intent' in told.outcome ? told.outcome.intent : undefined, appliance.consumed[0]);
+  compare('because', explanation.outcome.kind === 'silent' ? null : explanation.because.id, end.because);
+  compare('starts a kernel', starts(explanation), /^(?:if |elif )?(?:kernel|linux) /m.test(end.text ?? ''));
+  compare('words in the text', true, plain(end.text ?? '').includes(plain(explanation.because.words)));
+  compare('consumed', 'intent' in explanation.outcome ? explanation.outcome.intent : undefined, appliance.consumed[0]);
   if (cell.client.secureBoot) {
-    const image = told.outcome.kind === 'installer' ? 'nixos/worker/bzImage' : 'service-os-x86_64/kernel';
-    compare('image over TFTP', starts(told), (await appliance.tftp(`boot/${image}`)).sent !== null);
+    const image = explanation.outcome.kind === 'installer' ? 'nixos/worker/bzImage' : 'service-os-x86_64/kernel';
+    compare('image over TFTP', starts(explanation), (await appliance.tftp(`boot/${image}`)).sent !== null);
   }
   return found;
 }
 
-/** Shells quote: only letters and digits are compared. */
+/** Texts are quoted for shells: only letters and digits are compared. */
 const plain = (text: string): string => text.replaceAll(/[^A-Za-z0-9]+/g, ' ');
 
 function expectedFile({ client }: Cell, { stages, outcome }: Explanation): string | null {
@@ -97,9 +97,9 @@ describe('a machine whose intent another request consumed first', () => {
     const machine = machineOf(cell);
     if (machine?.intent == null) throw new Error('this cell is armed');
     appliance.enter(cell, { ...machine, intent: { ...machine.intent, consumedAt: NOW } });
-    const told = explained(cell);
-    expect(told.because.id).toBe('intent-consumed');
-    expect(end.because).toBe(told.because.id);
-    expect(plain(end.text ?? '')).toContain(plain(told.because.words));
+    const explanation = explained(cell);
+    expect(explanation.because.id).toBe('intent-consumed');
+    expect(end.because).toBe(explanation.because.id);
+    expect(plain(end.text ?? '')).toContain(plain(explanation.because.words));
   });
 });

@@ -8,20 +8,20 @@ const ADDRESS = ip('10.0.100.7');
 const seen = (network: SiteNetwork | null, mac: typeof MAC | null = null) =>
   seenAt(ADDRESS, { macOf: () => mac }, { networkOf: () => network });
 
-describe('where a request comes from', () => {
+describe('the origin of a request', () => {
   it.each([
     ['authoritative', true],
     ['proxy', false],
     ['off', false],
-  ] as const)('with DHCP %s, its holder would be known: %s', (dhcp, wouldBeKnown) => {
+  ] as const)('with DHCP %s, the holder of the address would be known: %s', (dhcp, wouldBeKnown) => {
     expect(seen(networkWith({ dhcp }))).toEqual({ address: ADDRESS, mac: null, wouldBeKnown });
   });
 
-  it('names the card that has the address', () => {
+  it('has the MAC of the card that holds the address', () => {
     expect(seen(networkWith(), MAC)).toMatchObject({ mac: MAC });
   });
 
-  it('tells nothing of an address on no declared network, or of no address', () => {
+  it('is unknown for an address on no declared network, and without an address', () => {
     expect(seen(null)).toEqual({ address: ADDRESS, mac: null, wouldBeKnown: false });
     expect(seenAt(null, { macOf: () => MAC }, { networkOf: () => networkWith() })).toEqual({
       address: null,

@@ -2,11 +2,11 @@ import { ColdironError } from '../../appliance/domain/errors.ts';
 import type { Store } from '../../appliance/store/store.ts';
 
 const unavailable = (): Promise<never> =>
-  Promise.reject(new ColdironError('store_unavailable', 'the disk is gone (a broken store, made for this test)'));
+  Promise.reject(new ColdironError('store_unavailable', 'the disk is gone (a broken store for this test)'));
 
-/** A store on a disk that is gone: every verb fails as the contract says. `working` are those that still work. */
+/** A store without a disk: every method fails as the contract says, except those in `working`. */
 export const brokenStore = (working: Partial<Store> = {}): Store =>
   new Proxy(working, {
-    // Whoever awaits the store itself asks for `then`.
+    // Awaiting the store itself reads `then`.
     get: (verbs, name) => (name === 'then' ? undefined : (Reflect.get(verbs, name) ?? unavailable)),
   }) as Store;

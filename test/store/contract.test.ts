@@ -1,4 +1,4 @@
-// Every promise of appliance/store/store.ts, on every engine.
+// Tests the contract of appliance/store/store.ts on every engine.
 
 import { describe } from 'vitest';
 import { auditContract } from './contract/audit.ts';
@@ -26,7 +26,7 @@ import { addMachine, allEvents } from './samples.ts';
 
 describe.each(ENGINES)('a store on $name', (engine) => {
   describe('inventory', () => inventoryContract(engine));
-  describe('what only one machine may have', () => inventoryConflictsContract(engine));
+  describe('unique properties of machines', () => inventoryConflictsContract(engine));
   describe('lifecycle', () => lifecycleContract(engine));
   describe('commit', () => commitOn(engine));
   describe('effects', () => effectsContract(engine));
@@ -39,13 +39,13 @@ describe.each(ENGINES)('a store on $name', (engine) => {
   describe('task-signing keys', () => signingKeysContract(engine));
   describe('events', () => eventsContract(engine));
   describe('BMC credentials', () => bmcCredentialsContract(engine));
-  describe('what BMCs taught', () => bmcMemoriesContract(engine));
-  describe('what machines were given', () => renderingsContract(engine));
+  describe('stored BMC data', () => bmcMemoriesContract(engine));
+  describe('deliveries', () => renderingsContract(engine));
   describe('requests with an Idempotency-Key', () => requestsContract(engine));
   describe('sessions', () => sessionsContract(engine));
   describe('tasks', () => tasksContract(engine));
   describe('audit', () => auditContract(engine));
-  describe('an audit chain that somebody tampered with', () => auditTamperingContract(engine));
+  describe('a tampered audit chain', () => auditTamperingContract(engine));
 });
 
 function commitOn(engine: Engine): void {

@@ -1,5 +1,5 @@
-// Run by crash.test.ts in a process of its own: waits for a line, then writes without end until it is killed, and reports
-// each generation that the store has acknowledged. Arguments: the file, the number of machines.
+// Run by crash.test.ts as a separate process: waits for a line, then writes until it is killed, and prints each generation that
+// the store has acknowledged. Arguments: the file, the number of machines.
 
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
@@ -28,7 +28,7 @@ for (;;) {
   }
 }
 
-/** Stamps every machine with one and the same new generation, in one write. */
+/** Sets the same new generation on every machine, in one write. */
 async function writeGeneration(into: Store, machineCount: number): Promise<void> {
   const { machines, declaredRevision } = await into.inventory();
   const generation = Number(machines[0]?.spec.labels.generation ?? 0) + 1;

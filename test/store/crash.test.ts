@@ -1,4 +1,4 @@
-// A process that writes without end is killed at random moments. What it leaves must always be whole.
+// Kills a writing process at random times. The store must be consistent afterwards.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -26,7 +26,7 @@ describe('a store whose process is killed', () => {
     running.clear();
   });
 
-  /** Started ahead of its turn: most of a writer's life is the start of its process. */
+  /** Started in advance: most of a writer's time is the start of its process. */
   function startWriter(file: string): Writer {
     const script = fileURLToPath(new URL('./crash-writer.ts', import.meta.url));
     const stdio: ['pipe', 'pipe', 'inherit'] = ['pipe', 'pipe', 'inherit'];
@@ -35,7 +35,7 @@ describe('a store whose process is killed', () => {
     return writer;
   }
 
-  /** Returns the last generation that the store had acknowledged to the process. */
+  /** Returns the last generation that the store acknowledged to the process. */
   async function writeUntilKilled(writer: Writer): Promise<number> {
     const exit = once(writer, 'exit');
     const output = createInterface({ input: writer.stdout });
@@ -46,13 +46,13 @@ describe('a store whose process is killed', () => {
     await Promise.race([once(output, 'line'), exit]);
     await setTimeout(randomInt(LATEST_KILL_MS));
     writer.kill('SIGKILL');
-    expect(await exit, 'the writer must not end by itself').toEqual([null, 'SIGKILL']);
+    expect(await exit, 'the writer must not exit by itself').toEqual([null, 'SIGKILL']);
     await end;
     running.delete(writer);
     return Number(lines.at(-1)?.replace('generation ', ''));
   }
 
-  it(`is whole after each of ${KILLS} kills`, { timeout: 600_000 }, async () => {
+  it(`is consistent after each of ${KILLS} kills`, { timeout: 600_000 }, async () => {
     const file = at('coldiron.db');
     let next = startWriter(file);
     for (let kill = 1; kill <= KILLS; kill += 1) {

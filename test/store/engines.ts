@@ -1,4 +1,4 @@
-// The engines that the contract is held against. A second one is one more entry in the list.
+// The engines that the contract tests run on. A second engine is one more entry in the list.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,11 @@ import type { Store } from '../../appliance/store/store.ts';
 
 export interface OpenedEngine {
   readonly store: Store;
-  /** A second appliance's or process's way to the same data. */
+  /** Opens the same data a second time, like another process. */
   another(): Promise<Store>;
-  /** Plain SQL beside the store, with the engine's own guards in place. */
+  /** Runs SQL beside the store, with the engine's triggers in place. */
   execute(sql: string): Promise<void>;
-  /** The same by somebody who first takes the guards away. */
+  /** The same after dropping the triggers. */
   tamper(...sql: string[]): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -72,7 +72,7 @@ function guards(file: string): string[] {
 
 export const ENGINES: readonly Engine[] = [sqlite];
 
-/** A fresh store for each test of the suite that calls this, and its end. */
+/** Opens a new store for each test of the calling suite, and closes it. */
 export function useStore(engine: Engine): () => OpenedEngine {
   let opened: OpenedEngine | undefined;
   beforeEach(async () => {
@@ -83,7 +83,7 @@ export function useStore(engine: Engine): () => OpenedEngine {
     opened = undefined;
   });
   return () => {
-    if (!opened) throw new Error('the store is there during a test only');
+    if (!opened) throw new Error('the store exists only during a test');
     return opened;
   };
 }

@@ -1,4 +1,4 @@
-// What callers see when the engine below the store fails.
+// The errors that callers get when the engine of the store fails.
 
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
@@ -19,7 +19,7 @@ import { changeOf } from './writes.ts';
 
 const UNAVAILABLE = { name: 'ColdironError', code: 'store_unavailable' };
 
-/** A disk that reports an error while the log is written, as SQLite passes it on. */
+/** Simulates a disk error during the commit, as SQLite reports it. */
 async function openWithFailingCommit(file: string, name: string) {
   expect(name).toBe(file);
   const failing = { now: false };
@@ -42,7 +42,7 @@ async function openWithFailingCommit(file: string, name: string) {
 describe('a store whose engine fails', () => {
   const at = useScratchFolder();
 
-  /** The store over a connection that the test can reach. */
+  /** A store whose connection the test can use. */
   async function openWithConnection(): Promise<{ store: Store; database: BetterSqlite3.Database }> {
     const file = at('coldiron.db');
     await (await openSqliteStore({ file })).close();
@@ -51,7 +51,7 @@ describe('a store whose engine fails', () => {
     return { store: createSqlStore(db, async () => void database.close(), new Publisher(null)), database };
   }
 
-  it('says that the disk is full, keeps what it had, and works again when there is room', async () => {
+  it('reports a full disk, keeps its data, and works again when there is space', async () => {
     const { store, database } = await openWithConnection();
     const machine = await addMachine(store, 1);
     database.pragma('max_page_count = 1');
@@ -67,7 +67,7 @@ describe('a store whose engine fails', () => {
     await store.close();
   });
 
-  it('says that the outcome is unknown when the disk fails during the commit, and the command id tells it', async () => {
+  it('reports an unknown outcome when the disk fails during the commit; repeating the command id resolves it', async () => {
     const { store, database } = await openWithConnection();
     const machine = await addMachine(store, 1);
     await store.close();
@@ -85,7 +85,7 @@ describe('a store whose engine fails', () => {
     await reopened.close();
   });
 
-  it('says that the file is damaged instead of giving an empty answer', async () => {
+  it('reports a damaged file instead of an empty result', async () => {
     const file = at('coldiron.db');
     const store = await openSqliteStore({ file });
     await store.commitLeases(Array.from({ length: 2_000 }, (_, n) => leaseOf(n)));
@@ -100,7 +100,7 @@ describe('a store whose engine fails', () => {
     });
   });
 
-  it('says that the file cannot be written to', async () => {
+  it('reports a file that cannot be written to', async () => {
     const { store, database } = await openWithConnection();
     database.pragma('query_only = ON');
     await expect(store.commitLeases([leaseOf(1)])).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe('a store whose engine fails', () => {
     await store.close();
   });
 
-  it('waits for a lock of another process without stopping this one', async () => {
+  it('waits for the lock of another process without blocking the event loop', async () => {
     const file = at('coldiron.db');
     const store = await openSqliteStore({ file });
     const other = new BetterSqlite3(file);
@@ -128,14 +128,14 @@ describe('a store whose engine fails', () => {
     await store.close();
   });
 
-  it('shows the first error when SQLite has rolled back by itself', async () => {
+  it('reports the first error when SQLite has rolled back by itself', async () => {
     const { store, database } = await openWithConnection();
     database.exec("create trigger t before insert on leases begin select raise(rollback, 'the first error'); end");
     await expect(store.commitLeases([leaseOf(1)])).rejects.toThrow('the first error');
     await store.close();
   });
 
-  it('leaves mistakes of ours what they are', async () => {
+  it('does not translate constraint violations and invalid SQL', async () => {
     const { store } = await openWithConnection();
     const creation = creationOf(specOf(1));
     const twice = inventoryWrites(0, { createMachines: [creation, { ...creation, spec: specOf(2) }] });
@@ -143,7 +143,7 @@ describe('a store whose engine fails', () => {
     await store.close();
   });
 
-  it('says that it is closed, to readers and writers', async () => {
+  it('rejects readers and writers after close', async () => {
     const store = await openSqliteStore({ file: at('coldiron.db') });
     await store.close();
     const closed = { ...UNAVAILABLE, message: 'the store is closed' };
@@ -153,7 +153,7 @@ describe('a store whose engine fails', () => {
     await expect(store.close()).resolves.toBeUndefined();
   });
 
-  it('lets what has begun come to its end before it closes', async () => {
+  it('completes running transactions before it closes', async () => {
     const file = at('coldiron.db');
     const store = await openSqliteStore({ file });
     const createMachines = Array.from({ length: 600 }, (_, n) => creationOf(specOf(n)));
@@ -170,7 +170,7 @@ describe('a store whose engine fails', () => {
 describe('the broken store for other tests', () => {
   const at = useScratchFolder();
 
-  it('fails in every verb as the contract says', async () => {
+  it('fails in every method as the contract says', async () => {
     const working = await openSqliteStore({ file: at('coldiron.db') });
     const names = Object.keys(working) as (keyof Store)[];
     await working.close();
@@ -179,7 +179,7 @@ describe('the broken store for other tests', () => {
     for (const name of names) await expect(broken[name]?.(), name).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('may be given verbs that still work', async () => {
+  it('accepts methods that still work', async () => {
     const store = brokenStore({ close: async () => undefined });
     await expect(store.close()).resolves.toBeUndefined();
     await expect(store.appendEvents([newEvent('a')])).rejects.toMatchObject(UNAVAILABLE);

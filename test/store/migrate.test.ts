@@ -34,7 +34,7 @@ describe('the migrations', () => {
     expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
   });
 
-  it('run in order, each once, also when they arrive in a later release', async () => {
+  it('run in order, each once, also when a later release adds them', async () => {
     const [apples, pears] = [creating(1, 'apples'), creating(2, 'pears')];
     expect(await run(apples)).toEqual([apples]);
     expect(await run(apples, pears)).toEqual([pears]);
@@ -42,14 +42,14 @@ describe('the migrations', () => {
     expect(tables()).toEqual(['apples', 'pears', 'schema_migrations']);
   });
 
-  it('leave nothing behind when one of them fails', async () => {
+  it('change nothing when one of them fails', async () => {
     const failing: Migration = { number: 2, name: 'fails', up: () => Promise.reject(new Error('no')) };
     await expect(run(creating(1, 'apples'), failing)).rejects.toThrow('no');
     expect(tables()).toEqual([]);
     expect(await run(creating(1, 'apples'))).toHaveLength(1);
   });
 
-  it('refuse a database that knows later ones', async () => {
+  it('refuse a database with later migrations', async () => {
     await run(creating(1, 'apples'), creating(2, 'pears'));
     await expect(run(creating(1, 'apples'))).rejects.toMatchObject({
       code: 'store_unavailable',
@@ -60,8 +60,8 @@ describe('the migrations', () => {
   });
 });
 
-describe('the step to persistent boot overrides', () => {
-  it('takes over those that the events say are still set', async () => {
+describe('the migration to persistent boot overrides', () => {
+  it('imports the overrides that are still set according to the events', async () => {
     const database = new BetterSqlite3(':memory:');
     const db = new Kysely<Database>({ dialect: sqliteDialect(database) });
     await migrate(db, NO_DDL, MIGRATIONS.slice(0, 7), 'test.db');

@@ -1,9 +1,11 @@
-// Small values for the store's tests, each with just enough in it to be told apart.
+// Small, distinguishable values for the store's tests.
 
 import { randomUUID } from 'node:crypto';
 import type { Sku } from '../../appliance/domain/catalogue.ts';
 import type { EffectId, EffectKind, NewEffect } from '../../appliance/domain/effect.ts';
 import type { NewAuditEntry, NewEvent, StoredEvent } from '../../appliance/domain/event.ts';
+import { EVENT_TABLE, type EventKind } from '../../appliance/domain/events/event-table.ts';
+import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { HOUR, type Instant, MINUTE } from '../../appliance/domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../../appliance/domain/intent.ts';
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber, parseIpv4 } from '../../appliance/domain/ipv4.ts';
@@ -67,7 +69,7 @@ export const lifecycleIn = (state: LifecycleState, changes: Partial<Lifecycle> =
   ...changes,
 });
 
-/** The store looks into no event, so its tests may use kinds and data that the event table does not have. */
+/** The store does not validate events, so its tests may use kinds and data that the event table does not have. */
 export const newEvent = (kind: string, changes: Partial<Omit<StoredEvent, 'seq'>> = {}): NewEvent =>
   ({
     at: NOW,
@@ -75,7 +77,7 @@ export const newEvent = (kind: string, changes: Partial<Omit<StoredEvent, 'seq'>
     actor: 'local:tester',
     machine: null,
     correlationId: null,
-    data: null,
+    data: kind in EVENT_TABLE ? sampleData(kind as EventKind) : null,
     ...changes,
   }) as unknown as NewEvent;
 
@@ -150,7 +152,7 @@ export const creationOf = (spec: MachineSpec): InventoryWrites['createMachines']
   lifecycle: lifecycleIn('registered'),
 });
 
-/** Writes machines with these specs on top of what is declared already, and returns them as stored, in the same order. */
+/** Adds machines with these specs to the inventory, and returns them as stored, in the same order. */
 export async function addMachines(store: Store, ...specs: MachineSpec[]): Promise<Machine[]> {
   const { declaredRevision } = await store.inventory();
   const createMachines = specs.map(creationOf);

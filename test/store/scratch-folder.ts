@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 
-/** A folder of its own for each test, gone afterwards. */
+/** A separate folder for each test, deleted afterwards. */
 export function useScratchFolder(): (name: string) => string {
   let folder: string | undefined;
   beforeEach(() => {
@@ -14,7 +14,7 @@ export function useScratchFolder(): (name: string) => string {
     folder = undefined;
   });
   return (name) => {
-    if (folder === undefined) throw new Error('the folder is there during a test only');
+    if (folder === undefined) throw new Error('the folder exists only during a test');
     return join(folder, name);
   };
 }

@@ -1,4 +1,4 @@
-// Single writes of a change as functions, for tests that need one write of the store and not a whole command.
+// Single writes of a change as functions, for tests that need one write and not a whole command.
 
 import type { EffectId } from '../../appliance/domain/effect.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
@@ -52,7 +52,7 @@ export function writesTo(store: Store) {
     const { machines: there, removed = [] } = await store.inventory();
     return [...there, ...removed];
   };
-  /** The machine that the write is about, or any: the write itself says what it changes. */
+  /** The machine of the write, or any machine: the write itself says what it changes. */
   const about = async (isIt: (machine: Machine) => boolean | Promise<boolean>): Promise<MachineId> => {
     const all = await machines();
     for (const machine of all) if (await isIt(machine)) return machine.id;
@@ -126,7 +126,7 @@ export function writesTo(store: Store) {
       written(await ofSession((id) => id === session), { kind: 'take-session-file', session, name, at }, { audit }),
     putFacts: async (machine: MachineId, facts: MachineFacts, event: NewEvent): Promise<void> =>
       void (await written(machine, { kind: 'put-facts', facts }, { event })),
-    /** The open token that the new one replaces is found here, as the issuer of bundles does. */
+    /** Finds the open token that the new one replaces, like the bundle issuer. */
     async issueToken(
       token: NewEnrollmentToken,
       replace: boolean,

@@ -1,4 +1,4 @@
-// A trail that writes nothing down and only tells its observers.
+// A trail that stores nothing and only notifies its observers.
 
 import type { ObservableTrail, Trail, TrailNote } from '../../appliance/trail/trail.ts';
 

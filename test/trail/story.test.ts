@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { sampleData } from '../../appliance/domain/events/sample-event.ts';
-import { tellEvent, tellStory } from '../../appliance/trail/story.ts';
+import { eventLine, storyLines } from '../../appliance/trail/story.ts';
 
 const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
 const mac = 'mac:52:54:00:12:34:56';
 
-describe('the trail of a machine', () => {
-  it('has a block for each boot attempt, and a sentence for each event', () => {
+describe('the text of a trail', () => {
+  it('groups events by boot attempt, with one sentence per event', () => {
     const discover = { ...sampleData('dhcp.discover'), relay: null };
     const served = { ...sampleData('http.served'), asset: 'kernel', bytes: 5, of: 10, complete: false };
     const created = { name: 'node01', source: 'rack.yaml', details: [] };
     expect(
-      tellStory([
+      storyLines([
         { at: at(0), kind: 'node.created', actor: 'token:alice', attempt: 'r1', data: created },
         { at: at(1), kind: 'dhcp.discover', actor: mac, attempt: 'aaaaaaaa-1', data: discover },
         { at: at(2), kind: 'dhcp.ack', actor: mac, attempt: 'aaaaaaaa-1', data: sampleData('dhcp.ack') },
@@ -37,10 +37,10 @@ describe('the trail of a machine', () => {
     ]);
   });
 
-  it('is one line for an event, whatever its fields hold', () => {
+  it('prints one clean line per event when its fields are hostile', () => {
     const hostile = '\u001b[2J\r\n\u202eevil\u2028x\u0007';
     const data = { ...sampleData('dhcp.offer'), file: hostile };
-    const lines = tellStory([
+    const lines = storyLines([
       { at: `${at(0)}\n`, kind: `dhcp.offer`, actor: `mac:${hostile}`, attempt: hostile, data },
       { at: at(0), kind: `new.${hostile}`, actor: 'appliance', attempt: null, data: {} },
     ]);
@@ -48,16 +48,16 @@ describe('the trail of a machine', () => {
     for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
   });
 
-  it('describes a kind that it does not know, and data of another version, in a plain sentence', () => {
+  it('prints a plain sentence for an unknown kind and for data of another version', () => {
     const event = { at: at(0), actor: mac, attempt: null };
-    expect(tellEvent({ ...event, kind: 'new.thing', data: [1, null] })).toBe(
+    expect(eventLine({ ...event, kind: 'new.thing', data: [1, null] })).toBe(
       'Event of kind new.thing, which this version does not describe',
     );
     for (const data of [null, [], 'x', { address: 7 }]) {
-      expect(tellEvent({ ...event, kind: 'dhcp.offer', data })).toBe(
+      expect(eventLine({ ...event, kind: 'dhcp.offer', data })).toBe(
         'Event of kind dhcp.offer, written by another version',
       );
     }
-    expect(tellEvent({ ...event, kind: 'toString', data: {} })).toContain('which this version does not describe');
+    expect(eventLine({ ...event, kind: 'toString', data: {} })).toContain('which this version does not describe');
   });
 });

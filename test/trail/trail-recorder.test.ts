@@ -30,8 +30,8 @@ function recorder() {
   return { trail, note, written, clock, store };
 }
 
-describe('the trail', () => {
-  it('gives the packets of one boot one attempt id, and each machine its own', async () => {
+describe('TrailRecorder', () => {
+  it('assigns one attempt id per boot and machine', async () => {
     const { trail, note, written, clock } = recorder();
     note('dhcp.discover', mac, true);
     note('dhcp.discover', other, true);
@@ -47,7 +47,7 @@ describe('the trail', () => {
     expect(written[0]).toMatchObject({ kind: 'dhcp.discover', machine, data: { mac, program: 'firmware-pxe' } });
   });
 
-  it('begins a new attempt when firmware starts over, and after a long silence', async () => {
+  it('starts a new attempt when firmware restarts and after a long silence', async () => {
     const { trail, note, written, clock } = recorder();
     note('dhcp.discover', mac, true);
     note('dhcp.discover', mac, true);
@@ -57,7 +57,7 @@ describe('the trail', () => {
     expect(new Set(written.map((event) => event.correlationId)).size).toBe(3);
   });
 
-  it('keeps what the store could not take, in order, for the next time', async () => {
+  it('keeps events that the store rejected, in order, for the next flush', async () => {
     const { trail, note, written, store } = recorder();
     note('dhcp.offer');
     store.fails = true;
@@ -68,7 +68,7 @@ describe('the trail', () => {
     expect(written.map((event) => event.kind)).toEqual(['dhcp.offer', 'dhcp.ack']);
   });
 
-  it('keeps what comes while it is being written', async () => {
+  it('keeps events that arrive during a flush', async () => {
     const written: NewEvent[] = [];
     const disk = Promise.withResolvers<void>();
     const appendEvents = async (events: readonly NewEvent[]) => {
@@ -86,7 +86,7 @@ describe('the trail', () => {
     expect(written.map(({ kind }) => kind)).toEqual(['dhcp.discover', 'dhcp.request']);
   });
 
-  it('does not grow without end while the store is away, and says how much it lost', async () => {
+  it('limits the backlog while the store is unavailable, and records how many events it lost', async () => {
     const { trail, note, written } = recorder();
     for (let at = 0; at < 25_000; at++) note('dhcp.discover', mustParse(parseMac((0x525400000000 + at).toString(16))));
     await trail.flush();
@@ -94,7 +94,7 @@ describe('the trail', () => {
     expect(written.filter((event) => event.kind === 'trail.gap')).toMatchObject([{ data: { lost: 5_000 } }]);
   });
 
-  it('lets strangers fill neither the disk nor the story, and says how many it did not write down', async () => {
+  it('limits events of unknown machines, and records how many it dropped', async () => {
     const { trail, written, note } = recorder();
     for (let at = 0; at < 10_000; at++)
       trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: sampleData('dhcp.discover') });
@@ -105,7 +105,7 @@ describe('the trail', () => {
     expect(written.at(-1)).toMatchObject({ kind: 'trail.gap', data: { lost: 9_950, of: 'strangers' } });
   });
 
-  it('tells of strangers that it turned away once a minute, and the rest when it ends', async () => {
+  it('records the number of dropped events of unknown machines once a minute and when it closes', async () => {
     const { trail, written, clock } = recorder();
     for (let second = 0; second < 90; second++) {
       for (let at = 0; at < 60; at++)
@@ -120,7 +120,7 @@ describe('the trail', () => {
     expect(gaps).toEqual([10, 600, 290]);
   });
 
-  it('keeps the first of too many notes about one machine, counts the others, and tells their number and the last', async () => {
+  it('stores the first events of a flood about one machine, and records the number of the others and the last one', async () => {
     const { trail, note, written, clock } = recorder();
     const script = sampleData('http.script');
     note('dhcp.discover', mac, true);
@@ -143,7 +143,7 @@ describe('the trail', () => {
     });
   });
 
-  it('writes one line a minute while a flood goes on, and everything again once a minute was quiet', async () => {
+  it('stores one count per minute during a flood, and every event again after a quiet minute', async () => {
     const { trail, note, written, clock } = recorder();
     for (let second = 0; second < 600; second++) {
       for (let at = 0; at < 10; at++) note('http.script');
@@ -166,19 +166,19 @@ describe('the trail', () => {
     expect(written.at(-1)?.kind).toBe('http.script');
   });
 
-  it('loses no count when it ends in the middle of a flood', async () => {
+  it('records the count when it closes during a flood', async () => {
     const { trail, note, written } = recorder();
     for (let at = 0; at < 500; at++) note('tftp.completed');
     await trail.close();
     expect(written.at(-1)).toMatchObject({ kind: 'trail.flood', data: { of: 'tftp.completed', count: 380 } });
   });
 
-  it('tells of the network although strangers flood it, and does not let them fill it by that either', async () => {
+  it('stores events about the network during a flood of unknown machines, within their own limit', async () => {
     const { trail, written } = recorder();
     for (let at = 0; at < 10_000; at++)
       trail.note({ kind: 'dhcp.discover', mac: other, machine: null, data: sampleData('dhcp.discover') });
     for (let at = 0; at < 1000; at++) {
-      trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data: sampleData('dhcp.rogue') });
+      trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data: sampleData('dhcp.rogue') });
     }
     await trail.flush();
     expect(written.filter(({ kind }) => kind === 'dhcp.rogue')).toHaveLength(10);

@@ -37,7 +37,7 @@ const DISK_FOUND: InspectedDisk = {
   rotational: false,
 };
 
-const found = (...disks: readonly InspectedDisk[]): Inspection => ({ firmware: 'efi', disks });
+const inspectionOf = (...disks: readonly InspectedDisk[]): Inspection => ({ firmware: 'efi', disks });
 
 const storageOn = (disk: Partial<DiskSelector>): Storage => ({
   layout: 'single',
@@ -48,7 +48,7 @@ const storageOn = (disk: Partial<DiskSelector>): Storage => ({
 
 const asset = (of: string): Asset => ({ name: of, sha256: 'ab', size: 7 }) as Asset;
 
-/** Everything is fine, but for what the test changes. */
+/** Everything is in order, except for the test's changes. */
 function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, missing = [], deps = {} }: World) {
   const card = { name: 'eth0', mac: MAC, network: name('provisioning'), address: null, mtu: null };
   const machine = machineIn(state, { spec: { interfaces: [card], ...spec } });
@@ -89,7 +89,7 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
       fetchable: async () => parsed({ bytes: 7 }),
       bundleProblems: async () => [],
       bmcProblems: async () => [],
-      inspection: async () => found(DISK_FOUND),
+      inspection: async () => inspectionOf(DISK_FOUND),
       pushProblems: async () => [],
       now: () => NOW,
       ...deps,
@@ -103,12 +103,12 @@ const refusing =
   async (url: string): Promise<Parsed<{ bytes: number | null }>> =>
     url.includes(part) ? unparsable('the server answers 404') : parsed({ bytes: 7 });
 
-describe('before anything is armed', () => {
-  it('there is nothing to say against a machine with which all is well', async () => {
+describe('the guards of a deployment', () => {
+  it('find no problem in a healthy machine', async () => {
     expect(await problemsIn({})).toEqual([]);
   });
 
-  it('a disk that is named by its id need not have been seen', async () => {
+  it('need no inspection for a disk that is named by its id', async () => {
     const storage = storageOn({ byId: 'ata-Disk_D-1' });
     expect(await problemsIn({ profile: { storage }, deps: { inspection: async () => null } })).toEqual([]);
   });
@@ -127,11 +127,11 @@ describe('before anything is armed', () => {
     ],
     ['its profile names no image', { profile: { image: null } }, /names none \(image:\)$/],
     ['nothing boots from its network', { network: { server: null } }, /names this appliance \(server:\)$/],
-    ['its image is not there', { missing: [DISK] }, /not in the library/],
+    ['its image is missing', { missing: [DISK] }, /not in the library/],
     [
       'its image is another one',
       { profile: { image: { ...IMAGE, sha256: 'cd' } } },
-      /has sha256 ab, and the profile says cd$/,
+      /has sha256 ab, but the profile says cd$/,
     ],
     [
       'there is no service OS',
@@ -141,7 +141,7 @@ describe('before anything is armed', () => {
     [
       'the appliance does not answer on its subnet',
       { deps: { fetchable: refusing('/health') } },
-      /where the machine will look for it/,
+      /at the URL that the machine will use/,
     ],
     ['its script is not served', { deps: { fetchable: refusing('.ipxe') } }, /^its boot script cannot be fetched/],
     [
@@ -150,9 +150,9 @@ describe('before anything is armed', () => {
       /^images\/service-os-x86_64\/initrd cannot be fetched/,
     ],
     [
-      'what is served is cut short',
+      'a served file is truncated',
       { deps: { fetchable: async () => parsed({ bytes: 3 }) } },
-      /has 3 bytes at .*, and 7 in the library$/,
+      /has 3 bytes at .*, but 7 in the library$/,
     ],
     [
       'a boot loader is of the wrong kind',
@@ -165,28 +165,28 @@ describe('before anything is armed', () => {
       /^bootstrap bundle: ca\.pem/,
     ],
     [
-      'no disk of the machine is the one that is meant',
+      'no disk of the machine matches',
       { profile: { storage: storageOn({ serial: 'D-9' }) } },
       /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1000 GB\)$/,
     ],
     [
-      'two disks of the machine could be meant',
+      'two disks of the machine match',
       {
         deps: {
-          inspection: async () => found(DISK_FOUND, { ...DISK_FOUND, path: '/dev/sdb', byId: ['ata-Disk_D-2'] }),
+          inspection: async () => inspectionOf(DISK_FOUND, { ...DISK_FOUND, path: '/dev/sdb', byId: ['ata-Disk_D-2'] }),
         },
       },
       /^2 disks match .*: ata-Disk_D-1 \(Disk, 1000 GB\), ata-Disk_D-2 \(Disk, 1000 GB\); name one by its id$/,
     ],
     [
       'its only disk is smaller than the image',
-      { deps: { inspection: async () => found({ ...DISK_FOUND, bytes: 6 }) } },
+      { deps: { inspection: async () => inspectionOf({ ...DISK_FOUND, bytes: 6 }) } },
       /^no disk matches at least/,
     ],
     [
-      'nobody has looked into the machine',
+      'the machine was never inspected',
       { deps: { inspection: async () => null } },
-      /^nobody knows yet which disks it has, .*: commission it first$/,
+      /^its disks are not known yet, .*: commission it first$/,
     ],
     [
       'the appliance is to install NixOS, and cannot',
@@ -198,24 +198,24 @@ describe('before anything is armed', () => {
     ],
     [
       'its BMC does not answer',
-      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be asked'] } },
+      { deps: { bmcProblems: async () => ['its BMC at 10.0.10.50 cannot be used'] } },
       /^its BMC at 10\.0\.10\.50/,
     ],
-  ])('it is said when %s', async (_, world, reason) => {
+  ])('report when %s', async (_, world, reason) => {
     expect(await problemsIn(world)).toEqual(expect.arrayContaining([expect.stringMatching(reason)]));
   });
 
-  it('a node that can never enroll is refused, and one that somebody enrolls by hand is not', async () => {
+  it('reject a node that can never enroll, and accept one that is enrolled by hand', async () => {
     const broken = { bundleProblems: async () => ['the node API is off'] };
-    const [said, ...others] = await problemsIn({ profile: { enrollment: null }, deps: broken });
-    expect(said).toMatch(/^neither it nor its profile \S+ says how it enrolls: write enrollment: first-boot/);
-    expect(others).toEqual([]);
+    const [said, ...rest] = await problemsIn({ profile: { enrollment: null }, deps: broken });
+    expect(said).toMatch(/^neither it nor its profile \S+ says how it enrolls: set enrollment: first-boot/);
+    expect(rest).toEqual([]);
     expect(await problemsIn({ profile: { enrollment: 'manual' }, deps: broken })).toEqual([]);
     const ofNode = { spec: { enrollment: 'first-boot' }, profile: { enrollment: 'manual' }, deps: broken } as const;
     expect(await problemsIn(ofNode)).toEqual(['bootstrap bundle: the node API is off']);
   });
 
-  it('everything is said at once', async () => {
+  it('report all problems at once', async () => {
     const problems = await problemsIn({
       state: 'active',
       profile: { active: false, image: { ...IMAGE, sha256: 'cd' } },

@@ -34,7 +34,7 @@ export const enrollmentHandlers: Handlers<
 > = {
   async issueEnrollmentBundle(deps, { params, body: { reissue = false }, origin }) {
     const machine = await findNode(deps, params.node);
-    const { bundle, files, replaced } = await deps.enrollment.handOver(machine, reissue, origin);
+    const { bundle, files, replaced } = await deps.enrollment.issueBundle(machine, reissue, origin);
     return {
       node: bundle.hostname,
       node_id: bundle.nodeId,

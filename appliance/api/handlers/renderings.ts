@@ -7,7 +7,7 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { Site } from '../../domain/network.ts';
 import { shown } from '../../domain/parsed.ts';
 import type { ApplyReport } from '../../inventory/apply.ts';
-import type { LeftOut } from '../../render/site-folder.ts';
+import type { SkippedNode } from '../../render/site-folder.ts';
 import { applyDocuments, documentsOf } from '../apply-documents.ts';
 import { MEBIBYTE } from '../base-app.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -23,7 +23,7 @@ export const renderingHandlers: Handlers<
     renderingView(await deps.renderings.preview(await findNode(deps, params.node)), false),
 
   createRendering: async (deps, { params, origin }) =>
-    renderingView(await deps.renderings.handOver(await findNode(deps, params.node), origin), true),
+    renderingView(await deps.renderings.issueFolder(await findNode(deps, params.node), origin), true),
 
   async compareRendering(deps, { params }) {
     const machine = await findNode(deps, params.node);
@@ -50,7 +50,7 @@ export const renderingHandlers: Handlers<
 
 /** Written while it is made: ten thousand nodes are never in memory at once. */
 async function* siteDocument({ renderings }: ManagementDeps, site: Site): AsyncGenerator<string> {
-  const leftOut: LeftOut[] = [];
+  const leftOut: SkippedNode[] = [];
   const head = { site: site.name, inventory_revision: renderings.index().declaredRevision };
   yield `${JSON.stringify(head).slice(0, -1)},"files":[`;
   let separator = '';

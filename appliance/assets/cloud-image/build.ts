@@ -1,4 +1,4 @@
-// A Debian image for virtual machines, built from its packages by boot-assets/cloud-image/build.sh and kept by the hash of that
+// A Debian image for virtual machines, built from packages by boot-assets/cloud-image/build.sh and cached by the hash of that
 // script.
 
 import { createHash } from 'node:crypto';
@@ -6,14 +6,14 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ColdironError } from '../../domain/errors.ts';
 import { buildCache, buildOnce, openBuildCache, publish } from '../build-cache.ts';
-import { installedPackage, run } from '../debian-packages.ts';
+import { installedPackage, runTool } from '../debian-packages.ts';
 import { makeFolders, type Placed, placeFile } from '../place-file.ts';
 
-/** What it is called in the library: a folder, and its file. */
+/** Its name in the library: the folder, and the file. */
 export const CLOUD_IMAGE = 'images/debian-12';
 export const CLOUD_IMAGE_NAME = `${CLOUD_IMAGE}/disk.raw.zst`;
 
-/** What it is built with. */
+/** Debian packages that the build needs. */
 export const CLOUD_IMAGE_PACKAGES: readonly string[] = [
   ...['fdisk', 'grub-common', 'grub-efi-amd64-bin', 'grub-pc-bin', 'mmdebstrap', 'mtools', 'zstd'],
 ];
@@ -22,12 +22,12 @@ const SCRIPT = join(import.meta.dirname, '../../../boot-assets/cloud-image/build
 const FILE = 'disk.raw.zst';
 
 export interface CloudImageOptions {
-  /** Where a finished one is kept; the next run takes it from there. */
+  /** Folder that keeps finished images for later runs. */
   readonly cache?: string;
   readonly say?: (line: string) => void;
 }
 
-/** `folder`: the library's. One that is not in the cache needs root and `CLOUD_IMAGE_PACKAGES`. */
+/** `folder`: the library's. Building an image that is not in the cache needs root and `CLOUD_IMAGE_PACKAGES`. */
 export async function placeCloudImage(folder: string, options: CloudImageOptions = {}): Promise<Placed> {
   const { cache = buildCache('cloud-image'), say = () => {} } = options;
   await openBuildCache(cache);
@@ -52,10 +52,10 @@ async function build(cache: string, place: string, say: (line: string) => void):
   await mustBePossible();
   const scratch = await mkdtemp(join(cache, '.build-'));
   try {
-    // Its programs run as other users in there for a moment.
+    // The build runs programs in it as other users for a moment.
     await chmod(scratch, 0o755);
     say('building the Debian image, which takes a few minutes the first time');
-    await run('sh', [SCRIPT, scratch]);
+    await runTool('sh', [SCRIPT, scratch]);
     for (const name of ['root', 'root.ext4', 'esp', 'core', 'grub.efi', 'early.cfg']) {
       await rm(join(scratch, name), { recursive: true, force: true });
     }
@@ -65,15 +65,16 @@ async function build(cache: string, place: string, say: (line: string) => void):
   }
 }
 
-/** Everything that is missing at once: the build would find out after minutes. */
+/** Reports everything that is missing at once; the build itself would fail only after minutes. */
 async function mustBePossible(): Promise<void> {
   const missing: string[] = [];
   for (const name of CLOUD_IMAGE_PACKAGES) {
     if ((await installedPackage({ package: name, architecture: null })) === null) missing.push(name);
   }
   const problems = [
-    ...(process.getuid?.() === 0 ? [] : ['only root can give its files to their owners: run it as root']),
-    ...(missing.length === 0 ? [] : [`it is built with Debian packages: apt-get install ${missing.join(' ')}`]),
+    ...(process.getuid?.() === 0 ? [] : ['the build sets file owners, which needs root: run it as root']),
+    ...(missing.length === 0 ? [] : [`Debian packages are missing: apt-get install ${missing.join(' ')}`]),
   ];
-  if (problems.length > 0) throw new ColdironError('service_unavailable', 'something is missing here', problems);
+  if (problems.length > 0)
+    throw new ColdironError('service_unavailable', 'the Debian image cannot be built here', problems);
 }

@@ -1,5 +1,5 @@
-// Builds the service OS: a Debian kernel, and an archive of two parts. The first is our scripts; the second, which takes
-// minutes, is programs and modules, and is kept by the hash of all that went into it. The same inputs give the same bytes.
+// Builds the service OS: a Debian kernel, and an initrd of two parts. The first holds our scripts. The second holds programs and
+// modules; it takes minutes and is cached by the hash of its inputs. The same inputs give the same bytes.
 
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,28 +24,30 @@ import {
 export interface ServiceOs {
   readonly kernel: string;
   readonly initrd: string;
-  /** For people: the kernel's release and where it all came from. */
+  /** For people: the kernel's release and the source of the rest. */
   readonly title: string;
 }
 
 export interface ServiceOsOptions {
   readonly architecture: ServiceOsArchitecture;
-  /** Where finished ones and downloads are kept; the next run takes them from there. */
+  /** Folder that keeps finished builds and downloads for later runs. */
   readonly cache?: string;
   readonly say?: (line: string) => void;
 }
 
 const SCRIPTS = join(import.meta.dirname, '../../../boot-assets/service-os');
-/** Counted up when the same recipe is to give another archive. */
-const FORM = 3;
+/** Increment it when the same recipe must give a different archive. */
+const FORMAT_VERSION = 3;
 
-/** `target`: a folder that gets `kernel` and `initrd`. */
+/** `target`: the folder that receives `kernel` and `initrd`. */
 export async function buildServiceOs(target: string, options: ServiceOsOptions): Promise<ServiceOs> {
   const { architecture, cache = buildCache('service-os'), say = () => {} } = options;
   await openBuildCache(cache);
   const names = [`linux-image-${architecture}`, ...PACKAGES];
   const packages = await resolvePackages(join(cache, `apt-${architecture}`), architecture, names, say);
-  const recipe = [FORM, PROGRAMS, MORE_LIBRARIES, MODULES, WITHOUT.map(String)].map((part) => JSON.stringify(part));
+  const recipe = [FORMAT_VERSION, PROGRAMS, MORE_LIBRARIES, MODULES, WITHOUT.map(String)].map((part) =>
+    JSON.stringify(part),
+  );
   const place = join(cache, `${architecture}-${packageSetKey(recipe, packages.contents)}`);
   await buildOnce(place, async () => {
     const scratch = await mkdtemp(join(cache, '.build-'));
@@ -53,7 +55,7 @@ export async function buildServiceOs(target: string, options: ServiceOsOptions):
       const root = join(scratch, 'root');
       await mkdir(root);
       await packages.unpackInto(root);
-      say(`putting the service OS for ${architecture} together`);
+      say(`assembling the service OS for ${architecture}`);
       await buildBase(root, architecture, join(scratch, 'base'));
       await publish(join(scratch, 'base'), place);
     } finally {
@@ -78,7 +80,7 @@ async function buildBase(root: string, architecture: ServiceOsArchitecture, targ
   const folders = foldersOf(files.map(({ path }) => path));
   await mkdir(target);
   await cp(join(root, 'boot', `vmlinuz-${release}`), join(target, 'kernel'));
-  // Built once, fetched by every machine, and unpacked as fast from every level. The kernel takes a window of up to 2^27 bytes.
+  // Built once, fetched by every machine; all levels decompress equally fast. The kernel accepts a window of up to 2^27 bytes.
   const params = {
     [constants.ZSTD_c_compressionLevel]: 19,
     [constants.ZSTD_c_windowLog]: 25,
@@ -97,7 +99,7 @@ async function kernelRelease(root: string): Promise<string> {
   return found;
 }
 
-/** As they are: compressed one by one they would take two fifths more of the archive, and a program each to be loaded. */
+/** Uncompressed: compressed one by one they would take two fifths more of the archive, and need a program to load each. */
 function moduleEntries(modules: readonly KernelModule[], folder: string): readonly ArchiveEntry[] {
   const entries = modules.map(
     ({ path, bytes }): ArchiveEntry => ({ path: `${folder}/kernel/${path}`, kind: 'file', bytes, executable: false }),
@@ -116,7 +118,7 @@ function moduleEntries(modules: readonly KernelModule[], folder: string): readon
   ];
 }
 
-/** /init, the rest in /service-os, and the few folders and files that programs expect. */
+/** /init, the other scripts in /service-os, and the few folders and files that programs expect. */
 async function scriptEntries(): Promise<readonly ArchiveEntry[]> {
   const names = (await readdir(SCRIPTS)).filter((name) => /^[a-z][a-z-]*(?:\.sh|\.jq)?$/.test(name)).sort();
   const files: ArchiveEntry[] = [];
@@ -149,11 +151,11 @@ async function scriptEntries(): Promise<readonly ArchiveEntry[]> {
   return [
     ...folders.map((path): ArchiveEntry => ({ path, kind: 'folder' })),
     ...files,
-    // No password opens it; rescue mode lets keys in.
+    // No password login; rescue mode accepts SSH keys.
     etc('passwd', 'root:*:0:0:root:/root:/bin/sh\n'),
     etc('group', 'root:x:0:\n'),
     etc('shells', '/bin/sh\n'),
-    // The kernel calls it by this name.
+    // The kernel runs it under this name.
     { path: 'sbin/modprobe', kind: 'link', to: '/bin/busybox' },
     { path: 'bin/sh', kind: 'link', to: 'dash' },
     { path: 'var/run', kind: 'link', to: '/run' },

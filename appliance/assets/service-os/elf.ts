@@ -1,5 +1,5 @@
-// What a 64-bit little-endian ELF file says of itself: the libraries that it needs, its loader, and a kernel module's
-// `.modinfo`. Read here, because the files may be for another processor: nothing of them is ever run.
+// Reads 64-bit little-endian ELF files: the libraries a program needs, its dynamic loader, and a kernel module's `.modinfo`.
+// Parsed here because the files may be for another processor, so they cannot be run.
 //
 // System V ABI, chapters 4 and 5.
 
@@ -28,7 +28,7 @@ interface Segment {
 export const isElf = (bytes: Buffer): boolean => bytes.length > 64 && bytes.toString('latin1', 0, 4) === '\x7fELF';
 
 export function elfNeeds(bytes: Buffer, name: string): ElfNeeds {
-  insistOn64Bits(bytes, name);
+  require64Bit(bytes, name);
   const segments = segmentsOf(bytes);
   const of = (type: number): Segment | undefined => segments.find((segment) => segment.type === type);
   const interpreter = of(PT_INTERP);
@@ -39,9 +39,9 @@ export function elfNeeds(bytes: Buffer, name: string): ElfNeeds {
   };
 }
 
-/** `key=value`, in the order in which they stand; a key may stand there often (alias). */
+/** `key=value` pairs in file order; a key may repeat (alias). */
 export function moduleInfo(bytes: Buffer, name: string): readonly (readonly [string, string])[] {
-  insistOn64Bits(bytes, name);
+  require64Bit(bytes, name);
   const section = sectionNamed(bytes, '.modinfo');
   if (section === null) throw new ColdironError('service_unavailable', `${name} is not a kernel module`);
   return section
@@ -51,7 +51,7 @@ export function moduleInfo(bytes: Buffer, name: string): readonly (readonly [str
     .map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)] as const);
 }
 
-function insistOn64Bits(bytes: Buffer, name: string): void {
+function require64Bit(bytes: Buffer, name: string): void {
   if (!isElf(bytes) || bytes[4] !== 2 || bytes[5] !== 1) {
     throw new ColdironError('service_unavailable', `${name} is not a 64-bit little-endian ELF file`);
   }
@@ -80,12 +80,16 @@ function neededBy(bytes: Buffer, dynamic: Segment, segments: readonly Segment[],
     if (tag === DT_STRTAB) strings = offsetOf(wide(bytes, at + 8), segments);
   }
   if (needed.length === 0) return [];
-  if (strings === null) throw new ColdironError('service_unavailable', `${name} names libraries nowhere to be found`);
+  if (strings === null)
+    throw new ColdironError(
+      'service_unavailable',
+      `${name} has no string table (DT_STRTAB) for the names of its libraries`,
+    );
   const table = strings;
   return needed.map((at) => textAt(bytes, table + at));
 }
 
-/** Where in the file the byte is that will be at this address in memory. */
+/** Converts an address in memory to an offset in the file. */
 function offsetOf(address: number, segments: readonly Segment[]): number | null {
   const inside = ({ type, address: start, size }: Segment): boolean =>
     type === PT_LOAD && address >= start && address < start + size;
@@ -93,20 +97,20 @@ function offsetOf(address: number, segments: readonly Segment[]): number | null 
   return segment ? address - segment.address + segment.offset : null;
 }
 
-function sectionNamed(bytes: Buffer, wanted: string): Buffer | null {
+function sectionNamed(bytes: Buffer, sectionName: string): Buffer | null {
   const start = wide(bytes, 0x28);
   const size = bytes.readUInt16LE(0x3a);
   const count = bytes.readUInt16LE(0x3c);
   const names = wide(bytes, start + bytes.readUInt16LE(0x3e) * size + 0x18);
   for (let at = start; at < start + count * size; at += size) {
-    if (textAt(bytes, names + bytes.readUInt32LE(at)) !== wanted) continue;
+    if (textAt(bytes, names + bytes.readUInt32LE(at)) !== sectionName) continue;
     const offset = wide(bytes, at + 0x18);
     return bytes.subarray(offset, offset + wide(bytes, at + 0x20));
   }
   return null;
 }
 
-/** Offsets of files that fit into memory are exact as a number. */
+/** Offsets in files that fit into memory are exact as a number. */
 const wide = (bytes: Buffer, at: number): number => Number(bytes.readBigUInt64LE(at));
 
 const textAt = (bytes: Buffer, at: number): string => bytes.toString('utf8', at, bytes.indexOf(0, at));

@@ -1,5 +1,5 @@
-// The kernel's modules that go into the service OS, with all that they depend on, and the two tables that modprobe(8) goes by.
-// depmod(8) would make them of the modules of any processor as well, but not of a choice, and not in our archive's form.
+// Selects the kernel modules for the service OS with their dependencies, and writes the two tables that modprobe(8) reads.
+// depmod(8) handles modules of any processor too, but not a selection of them, and not in the format of our archive.
 
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -7,9 +7,9 @@ import { ColdironError } from '../../domain/errors.ts';
 import { moduleInfo } from './elf.ts';
 
 export interface KernelModule {
-  /** As modprobe names it: with underscores. */
+  /** As modprobe spells it: with underscores. */
   readonly name: string;
-  /** Below the kernel's folder. */
+  /** Relative to the kernel's module folder. */
   readonly path: string;
   readonly bytes: Buffer;
   readonly depends: readonly string[];
@@ -21,24 +21,24 @@ export const moduleName = (path: string): string => basename(path, '.ko').replac
 /** `folder`: lib/modules/<release>/kernel. Sorted by path, so that the same modules give the same archive. */
 export async function chooseModules(
   folder: string,
-  wanted: readonly string[],
+  selection: readonly string[],
   without: readonly RegExp[],
 ): Promise<readonly KernelModule[]> {
   const paths = (await readdir(folder, { recursive: true })).filter((path) => path.endsWith('.ko'));
   const byName = new Map(paths.map((path) => [moduleName(path), path]));
-  const isWanted = (path: string): boolean =>
-    wanted.some((name) => path === name || path.startsWith(`${name}/`)) &&
+  const isSelected = (path: string): boolean =>
+    selection.some((name) => path === name || path.startsWith(`${name}/`)) &&
     !without.some((pattern) => pattern.test(`/${path}`));
   const chosen = new Map<string, KernelModule>();
-  const waiting = paths.filter(isWanted);
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+  const queue = paths.filter(isSelected);
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     if (chosen.has(path)) continue;
     const module = readModule(path, await readFile(join(folder, path)));
     chosen.set(path, module);
-    // What is not a file is built into the kernel.
-    waiting.push(...module.depends.flatMap((name) => byName.get(name) ?? []));
+    // A dependency without a file is built into the kernel.
+    queue.push(...module.depends.flatMap((name) => byName.get(name) ?? []));
   }
-  if (chosen.size === 0) throw new ColdironError('service_unavailable', `${folder} has none of the wanted modules`);
+  if (chosen.size === 0) throw new ColdironError('service_unavailable', `${folder} has none of the selected modules`);
   return [...chosen.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
@@ -46,18 +46,18 @@ export function readModule(path: string, bytes: Buffer): KernelModule {
   const info = moduleInfo(bytes, path);
   const all = (key: string): string[] => info.flatMap(([name, value]) => (name === key ? value : []));
   const named = all('depends').flatMap((list) => list.split(','));
-  // "pre: crc32c post: …": an algorithm or a module; an algorithm is asked for by the kernel itself, through its alias.
+  // "pre: crc32c post: …": an algorithm or a module. The kernel itself loads algorithms, through their alias.
   const soft = all('softdep').flatMap((text) => /\bpre: ([^:]*?)(?: post:|$)/.exec(text)?.[1]?.split(' ') ?? []);
   const depends = [...named, ...soft].filter((name) => name !== '').map((name) => name.replaceAll('-', '_'));
   return { name: moduleName(path), path, bytes, depends: [...new Set(depends)], aliases: all('alias') };
 }
 
-/** modules.dep: each with all that has to be there before it, the one to be loaded first at the end. */
+/** modules.dep: each module with all modules that must be loaded before it; the first to load is last. */
 export function dependencyTable(modules: readonly KernelModule[]): string {
   const byName = new Map(modules.map((module) => [module.name, module]));
   const collect = (module: KernelModule, order: Set<string>, above: readonly string[]): void => {
     for (const found of module.depends.flatMap((name) => byName.get(name) ?? [])) {
-      // Soft dependencies may go round in a circle.
+      // Soft dependencies may form a cycle.
       if (!order.has(found.path) && !above.includes(found.path)) collect(found, order, [...above, module.path]);
     }
     order.add(module.path);

@@ -1,24 +1,24 @@
-// A set of Debian packages with everything they depend on, for any architecture, resolved by apt against an empty machine:
-// what is installed here does not matter, and nothing here changes.
+// A set of Debian packages with their dependencies, for any architecture. apt resolves it against an empty installation, so
+// packages installed on this host do not matter, and the host does not change.
 
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { ColdironError } from '../../domain/errors.ts';
-import { run } from '../debian-packages.ts';
+import { runTool } from '../debian-packages.ts';
 
 export interface PackageSet {
-  /** One line for each package: its file's name, with the version, and size. */
+  /** One line per package: its file name, with the version, and its size. */
   readonly contents: readonly string[];
-  /** Downloads what is missing, and unpacks all of it into `root`. */
+  /** Downloads missing packages, and unpacks all of them into `root`. */
   unpackInto(root: string): Promise<void>;
 }
 
-const LOCKED_FOR_SECONDS = 600;
+const LOCK_TIMEOUT_SECONDS = 600;
 const LISTS_ARE_FRESH_FOR_MS = 24 * 60 * 60 * 1000;
 
-/** `folder`: kept; apt's lists and archives stay there for the next time. */
+/** `folder`: kept; it holds apt's lists and archives for later runs. */
 export async function resolvePackages(
   folder: string,
   architecture: string,
@@ -32,13 +32,13 @@ export async function resolvePackages(
     await writeFile(join(folder, 'updated'), '');
   }
   const install = ['-qq', ...options, '--yes', 'install'];
-  // With an archive folder that stays empty: what is downloaded already would be left out.
-  const told = await apt([
-    ...['-o', `Dir::Cache::archives=${join(folder, 'nothing')}`],
+  // With an empty archive folder: apt would omit packages that are already downloaded.
+  const output = await apt([
+    ...['-o', `Dir::Cache::archives=${join(folder, 'empty')}`],
     ...[...install, '--print-uris', ...names],
   ]);
-  // 'http://…' name_version_arch.deb size, and a checksum in some archives only.
-  const found = [...told.matchAll(/^'[^']*' (\S+\.deb) (\d+)/gm)];
+  // 'http://…' name_version_arch.deb size; only some archives add a checksum.
+  const found = [...output.matchAll(/^'[^']*' (\S+\.deb) (\d+)/gm)];
   return {
     contents: found.map(([, file, size]) => `${file} ${size}`).sort(),
     async unpackInto(root) {
@@ -48,7 +48,7 @@ export async function resolvePackages(
       const wanted = new Set(found.map(([, file]) => file));
       const files = (await readdir(archives)).filter((file) => wanted.has(file)).sort();
       say(`unpacking ${files.length} packages for ${architecture}`);
-      for (const file of files) await run('dpkg-deb', ['-x', join(archives, file), root]);
+      for (const file of files) await runTool('dpkg-deb', ['-x', join(archives, file), root]);
     },
   };
 }
@@ -56,21 +56,21 @@ export async function resolvePackages(
 export const packageSetKey = (...parts: readonly (readonly string[])[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 
-/** Another build may be using the same folder; apt itself does not wait for all of its locks. */
+/** Another build may use the same folder, and apt does not wait for all of its locks. */
 async function apt(args: readonly string[]): Promise<string> {
   for (let second = 0; ; second += 1) {
     try {
-      return await run('apt-get', args);
+      return await runTool('apt-get', args);
     } catch (error) {
       const isBusy = error instanceof ColdironError && /Could not get lock|Unable to lock/.test(error.message);
-      if (!isBusy || second >= LOCKED_FOR_SECONDS) throw error;
+      if (!isBusy || second >= LOCK_TIMEOUT_SECONDS) throw error;
       await setTimeout(1000);
     }
   }
 }
 
 async function aptOptions(folder: string, architecture: string): Promise<readonly string[]> {
-  for (const name of ['lists/partial', 'cache/archives/partial', 'nothing/partial'])
+  for (const name of ['lists/partial', 'cache/archives/partial', 'empty/partial'])
     await mkdir(join(folder, name), { recursive: true });
   const status = join(folder, 'status');
   await writeFile(status, '');
@@ -78,7 +78,7 @@ async function aptOptions(folder: string, architecture: string): Promise<readonl
     'Dir::State::lists': join(folder, 'lists'),
     'Dir::State::status': status,
     'Dir::Cache': join(folder, 'cache'),
-    // The folder is ours alone, so apt's unprivileged user could not write there.
+    // The folder belongs to us alone, so apt's unprivileged user could not write there.
     'APT::Sandbox::User': 'root',
     'APT::Architecture': architecture,
     'APT::Architectures::': architecture,

@@ -1,4 +1,4 @@
-// The service OS of each architecture, built and put into the library.
+// Builds the service OS of each architecture and puts it into the library.
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,12 +8,12 @@ import { type Placed, placeFile } from '../place-file.ts';
 import { buildServiceOs } from './build.ts';
 import { SERVICE_OS_BUILDS } from './recipe.ts';
 
-/** `name`: a folder of the library; boot scripts name its files. */
+/** `name`: a folder of the library; boot scripts refer to its files. */
 const VARIANTS = SERVICE_OS_BUILDS.map((build) => ({ ...build, name: `images/service-os-${build.cpu}` }));
 
 export const SERVICE_OS_NAMES: readonly string[] = VARIANTS.map(({ name }) => name);
 
-/** `name`: one of the above. */
+/** `name`: one of `SERVICE_OS_NAMES`. */
 export async function placeServiceOs(
   folder: string,
   name: string,

@@ -1,4 +1,4 @@
-// Programs with the libraries that they need, out of a tree of unpacked packages, as entries of the archive.
+// Collects programs with the libraries they need from a tree of unpacked packages, as archive entries.
 
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -9,29 +9,29 @@ import type { Program } from './recipe.ts';
 
 export interface ProgramTree {
   readonly root: string;
-  /** Like lib/x86_64-linux-gnu; libraries lie here or below usr/. */
+  /** Like lib/x86_64-linux-gnu; libraries are here or below usr/. */
   readonly libraries: string;
 }
 
 type FileEntry = Extract<ArchiveEntry, { kind: 'file' }>;
 
-/** `more`: libraries that no program names. Sorted by path. */
+/** `more`: libraries that no program declares. Sorted by path. */
 export async function programEntries(
   tree: ProgramTree,
   programs: readonly Program[],
   more: readonly string[],
 ): Promise<readonly FileEntry[]> {
   const entries = new Map<string, FileEntry>();
-  const waiting = [...more];
+  const queue = [...more];
   const add = (path: string, bytes: Buffer): void => {
     entries.set(path, { path, kind: 'file', bytes, executable: true });
     const { loader, libraries } = elfNeeds(bytes, path);
-    waiting.push(...libraries, ...(loader === null ? [] : [loader]));
+    queue.push(...libraries, ...(loader === null ? [] : [loader]));
   };
   for (const { from, to } of programs) add(to, await readFirst(tree, [from, `usr/${from}`]));
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
     const path = name.startsWith('/') ? name.slice(1) : `${tree.libraries}/${name}`;
-    // Where programs name the loader, packages have an absolute link to it among the libraries.
+    // For the loader path that programs name, packages have an absolute link into the library folder.
     const places = [path, `usr/${path}`, `${tree.libraries}/${basename(path)}`];
     if (!entries.has(path)) add(path, await readFirst(tree, places));
   }
@@ -41,13 +41,13 @@ export async function programEntries(
 async function readFirst({ root }: ProgramTree, paths: readonly string[]): Promise<Buffer> {
   for (const path of paths) {
     const file = await realpath(join(root, path)).catch(() => null);
-    // An absolute link would lead to this machine's own files.
+    // An absolute link would resolve to this host's own files.
     if (file?.startsWith(`${await realpath(root)}/`)) return await readFile(file);
   }
   throw new ColdironError('service_unavailable', `none of the packages has ${paths.join(' or ')}`);
 }
 
-/** Every folder that the paths are in, each before what is in it. */
+/** Every folder that contains one of the paths; parents first. */
 export function foldersOf(paths: readonly string[]): readonly ArchiveEntry[] {
   const folders = new Set<string>();
   for (const path of paths) {

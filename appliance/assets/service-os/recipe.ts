@@ -1,11 +1,11 @@
-// What the service OS is made of: Debian's packages, the programs out of them, and the kernel's modules.
+// The contents of the service OS: Debian packages, the programs taken from them, and kernel modules.
 
 import type { CpuArchitecture } from '../../domain/architecture.ts';
 
-/** In Debian's words, because the parts are Debian's. */
+/** Debian's architecture names, because the packages are Debian's. */
 export type ServiceOsArchitecture = 'amd64' | 'arm64';
 
-/** What it is built for. */
+/** The architectures it is built for. */
 export const SERVICE_OS_BUILDS: readonly {
   readonly cpu: CpuArchitecture;
   readonly architecture: ServiceOsArchitecture;
@@ -14,7 +14,7 @@ export const SERVICE_OS_BUILDS: readonly {
   { cpu: 'arm64', architecture: 'arm64' },
 ];
 
-/** Where Debian keeps libraries of the architecture, and where the loader looks for them. */
+/** Where Debian installs libraries of the architecture, and where the dynamic loader looks for them. */
 export const LIBRARY_FOLDER: Readonly<Record<ServiceOsArchitecture, string>> = {
   amd64: 'lib/x86_64-linux-gnu',
   arm64: 'lib/aarch64-linux-gnu',
@@ -46,9 +46,9 @@ export const PACKAGES: readonly string[] = [
 ];
 
 export interface Program {
-  /** In its package. */
+  /** Path in its package. */
   readonly from: string;
-  /** In the service OS; /usr/bin comes before busybox's /bin in its PATH. */
+  /** Path in the service OS; /usr/bin precedes busybox's /bin in its PATH. */
   readonly to: string;
 }
 
@@ -56,7 +56,7 @@ const tool = (from: string): Program => ({ from, to: `usr/bin/${from.split('/').
 
 export const PROGRAMS: readonly Program[] = [
   { from: 'bin/busybox', to: 'bin/busybox' },
-  // Busybox's own shell takes its own tools before those in PATH.
+  // Busybox's shell prefers its own applets to programs in PATH.
   { from: 'bin/dash', to: 'bin/dash' },
   ...['bin/dd', 'usr/bin/sha256sum', 'usr/bin/tee'].map(tool),
   ...['usr/bin/curl', 'usr/bin/jq', 'usr/bin/zstd', 'usr/bin/xxhsum', 'usr/bin/tcpdump', 'usr/bin/ipmitool'].map(tool),
@@ -65,14 +65,14 @@ export const PROGRAMS: readonly Program[] = [
   tool('usr/bin/partx'),
   ...['sbin/e2fsck', 'sbin/resize2fs', 'usr/sbin/xfs_growfs', 'usr/sbin/nvme', 'usr/sbin/smartctl'].map(tool),
   ...['usr/sbin/dropbear', 'usr/bin/dropbearkey'].map(tool),
-  // Where dropbear looks for it.
+  // The path where dropbear looks for it.
   { from: 'usr/lib/openssh/sftp-server', to: 'usr/lib/sftp-server' },
 ];
 
-/** Loaded by name at run time, so that no program's list of libraries has it: glibc needs it to end a thread. */
+/** Loaded by name at run time, so no program declares it: glibc needs it to end a thread. */
 export const MORE_LIBRARIES: readonly string[] = ['libgcc_s.so.1'];
 
-/** Below the kernel's modules: a folder with all that is in it, or one module. What they depend on comes with them. */
+/** Below the kernel's module folder: a folder with its contents, or one module. Dependencies are added. */
 export const MODULES: readonly string[] = [
   'arch/x86/crypto/crc32c-intel.ko',
   'arch/arm64/crypto/crct10dif-ce.ko',
@@ -114,14 +114,14 @@ export const MODULES: readonly string[] = [
   'net/8021q',
 ];
 
-/** Of drivers for hardware that no server has, that no tool of ours speaks to, or that is better left alone. */
+/** Excludes drivers for hardware that servers do not have, that none of our tools use, or that must not be touched. */
 export const WITHOUT: readonly RegExp[] = [
-  // Storage on a network belongs to others too, and what is not seen is neither chosen nor erased.
+  // Network storage is shared with other machines; a disk without a driver can be neither chosen nor erased.
   /\/(?:be2iscsi|bfa|bnx2fc|bnx2i|cnic|csiostor|cxgbi|fcoe|fnic|lpfc|qedf|qedi|qla2xxx|qla4xxx|snic)\b/,
   /\/(?:iscsi_[a-z_]+|libfc|libiscsi|libiscsi_tcp|nvme-fc|nvme-rdma|nvme-tcp|scsi_transport_(?:fc|iscsi|srp))\.ko/,
-  // Tapes, and parallel ATA and SCSI.
+  // Tapes, parallel ATA and parallel SCSI.
   /\/(?:advansys|aic79xx|aic7xxx|aic94xx|ch|mptctl|mptfc|mptlan|pata_[a-z0-9_-]+|pcmcia|st)\b/,
-  // Adapters that are no longer made, and chips of switches.
+  // Discontinued adapters, and switch chips.
   /\/drivers\/net\/ethernet\/(?:3com|8390|agere|alteon|amd\/pcnet|brocade|dec|dlink|fealnx|natsemi|neterion|packetengines|rdc|silan|sis|smsc|sun|tehuti|via|xircom)\b/,
   /\/drivers\/net\/ethernet\/(?:cavium\/liquidio|chelsio\/cxgb3?|mellanox\/mlxsw|marvell\/prestera|microchip\/(?:lan966x|sparx5)|mscc|qlogic\/(?:netxen|qlcnic)|sfc\/(?:falcon|siena))\//,
   // Card readers and tablets.

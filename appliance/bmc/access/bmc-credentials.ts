@@ -1,4 +1,4 @@
-// The logins of BMCs: given by a person, or changed by us for ones that no person knows.
+// The credentials of BMCs: set by an operator, or rotated by the appliance to a random password.
 
 import { randomBytes } from 'node:crypto';
 import { ColdironError } from '../../domain/errors.ts';
@@ -9,15 +9,15 @@ import type { Secret } from '../../domain/secret.ts';
 import type { Vault } from '../../identity/vault/vault.ts';
 import type { BmcStore } from '../../store/bmc-store.ts';
 import type { BmcClock } from '../clock.ts';
-import { type PasswordKeeper, type RotationOutcome, rotatePassword } from '../rotate.ts';
+import { type PasswordStore, type RotationOutcome, rotatePassword } from '../rotate.ts';
 import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
 import { type BmcLogin, sealed } from './logins.ts';
 import type { BmcMemory } from './memory.ts';
 import type { Done, NodeBmcs } from './node-bmcs.ts';
 
-export interface BmcKeysSettings {
-  readonly desk: Pick<BmcOpener, 'standing' | 'mustBeOpen' | 'exclusively' | 'tryLogin' | 'withLogins'>;
+export interface BmcCredentialsDeps {
+  readonly opener: Pick<BmcOpener, 'eligibility' | 'mustBeOpen' | 'exclusively' | 'tryLogin' | 'withLogins'>;
   readonly nodes: Pick<NodeBmcs, 'audited'>;
   readonly store: Pick<
     BmcStore,
@@ -33,7 +33,7 @@ const NOW_IN_FORCE: Readonly<Record<RotationOutcome['kind'], string>> = {
   rotated: 'the new password is in force',
   unchanged: 'the old password is in force',
   'rolled-back': 'the old password is in force again',
-  unsettled: 'both passwords are kept, and the next use finds out which one is in force',
+  unsettled: 'both passwords are kept, and the next use determines which one is in force',
 };
 
 function mustBeRotated({ spec: { hostname } }: Machine, outcome: RotationOutcome): void {
@@ -47,21 +47,21 @@ function declared({ spec: { bmc, hostname } }: Machine): BmcEndpoint {
 }
 
 export class BmcCredentials {
-  readonly #settings: BmcKeysSettings;
+  readonly #deps: BmcCredentialsDeps;
 
-  constructor(settings: BmcKeysSettings) {
-    this.#settings = settings;
+  constructor(deps: BmcCredentialsDeps) {
+    this.#deps = deps;
   }
 
-  /** With `check`, they are kept only after a login with them has worked. A BMC that may not be touched is not asked. */
+  /** With `check`, they are saved only after a login with them has succeeded. A BMC that may not be used is not contacted. */
   async set(machine: Machine, by: Origin, login: BmcLogin, check: boolean): Promise<{ checked: boolean }> {
-    const { desk, store, vault, now } = this.#settings;
+    const { opener, store, vault, now } = this.#deps;
     const { address } = declared(machine);
-    const standing = desk.standing(machine);
-    const checked = check && standing.kind === 'open' && standing.mode === 'real';
+    const eligibility = opener.eligibility(machine);
+    const checked = check && eligibility.kind === 'open' && eligibility.mode === 'real';
     const audit = this.#audit(machine, by, 'credentials-set', { username: login.username, address, checked });
-    // A password that is being changed right now must not lose its place in the store.
-    await desk.exclusively(machine, async () => {
+    // A password that is being rotated right now must not be overwritten in the store.
+    await opener.exclusively(machine, async () => {
       if (checked) await this.#mustLogIn(machine, login);
       await store.setBmcCredentials(machine.id, sealed(vault, machine.id, address, login, now()), audit);
     });
@@ -70,33 +70,33 @@ export class BmcCredentials {
 
   async #mustLogIn(machine: Machine, login: BmcLogin): Promise<void> {
     try {
-      await this.#settings.desk.tryLogin(machine, login);
+      await this.#deps.opener.tryLogin(machine, login);
     } catch (error) {
       throw explained(error, machine);
     }
   }
 
-  /** A new random password, in force and kept in the vault, or the old one with a reason; never one that nobody knows. */
+  /** A new random password, in force and saved in the vault, or the old one with a reason; never an unsaved one. */
   async rotate(machine: Machine, by: Origin): Promise<Done<{ username: string }>> {
-    const { desk, nodes, clock } = this.#settings;
-    const { mode } = desk.mustBeOpen(machine);
+    const { opener, nodes, clock } = this.#deps;
+    const { mode } = opener.mustBeOpen(machine);
     return nodes.audited(machine, by, { what: 'rotate', details: {} }, async (record) => {
       if (mode === 'recorder') {
         record('set-own-password');
         return { username: machine.spec.bmc?.username ?? 'unknown' };
       }
-      return desk.withLogins(machine, async ({ current }, openAs) => {
+      return opener.withLogins(machine, async ({ current }, openAs) => {
         const open = (password: Secret) => openAs({ ...current, password });
-        const keeper = this.#keeper(machine, by, current);
-        const tools = { clock, random: (bytes: number) => Uint8Array.from(randomBytes(bytes)) };
-        mustBeRotated(machine, await rotatePassword({ current: current.password, open, keeper }, tools));
+        const passwords = this.#passwordStore(machine, by, current);
+        const deps = { clock, random: (bytes: number) => Uint8Array.from(randomBytes(bytes)) };
+        mustBeRotated(machine, await rotatePassword({ current: current.password, open, store: passwords }, deps));
         return { username: current.username };
       });
     });
   }
 
-  #keeper(machine: Machine, by: Origin, current: BmcLogin): PasswordKeeper {
-    const { store, vault, now } = this.#settings;
+  #passwordStore(machine: Machine, by: Origin, current: BmcLogin): PasswordStore {
+    const { store, vault, now } = this.#deps;
     const { address } = declared(machine);
     const { username } = current;
     const audit = (what: string): NewAuditEntry => this.#audit(machine, by, what, { username });
@@ -118,14 +118,14 @@ export class BmcCredentials {
   async forgetCertificate(machine: Machine, by: Origin): Promise<void> {
     const { address } = declared(machine);
     const audit = this.#audit(machine, by, 'certificate-forgotten', { address });
-    if (!(await this.#settings.memory.forget(address, audit))) {
+    if (!(await this.#deps.memory.forget(address, audit))) {
       const { hostname } = machine.spec;
-      throw new ColdironError('conflict', `${hostname}: no certificate of its BMC ${address} is remembered`);
+      throw new ColdironError('conflict', `${hostname}: no certificate of its BMC ${address} is pinned`);
     }
   }
 
   #audit(machine: Machine, { actor, correlationId }: Origin, what: string, after: Json): NewAuditEntry {
-    const at = this.#settings.now();
+    const at = this.#deps.now();
     return {
       at,
       actor,

@@ -1,4 +1,4 @@
-// Opens the BMC of a machine: whether that is allowed, over which protocol, and as whom. Nobody else makes drivers.
+// Opens the BMC of a machine: checks whether that is allowed, and selects protocol and login. No other module creates drivers.
 
 import { ColdironError } from '../../domain/errors.ts';
 import type { NewAuditEntry } from '../../domain/event.ts';
@@ -12,11 +12,11 @@ import type { Bmc } from '../bmc.ts';
 import type { DriverName } from '../boot-methods.ts';
 import { type RecordedAction, recorderBmc } from '../recorder.ts';
 import { openUnsettled } from '../rotate.ts';
-import { type BmcStanding, bmcStanding } from './bmc-eligibility.ts';
+import { type BmcEligibility, bmcEligibility } from './bmc-eligibility.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
 import { type BmcLogin, type Logins, loginsOf } from './logins.ts';
-import { Turns } from './turns.ts';
 
-/** Where a BMC is, and what is spoken there. */
+/** The address of a BMC, and the protocol to use. */
 export interface DriverAddress {
   readonly address: Ipv4;
   readonly driver: DriverName;
@@ -30,7 +30,7 @@ const PROTOCOLS: { readonly [driver in BmcEndpoint['driver']]: readonly [DriverN
   'ipmi+redfish': ['ipmi', 'redfish'],
 };
 
-/** What a BMC speaks, the one that everything is asked in first. */
+/** The protocols of a BMC, the preferred one first. */
 export const protocolsOf = ({ driver }: BmcEndpoint): readonly DriverName[] => PROTOCOLS[driver];
 
 const driverAddressOf = (
@@ -41,7 +41,7 @@ const driverAddressOf = (
   driver: protocol,
 });
 
-export interface BmcDeskSettings {
+export interface BmcOpenerDeps {
   readonly store: Pick<BmcStore, 'bmcCredentials' | 'confirmPendingBmcCredentials' | 'dropPendingBmcCredentials'>;
   readonly vault: Vault;
   readonly now: () => Instant;
@@ -49,23 +49,28 @@ export interface BmcDeskSettings {
   readonly openDriver: OpenDriver;
 }
 
-/** Hears what a site that only records would have had done. */
-export type Record = (action: RecordedAction) => void;
+/** Receives the actions that a site in recorder mode would have executed. */
+export type RecordAction = (action: RecordedAction) => void;
 
 export class BmcOpener {
-  readonly #settings: BmcDeskSettings;
-  readonly #logins = new Turns<MachineId>();
+  readonly #deps: BmcOpenerDeps;
+  readonly #logins = new KeyedMutex<MachineId>();
 
-  constructor(settings: BmcDeskSettings) {
-    this.#settings = settings;
+  constructor(deps: BmcOpenerDeps) {
+    this.#deps = deps;
   }
 
-  standing(machine: Machine): BmcStanding {
-    return bmcStanding(machine, this.#settings.bmcMode(machine));
+  eligibility(machine: Machine): BmcEligibility {
+    return bmcEligibility(machine, this.#deps.bmcMode(machine));
   }
 
-  /** Opens, works and closes, however the work ends. `bmc_off_limits` where the BMC may not be touched. */
-  async using<T>(machine: Machine, record: Record, work: (bmc: Bmc) => Promise<T>, protocol?: DriverName): Promise<T> {
+  /** Opens, works and closes in every case. Rejects with `bmc_off_limits` if the BMC may not be used. */
+  async using<T>(
+    machine: Machine,
+    record: RecordAction,
+    work: (bmc: Bmc) => Promise<T>,
+    protocol?: DriverName,
+  ): Promise<T> {
     const bmc = await this.open(machine, record, protocol);
     try {
       return await work(bmc);
@@ -74,19 +79,19 @@ export class BmcOpener {
     }
   }
 
-  /** The caller closes it. */
-  async open(machine: Machine, record: Record, protocol?: DriverName): Promise<Bmc> {
+  /** The caller must close it. */
+  async open(machine: Machine, record: RecordAction, protocol?: DriverName): Promise<Bmc> {
     const { mode, endpoint } = this.mustBeOpen(machine);
     if (mode === 'recorder') return recorderBmc(record);
     return this.exclusively(machine, () => this.#openReal(machine, endpoint, protocol));
   }
 
-  /** While a login is looked at or changed, nobody else finds out which one is good. */
+  /** Serializes all work that determines or changes the login of a machine's BMC. */
   exclusively<T>(machine: Machine, work: () => Promise<T>): Promise<T> {
-    return this.#logins.take(machine.id, work);
+    return this.#logins.run(machine.id, work);
   }
 
-  /** For changing the login itself: meanwhile nobody else opens this BMC. */
+  /** For a change of the login itself: no other caller opens this BMC meanwhile. */
   async withLogins<T>(
     machine: Machine,
     work: (logins: Logins, openAs: (login: BmcLogin) => Bmc) => Promise<T>,
@@ -95,14 +100,14 @@ export class BmcOpener {
     return this.exclusively(machine, async () => {
       await (await this.#openReal(machine, endpoint)).close();
       const logins = await this.#loginsOf(machine, endpoint);
-      return work(logins, (login) => this.#settings.openDriver(machine, driverAddressOf(endpoint), login));
+      return work(logins, (login) => this.#deps.openDriver(machine, driverAddressOf(endpoint), login));
     });
   }
 
-  /** Whether a login that nobody keeps yet is good: rejects as the BMC does. */
+  /** Tries a login that is not saved yet: rejects as the BMC does. */
   async tryLogin(machine: Machine, login: BmcLogin): Promise<void> {
     const { endpoint } = this.mustBeOpen(machine);
-    const bmc = this.#settings.openDriver(machine, driverAddressOf(endpoint), login);
+    const bmc = this.#deps.openDriver(machine, driverAddressOf(endpoint), login);
     try {
       await bmc.powerState();
     } finally {
@@ -110,23 +115,23 @@ export class BmcOpener {
     }
   }
 
-  mustBeOpen(machine: Machine): BmcStanding & { readonly kind: 'open' } {
-    const standing = this.standing(machine);
-    if (standing.kind === 'open') return standing;
-    throw new ColdironError('bmc_off_limits', `${machine.spec.hostname}: ${standing.reason}`);
+  mustBeOpen(machine: Machine): BmcEligibility & { readonly kind: 'open' } {
+    const eligibility = this.eligibility(machine);
+    if (eligibility.kind === 'open') return eligibility;
+    throw new ColdironError('bmc_off_limits', `${machine.spec.hostname}: ${eligibility.reason}`);
   }
 
   #loginsOf(machine: Machine, endpoint: BmcEndpoint): Promise<Logins> {
-    return loginsOf(this.#settings.store, this.#settings.vault, machine, endpoint);
+    return loginsOf(this.#deps.store, this.#deps.vault, machine, endpoint);
   }
 
   async #openReal(machine: Machine, endpoint: BmcEndpoint, protocol?: DriverName): Promise<Bmc> {
-    const { store, openDriver } = this.#settings;
-    const door = driverAddressOf(endpoint, protocol);
+    const { store, openDriver } = this.#deps;
+    const address = driverAddressOf(endpoint, protocol);
     const { current, pending } = await this.#loginsOf(machine, endpoint);
-    if (!pending) return openDriver(machine, door, current);
+    if (!pending) return openDriver(machine, address, current);
     const logins = { current: current.password, pending: pending.password };
-    return openUnsettled(logins, (password) => openDriver(machine, door, { ...pending, password }), {
+    return openUnsettled(logins, (password) => openDriver(machine, address, { ...pending, password }), {
       commitPending: async () => {
         await store.confirmPendingBmcCredentials(machine.id, this.#settledAudit(machine, 'the new'));
       },
@@ -136,15 +141,15 @@ export class BmcOpener {
     });
   }
 
-  #settledAudit(machine: Machine, good: string): NewAuditEntry {
+  #settledAudit(machine: Machine, which: string): NewAuditEntry {
     return {
-      at: this.#settings.now(),
+      at: this.#deps.now(),
       actor: 'appliance',
       action: 'bmc.rotation-settled',
       target: `node:${machine.spec.hostname}`,
       correlationId: null,
       before: null,
-      after: { found: `${good} password is good` },
+      after: { found: `${which} password is in force` },
     };
   }
 }

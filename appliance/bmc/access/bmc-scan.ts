@@ -1,4 +1,4 @@
-// Looks for BMCs where the site file allows it, one search at a time, and tells which of them belong to a node.
+// Scans for BMCs where the site file allows it, one scan at a time, and finds the nodes that they belong to.
 
 import { ColdironError } from '../../domain/errors.ts';
 import type { NewAuditEntry, Origin } from '../../domain/event.ts';
@@ -11,7 +11,7 @@ export interface BmcScanSettings {
   readonly allowed: readonly Prefix[];
   readonly clock: BmcClock;
   readonly store: Pick<Store, 'appendAudit'>;
-  /** The host name of the node that has this BMC; null: nobody has declared it. */
+  /** The host name of the node with this BMC; null: no node declares it. */
   readonly nodeAt: (address: Ipv4) => string | null;
   readonly stopping: AbortSignal;
   readonly ports?: ScanPorts;
@@ -19,30 +19,30 @@ export interface BmcScanSettings {
 
 export type ScannedBmc = FoundBmc & { readonly node: string | null };
 
-/** `networks` null: everywhere the site file allows. */
+/** `networks` null: all networks that the site file allows. */
 export type BmcScan = (networks: readonly string[] | null, by: Origin) => Promise<ScannedBmc[]>;
 
 export function bmcScan(settings: BmcScanSettings): BmcScan {
   const { allowed, clock, store, nodeAt, stopping, ports } = settings;
-  let underWay = false;
+  let inProgress = false;
   return async (networks, by) => {
     const prefixes = networks === null ? allowed : networks.map(prefixOf);
     if (allowed.length === 0) {
       throw new ColdironError(
         'bmc_off_limits',
-        'the site file names no network to look for BMCs in (bmc.scan)',
+        'the site file configures no network for the BMC scan (bmc.scan)',
         [],
         'Name the networks in the site file, such as bmc: { scan: [10.0.10.0/24] }, and restart the appliance.',
       );
     }
-    if (underWay) throw new ColdironError('conflict', 'a search for BMCs is under way already');
-    underWay = true;
+    if (inProgress) throw new ColdironError('conflict', 'a BMC scan is already in progress');
+    inProgress = true;
     try {
       await store.appendAudit([audit(by, prefixes, clock.now())]);
       const found = await scanForBmcs(prefixes, { allowed, signal: stopping }, clock, ports);
       return found.map((bmc) => ({ ...bmc, node: nodeAt(bmc.address) }));
     } finally {
-      underWay = false;
+      inProgress = false;
     }
   };
 }

@@ -1,4 +1,4 @@
-// Observes the trail for machines that boot from the network, and resolves whoever waits for one.
+// Observes the trail for machines that boot from the network, and resolves the waiters for a machine.
 
 import type { EventData } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -18,10 +18,10 @@ export class BootWatch {
 
   constructor(trail: ObservableTrail, now: () => Instant) {
     this.#now = now;
-    trail.observe((note) => this.#noted(note));
+    trail.observe((note) => this.#onNote(note));
   }
 
-  #noted(note: TrailNote): void {
+  #onNote(note: TrailNote): void {
     if (note.machine === null || note.kind !== 'dhcp.discover' || !isNetworkBoot(note.data)) return;
     const at = this.#now();
     this.#last.set(note.machine, at);
@@ -30,34 +30,34 @@ export class BootWatch {
     }
   }
 
-  /** When the machine asked for an address from its firmware or boot loader, at or after `since`; null: not yet. */
+  /** Time of the last DHCP request of the machine's firmware or boot loader, at or after `since`; null: none yet. */
   lastSeen(machine: MachineId, since: Instant): Instant | null {
     const last = this.#last.get(machine);
     return last !== undefined && last >= since ? last : null;
   }
 
-  /** Resolves when it is seen; rejects with the signal's reason when waiting is given up. */
+  /** Resolves when the machine boots; rejects with the signal's reason when the wait is aborted. */
   async untilSeen(machine: MachineId, since: Instant, signal: AbortSignal): Promise<Instant> {
     const before = this.lastSeen(machine, since);
     if (before !== null) return before;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Instant>();
     const waiting: Waiting = { machine, since, seen: resolve };
-    const giveUp = (): void => reject(signal.reason);
+    const abort = (): void => reject(signal.reason);
     this.#waiting.add(waiting);
-    signal.addEventListener('abort', giveUp, { once: true });
+    signal.addEventListener('abort', abort, { once: true });
     try {
       return await promise;
     } finally {
       this.#waiting.delete(waiting);
-      signal.removeEventListener('abort', giveUp);
+      signal.removeEventListener('abort', abort);
     }
   }
 }
 
 type Discover = EventData<'dhcp.discover'>;
 
-/** An operating system asks for an address too, and then nothing was booted from the network. */
-const BOOTERS: ReadonlySet<Discover['program']> = new Set(['firmware-pxe', 'firmware-http', 'ipxe']);
+/** A DHCP request of an operating system is no network boot. */
+const BOOT_PROGRAMS: ReadonlySet<Discover['program']> = new Set(['firmware-pxe', 'firmware-http', 'ipxe']);
 
-export const isNetworkBoot = (discover: Pick<Discover, 'program'>): boolean => BOOTERS.has(discover.program);
+export const isNetworkBoot = (discover: Pick<Discover, 'program'>): boolean => BOOT_PROGRAMS.has(discover.program);

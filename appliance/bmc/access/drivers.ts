@@ -1,14 +1,14 @@
-// The drivers by name, each behind its BMC's gate and with what was learned of that BMC before.
+// The drivers by name, each behind the gate of its BMC and with the memory about that BMC.
 
 import type { Machine } from '../../domain/machine.ts';
 import type { Bmc } from '../bmc.ts';
 import type { DriverName } from '../boot-methods.ts';
 import type { BmcGates } from '../gates.ts';
-import { IPMI_TOOLS } from '../ipmi/connection.ts';
+import { IPMI_DEPS } from '../ipmi/connection.ts';
 import { ipmiBmc } from '../ipmi/ipmi-bmc.ts';
 import { paced } from '../paced.ts';
+import { redfishDeps } from '../redfish/deps.ts';
 import { redfishBmc } from '../redfish/redfish-bmc.ts';
-import { redfishTools } from '../redfish/tools.ts';
 import type { DriverAddress, OpenDriver } from './bmc-opener.ts';
 import type { BmcLogin } from './logins.ts';
 import type { BmcMemory } from './memory.ts';
@@ -17,16 +17,16 @@ export const driverOpener =
   (gates: BmcGates, memory: BmcMemory): OpenDriver =>
   (machine, at, login) => {
     const driver = DRIVERS[at.driver](machine, at, login, memory);
-    return paced(driver, gates.gate(at.address), gates.mark(login.username, login.password));
+    return paced(driver, gates.gate(at.address), gates.fingerprint(login.username, login.password));
   };
 
 type Driver = (machine: Machine, at: DriverAddress, login: BmcLogin, memory: BmcMemory) => Bmc;
 
 const DRIVERS: Readonly<Record<DriverName, Driver>> = {
-  // What a boot choice means that does not say: UEFI, as servers have booted for ten years.
+  // A boot choice without a mode means UEFI, as servers have booted for ten years.
   ipmi: (_machine, { address }, { username, password, key }, memory) =>
-    ipmiBmc({ address, userName: username, password, bmcKey: key }, { efi: true }, { ...IPMI_TOOLS, memory }),
-  // Several machines may be behind one BMC; then this one is told by what is printed on it.
+    ipmiBmc({ address, userName: username, password, bmcKey: key }, { efi: true }, { ...IPMI_DEPS, memory }),
+  // Several machines may share one BMC; then the UUID or serial number selects this one.
   redfish: ({ spec: { uuid, serial } }, { address }, { username, password }, memory) =>
-    redfishBmc({ address, userName: username, password }, { system: uuid ?? serial }, redfishTools(memory)),
+    redfishBmc({ address, userName: username, password }, { system: uuid ?? serial }, redfishDeps(memory)),
 };

@@ -1,4 +1,4 @@
-// What went wrong at a BMC, as the callers of the API and the command line know failures.
+// Maps failures of a BMC to the error codes of the API and the CLI.
 
 import { ColdironError, type ErrorCode } from '../../domain/errors.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -19,7 +19,7 @@ const CODES: Readonly<Record<BmcFailure, ErrorCode>> = {
   closed: 'bmc_failed',
 };
 
-/** Whatever is no failure of a BMC passes as it is. */
+/** Any other error is returned unchanged. */
 export function explained(error: unknown, machine: Machine): unknown {
   if (!(error instanceof BmcError)) return error;
   const explanation = new ColdironError(CODES[error.failure], `${machine.spec.hostname}: ${error.message}`);

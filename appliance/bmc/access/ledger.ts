@@ -1,4 +1,4 @@
-// The quirk ledger on disk: what one machine taught is known for the next of its kind, also after a restart.
+// The persistent quirk ledger: what worked for one machine is known for the next of its kind, also after a restart.
 
 import type { Instant } from '../../domain/instant.ts';
 import type { BmcStore } from '../../store/bmc-store.ts';

@@ -1,4 +1,4 @@
-// Who we are to a machine's BMC: what was put into the vault for it, otherwise what its inventory entry names.
+// The login for a machine's BMC: from the vault, otherwise from its inventory entry.
 
 import { ColdironError } from '../../domain/errors.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -18,9 +18,9 @@ export interface BmcLogin {
 }
 
 export interface Logins {
-  /** The one that is known to be good, or was so last. */
+  /** The last login that is known to work. */
   readonly current: BmcLogin;
-  /** The one that a change of the password was about when it was cut short; null: none was. */
+  /** The login of an interrupted password change; null: none. */
   readonly pending: BmcLogin | null;
 }
 
@@ -37,7 +37,7 @@ export async function loginsOf(
   };
 }
 
-/** For the BMC at this address and no other. */
+/** Bound to the BMC at this address. */
 export const sealed = (
   vault: Vault,
   machine: MachineId,
@@ -71,11 +71,11 @@ function unsealed(
 
 export interface Resealed {
   readonly machines: number;
-  /** What could not be opened, one sentence each. It stays as it is. */
+  /** What could not be opened, one sentence each. It is not changed. */
   readonly problems: readonly string[];
 }
 
-/** Seals anew what an older key sealed, so that the older key can be taken out of its file. */
+/** Seals again what an older key sealed, so that the older key can be deleted from its file. */
 export async function resealAll(
   store: Pick<BmcStore, 'allBmcCredentials' | 'resealBmcCredentials'>,
   vault: Vault,
@@ -101,8 +101,8 @@ export async function resealAll(
 const sealedAnew = (vault: Vault, machine: MachineId, old: SealedCredentials | null): SealedCredentials | null =>
   old && {
     ...old,
-    password: vault.sealAnew({ machine, purpose: 'bmc-password' }, old.password),
-    key: old.key && vault.sealAnew({ machine, purpose: 'bmc-key' }, old.key),
+    password: vault.reseal({ machine, purpose: 'bmc-password' }, old.password),
+    key: old.key && vault.reseal({ machine, purpose: 'bmc-key' }, old.key),
   };
 
 const isFresh = (vault: Vault, { current, pending }: HeldCredentials): boolean =>
@@ -111,19 +111,21 @@ const isFresh = (vault: Vault, { current, pending }: HeldCredentials): boolean =
 async function fromInventory({ spec: { hostname } }: Machine, endpoint: BmcEndpoint): Promise<BmcLogin> {
   const { username, passwordFile } = endpoint;
   if (username === null || passwordFile === null) {
-    throw withoutLogin(`${hostname}: nobody has said how to log in to its BMC`);
+    throw withoutLogin(
+      `${hostname}: no credentials for its BMC: set them with coldiron bmc set-credentials, or in the inventory`,
+    );
   }
   const read = await readPrivately(passwordFile, 'group');
-  if (read.kind === 'absent') throw withoutLogin(`${hostname}: the password file ${passwordFile} is not there`);
+  if (read.kind === 'absent') throw withoutLogin(`${hostname}: the password file ${passwordFile} does not exist`);
   if (read.kind === 'refused') throw withoutLogin(`${hostname}: the password file cannot be used: ${read.reason}`);
   const password = withoutLineEnd(read.bytes);
   if (password.length === 0) throw withoutLogin(`${hostname}: the password file ${passwordFile} is empty`);
-  // Whoever writes inventories names this path and the address that its content goes to: keys and other files stay here.
-  if (!isPassword(password)) throw withoutLogin(`${hostname}: what is in ${passwordFile} is not a password`);
+  // The author of an inventory chooses this path and the address that its content is sent to: keys and other files must not leak.
+  if (!isPassword(password)) throw withoutLogin(`${hostname}: the content of ${passwordFile} is not a password`);
   return { username, password: new Secret(password), key: null };
 }
 
-/** One line that a BMC could keep, and not a key of the vault. */
+/** One line that a BMC could store, and not a key of the vault. */
 const isPassword = (bytes: Buffer): boolean =>
   bytes.length <= LONGEST_PASSWORD &&
   !bytes.some((byte) => byte < SPACE || byte === DELETE) &&
@@ -134,7 +136,7 @@ const withoutLogin = (message: string): ColdironError => new ColdironError('bmc_
 const LONGEST_PASSWORD = 128;
 const [LINE_FEED, CARRIAGE_RETURN, SPACE, DELETE] = [0x0a, 0x0d, 0x20, 0x7f];
 
-/** Editors end a file with a line end that no password has. */
+/** Editors end a file with a line end that is not part of the password. */
 function withoutLineEnd(bytes: Buffer): Buffer {
   let end = bytes.length;
   if (bytes[end - 1] === LINE_FEED) end -= 1;

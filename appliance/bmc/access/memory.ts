@@ -1,5 +1,5 @@
-// What drivers remember of BMCs by address, at hand without asking the store: which cipher suite a login came to, and which
-// certificate was seen first. The store gets every change; a suite that could not be kept costs two packets the next time.
+// What drivers remember about BMCs by address, cached in memory: the cipher suite of the last login, and the certificate that was
+// seen first. Every change is written to the store; a suite that could not be saved costs two packets the next time.
 
 import type { NewAuditEntry } from '../../domain/event.ts';
 import { type Ipv4, parseIpv4 } from '../../domain/ipv4.ts';
@@ -39,8 +39,8 @@ export class BmcMemory {
   rememberSuite(address: string, suite: number): void {
     if (this.#suites.get(address) === suite) return;
     this.#suites.set(address, suite);
-    this.#store.rememberBmcSuite(ours(address), suite).catch((error: unknown) => {
-      this.#log.warn({ err: error, bmc: address }, 'the cipher suite of a BMC could not be kept');
+    this.#store.rememberBmcSuite(parsedAddress(address), suite).catch((error: unknown) => {
+      this.#log.warn({ err: error, bmc: address }, 'cannot save the cipher suite of a BMC');
     });
   }
 
@@ -48,15 +48,15 @@ export class BmcMemory {
     return this.#pins.get(address) ?? null;
   }
 
-  /** On disk before it counts: a password is sent to nobody whose certificate was not kept. */
+  /** On disk before it counts: no password is sent to a BMC whose certificate was not saved. */
   async remember(address: string, certificate: string): Promise<void> {
-    if (!(await this.#store.pinBmcCertificate(ours(address), certificate))) {
-      throw new Error(`another certificate of ${address} is pinned already`);
+    if (!(await this.#store.pinBmcCertificate(parsedAddress(address), certificate))) {
+      throw new Error(`another certificate of ${address} is already pinned`);
     }
     this.#pins.set(address, certificate);
   }
 
-  /** False when none was pinned. */
+  /** False: none was pinned. */
   async forget(address: Ipv4, audit: NewAuditEntry): Promise<boolean> {
     const forgotten = await this.#store.forgetBmcCertificate(address, audit);
     this.#pins.delete(address);
@@ -64,5 +64,5 @@ export class BmcMemory {
   }
 }
 
-/** Drivers were given the address by us. */
-const ours = (address: string): Ipv4 => mustParse(parseIpv4(address));
+/** The drivers got the address from us. */
+const parsedAddress = (address: string): Ipv4 => mustParse(parseIpv4(address));

@@ -1,4 +1,4 @@
-// What people ask of a node's BMC: each wish is in the audit before the BMC hears of it, and in the trail with its outcome.
+// Requests of operators to a node's BMC: each is in the audit log before it is executed, and in the trail with its outcome.
 
 import { type NewEvent, newEvent, type Origin } from '../../domain/event.ts';
 import type { BmcCommand } from '../../domain/events/bmc-events.ts';
@@ -10,20 +10,20 @@ import type { Bmc, BmcConsole } from '../bmc.ts';
 import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
 
-/** What is wanted: `power`, `bootdev`, …, with what tells two of them apart. Never with a secret. */
-export interface Wish {
+/** The verb, `power`, `bootdev`, …, and its parameters. Never contains a secret. */
+export interface BmcRequest {
   readonly what: BmcCommand;
   readonly details: Omit<EventData<'bmc.done'>, 'effect' | 'what' | 'address'>;
 }
 
-export interface NodeBmcsSettings {
-  readonly desk: Pick<BmcOpener, 'mustBeOpen' | 'using' | 'open'>;
+export interface NodeBmcsDeps {
+  readonly opener: Pick<BmcOpener, 'mustBeOpen' | 'using' | 'open'>;
   readonly store: Pick<Store, 'appendEvents' | 'appendAudit' | 'deletePersistentBootOverride'>;
   readonly now: () => Instant;
 }
 
 export interface Done<T> {
-  /** `recorder`: the site's BMCs are not touched; it was only written down. */
+  /** `recorder`: the site does not use its BMCs; the action was only recorded. */
   readonly mode: 'real' | 'recorder';
   readonly result: T;
 }
@@ -34,55 +34,55 @@ export interface OpenedConsole {
 }
 
 export class NodeBmcs {
-  readonly #settings: NodeBmcsSettings;
+  readonly #deps: NodeBmcsDeps;
 
-  constructor(settings: NodeBmcsSettings) {
-    this.#settings = settings;
+  constructor(deps: NodeBmcsDeps) {
+    this.#deps = deps;
   }
 
-  /** Asks and changes nothing, so nothing is written down. */
+  /** Read-only, so nothing is recorded. */
   async ask<T>(machine: Machine, read: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
-    const { desk } = this.#settings;
-    const { mode } = desk.mustBeOpen(machine);
+    const { opener } = this.#deps;
+    const { mode } = opener.mustBeOpen(machine);
     try {
-      return { mode, result: await desk.using(machine, () => undefined, read) };
+      return { mode, result: await opener.using(machine, () => undefined, read) };
     } catch (error) {
       throw explained(error, machine);
     }
   }
 
-  async act<T>(machine: Machine, by: Origin, wish: Wish, work: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
-    return this.audited(machine, by, wish, async (record) => {
-      const { desk } = this.#settings;
-      return desk.using(machine, record, work);
+  async act<T>(machine: Machine, by: Origin, request: BmcRequest, work: (bmc: Bmc) => Promise<T>): Promise<Done<T>> {
+    return this.audited(machine, by, request, async (record) => {
+      const { opener } = this.#deps;
+      return opener.using(machine, record, work);
     });
   }
 
-  /** The same for work that opens the BMC by itself. */
+  /** The same for work that opens the BMC itself. */
   async audited<T>(
     machine: Machine,
     by: Origin,
-    wish: Wish,
+    request: BmcRequest,
     work: (record: (action: string) => void) => Promise<T>,
   ): Promise<Done<T>> {
-    const { desk, store } = this.#settings;
-    const { mode, endpoint } = desk.mustBeOpen(machine);
-    await store.appendAudit([this.#audit(machine, by, wish)]);
+    const { opener, store } = this.#deps;
+    const { mode, endpoint } = opener.mustBeOpen(machine);
+    await store.appendAudit([this.#audit(machine, by, request)]);
     const events: NewEvent[] = [];
-    const asked = { what: wish.what, ...wish.details };
+    const details = { what: request.what, ...request.details };
     try {
       const result = await work((action) => {
-        const recorded = { ...asked, action, address: endpoint.address };
+        const recorded = { ...details, action, address: endpoint.address };
         events.push(this.#event(machine, by, 'bmc.recorded', recorded));
       });
-      // What a person has set replaces it, and is not undone at the next start.
-      if (mode === 'real' && wish.what === 'bootdev') await store.deletePersistentBootOverride(machine.id);
-      if (mode === 'real') events.push(this.#event(machine, by, 'bmc.done', asked));
+      // The choice of the operator replaces the override, which must not be removed at the next start.
+      if (mode === 'real' && request.what === 'bootdev') await store.deletePersistentBootOverride(machine.id);
+      if (mode === 'real') events.push(this.#event(machine, by, 'bmc.done', details));
       return { mode, result };
     } catch (error) {
       const explanation = explained(error, machine);
       const reason = explanation instanceof Error ? explanation.message : String(explanation);
-      events.push(this.#event(machine, by, 'bmc.failed', { ...asked, reason }));
+      events.push(this.#event(machine, by, 'bmc.failed', { ...details, reason }));
       throw explanation;
     } finally {
       await store.appendEvents(events);
@@ -91,9 +91,9 @@ export class NodeBmcs {
 
   /** The console keeps its BMC open until `closed` is called. */
   async openConsole(machine: Machine, by: Origin, options: { readonly steal: boolean }): Promise<OpenedConsole> {
-    const { desk, store } = this.#settings;
+    const { opener, store } = this.#deps;
     const { result } = await this.audited(machine, by, { what: 'console', details: options }, async (record) => {
-      const bmc = await desk.open(machine, record);
+      const bmc = await opener.open(machine, record);
       try {
         return { bmc, console: await bmc.openConsole(options) };
       } catch (error) {
@@ -110,9 +110,9 @@ export class NodeBmcs {
     };
   }
 
-  #audit(machine: Machine, { actor, correlationId }: Origin, { what, details }: Wish) {
+  #audit(machine: Machine, { actor, correlationId }: Origin, { what, details }: BmcRequest) {
     return {
-      at: this.#settings.now(),
+      at: this.#deps.now(),
       actor,
       action: `bmc.${what}`,
       target: `node:${machine.spec.hostname}`,
@@ -128,6 +128,6 @@ export class NodeBmcs {
     kind: Kind,
     data: EventData<Kind>,
   ): NewEvent {
-    return newEvent({ at: this.#settings.now(), actor, machine: machine.id, correlationId }, kind, data);
+    return newEvent({ at: this.#deps.now(), actor, machine: machine.id, correlationId }, kind, data);
   }
 }

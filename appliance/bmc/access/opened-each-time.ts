@@ -1,4 +1,4 @@
-// A BMC that is opened for each verb and closed after it, with the login that is good by then.
+// A BMC that is opened for each verb and closed after it, with the login that is valid at that time.
 
 import { ColdironError, type ErrorCode } from '../../domain/errors.ts';
 import type { Bmc } from '../bmc.ts';
@@ -8,7 +8,7 @@ import type { BootingBmc } from '../verified.ts';
 type Using = <Result>(work: (bmc: Bmc) => Promise<Result>) => Promise<Result>;
 
 export function openedEachTime(using: Using): BootingBmc {
-  const ask: Using = async (work) => {
+  const run: Using = async (work) => {
     try {
       return await using(work);
     } catch (error) {
@@ -16,15 +16,15 @@ export function openedEachTime(using: Using): BootingBmc {
     }
   };
   return {
-    identity: () => ask((bmc) => bmc.identity()),
-    powerState: () => ask((bmc) => bmc.powerState()),
-    powerOn: () => ask((bmc) => bmc.powerOn()),
-    powerOff: () => ask((bmc) => bmc.powerOff()),
-    setBoot: (choice) => ask((bmc) => bmc.setBoot(choice)),
+    identity: () => run((bmc) => bmc.identity()),
+    powerState: () => run((bmc) => bmc.powerState()),
+    powerOn: () => run((bmc) => bmc.powerOn()),
+    powerOff: () => run((bmc) => bmc.powerOff()),
+    setBoot: (choice) => run((bmc) => bmc.setBoot(choice)),
   };
 }
 
-/** The desk does not open it: its site leaves BMCs alone by now, or there is no login for it. */
+/** The opener refused: BMC access is disabled for its site meanwhile, or there is no login for it. */
 const NOT_OPENED: ReadonlySet<ErrorCode> = new Set(['bmc_off_limits', 'bmc_login_failed', 'vault_unavailable']);
 
 const asClosed = (error: unknown): unknown =>

@@ -1,5 +1,5 @@
-// Boot overrides that last for every start and that the appliance did not undo, because it stopped in the middle of a boot. Each is
-// in the store before the BMC receives it.
+// Persistent boot overrides that the appliance did not remove, because it stopped in the middle of a boot. Each is in the store
+// before the BMC receives it.
 
 import { newEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -7,54 +7,54 @@ import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Store } from '../../store/store.ts';
 import { driverOf } from '../boot-methods.ts';
 import { type BmcOpener, protocolsOf } from './bmc-opener.ts';
-import { takenBack } from './network-boot.ts';
+import { removeOverride } from './network-boot.ts';
 import { openedEachTime } from './opened-each-time.ts';
 
-export interface LastingChoicesSettings {
-  readonly desk: Pick<BmcOpener, 'using' | 'standing'>;
+export interface PersistentBootOverridesDeps {
+  readonly opener: Pick<BmcOpener, 'using' | 'eligibility'>;
   readonly store: Pick<Store, 'persistentBootOverrides' | 'deletePersistentBootOverride' | 'appendEvents'>;
   readonly now: () => Instant;
   readonly current: (machine: MachineId) => Machine | null;
 }
 
 export class PersistentBootOverrides {
-  readonly #settings: LastingChoicesSettings;
-  readonly #underWay = new Map<MachineId, Promise<void>>();
+  readonly #deps: PersistentBootOverridesDeps;
+  readonly #inProgress = new Map<MachineId, Promise<void>>();
 
-  constructor(settings: LastingChoicesSettings) {
-    this.#settings = settings;
+  constructor(deps: PersistentBootOverridesDeps) {
+    this.#deps = deps;
   }
 
-  /** Starts to undo each of them; `over` settles with the last one. */
-  async takeBack(): Promise<{ readonly over: Promise<void> }> {
-    const { store, current } = this.#settings;
+  /** Starts to remove each of them; `finished` settles with the last one. */
+  async removeAll(): Promise<{ readonly finished: Promise<void> }> {
+    const { store, current } = this.#deps;
     for (const { machine: id, method } of await store.persistentBootOverrides()) {
       const machine = current(id);
-      if (machine) this.#begin(machine, method);
+      if (machine) this.#start(machine, method);
     }
-    return { over: Promise.all(this.#underWay.values()).then(() => undefined) };
+    return { finished: Promise.all(this.#inProgress.values()).then(() => undefined) };
   }
 
-  /** Nothing is told to the machine's BMC before, or it would be taken back as well. Never rejects. */
+  /** Await it before any other use of the machine's BMC, whose settings would be removed as well. Never rejects. */
   async settled(machine: Machine): Promise<void> {
-    await this.#underWay.get(machine.id)?.catch(() => undefined);
+    await this.#inProgress.get(machine.id)?.catch(() => undefined);
   }
 
-  #begin(machine: Machine, method: string): void {
-    const work = this.#takeBackFrom(machine, method);
-    // It is heard of through `over`, once all of them are under way.
+  #start(machine: Machine, method: string): void {
+    const work = this.#removeFrom(machine, method);
+    // `finished` reports it, once all of them are in progress.
     work.catch(() => undefined);
-    this.#underWay.set(machine.id, work);
+    this.#inProgress.set(machine.id, work);
   }
 
-  async #takeBackFrom(machine: Machine, set: string): Promise<void> {
-    const { desk, store, now } = this.#settings;
-    const standing = desk.standing(machine);
-    if (standing.kind !== 'open' || standing.mode !== 'real') return;
-    const protocol = protocolsOf(standing.endpoint).find((spoken) => spoken === driverOf(set));
-    const bmc = openedEachTime((work) => desk.using(machine, () => undefined, work, protocol));
-    const { kind, words } = await takenBack(bmc);
-    const data = { method: set, words: `the appliance stopped in the middle of a boot; ${words}` };
+  async #removeFrom(machine: Machine, method: string): Promise<void> {
+    const { opener, store, now } = this.#deps;
+    const eligibility = opener.eligibility(machine);
+    if (eligibility.kind !== 'open' || eligibility.mode !== 'real') return;
+    const protocol = protocolsOf(eligibility.endpoint).find((spoken) => spoken === driverOf(method));
+    const bmc = openedEachTime((work) => opener.using(machine, () => undefined, work, protocol));
+    const { kind, words } = await removeOverride(bmc);
+    const data = { method, words: `the appliance stopped in the middle of a boot; ${words}` };
     const frame = { at: now(), actor: 'appliance', machine: machine.id, correlationId: null };
     if (kind === 'undone') await store.deletePersistentBootOverride(machine.id);
     await store.appendEvents([newEvent(frame, `bmc.boot-${kind}`, data)]);

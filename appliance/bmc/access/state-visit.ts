@@ -1,24 +1,24 @@
-// Work that belongs to one stay of a machine in a state: it is broken off when the machine has moved on.
+// Work that belongs to one visit of a machine to a state: it is aborted when the machine leaves the state.
 
 import { SECOND } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { BmcClock } from '../clock.ts';
 
-const LOOK_EVERY = SECOND;
+const CHECK_EVERY = SECOND;
 
-/** The reason of a signal that was aborted because the machine is elsewhere by now. */
+/** The reason of a signal that was aborted because the machine left the state. */
 export class MovedOn extends Error {
   constructor(state: string) {
-    super(`the machine is ${state} by now`);
+    super(`the machine is now ${state}`);
     this.name = 'MovedOn';
   }
 }
 
 /**
- * `current` is the machine as it is now, or was a moment ago; null: it was removed, or nobody has heard of it yet. The signal is
- * looked after until `end`.
+ * `current` is the current machine, or a slightly older version; null: it was removed, or is not known yet. The signal is valid
+ * until `end`.
  */
-export function whileStaying(
+export function whileInState(
   machine: Machine,
   current: () => Machine | null,
   clock: BmcClock,
@@ -26,16 +26,16 @@ export function whileStaying(
   const left = new AbortController();
   let caughtUp = false;
   let cancel = (): void => undefined;
-  const look = (): void => {
+  const check = (): void => {
     const now = current();
-    // What is older than the machine we were given says nothing about where it is now.
+    // A version older than the given machine says nothing about its current state.
     caughtUp ||= now !== null && now.version >= machine.version;
-    if (caughtUp && !isSameStay(now, machine)) left.abort(new MovedOn(now?.lifecycle.state ?? 'removed'));
-    else cancel = clock.wakeAt(clock.now() + LOOK_EVERY, look);
+    if (caughtUp && !isSameVisit(now, machine)) left.abort(new MovedOn(now?.lifecycle.state ?? 'removed'));
+    else cancel = clock.wakeAt(clock.now() + CHECK_EVERY, check);
   };
-  look();
+  check();
   return { signal: left.signal, end: () => cancel() };
 }
 
-const isSameStay = (now: Machine | null, then: Machine): boolean =>
+const isSameVisit = (now: Machine | null, then: Machine): boolean =>
   now?.lifecycle.state === then.lifecycle.state && now.lifecycle.since === then.lifecycle.since;

@@ -1,4 +1,4 @@
-// What the next start is from: set, then read back, because BMCs accept what they do not keep.
+// The boot device: set, then read back, because BMCs accept values that they do not store.
 
 import {
   type BootFlags,
@@ -16,7 +16,7 @@ import type { IpmiCaller } from './connection.ts';
 import { IpmiError } from './ipmi-error.ts';
 import { unlessRefused } from './refusal.ts';
 
-/** What IPMI can be told: there is no way not to say which kind of start is meant. */
+/** The boot flags of IPMI: the boot mode cannot be left unspecified. */
 export interface IpmiBootChoice {
   readonly device: BootDevice;
   readonly persistent: boolean;
@@ -34,36 +34,36 @@ export async function bootDevice(bmc: IpmiCaller): Promise<BootFlags> {
   return usable ? value : { ...value, valid: false };
 }
 
-/** A device that reads back as another one is an error; lost bits beside it are reported, for simulators lose them too. */
+/** Another device is an error; other lost bits are only reported, because simulators lose them too. */
 export async function setBootDevice(bmc: IpmiCaller, choice: IpmiBootChoice): Promise<BootReadBack> {
   const { persistent, efi } = choice;
   const device = await sourceOf(bmc, choice);
-  const wanted: BootFlags = { valid: device !== 'none', persistent, efi, device };
-  // OpenBMC knows only the flags; everybody else wants the steps around them.
+  const requested: BootFlags = { valid: device !== 'none', persistent, efi, device };
+  // OpenBMC supports only the flags; other BMCs need the steps around them.
   await unlessRefused(bmc.call(setBootProgress('in-progress')));
   try {
     await unlessRefused(bmc.call(keepBootFlagsBeyondTimeout()));
     await unlessRefused(bmc.call(clearBootAcknowledge()));
-    await bmc.call(setBootFlags(wanted));
+    await bmc.call(setBootFlags(requested));
   } finally {
     await unlessRefused(bmc.call(setBootProgress('complete')));
   }
   const flags = await bootDevice(bmc);
-  if (flags.device !== wanted.device) {
-    const message = `the BMC accepted boot device ${wanted.device}, and shows ${flags.device}`;
+  if (flags.device !== requested.device) {
+    const message = `the BMC accepted boot device ${requested.device}, but reads back ${flags.device}`;
     throw new IpmiError('contradiction', message);
   }
   const differences = (['valid', 'persistent', 'efi'] as const)
-    .filter((bit) => flags[bit] !== wanted[bit])
-    .map((bit) => `${bit} is ${flags[bit]}, set was ${wanted[bit]}`);
+    .filter((bit) => flags[bit] !== requested[bit])
+    .map((bit) => `${bit} reads back as ${flags[bit]}, requested was ${requested[bit]}`);
   return { device: choice.device, differences };
 }
 
 async function sourceOf(bmc: IpmiCaller, { device, efi }: IpmiBootChoice): Promise<BootSource> {
   if (device === 'http') {
-    throw new IpmiError('unsupported', 'IPMI has no word for UEFI HTTP boot: use Redfish, or boot from the network');
+    throw new IpmiError('unsupported', 'IPMI does not support UEFI HTTP boot: use Redfish, or boot from the network');
   }
-  // Supermicro's UEFI firmware takes its own disks for this kind of medium, and ignores the one that IPMI means.
+  // Supermicro's UEFI firmware boots its disks for this device, and ignores the IPMI disk device.
   if (device === 'disk' && efi && SUPERMICRO.has((await bmc.call(getDeviceId())).manufacturer)) return 'remote-media';
   return device;
 }

@@ -1,4 +1,4 @@
-// A session on a real socket, with promises. Thousands of these live in one event loop: each is a socket and a timer.
+// A session on a real socket, with promises. One event loop holds thousands of them: each is a socket and a timer.
 
 import type { CipherSuite } from '../../codecs/ipmi/cipher-suite.ts';
 import type { IpmiCommand } from '../../codecs/ipmi/commands/command.ts';
@@ -18,17 +18,17 @@ const IPMI_PORT = 623;
 
 export interface IpmiTarget extends IpmiCredentials {
   readonly address: string;
-  /** 623 unless told otherwise. */
+  /** Default: 623. */
   readonly port?: number;
 }
 
-/** Which cipher suite each BMC took last: a login that knows it needs no negotiation. */
+/** The cipher suite that each BMC accepted last: a login with it needs no negotiation. */
 export interface SuiteMemory {
   suite(address: string): number | null;
   rememberSuite(address: string, suite: number): void;
 }
 
-export interface IpmiTools {
+export interface IpmiDeps {
   readonly clock: BmcClock;
   readonly timings: SessionTimings;
   readonly random: (bytes: number) => Uint8Array;
@@ -36,17 +36,17 @@ export interface IpmiTools {
   readonly memory?: SuiteMemory;
 }
 
-export const IPMI_TOOLS: IpmiTools = {
+export const IPMI_DEPS: IpmiDeps = {
   clock: bmcSystemClock,
   timings: DEFAULT_TIMINGS,
   random: pooledRandom(),
   openLink: openUdpLink,
 };
 
-/** Who can be asked; the verbs need no more than this. */
+/** Sends commands; all that the verbs need. */
 export interface IpmiCaller {
   readonly clock: BmcClock;
-  /** Repeats what the BMC was too busy for; any other refusal is an IpmiError with its completion code in words. */
+  /** Retries while the BMC is busy; any other refusal is an IpmiError with the completion code as text. */
   call<Reply>(command: IpmiCommand<Reply>): Promise<Reply>;
 }
 
@@ -67,49 +67,49 @@ export class IpmiConnection implements IpmiCaller {
   readonly #opened = Promise.withResolvers<{ suite: CipherSuite['id']; privilege: Privilege }>();
   #link: IpmiLink | null = null;
   #isOpen = false;
-  #trouble = '';
+  #networkError = '';
   #nextId = 0;
   #cancelWake: () => void = () => undefined;
   #onConsole: (payload: Uint8Array) => void = () => undefined;
 
-  private constructor(target: IpmiTarget, tools: IpmiTools, session: IpmiSession) {
+  private constructor(target: IpmiTarget, deps: IpmiDeps, session: IpmiSession) {
     this.#target = target;
-    this.clock = tools.clock;
+    this.clock = deps.clock;
     this.#session = session;
-    // Nobody may be waiting for either when it happens.
+    // Neither promise may have a listener when it settles.
     this.#opened.promise.catch(() => undefined);
   }
 
-  static async open(target: IpmiTarget, tools: IpmiTools): Promise<IpmiConnection> {
+  static async open(target: IpmiTarget, deps: IpmiDeps): Promise<IpmiConnection> {
     const login = parseLogin(target);
     if (!login.ok) throw new IpmiError('malformed', login.reason);
-    const rememberedSuite = tools.memory?.suite(target.address) ?? null;
-    const session = new IpmiSession({ login: login.value, ...tools, rememberedSuite }, tools.clock.now());
-    const connection = new IpmiConnection(target, tools, session);
-    const packet = (bytes: Uint8Array): void => connection.#act(session.receive(bytes, tools.clock.now()));
-    const trouble = (error: Error): void => {
-      connection.#trouble = error.message;
+    const rememberedSuite = deps.memory?.suite(target.address) ?? null;
+    const session = new IpmiSession({ login: login.value, ...deps, rememberedSuite }, deps.clock.now());
+    const connection = new IpmiConnection(target, deps, session);
+    const packet = (bytes: Uint8Array): void => connection.#apply(session.receive(bytes, deps.clock.now()));
+    const networkError = (error: Error): void => {
+      connection.#networkError = error.message;
     };
     try {
-      connection.#link = await tools.openLink(target.address, target.port ?? IPMI_PORT, { packet, trouble });
+      connection.#link = await deps.openLink(target.address, target.port ?? IPMI_PORT, { packet, networkError });
     } catch (error) {
       throw new IpmiError(
         'unreachable',
-        connection.#says(`no way to it: ${error instanceof Error ? error.message : error}`),
+        connection.#message(`the address is unreachable: ${error instanceof Error ? error.message : error}`),
       );
     }
-    connection.#act(session.start());
+    connection.#apply(session.start());
     const { suite } = await connection.#opened.promise;
-    if (suite !== rememberedSuite) tools.memory?.rememberSuite(target.address, suite);
+    if (suite !== rememberedSuite) deps.memory?.rememberSuite(target.address, suite);
     return connection;
   }
 
-  /** Which cipher suite and privilege it came to. */
+  /** The negotiated cipher suite and privilege. */
   get terms(): Promise<{ readonly suite: CipherSuite['id']; readonly privilege: Privilege }> {
     return this.#opened.promise;
   }
 
-  /** Settles when the session is over, with the reason unless it was closed as asked. */
+  /** Settles when the session ends, with the reason unless the caller closed it. */
   get ended(): Promise<IpmiError | null> {
     return this.#ended.promise;
   }
@@ -120,7 +120,7 @@ export class IpmiConnection implements IpmiCaller {
       const code = reply.completionCode;
       if (code === COMPLETED) return this.#decode(command, reply);
       if (!isPassing(code) || !command.repeatable || tried === BUSY_TRIES) {
-        const message = this.#says(`${command.name}: ${completionWords(code, command.codes)}`);
+        const message = this.#message(`${command.name}: ${completionWords(code, command.codes)}`);
         throw new IpmiError('refused', message, { completionCode: code, retryable: isPassing(code) });
       }
       await pause(this.clock, FIRST_BUSY_PAUSE * 2 ** (tried - 1));
@@ -132,12 +132,12 @@ export class IpmiConnection implements IpmiCaller {
   }
 
   sendConsole(payload: Uint8Array): void {
-    this.#act(this.#session.sendConsole(payload));
+    this.#apply(this.#session.sendConsole(payload));
   }
 
-  /** Never rejects: a session that cannot be closed any more is closed. */
+  /** Never rejects: when the BMC does not reply, the session counts as closed. */
   async close(): Promise<void> {
-    this.#act(this.#session.close(this.clock.now()));
+    this.#apply(this.#session.close(this.clock.now()));
     await this.#ended.promise;
   }
 
@@ -145,7 +145,7 @@ export class IpmiConnection implements IpmiCaller {
     const id = this.#nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<IpmiReply>();
     this.#waiting.set(id, { resolve, reject });
-    this.#act(this.#session.request(id, command, this.clock.now()));
+    this.#apply(this.#session.request(id, command, this.clock.now()));
     return promise;
   }
 
@@ -154,15 +154,15 @@ export class IpmiConnection implements IpmiCaller {
       return command.decode(reply.data);
     } catch (error) {
       if (!(error instanceof IpmiDecodeError)) throw error;
-      throw new IpmiError('malformed', this.#says(`${command.name}: ${error.message}`));
+      throw new IpmiError('malformed', this.#message(`${command.name}: ${error.message}`));
     }
   }
 
-  #act(reaction: Reaction): void {
+  #apply(reaction: Reaction): void {
     for (const bytes of reaction.send) this.#link?.send(bytes);
     this.#cancelWake();
     if (reaction.wakeAt !== null) {
-      this.#cancelWake = this.clock.wakeAt(reaction.wakeAt, () => this.#act(this.#session.wake(this.clock.now())));
+      this.#cancelWake = this.clock.wakeAt(reaction.wakeAt, () => this.#apply(this.#session.wake(this.clock.now())));
     }
     for (const signal of reaction.signals) this.#onSignal(signal);
   }
@@ -177,16 +177,18 @@ export class IpmiConnection implements IpmiCaller {
         this.#settle(signal.id)?.resolve(signal.reply);
         return;
       case 'failed':
-        this.#settle(signal.id)?.reject(this.#named(signal.error));
+        this.#settle(signal.id)?.reject(this.#withAddress(signal.error));
         return;
       case 'console':
         this.#onConsole(signal.payload);
         return;
       case 'ended': {
         this.#link?.close();
-        const error = signal.error && this.#named(signal.error);
+        const error = signal.error && this.#withAddress(signal.error);
         if (!this.#isOpen)
-          this.#opened.reject(error ?? new IpmiError('closed', this.#says('closed before it was open')));
+          this.#opened.reject(
+            error ?? new IpmiError('closed', this.#message('the session was closed before it was open')),
+          );
         this.#ended.resolve(error);
       }
     }
@@ -198,26 +200,26 @@ export class IpmiConnection implements IpmiCaller {
     return waiting;
   }
 
-  #says(words: string): string {
+  #message(words: string): string {
     return `BMC ${this.#target.address}: ${words}`;
   }
 
-  #named(error: IpmiError): IpmiError {
-    const network = error.retryable && this.#trouble !== '' ? ` (the network says: ${this.#trouble})` : '';
-    return new IpmiError(error.reason, `${this.#says(error.message)}${network}`, {
+  #withAddress(error: IpmiError): IpmiError {
+    const network = error.retryable && this.#networkError !== '' ? ` (network error: ${this.#networkError})` : '';
+    return new IpmiError(error.reason, `${this.#message(error.message)}${network}`, {
       retryable: error.retryable,
       ...(error.completionCode === null ? {} : { completionCode: error.completionCode }),
     });
   }
 }
 
-/** Opens, works and closes; the session is closed however the work ends. */
+/** Opens a session, runs the work, and closes the session in every case. */
 export async function withIpmiSession<Result>(
   target: IpmiTarget,
-  tools: IpmiTools,
+  deps: IpmiDeps,
   work: (connection: IpmiConnection) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await IpmiConnection.open(target, tools);
+  const connection = await IpmiConnection.open(target, deps);
   try {
     return await work(connection);
   } finally {

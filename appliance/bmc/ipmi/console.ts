@@ -1,4 +1,4 @@
-// The machine's serial console through its BMC, as a stream of bytes both ways.
+// The machine's serial console through its BMC, as a byte stream in both directions.
 
 import {
   activateConsole,
@@ -16,17 +16,17 @@ import { unlessRefused, wasRefusedWith } from './refusal.ts';
 import { type SolReaction, SolStream, type SolTimings } from './sol-stream.ts';
 import { Unread } from './unread.ts';
 
-/** A serial line takes six minutes for this, and a viewer who is that far behind is not looking. */
+/** Six minutes of output on a serial line; a viewer that is further behind is not reading. */
 const MOST_UNREAD = 4 * 1024 * 1024;
 
 const SOL_TIMINGS: SolTimings = { repeatAfter: SECOND, tries: 10 };
 
 export interface ConsoleOptions {
-  /** Ends the console of whoever has it; otherwise that is a refusal. */
+  /** Ends the console session of another client; without it a console in use is a refusal. */
   readonly steal: boolean;
 }
 
-/** The session stays open when the console is closed. */
+/** The session stays open after the console is closed. */
 export async function openConsole(connection: IpmiConnection, options: ConsoleOptions): Promise<BmcConsole> {
   const { inboundBytes } = await activate(connection, options);
   return new ConsoleStream(connection, new SolStream(inboundBytes, SOL_TIMINGS));
@@ -46,7 +46,7 @@ async function activate(connection: IpmiConnection, { steal }: ConsoleOptions): 
 class ConsoleStream implements BmcConsole {
   readonly #connection: IpmiConnection;
   readonly #stream: SolStream;
-  readonly #arrived = new Unread(MOST_UNREAD);
+  readonly #unread = new Unread(MOST_UNREAD);
   #wakeReader: () => void = () => undefined;
   #cancelWake: () => void = () => undefined;
   #end: { readonly error: IpmiError | null } | null = null;
@@ -59,7 +59,7 @@ class ConsoleStream implements BmcConsole {
   }
 
   write(characters: Uint8Array): void {
-    if (!this.#end) this.#act(this.#stream.type(characters, this.#connection.clock.now()));
+    if (!this.#end) this.#apply(this.#stream.type(characters, this.#connection.clock.now()));
   }
 
   async close(): Promise<void> {
@@ -68,14 +68,14 @@ class ConsoleStream implements BmcConsole {
     try {
       await this.#connection.call(deactivateConsole());
     } catch (error) {
-      // Whatever keeps it from being freed here ends it by itself soon.
+      // The BMC frees the console by itself soon.
       if (!(error instanceof IpmiError)) throw error;
     }
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     for (;;) {
-      const next = this.#arrived.shift();
+      const next = this.#unread.shift();
       if (next) {
         yield next;
       } else if (this.#end) {
@@ -92,24 +92,24 @@ class ConsoleStream implements BmcConsole {
   #onPayload(payload: Uint8Array): void {
     if (this.#end) return;
     try {
-      this.#act(this.#stream.receive(decodeSol(payload), this.#connection.clock.now()));
+      this.#apply(this.#stream.receive(decodeSol(payload), this.#connection.clock.now()));
     } catch (error) {
-      // Authentic and still too short: the BMC repeats what matters.
+      // Authentic but too short: the BMC retransmits what matters.
       if (!(error instanceof IpmiDecodeError)) throw error;
     }
   }
 
-  #act(reaction: SolReaction): void {
+  #apply(reaction: SolReaction): void {
     for (const payload of reaction.send) this.#connection.sendConsole(payload);
     if (reaction.deliver.length > 0) {
-      if (!this.#arrived.push(reaction.deliver))
-        this.#finish(new IpmiError('closed', 'nobody reads what the machine prints'));
+      if (!this.#unread.push(reaction.deliver))
+        this.#finish(new IpmiError('closed', 'the console was closed because its client does not read the output'));
       this.#wakeReader();
     }
     this.#cancelWake();
     const { clock } = this.#connection;
     if (this.#stream.wakeAt !== null) {
-      this.#cancelWake = clock.wakeAt(this.#stream.wakeAt, () => this.#act(this.#stream.wake(clock.now())));
+      this.#cancelWake = clock.wakeAt(this.#stream.wakeAt, () => this.#apply(this.#stream.wake(clock.now())));
     }
     if (reaction.ended !== null) this.#finish(new IpmiError('vanished', reaction.ended));
   }

@@ -1,4 +1,4 @@
-// The second half of a session's life: one request at a time, repeated until it is answered or given up.
+// The open phase of a session: one request at a time, retransmitted until a reply arrives or the tries are used up.
 
 import type { IpmiCommand } from '../../codecs/ipmi/commands/command.ts';
 import { IpmiDecodeError } from '../../codecs/ipmi/errors.ts';
@@ -8,13 +8,13 @@ import type { Instant } from '../../domain/instant.ts';
 import type { SessionChannel } from './session-channel.ts';
 import { longWaitEnds, type SessionTimings, waitEnds } from './timings.ts';
 
-/** What goes over the wire of a command; how its answer is read is the caller's business. */
+/** The part of a command that is sent; the caller decodes the reply. */
 export type WireCommand = Pick<IpmiCommand<unknown>, 'name' | 'netFn' | 'command' | 'data' | 'repeatable'>;
 
 export interface ConversationEvents<Id> {
   readonly send: (bytes: Uint8Array) => void;
   readonly answered: (id: Id, reply: IpmiReply, now: Instant) => void;
-  /** Nothing came back in all its tries. */
+  /** No reply after all tries. */
   readonly unanswered: (id: Id, ignored: string, now: Instant) => void;
   readonly console: (payload: Uint8Array) => void;
 }
@@ -26,7 +26,7 @@ interface Request<Id> {
 }
 
 interface Pending<Id> extends Request<Id> {
-  /** Stays the same when it is repeated, so that the BMC can tell. */
+  /** A retransmission keeps it, so that the BMC recognises it. */
   readonly sequence: number;
   readonly tried: number;
   readonly wakeAt: Instant;
@@ -39,23 +39,23 @@ export class Conversation<Id> {
   readonly #queue: Request<Id>[] = [];
   #pending: Pending<Id> | null = null;
   #nextSequence = 0;
-  #heardAt: Instant;
+  #receivedAt: Instant;
   #lastIgnored = '';
 
   constructor(channel: SessionChannel, timings: SessionTimings, events: ConversationEvents<Id>, now: Instant) {
     this.#channel = channel;
     this.#timings = timings;
     this.#events = events;
-    this.#heardAt = now;
+    this.#receivedAt = now;
   }
 
   get channel(): SessionChannel {
     return this.#channel;
   }
 
-  /** While nothing is outstanding: when a keep-alive is due. */
+  /** Without an outstanding request: when a keep-alive is due. */
   get wakeAt(): Instant {
-    return this.#pending?.wakeAt ?? this.#heardAt + this.#timings.keepAliveAfter;
+    return this.#pending?.wakeAt ?? this.#receivedAt + this.#timings.keepAliveAfter;
   }
 
   get idle(): boolean {
@@ -71,7 +71,7 @@ export class Conversation<Id> {
     this.#events.send(this.#channel.seal(PAYLOAD.sol, payload));
   }
 
-  /** Forgets what is outstanding and returns whose it was. */
+  /** Drops the outstanding requests and returns their ids. */
   drop(): Id[] {
     const dropped = [...(this.#pending ? [this.#pending.id] : []), ...this.#queue.map(({ id }) => id)];
     this.#pending = null;
@@ -85,9 +85,9 @@ export class Conversation<Id> {
       if (!this.#channel.isOurs(packet)) return;
       const payload = this.#channel.open(packet);
       if (payload === null) return;
-      this.#heardAt = now;
+      this.#receivedAt = now;
       if (packet.payloadType === PAYLOAD.sol) this.#events.console(payload);
-      // The authentication code has vouched for it, so wrong checksums inside (Supermicro X9) do not matter.
+      // The authentication code is valid, so wrong checksums inside (Supermicro X9) do not matter.
       else if (packet.payloadType === PAYLOAD.ipmi) this.#onReply(decodeReply(payload), now);
     } catch (error) {
       if (!(error instanceof IpmiDecodeError)) throw error;

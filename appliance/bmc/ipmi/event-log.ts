@@ -1,4 +1,4 @@
-// The BMC's event log, read and emptied.
+// Reads and clears the BMC's event log.
 
 import {
   clearEventLog,
@@ -30,12 +30,12 @@ export async function listEvents(bmc: IpmiCaller): Promise<EventLogRecord[]> {
   for (let id = FIRST_ENTRY; id !== NO_MORE_ENTRIES; ) {
     try {
       const { next, record } = await bmc.call(getEventLogEntry(id));
-      // A list that bites its own tail ends here.
+      // The list has a loop: stop here.
       if (records.has(record.id)) break;
       records.set(record.id, record);
       id = next;
     } catch (error) {
-      // Somebody emptied it meanwhile.
+      // Another client cleared the log meanwhile.
       if (wasRefusedWith(error, COMPLETION.notPresent)) break;
       throw error;
     }
@@ -43,7 +43,7 @@ export async function listEvents(bmc: IpmiCaller): Promise<EventLogRecord[]> {
   return [...records.values()];
 }
 
-/** `sensors` gives the entries their names. */
+/** `sensors` provides the names for the entries. */
 export const logEntries = (records: readonly EventLogRecord[], sensors: readonly SensorRecord[]): LogEntry[] =>
   records.map((record) => ({
     id: String(record.id),
@@ -55,9 +55,9 @@ function sensorOf({ content }: EventLogRecord, sensors: readonly SensorRecord[])
   if (content.kind !== 'sensor') return null;
   const { generator, sensorNumber, sensorType } = content;
   // The lower byte of the generator is the owner of the sensor.
-  const isIt = (record: SensorRecord): boolean =>
+  const matches = (record: SensorRecord): boolean =>
     record.owner === (generator & 0xff) && record.number === sensorNumber && record.sensorType === sensorType;
-  return sensors.find(isIt) ?? null;
+  return sensors.find(matches) ?? null;
 }
 
 export const deleteEvent = (bmc: IpmiCaller, id: number): Promise<void> =>
@@ -70,13 +70,14 @@ export const clearEvents = (bmc: IpmiCaller): Promise<void> =>
     const deadline = bmc.clock.now() + ERASURE_LIMIT;
     let done = await bmc.call(clearEventLog(reservation, 'start'));
     while (!done) {
-      if (bmc.clock.now() >= deadline) throw new IpmiError('contradiction', 'the BMC does not finish erasing its log');
+      if (bmc.clock.now() >= deadline)
+        throw new IpmiError('contradiction', 'the BMC did not finish clearing its event log within a minute');
       await pause(bmc.clock, SECOND / 2);
       done = await bmc.call(clearEventLog(reservation, 'ask'));
     }
   });
 
-/** Any new event takes the reservation away; then it is asked for again. */
+/** Any new event cancels the reservation; then it is requested again. */
 async function reserved(bmc: IpmiCaller, work: (reservation: number) => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {

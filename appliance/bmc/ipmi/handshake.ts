@@ -1,9 +1,9 @@
-// IPMI v2.0 §13.15: Open Session and RAKP, as a pure step: (where we are, a packet) → where we are then.
+// IPMI v2.0 §13.15: Open Session and RAKP, as a pure step: (state, packet) → next state.
 //
 //   open-session ──Open Session Response──▶ rakp-2 ──RAKP 2──▶ rakp-4 ──RAKP 4──▶ established
 //
-// A packet that is not the awaited one is ignored, never an error: anybody can send us packets. What names our session
-// and our tag and still does not convince ends the attempt.
+// An unexpected packet is ignored, never an error: anyone can send us packets. A packet with our session id and our tag that
+// fails verification ends the attempt.
 
 import type { CipherSuite } from '../../codecs/ipmi/cipher-suite.ts';
 import { PRIVILEGE, type Privilege } from '../../codecs/ipmi/commands/session-commands.ts';
@@ -32,7 +32,7 @@ export interface Offer {
   readonly privilege: Privilege;
 }
 
-/** New for every attempt, so that late answers to an earlier one cannot be taken for this one's. */
+/** New for every attempt, so that a late reply to an earlier attempt does not match. */
 export interface AttemptSeed {
   readonly tag: number;
   readonly consoleSessionId: number;
@@ -69,7 +69,7 @@ export type HandshakeStep =
   | { readonly kind: 'established'; readonly established: Established }
   | { readonly kind: 'refused'; readonly refusal: HandshakeRefusal; readonly send: Uint8Array | null };
 
-/** Look the user up by name alone, not by name and privilege. */
+/** Look up the user by name only, not by name and privilege. */
 const NAME_ONLY_LOOKUP = 0x10;
 
 const ignored = (because: string): HandshakeStep => ({ kind: 'ignored', because });
@@ -79,8 +79,8 @@ export function beginHandshake(
   seed: AttemptSeed,
   login: Login,
 ): { handshake: Handshake; send: Uint8Array } {
-  // The same privilege here and in RAKP 1, never "the highest there is": several BMCs (Supermicro X8, Dell C5220, Intel
-  // S5500, OpenIPMI's simulator) put the one from here into their hashes.
+  // The same privilege here and in RAKP 1, never "highest available": several BMCs (Supermicro X8, Dell C5220, Intel
+  // S5500, OpenIPMI's simulator) put the value from here into their hashes.
   const request = encodeOpenSessionRequest({
     tag: seed.tag,
     privilege: PRIVILEGE[offer.privilege],
@@ -93,7 +93,7 @@ export function beginHandshake(
   };
 }
 
-const AWAITED = {
+const EXPECTED = {
   'open-session': PAYLOAD.openSessionResponse,
   'rakp-2': PAYLOAD.rakp2,
   'rakp-4': PAYLOAD.rakp4,
@@ -103,7 +103,7 @@ export function continueHandshake(handshake: Handshake, bytes: Uint8Array): Hand
   try {
     const packet = decodePacket(bytes);
     if (packet.kind !== 'rmcp-plus') return ignored(`a ${packet.kind} packet during ${handshake.at}`);
-    if (packet.payloadType !== AWAITED[handshake.at] || packet.sessionId !== 0) {
+    if (packet.payloadType !== EXPECTED[handshake.at] || packet.sessionId !== 0) {
       return ignored(`payload type ${packet.payloadType} of session ${packet.sessionId} during ${handshake.at}`);
     }
     switch (handshake.at) {
@@ -168,7 +168,7 @@ function onRakp2(handshake: At<'rakp-2'>, payload: Uint8Array): HandshakeStep {
   if (!sameCode(code, rakp2Code(offer.suite, passwordKey, exchange))) {
     return {
       kind: 'refused',
-      refusal: { at: handshake.at, kind: 'password', words: "the BMC's proof was made with another password" },
+      refusal: { at: handshake.at, kind: 'password', words: "the BMC's key exchange code does not match the password" },
       send: rakp3(INVALID_CHECK_VALUE, new Uint8Array()),
     };
   }
@@ -187,13 +187,15 @@ function onRakp4(handshake: At<'rakp-4'>, payload: Uint8Array): HandshakeStep {
   if (!message.accepted) return refusedBy(handshake, message.status);
   if (message.consoleSessionId !== seed.consoleSessionId) return ignored('a RAKP 4 of another session');
   if (!sameCode(message.integrityValue, rakp4Value(offer.suite, keys.sik, exchange))) {
-    const words = login.hasBmcKey ? 'the BMC has another key (Kg)' : 'the BMC has a key (Kg), and none was given';
+    const words = login.hasBmcKey
+      ? 'the BMC has another key (Kg)'
+      : 'the BMC requires a key (Kg), and none is configured';
     return { kind: 'refused', refusal: { at: handshake.at, kind: 'bmc-key', words }, send: null };
   }
   return { kind: 'established', established: establishedBy(handshake) };
 }
 
-/** What a session would be, should the BMC have taken our RAKP 3: enough to close it when RAKP 4 never comes. */
+/** The session as it is if the BMC accepted our RAKP 3: enough to close it when RAKP 4 does not arrive. */
 export const establishedBy = ({ offer, keys, seed, exchange }: At<'rakp-4'>): Established => ({
   offer,
   keys,
@@ -209,15 +211,15 @@ const refusedBy = ({ at }: Handshake, status: number): HandshakeStep => ({
   send: null,
 });
 
-function algorithmRefusal(asked: CipherSuite, answered: Algorithms): HandshakeRefusal | null {
+function algorithmRefusal(requested: CipherSuite, offered: Algorithms): HandshakeRefusal | null {
   const at = 'open-session';
-  if (answered.authentication === 0 || answered.integrity === 0 || answered.confidentiality === 0) {
-    const words = 'the BMC answers with unauthenticated or unencrypted sessions to a request for protected ones';
+  if (offered.authentication === 0 || offered.integrity === 0 || offered.confidentiality === 0) {
+    const words = 'the BMC offers an unauthenticated or unencrypted session instead of the requested protected one';
     return { at, kind: 'unauthenticated', words };
   }
   const same =
-    answered.authentication === asked.authentication &&
-    answered.integrity === asked.integrity &&
-    answered.confidentiality === asked.confidentiality;
-  return same ? null : { at, kind: 'other-algorithms', words: 'the BMC answers with other algorithms than asked for' };
+    offered.authentication === requested.authentication &&
+    offered.integrity === requested.integrity &&
+    offered.confidentiality === requested.confidentiality;
+  return same ? null : { at, kind: 'other-algorithms', words: 'the BMC offers other algorithms than requested' };
 }

@@ -1,4 +1,4 @@
-// What the vendor wrote into the machine about itself.
+// The machine's FRU inventory: the vendor's description of the hardware.
 
 import { type FruSize, getFruSize, readFru } from '../../codecs/ipmi/commands/fru-storage.ts';
 import { COMPLETION } from '../../codecs/ipmi/completion-code.ts';
@@ -14,7 +14,7 @@ const LARGEST_PIECE = 16;
 const SMALLEST_PIECE = 4;
 const AREA_UNIT = 8;
 
-/** Null: the BMC holds no such description. */
+/** Null: the BMC has no FRU inventory. */
 export async function readHardware(bmc: IpmiCaller): Promise<FruInventory | null> {
   let size: FruSize;
   try {
@@ -39,7 +39,7 @@ export async function readHardware(bmc: IpmiCaller): Promise<FruInventory | null
   }
 }
 
-/** Fills in the parts that are asked for, in pieces that this BMC can send. */
+/** Reads the requested ranges, in chunks of a size that this BMC can send. */
 class FruReader {
   readonly #bmc: IpmiCaller;
   readonly #unit: number;

@@ -1,4 +1,4 @@
-// What a BMC says it is: its own word, and the vendor's description of the machine where there is one.
+// The identity of a BMC: its device id, and the FRU inventory of the machine where there is one.
 
 import { getDeviceId } from '../../codecs/ipmi/commands/session-commands.ts';
 import type { FruInventory } from '../../codecs/ipmi/fru-areas.ts';
@@ -19,13 +19,13 @@ export async function readIdentity(bmc: IpmiCaller): Promise<BmcIdentity> {
   };
 }
 
-/** Vendors leave fields empty, or write into them what a form says when nobody fills it in. */
+/** Vendors leave fields empty, or leave the placeholder text of their tools in them. */
 const PLACEHOLDER = /^(to be filled by o\.?e\.?m\.?|not specified|default string|none|n\/a|unknown|[0\s.-]*)$/i;
 
 const firstOf = (...fields: readonly (string | undefined)[]): string | null =>
   fields.find((field) => field !== undefined && !PLACEHOLDER.test(field)) ?? null;
 
-/** A description that cannot be read is as good as none: who the BMC is does not depend on it. */
+/** An unreadable inventory counts as none: the identity of the BMC does not depend on it. */
 async function describedHardware(bmc: IpmiCaller): Promise<FruInventory | null> {
   try {
     return await readHardware(bmc);

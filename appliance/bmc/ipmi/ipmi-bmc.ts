@@ -1,11 +1,11 @@
-// A BMC that speaks IPMI, in the verbs of bmc.ts.
+// The IPMI driver: implements the verbs of bmc.ts.
 
 import { chassisIdentify } from '../../codecs/ipmi/commands/chassis.ts';
 import type { FruInventory } from '../../codecs/ipmi/fru-areas.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { Bmc, BmcConsole } from '../bmc.ts';
 import { ipmiChoice, setBootDevice } from './boot-device.ts';
-import { IpmiConnection, type IpmiTarget, type IpmiTools } from './connection.ts';
+import { IpmiConnection, type IpmiDeps, type IpmiTarget } from './connection.ts';
 import { type ConsoleOptions, openConsole } from './console.ts';
 import { clearEvents, listEvents, logEntries } from './event-log.ts';
 import { readHardware } from './hardware.ts';
@@ -17,7 +17,7 @@ import { sensorCatalogue } from './sensor-catalogue.ts';
 import { readSensors } from './sensors.ts';
 import { type BmcUser, listUsers, setPasswordOf } from './users.ts';
 
-/** Long enough for the next verb of whoever works on this machine, short enough not to hold one of the BMC's few slots. */
+/** Long enough for the next verb of the same operation, short enough not to block one of the BMC's few session slots. */
 const KEEP_FOR = 10 * SECOND;
 
 export interface IpmiBmc extends Bmc {
@@ -26,52 +26,52 @@ export interface IpmiBmc extends Bmc {
 }
 
 export interface IpmiBmcSettings {
-  /** How the machine's firmware boots: what a boot choice that does not say is taken to mean. */
+  /** The boot mode of the machine's firmware, for a boot choice without a mode. */
   readonly efi: boolean;
-  /** How long a session is kept for the next verb; 0 closes it before the verb settles. */
+  /** How long an idle session stays open for the next verb; 0 closes it before the verb settles. */
   readonly keepFor?: number;
 }
 
-export function ipmiBmc(target: IpmiTarget, settings: IpmiBmcSettings, tools: IpmiTools): IpmiBmc {
-  const session = new KeptSession(target, tools, settings.keepFor ?? KEEP_FOR);
+export function ipmiBmc(target: IpmiTarget, settings: IpmiBmcSettings, deps: IpmiDeps): IpmiBmc {
+  const session = new KeptSession(target, deps, settings.keepFor ?? KEEP_FOR);
   const catalogue = sensorCatalogue();
   const consoles = new Set<BmcConsole>();
   return {
-    identity: () => session.ask(readIdentity),
-    powerState: () => session.ask(powerStatus),
-    powerOn: () => session.ask(powerOn),
-    powerOff: () => session.ask(powerOff),
-    powerCycle: () => session.ask(powerCycle),
-    powerReset: () => session.ask(powerReset),
-    powerSoft: () => session.ask(powerSoft),
-    setBoot: (choice) => session.ask((bmc) => setBootDevice(bmc, ipmiChoice(choice, settings.efi))),
-    identify: (light) => session.ask((bmc) => bmc.call(chassisIdentify(light))),
-    sensors: () => session.ask(async (bmc) => readSensors(bmc, await catalogue(bmc))),
+    identity: () => session.run(readIdentity),
+    powerState: () => session.run(powerStatus),
+    powerOn: () => session.run(powerOn),
+    powerOff: () => session.run(powerOff),
+    powerCycle: () => session.run(powerCycle),
+    powerReset: () => session.run(powerReset),
+    powerSoft: () => session.run(powerSoft),
+    setBoot: (choice) => session.run((bmc) => setBootDevice(bmc, ipmiChoice(choice, settings.efi))),
+    identify: (light) => session.run((bmc) => bmc.call(chassisIdentify(light))),
+    sensors: () => session.run(async (bmc) => readSensors(bmc, await catalogue(bmc))),
     eventLog: () =>
-      session.ask(async (bmc) => logEntries(await listEvents(bmc), (await orRefused(catalogue(bmc))) ?? [])),
-    clearEventLog: () => session.ask(clearEvents),
+      session.run(async (bmc) => logEntries(await listEvents(bmc), (await orRefused(catalogue(bmc))) ?? [])),
+    clearEventLog: () => session.run(clearEvents),
     openConsole: async (options) => {
-      const opened = await consoleWithSession(target, tools, options, () => consoles.delete(opened));
+      const opened = await consoleWithSession(target, deps, options, () => consoles.delete(opened));
       consoles.add(opened);
       return opened;
     },
-    setOwnPassword: (password) => session.ask((bmc) => setPasswordOf(bmc, target.userName, password)),
-    hardware: () => session.ask(readHardware),
-    users: () => session.ask(listUsers),
+    setOwnPassword: (password) => session.run((bmc) => setPasswordOf(bmc, target.userName, password)),
+    hardware: () => session.run(readHardware),
+    users: () => session.run(listUsers),
     close: async () => {
       await Promise.all([...Array.from(consoles, (open) => open.close()), session.close()]);
     },
   };
 }
 
-/** A console lasts for hours: it has a session of its own, so that nothing waits for it. */
+/** A console lasts for hours: it has its own session, so that no verb waits for it. */
 async function consoleWithSession(
   target: IpmiTarget,
-  tools: IpmiTools,
+  deps: IpmiDeps,
   options: ConsoleOptions,
   onClose: () => void,
 ): Promise<BmcConsole> {
-  const connection = await IpmiConnection.open(target, tools);
+  const connection = await IpmiConnection.open(target, deps);
   try {
     const stream = await openConsole(connection, options);
     return {

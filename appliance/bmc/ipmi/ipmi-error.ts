@@ -1,13 +1,13 @@
-// Every way in which speaking IPMI fails, in words for the person who has to do something about it. To whoever only knows
-// BMCs it is a BmcError like any other.
+// The failures of an IPMI session. The messages are written for operators. For code that is independent of the protocol it is a
+// BmcError.
 
 import { COMPLETION, isPassing } from '../../codecs/ipmi/completion-code.ts';
 import { BmcError, type BmcFailure } from '../bmc-error.ts';
 
 export type IpmiFailure =
-  /** Nothing ever answered. */
+  /** The BMC never replied. */
   | 'unreachable'
-  /** It answered, and then no more. */
+  /** The BMC replied before, and stopped replying. */
   | 'vanished'
   | 'wrong-user'
   | 'wrong-password'
@@ -18,12 +18,12 @@ export type IpmiFailure =
   | 'no-cipher-suite'
   | 'unauthenticated'
   | 'too-old'
-  /** IPMI has no word for what was asked. */
+  /** IPMI does not have the function. */
   | 'unsupported'
-  /** The BMC answered a command with a completion code other than done. */
+  /** The completion code of the reply is an error. */
   | 'refused'
   | 'malformed'
-  /** The BMC accepted something and then shows something else. */
+  /** The BMC accepted a change and then reports another value. */
   | 'contradiction'
   | 'closed';
 
@@ -47,9 +47,9 @@ const BMC_FAILURES: Readonly<Record<IpmiFailure, BmcFailure>> = {
 };
 
 export class IpmiError extends BmcError {
-  /** What IPMI itself tells apart; `failure` is what it comes to. */
+  /** The IPMI-specific reason; `failure` is its generic category. */
   readonly reason: IpmiFailure;
-  /** Of the command that was refused. */
+  /** The completion code of the refused command. */
   readonly completionCode: number | null;
 
   constructor(

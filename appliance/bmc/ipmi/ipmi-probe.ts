@@ -1,5 +1,5 @@
-// Asks many addresses whether a BMC speaks IPMI there, through one socket and without logging in: the presence ping of RMCP, and
-// the one question that every BMC answers to strangers.
+// Probes many addresses for IPMI, through one socket and without a login: the presence ping of RMCP, and Get Channel
+// Authentication Capabilities, which every BMC answers without a session.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -12,12 +12,12 @@ import { encodePing } from '../../codecs/ipmi/rmcp.ts';
 import type { BmcClock } from '../clock.ts';
 
 export interface IpmiPresence {
-  /** False: IPMI 1.5 only, whose sessions protect nothing. Null: it did not say. */
+  /** False: IPMI 1.5 only, whose sessions have no protection. Null: unknown. */
   readonly ipmi2: boolean | null;
 }
 
 export interface IpmiProber {
-  /** Null: nobody there who speaks IPMI, or closed meanwhile. Never rejects. */
+  /** Null: no IPMI reply, or closed meanwhile. Never rejects. */
   probe(address: string): Promise<IpmiPresence | null>;
   close(): void;
 }
@@ -27,21 +27,21 @@ export interface ProbeTimings {
   readonly wait: number;
 }
 
-interface Listener {
-  readonly hears: (bytes: Uint8Array) => void;
-  readonly giveUp: () => void;
+interface PendingProbe {
+  readonly receive: (bytes: Uint8Array) => void;
+  readonly cancel: () => void;
 }
 
-const QUESTION = getChannelAuthentication('administrator', true);
+const PROBE = getChannelAuthentication('administrator', true);
 const PING_TAG = 0x2a;
 
 export async function ipmiProber(port: number, clock: BmcClock, { tries, wait }: ProbeTimings): Promise<IpmiProber> {
-  const listening = new Map<string, Listener>();
+  const pending = new Map<string, PendingProbe>();
   const socket = createSocket('udp4');
-  // A route that is missing is an address without a BMC.
+  // A missing route means: no BMC at that address.
   socket.on('error', () => undefined);
   socket.on('message', (bytes, from) => {
-    if (from.port === port) listening.get(from.address)?.hears(bytes);
+    if (from.port === port) pending.get(from.address)?.receive(bytes);
   });
   socket.bind(0);
   await once(socket, 'listening');
@@ -51,47 +51,47 @@ export async function ipmiProber(port: number, clock: BmcClock, { tries, wait }:
     new Promise((resolve) => {
       let tried = 0;
       let ponged = false;
-      let cancel = (): void => undefined;
+      let cancelTimer = (): void => undefined;
       const finish = (presence: IpmiPresence | null): void => {
-        cancel();
-        listening.delete(address);
+        cancelTimer();
+        pending.delete(address);
         resolve(presence);
       };
-      const ask = (): void => {
+      const transmit = (): void => {
         if (tried === tries) {
           finish(ponged ? { ipmi2: null } : null);
           return;
         }
         tried += 1;
         send(encodePing(PING_TAG), address);
-        send(encodeSessionless(encodeRequest({ ...QUESTION, sequence: 0 })), address);
-        cancel = clock.wakeAt(clock.now() + wait, ask);
+        send(encodeSessionless(encodeRequest({ ...PROBE, sequence: 0 })), address);
+        cancelTimer = clock.wakeAt(clock.now() + wait, transmit);
       };
-      const hears = (bytes: Uint8Array): void => {
-        const heard = understood(bytes);
-        if (heard === 'pong') ponged = true;
-        else if (heard) finish(heard);
+      const receive = (bytes: Uint8Array): void => {
+        const reply = decodeProbeReply(bytes);
+        if (reply === 'pong') ponged = true;
+        else if (reply) finish(reply);
       };
-      listening.set(address, { hears, giveUp: () => finish(null) });
-      ask();
+      pending.set(address, { receive, cancel: () => finish(null) });
+      transmit();
     });
   const close = (): void => {
-    for (const { giveUp } of [...listening.values()]) giveUp();
+    for (const { cancel } of [...pending.values()]) cancel();
     socket.close();
   };
   return { probe, close };
 }
 
-/** Null: nothing that a BMC says to a stranger. */
-function understood(bytes: Uint8Array): 'pong' | IpmiPresence | null {
+/** Null: not a reply to a probe. */
+function decodeProbeReply(bytes: Uint8Array): 'pong' | IpmiPresence | null {
   try {
     const packet = decodePacket(bytes);
-    // Intel AMT answers the ping too, and speaks no IPMI.
+    // Intel AMT replies to the ping too, without IPMI support.
     if (packet.kind === 'pong') return packet.tag === PING_TAG && packet.ipmi ? 'pong' : null;
     if (packet.kind !== 'sessionless') return null;
     const reply = decodeReply(packet.message);
-    if (reply.command !== QUESTION.command || reply.netFn !== QUESTION.netFn) return null;
-    return { ipmi2: reply.completionCode === COMPLETED ? QUESTION.decode(reply.data).ipmi2 : null };
+    if (reply.command !== PROBE.command || reply.netFn !== PROBE.netFn) return null;
+    return { ipmi2: reply.completionCode === COMPLETED ? PROBE.decode(reply.data).ipmi2 : null };
   } catch (error) {
     if (error instanceof IpmiDecodeError) return null;
     throw error;

@@ -1,30 +1,30 @@
-// One session for a series of verbs: opened by the first, kept for a while after the last, always closed. Verbs wait for
-// each other: BMCs are fragile and have few slots.
+// One session for a series of verbs: the first verb opens it, and it is closed some time after the last. Verbs are queued: BMCs
+// are fragile and have few session slots.
 
 import type { IpmiCommand } from '../../codecs/ipmi/commands/command.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { BmcClock } from '../clock.ts';
-import { type IpmiCaller, IpmiConnection, type IpmiTarget, type IpmiTools } from './connection.ts';
+import { type IpmiCaller, IpmiConnection, type IpmiDeps, type IpmiTarget } from './connection.ts';
 import { IpmiError } from './ipmi-error.ts';
 
 export class KeptSession {
   readonly #target: IpmiTarget;
-  readonly #tools: IpmiTools;
+  readonly #deps: IpmiDeps;
   readonly #keepFor: number;
   #last: Promise<unknown> = Promise.resolve();
   #kept: IpmiConnection | null = null;
   #cancelClose: () => void = () => undefined;
   #closed = false;
 
-  constructor(target: IpmiTarget, tools: IpmiTools, keepFor: number) {
+  constructor(target: IpmiTarget, deps: IpmiDeps, keepFor: number) {
     this.#target = target;
-    this.#tools = tools;
+    this.#deps = deps;
     this.#keepFor = keepFor;
   }
 
-  ask<Result>(work: (bmc: IpmiCaller) => Promise<Result>): Promise<Result> {
+  run<Result>(work: (bmc: IpmiCaller) => Promise<Result>): Promise<Result> {
     if (this.#closed) {
-      return Promise.reject(new IpmiError('closed', `BMC ${this.#target.address}: the driver was closed`));
+      return Promise.reject(new IpmiError('closed', `BMC ${this.#target.address}: the driver is closed`));
     }
     return this.#inTurn(async () => {
       this.#cancelClose();
@@ -37,7 +37,7 @@ export class KeptSession {
     });
   }
 
-  /** After what was asked before. Never rejects. */
+  /** After the queued verbs. Never rejects. */
   close(): Promise<void> {
     this.#closed = true;
     return this.#inTurn(() => this.#drop());
@@ -55,7 +55,7 @@ export class KeptSession {
       try {
         return await work(caller);
       } catch (error) {
-        // A BMC that restarted since has forgotten the session. As long as it has answered nothing, nothing was done.
+        // A restarted BMC has lost the session. As long as no command was answered, none was executed.
         if (caller.answered > 0 || !(error instanceof IpmiError && error.failure === 'vanished')) throw error;
       }
     }
@@ -63,12 +63,12 @@ export class KeptSession {
   }
 
   #caller(connection: IpmiConnection): VerbCaller {
-    const { clock, timings } = this.#tools;
+    const { clock, timings } = this.#deps;
     return new VerbCaller(connection, clock.now() + timings.verb);
   }
 
   async #open(): Promise<IpmiConnection> {
-    const connection = await IpmiConnection.open(this.#target, this.#tools);
+    const connection = await IpmiConnection.open(this.#target, this.#deps);
     this.#kept = connection;
     void connection.ended.then(() => {
       if (this.#kept === connection) this.#kept = null;
@@ -84,12 +84,12 @@ export class KeptSession {
   }
 
   #dropLater(): void {
-    const { clock } = this.#tools;
+    const { clock } = this.#deps;
     this.#cancelClose = clock.wakeAt(clock.now() + this.#keepFor, () => void this.#inTurn(() => this.#drop()));
   }
 }
 
-/** Tells whether a session that was kept still lives, and ends a verb that does not end by itself. */
+/** Counts the replies, to detect a lost session, and enforces the deadline of a verb. */
 class VerbCaller implements IpmiCaller {
   readonly clock: BmcClock;
   readonly #connection: IpmiConnection;
@@ -104,7 +104,7 @@ class VerbCaller implements IpmiCaller {
 
   async call<Reply>(command: IpmiCommand<Reply>): Promise<Reply> {
     if (this.clock.now() >= this.#deadline) {
-      const words = `${command.name}: given up after ${this.answered} answers; the BMC is too slow, or its list has no end`;
+      const words = `${command.name}: timed out after ${this.answered} replies; the BMC is too slow, or its list is endless`;
       throw new IpmiError('malformed', words);
     }
     try {

@@ -1,4 +1,4 @@
-// Who we are to a BMC, checked before a single packet leaves: BMCs silently cut what is too long.
+// IPMI credentials, validated before the first packet is sent: BMCs silently truncate what is too long.
 
 import { PASSWORD_BYTES, USER_NAME_BYTES } from '../../codecs/ipmi/commands/users.ts';
 import { KEY_BYTES, paddedKey } from '../../codecs/ipmi/session-crypto.ts';
@@ -8,7 +8,7 @@ import { Secret } from '../../domain/secret.ts';
 export interface IpmiCredentials {
   readonly userName: string;
   readonly password: Secret;
-  /** Kg, where the site has given its BMCs one. */
+  /** Kg, where the site sets one at its BMCs. */
   readonly bmcKey: Secret | null;
 }
 
@@ -25,10 +25,10 @@ export function parseLogin(credentials: IpmiCredentials): Parsed<Login> {
   const key = credentials.bmcKey?.reveal() ?? null;
   if (userName.length > USER_NAME_BYTES) return tooLong('the BMC user name', userName, USER_NAME_BYTES);
   if (password.length > PASSWORD_BYTES) return tooLong('the BMC password', password, PASSWORD_BYTES);
-  if (password.length === 0) return unparsable('the BMC password is empty: such a user lets everybody in');
+  if (password.length === 0) return unparsable('the BMC password is empty: anyone could log in as that user');
   if (key && key.length > KEY_BYTES) return tooLong('the BMC key (Kg)', key, KEY_BYTES);
   if (key && key[0] === 0)
-    return unparsable('the BMC key (Kg) starts with a zero byte, which many tools take for none');
+    return unparsable('the BMC key (Kg) starts with a zero byte, which many tools treat as no key');
   const passwordKey = new Secret(paddedKey(password, 'password'));
   return parsed({
     userName,
@@ -39,4 +39,4 @@ export function parseLogin(credentials: IpmiCredentials): Parsed<Login> {
 }
 
 const tooLong = (what: string, bytes: Uint8Array, limit: number): Parsed<never> =>
-  unparsable(`${what} has ${bytes.length} bytes, IPMI keeps ${limit}`);
+  unparsable(`${what} has ${bytes.length} bytes; IPMI allows at most ${limit}`);

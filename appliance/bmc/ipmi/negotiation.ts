@@ -1,5 +1,5 @@
-// Which cipher suite and privilege to try next. What BMCs list as supported is too often wrong, so they are asked in
-// order: SHA-256 before SHA-1, administrator before operator. Credentials are tried once, never in a loop.
+// The next cipher suite and privilege to try. The lists of supported suites that BMCs report are often wrong, so the suites are
+// tried in order: SHA-256 before SHA-1, administrator before operator. Credentials are tried once, never in a loop.
 
 import { SUITE_3, SUITE_17 } from '../../codecs/ipmi/cipher-suite.ts';
 import type { HandshakeRefusal, Offer } from './handshake.ts';
@@ -21,15 +21,15 @@ export const EVERY_OFFER: readonly Offer[] = [
   { suite: SUITE_3, privilege: 'operator' },
 ];
 
-/** The offers that are still worth making after this outcome; an error when there is nothing left to try. */
+/** The remaining offers after this outcome; an error when there are none. */
 export function offersAfter(left: readonly Offer[], tried: readonly Tried[]): readonly Offer[] | IpmiError {
   const last = tried.at(-1);
   if (!last) return left;
-  const remaining = stillSensible(left, last);
+  const remaining = remainingOffers(left, last);
   return remaining.length > 0 ? remaining : failureOf(tried);
 }
 
-function stillSensible(left: readonly Offer[], { offer, outcome }: Tried): readonly Offer[] {
+function remainingOffers(left: readonly Offer[], { offer, outcome }: Tried): readonly Offer[] {
   switch (outcome.kind) {
     case 'user':
     case 'password':
@@ -37,10 +37,10 @@ function stillSensible(left: readonly Offer[], { offer, outcome }: Tried): reado
     case 'unauthenticated':
       return [];
     case 'privilege':
-      // Supermicro X8 and MSI say "privilege" to a disabled cipher suite in Open Session; later it means what it says.
+      // Supermicro X8 and MSI reply "privilege" to a disabled cipher suite in Open Session; later it really is the privilege.
       return outcome.at === 'open-session' ? left : left.filter(({ privilege }) => privilege !== offer.privilege);
     case 'resources':
-      // Intel's BMCs say "no resources" to a cipher suite they have not; with both suites it means what it says.
+      // Intel's BMCs reply "no resources" to an unsupported cipher suite; for both suites it really is the resources.
       return left.filter(({ suite, privilege }) => suite !== offer.suite && privilege === offer.privilege);
     case 'cipher-suite':
     case 'other-algorithms':
@@ -50,7 +50,7 @@ function stillSensible(left: readonly Offer[], { offer, outcome }: Tried): reado
   }
 }
 
-/** Of an offer from memory: whether another one could fare better. Credentials are not tried again in another suite. */
+/** For a remembered offer: whether another one could succeed. Credentials are not retried with another suite. */
 export const negotiationMayHelp = ({ at, kind }: OfferOutcome): boolean =>
   kind === 'privilege'
     ? at === 'open-session'
@@ -71,11 +71,11 @@ function failureOf(tried: readonly Tried[]): IpmiError {
   if (resources) return new IpmiError('slots-full', `session slots full: ${resources.words}`);
   const privilege = find('privilege');
   if (privilege) {
-    return new IpmiError('privilege', `the user may be neither administrator nor operator: ${privilege.words}`);
+    return new IpmiError('privilege', `the user has neither administrator nor operator privilege: ${privilege.words}`);
   }
   if (outcomes.every(({ kind }) => kind === 'silence')) {
-    return new IpmiError('vanished', 'the BMC answers, but not when a session is opened');
+    return new IpmiError('vanished', 'the BMC replies, but not to Open Session requests');
   }
-  const said = tried.map(({ offer, outcome }) => `suite ${offer.suite.id}: ${outcome.words}`).join('; ');
-  return new IpmiError('no-cipher-suite', `no cipher suite in common: ${said}`);
+  const details = tried.map(({ offer, outcome }) => `suite ${offer.suite.id}: ${outcome.words}`).join('; ');
+  return new IpmiError('no-cipher-suite', `no cipher suite in common: ${details}`);
 }

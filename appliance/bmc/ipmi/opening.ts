@@ -1,4 +1,4 @@
-// The first half of a session's life: from nothing to keys, or to a reason why not.
+// The opening phase of a session: ends with keys, or with a reason for the failure.
 
 import { ByteReader } from '../../codecs/ipmi/bytes.ts';
 import { closeSession, getChannelAuthentication } from '../../codecs/ipmi/commands/session-commands.ts';
@@ -28,12 +28,12 @@ export interface OpeningSettings {
   readonly login: Login;
   readonly timings: SessionTimings;
   readonly random: Random;
-  /** The suite that this BMC took last time: it is asked for at once, and everything else only if that fails. */
+  /** The suite that this BMC accepted last: it is tried first, and the others only if it fails. */
   readonly rememberedSuite?: number | null;
 }
 
 type Stage =
-  | { readonly at: 'capabilities'; readonly askForIpmi2: boolean }
+  | { readonly at: 'capabilities'; readonly requestIpmi2: boolean }
   | { readonly at: 'handshake'; readonly handshake: Handshake; readonly answered: boolean };
 
 export type OpeningResult =
@@ -43,10 +43,10 @@ export type OpeningResult =
 export class SessionOpening {
   readonly #settings: OpeningSettings;
   readonly #send: (bytes: Uint8Array) => void;
-  #stage: Stage = { at: 'capabilities', askForIpmi2: true };
+  #stage: Stage = { at: 'capabilities', requestIpmi2: true };
   #offers: readonly Offer[] = EVERY_OFFER;
   #tried: Tried[] = [];
-  /** Nothing was negotiated: what is offered comes from memory. */
+  /** The current offer is the remembered one, without a negotiation. */
   #fromMemory = false;
   #attempts = 0;
   #waits = 0;
@@ -60,7 +60,7 @@ export class SessionOpening {
     this.#wakeAt = now;
     const remembered = EVERY_OFFER.filter(({ suite }) => suite.id === settings.rememberedSuite);
     if (remembered.length === 0) {
-      this.#askCapabilities(now);
+      this.#requestCapabilities(now);
     } else {
       this.#fromMemory = true;
       this.#offers = remembered;
@@ -78,7 +78,7 @@ export class SessionOpening {
 
   receive(bytes: Uint8Array, now: Instant): void {
     if (this.#result) return;
-    if (this.#stage.at === 'capabilities') this.#onCapabilities(this.#stage.askForIpmi2, bytes, now);
+    if (this.#stage.at === 'capabilities') this.#onCapabilities(this.#stage.requestIpmi2, bytes, now);
     else this.#onHandshake(this.#stage.handshake, continueHandshake(this.#stage.handshake, bytes), now);
   }
 
@@ -90,25 +90,25 @@ export class SessionOpening {
     }
     this.#waits += 1;
     if (this.#waits < this.#settings.timings.tries) {
-      if (this.#stage.at === 'capabilities') this.#askCapabilities(now);
-      // Open Session and RAKP messages cannot be repeated one by one: the BMC may have moved on. Begin again.
+      if (this.#stage.at === 'capabilities') this.#requestCapabilities(now);
+      // Open Session and RAKP messages cannot be retransmitted one by one: the BMC may have advanced. Start a new attempt.
       else this.#attempt(now);
       return;
     }
     if (this.#stage.at === 'capabilities') {
-      const hint = 'check its address, cable and VLAN, and that IPMI over LAN is switched on';
-      this.#fail(new IpmiError('unreachable', `no BMC answers${this.#ignoredText()}; ${hint}`));
+      const hint = 'check its address, cable and VLAN, and that IPMI over LAN is enabled';
+      this.#fail(new IpmiError('unreachable', `no BMC replies${this.#ignoredText()}; ${hint}`));
     } else if (this.#stage.answered) {
       this.abandon();
       this.#fail(
-        new IpmiError('vanished', `the BMC stopped answering while the session was opened${this.#ignoredText()}`),
+        new IpmiError('vanished', `the BMC stopped replying while the session was opened${this.#ignoredText()}`),
       );
     } else {
-      this.#onRefused({ at: 'open-session', kind: 'silence', words: 'no answer' }, now);
+      this.#onRefused({ at: 'open-session', kind: 'silence', words: 'no reply' }, now);
     }
   }
 
-  /** Frees the BMC's slot where it may have taken our RAKP 3 for the end of the handshake. */
+  /** Frees the BMC's session slot if the BMC may have accepted our RAKP 3. */
   abandon(): void {
     if (this.#stage.at !== 'handshake' || this.#stage.handshake.at !== 'rakp-4') return;
     const channel = new SessionChannel(establishedBy(this.#stage.handshake), this.#settings.random);
@@ -116,40 +116,40 @@ export class SessionOpening {
     this.#send(channel.seal(PAYLOAD.ipmi, request));
   }
 
-  /** What was remembered is no longer so, or its packet got lost: begin as with a stranger. */
+  /** The remembered suite no longer works, or a packet was lost: start a full negotiation. */
   #negotiate(now: Instant): void {
     this.#fromMemory = false;
     this.#offers = EVERY_OFFER;
     this.#tried = [];
     this.#waits = 0;
-    this.#stage = { at: 'capabilities', askForIpmi2: true };
-    this.#askCapabilities(now);
+    this.#stage = { at: 'capabilities', requestIpmi2: true };
+    this.#requestCapabilities(now);
   }
 
-  #askCapabilities(now: Instant): void {
-    const askForIpmi2 = this.#stage.at === 'capabilities' && this.#stage.askForIpmi2;
-    const command = getChannelAuthentication('administrator', askForIpmi2);
-    this.#send(encodeSessionless(encodeRequest({ ...command, sequence: askForIpmi2 ? 0 : 1 })));
+  #requestCapabilities(now: Instant): void {
+    const requestIpmi2 = this.#stage.at === 'capabilities' && this.#stage.requestIpmi2;
+    const command = getChannelAuthentication('administrator', requestIpmi2);
+    this.#send(encodeSessionless(encodeRequest({ ...command, sequence: requestIpmi2 ? 0 : 1 })));
     this.#wakeAt = waitEnds(this.#settings.timings, this.#waits, now);
   }
 
-  #onCapabilities(askedForIpmi2: boolean, bytes: Uint8Array, now: Instant): void {
-    const command = getChannelAuthentication('administrator', askedForIpmi2);
+  #onCapabilities(requestedIpmi2: boolean, bytes: Uint8Array, now: Instant): void {
+    const command = getChannelAuthentication('administrator', requestedIpmi2);
     try {
       const packet = decodePacket(bytes);
       if (packet.kind !== 'sessionless') return;
       const reply = decodeReply(packet.message);
-      if (reply.command !== command.command || reply.sequence !== (askedForIpmi2 ? 0 : 1) || !reply.checksumsRight)
+      if (reply.command !== command.command || reply.sequence !== (requestedIpmi2 ? 0 : 1) || !reply.checksumsRight)
         return;
       this.#waits = 0;
-      if (reply.completionCode !== COMPLETED && askedForIpmi2) {
-        this.#stage = { at: 'capabilities', askForIpmi2: false };
-        this.#askCapabilities(now);
+      if (reply.completionCode !== COMPLETED && requestedIpmi2) {
+        this.#stage = { at: 'capabilities', requestIpmi2: false };
+        this.#requestCapabilities(now);
         return;
       }
-      // Asked the old way, the answer cannot say whether it speaks the new one: Open Session will show.
-      if (askedForIpmi2 && !command.decode(reply.data).ipmi2) {
-        this.#fail(new IpmiError('too-old', 'the BMC speaks IPMI 1.5 only, whose sessions protect nothing'));
+      // The IPMI 1.5 form of the request cannot reveal IPMI 2.0 support: Open Session will show it.
+      if (requestedIpmi2 && !command.decode(reply.data).ipmi2) {
+        this.#fail(new IpmiError('too-old', 'the BMC supports IPMI 1.5 only, whose sessions have no protection'));
         return;
       }
       this.#attempt(now);
@@ -162,7 +162,7 @@ export class SessionOpening {
   #attempt(now: Instant): void {
     this.abandon();
     const [offer] = this.#offers;
-    if (!offer) throw new Error('an attempt without an offer');
+    if (!offer) throw new Error('no offer left for an attempt');
     const { random, login, timings } = this.#settings;
     const { handshake, send } = beginHandshake(
       offer,
@@ -196,7 +196,7 @@ export class SessionOpening {
       case 'refused':
         this.#stage = { at: 'handshake', handshake, answered: true };
         if (step.send) this.#send(step.send);
-        if (isMixUp(step.refusal) && this.#waits + 1 < this.#settings.timings.tries) {
+        if (isOutOfStep(step.refusal) && this.#waits + 1 < this.#settings.timings.tries) {
           this.#waits += 1;
           this.#attempt(now);
         } else {
@@ -212,7 +212,7 @@ export class SessionOpening {
       return;
     }
     const [offer, ...left] = this.#offers;
-    if (!offer) throw new Error('a refusal without an offer');
+    if (!offer) throw new Error('no offer for this refusal');
     this.#tried.push({ offer, outcome });
     const offers = offersAfter(left, this.#tried);
     if (offers instanceof IpmiError) {
@@ -230,13 +230,13 @@ export class SessionOpening {
   }
 
   #ignoredText(): string {
-    return this.#lastIgnored === '' ? '' : ` (what came last was not usable: ${this.#lastIgnored})`;
+    return this.#lastIgnored === '' ? '' : ` (the last packet was ignored: ${this.#lastIgnored})`;
   }
 }
 
 /**
- * A doubled or late RAKP 1 makes a BMC throw its dice again, and then our RAKP 3 no longer fits. That is not a wrong
- * password: by then its RAKP 2 has proved that it knows ours.
+ * A duplicate or late RAKP 1 makes a BMC choose a new random number, and our RAKP 3 no longer matches. That is not a wrong
+ * password: its RAKP 2 has already proved that it knows ours.
  */
-const isMixUp = ({ at, kind }: HandshakeRefusal): boolean =>
+const isOutOfStep = ({ at, kind }: HandshakeRefusal): boolean =>
   (at === 'rakp-4' && kind === 'password') || (at !== 'open-session' && kind === 'protocol');

@@ -1,10 +1,10 @@
-// Random bytes in small pieces: every packet needs sixteen, and to fetch them one by one costs as much as to fetch a thousand.
+// A pool of random bytes: every packet needs sixteen, and one call for them costs as much as a call for a thousand.
 
 import { randomFillSync } from 'node:crypto';
 
 const POOL_BYTES = 4096;
 
-/** Each byte is handed out once, and then wiped. */
+/** Each byte is used once, and then erased. */
 export function pooledRandom(): (count: number) => Uint8Array {
   const pool = new Uint8Array(POOL_BYTES);
   let used = POOL_BYTES;
@@ -14,9 +14,9 @@ export function pooledRandom(): (count: number) => Uint8Array {
       randomFillSync(pool);
       used = 0;
     }
-    const taken = pool.slice(used, used + count);
+    const bytes = pool.slice(used, used + count);
     pool.fill(0, used, used + count);
     used += count;
-    return taken;
+    return bytes;
   };
 }

@@ -1,4 +1,4 @@
-// Power, with the promises of bmc.ts: afterwards it is so, and asking twice does no harm.
+// Power verbs, as bmc.ts specifies them: the final state is verified, and a repetition is harmless.
 
 import { chassisControl, getChassisStatus } from '../../codecs/ipmi/commands/chassis.ts';
 import { COMPLETION } from '../../codecs/ipmi/completion-code.ts';
@@ -8,46 +8,46 @@ import type { IpmiCaller } from './connection.ts';
 import { IpmiError } from './ipmi-error.ts';
 import { wasRefusedWith } from './refusal.ts';
 
-/** Big machines take this long to let go of their power supplies. */
+/** Large machines take this long to power off. */
 const LIMIT = 90 * SECOND;
 const FIRST_PAUSE = 0.25 * SECOND;
 const LONGEST_PAUSE = 2 * SECOND;
 
 export const powerStatus = async (bmc: IpmiCaller): Promise<'on' | 'off'> => (await bmc.call(getChassisStatus())).power;
 
-export const powerOn = (bmc: IpmiCaller): Promise<void> => bring(bmc, 'on');
+export const powerOn = (bmc: IpmiCaller): Promise<void> => setPower(bmc, 'on');
 
-export const powerOff = (bmc: IpmiCaller): Promise<void> => bring(bmc, 'off');
+export const powerOff = (bmc: IpmiCaller): Promise<void> => setPower(bmc, 'off');
 
-/** Off and on as two steps, not the BMC's own cycle: each can be repeated when an answer is lost, and is seen to happen. */
+/** Off and on as two steps, not the BMC's own cycle: each can be retried when a reply is lost, and is verified. */
 export async function powerCycle(bmc: IpmiCaller): Promise<void> {
   await powerOff(bmc);
   await powerOn(bmc);
 }
 
-/** Starts anew without losing power; one that is off is switched on. Sent once: nobody is reset twice by a lost answer. */
+/** Resets without a power loss; powers on when off. Sent once: a lost reply must not reset the machine twice. */
 export async function powerReset(bmc: IpmiCaller): Promise<void> {
   if ((await powerStatus(bmc)) === 'off') await powerOn(bmc);
   else await bmc.call(chassisControl('reset'));
 }
 
-/** Asks the operating system to shut down, and does not wait for it. */
+/** Requests a shutdown from the operating system, and does not wait for it. */
 export async function powerSoft(bmc: IpmiCaller): Promise<void> {
   if ((await powerStatus(bmc)) === 'on') await bmc.call(chassisControl('soft'));
 }
 
-async function bring(bmc: IpmiCaller, wanted: 'on' | 'off'): Promise<void> {
-  if ((await powerStatus(bmc)) === wanted) return;
+async function setPower(bmc: IpmiCaller, target: 'on' | 'off'): Promise<void> {
+  if ((await powerStatus(bmc)) === target) return;
   try {
-    await bmc.call(chassisControl(wanted));
+    await bmc.call(chassisControl(target));
   } catch (error) {
-    // It got there by itself in between; the look below tells.
+    // It reached the state meanwhile; the loop below verifies it.
     if (!wasRefusedWith(error, COMPLETION.notInPresentState)) throw error;
   }
   const deadline = bmc.clock.now() + LIMIT;
-  for (let wait = FIRST_PAUSE; (await powerStatus(bmc)) !== wanted; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
+  for (let wait = FIRST_PAUSE; (await powerStatus(bmc)) !== target; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
     if (bmc.clock.now() >= deadline) {
-      const message = `the BMC accepted power ${wanted}, and after ${LIMIT / SECOND} s the machine is not ${wanted}`;
+      const message = `the BMC accepted power ${target}, but after ${LIMIT / SECOND} s the machine is not ${target}`;
       throw new IpmiError('contradiction', message);
     }
     await pause(bmc.clock, wait);

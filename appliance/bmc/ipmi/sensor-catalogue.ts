@@ -1,5 +1,5 @@
-// A BMC's sensor records, read once and again only when the BMC says that they have changed: there are hundreds of them,
-// and each takes several questions.
+// Caches a BMC's sensor records, and reads them again only when the repository's time stamps change: there are hundreds of them,
+// and each takes several requests.
 
 import { getSensorRepositoryInfo } from '../../codecs/ipmi/commands/sensor-repository.ts';
 import type { SensorRecord } from '../../codecs/ipmi/sensor-record.ts';
@@ -9,11 +9,11 @@ import { sensorRecords } from './sensors.ts';
 export type SensorCatalogue = (bmc: IpmiCaller) => Promise<readonly SensorRecord[]>;
 
 export function sensorCatalogue(): SensorCatalogue {
-  let kept: { readonly stand: string; readonly records: readonly SensorRecord[] } | null = null;
+  let kept: { readonly version: string; readonly records: readonly SensorRecord[] } | null = null;
   return async (bmc) => {
     const { records: count, lastAddition, lastErasure } = await bmc.call(getSensorRepositoryInfo());
-    const stand = `${count} ${lastAddition} ${lastErasure}`;
-    if (kept?.stand !== stand) kept = { stand, records: await sensorRecords(bmc) };
+    const version = `${count} ${lastAddition} ${lastErasure}`;
+    if (kept?.version !== version) kept = { version, records: await sensorRecords(bmc) };
     return kept.records;
   };
 }

@@ -1,4 +1,4 @@
-// All sensors of a BMC with their values now.
+// Reads all sensors of a BMC.
 
 import { concatBytes } from '../../codecs/ipmi/bytes.ts';
 import { getSensorReading, THRESHOLD_STATES } from '../../codecs/ipmi/commands/sensor-reading.ts';
@@ -24,10 +24,10 @@ const LARGEST_PIECE = 32;
 const SMALLEST_PIECE = 8;
 const RESERVATION_TRIES = 3;
 const THRESHOLD_EVENTS = 0x01;
-/** Sensors of other controllers have to be asked there. */
+/** Sensors of other controllers must be read there. */
 const BMC_OWNER = 0x20;
 
-/** `records` as `sensorRecords` found them. */
+/** `records`: the result of `sensorRecords`. */
 export async function readSensors(bmc: IpmiCaller, records: readonly SensorRecord[]): Promise<SensorReading[]> {
   const sensors: SensorReading[] = [];
   for (const record of records) {
@@ -41,11 +41,11 @@ async function readSensor(bmc: IpmiCaller, record: SensorRecord): Promise<Sensor
   try {
     const { raw, states } = await bmc.call(getSensorReading(record.number));
     const value = raw === null || record.conversion === null ? null : convertReading(raw, record.conversion);
-    const held = raw === null ? [] : statesOf(record, states);
-    const health = raw === null ? 'unknown' : worst(held.map(({ severity }) => severity));
-    return { ...about, value, health, states: held.map(({ words }) => words) };
+    const asserted = raw === null ? [] : statesOf(record, states);
+    const health = raw === null ? 'unknown' : worst(asserted.map(({ severity }) => severity));
+    return { ...about, value, health, states: asserted.map(({ words }) => words) };
   } catch (error) {
-    // Listed, but not built into this machine: an empty slot, a missing power supply.
+    // Listed but absent in this machine: an empty slot, a missing power supply.
     if (error instanceof IpmiError && error.reason === 'refused') {
       return { ...about, value: null, health: 'unknown', states: [] };
     }
@@ -53,7 +53,7 @@ async function readSensor(bmc: IpmiCaller, record: SensorRecord): Promise<Sensor
   }
 }
 
-/** Table 43-15: watts, which IPMI has no sensor type for. */
+/** Table 43-15: watts, for which IPMI has no sensor type. */
 const WATTS = 6;
 
 const kindOf = ({ sensorType, units }: SensorRecord): string =>
@@ -69,7 +69,7 @@ const thresholdState = (bit: number): SensorState[] => {
   return words ? [{ words, severity: words.endsWith('non-critical') ? 'warning' : 'critical' }] : [];
 };
 
-/** A state of the vendor's own says nothing about its health. */
+/** An OEM state says nothing about the health. */
 const discreteState = ({ sensorType, eventType }: SensorRecord, bit: number): SensorState =>
   sensorState(sensorType, eventType, bit) ?? { words: `state ${bit}`, severity: 'ok' };
 
@@ -88,7 +88,7 @@ export async function sensorRecords(bmc: IpmiCaller): Promise<SensorRecord[]> {
       if (record) records.push(record);
       id = next;
     } catch (error) {
-      // Dell FC830 names a record after the last one, and then never finds it.
+      // Dell FC830 references a record after the last one, and then cannot find it.
       if (wasRefusedWith(error, COMPLETION.timeout, COMPLETION.notPresent) && records.length > 0) break;
       throw error;
     }
@@ -96,7 +96,7 @@ export async function sensorRecords(bmc: IpmiCaller): Promise<SensorRecord[]> {
   return records;
 }
 
-/** Reads records in pieces, and learns how small this BMC wants them. */
+/** Reads records in chunks, and reduces their size to what this BMC supports. */
 class RepositoryReader {
   readonly #bmc: IpmiCaller;
   #reservation: number | null = null;
@@ -119,8 +119,8 @@ class RepositoryReader {
   }
 
   async #readReserved(id: number, reservation: number): Promise<{ next: number; bytes: Uint8Array }> {
-    const ask = { reservation, id, offset: 0, count: RECORD_HEADER_BYTES };
-    const head = await this.#bmc.call(getSensorRecord(ask));
+    const header = { reservation, id, offset: 0, count: RECORD_HEADER_BYTES };
+    const head = await this.#bmc.call(getSensorRecord(header));
     const { length } = decodeRecordHeader(head.bytes);
     let bytes = head.bytes.subarray(0, RECORD_HEADER_BYTES);
     while (bytes.length < length) {

@@ -1,4 +1,4 @@
-// An established session's packets: numbered and sealed on the way out, checked and opened on the way in.
+// The packets of an established session: numbered and sealed when sent, verified and decrypted when received.
 
 import type { IpmiPacket, RmcpPlusPacket } from '../../codecs/ipmi/packet.ts';
 import { openPacket, sealPacket } from '../../codecs/ipmi/sealed-packet.ts';
@@ -15,7 +15,7 @@ export class SessionChannel {
   readonly established: Established;
   readonly #random: Random;
   #sent = 0;
-  /** The highest number received, and below it, as bits, which of the sixteen before it were. */
+  /** The highest sequence number received, and a bit mask of the sixteen before it. */
   #highest: number | null = null;
   #seen = 0;
 
@@ -24,7 +24,7 @@ export class SessionChannel {
     this.#random = random;
   }
 
-  /** Every packet has its own number, repetitions included; 0 stands for "no session" and is left out. */
+  /** Every packet has its own number, retransmissions too; 0 means "no session" and is skipped. */
   seal(payloadType: number, payload: Uint8Array): Uint8Array {
     this.#sent = (this.#sent % (SEQUENCE_LIMIT - 1)) + 1;
     const { offer, keys, bmcSessionId } = this.established;
@@ -41,7 +41,7 @@ export class SessionChannel {
     return packet.kind === 'rmcp-plus' && packet.sessionId === this.established.consoleSessionId;
   }
 
-  /** Throws IpmiDecodeError for what is not genuine. Null: genuine, but heard before or far out of order. */
+  /** Throws IpmiDecodeError for a packet that is not authentic. Null: authentic, but a duplicate or far out of order. */
   open(packet: RmcpPlusPacket): Uint8Array | null {
     const { offer, keys } = this.established;
     const payload = openPacket(offer.suite, keys, packet);

@@ -1,5 +1,5 @@
-// One session with one BMC, as a machine that is fed packets and the time, and says what to send and when to be woken.
-// It owns no socket and no timer, and it always closes what it opened.
+// One session with one BMC, as a state machine: input is packets and the time, output is packets to send and the next wake-up.
+// It owns no socket and no timer, and it always closes the session that it opened.
 //
 //   opening ──▶ raising the privilege ──▶ open ──▶ closing ──▶ ended
 
@@ -25,17 +25,17 @@ export type SessionSignal =
   | { readonly kind: 'answered'; readonly id: number; readonly reply: IpmiReply }
   | { readonly kind: 'failed'; readonly id: number; readonly error: IpmiError }
   | { readonly kind: 'console'; readonly payload: Uint8Array }
-  /** Nothing follows. Null: it was closed as asked. */
+  /** The last signal. Null: the caller closed it. */
   | { readonly kind: 'ended'; readonly error: IpmiError | null };
 
 export interface Reaction {
   readonly send: readonly Uint8Array[];
   readonly signals: readonly SessionSignal[];
-  /** Null: it has ended and needs no more time. */
+  /** Null: the session has ended. */
   readonly wakeAt: Instant | null;
 }
 
-/** Numbers are the caller's; words are the session's own requests. */
+/** Numbers are requests of the caller; strings are requests of the session itself. */
 type RequestId = number | Privilege | 'keep-alive' | 'close';
 
 type Phase =
@@ -47,7 +47,7 @@ type Phase =
     }
   | { readonly at: 'ended' };
 
-/** A BMC that does not confirm the close forgets the session by itself. */
+/** A BMC that does not confirm the close expires the session by itself. */
 const CLOSE_TRIES = 2;
 const PRIVILEGE_REFUSALS: ReadonlySet<number> = new Set([0x80, 0x81, COMPLETION.insufficientPrivilege]);
 
@@ -57,7 +57,7 @@ export class IpmiSession {
   #send: Uint8Array[] = [];
   #signals: SessionSignal[] = [];
 
-  /** The first packets are in `start`. */
+  /** `start` returns the first packets. */
   constructor(settings: OpeningSettings, now: Instant) {
     this.#settings = settings;
     this.#phase = { at: 'opening', opening: new SessionOpening(settings, (bytes) => this.#send.push(bytes), now) };
@@ -94,7 +94,7 @@ export class IpmiSession {
     return this.#reaction();
   }
 
-  /** Only once it has said `opened`. */
+  /** Only after the signal `opened`. */
   request(id: number, command: WireCommand, now: Instant): Reaction {
     if (this.#phase.at === 'open') this.#phase.conversation.request(id, command, now);
     else this.#signals.push({ kind: 'failed', id, error: notOpen() });
@@ -147,10 +147,10 @@ export class IpmiSession {
     else if (id !== 'keep-alive') this.#raised(conversation, id, reply, now);
   }
 
-  #raised(conversation: Conversation<RequestId>, asked: Privilege, reply: IpmiReply, now: Instant): void {
+  #raised(conversation: Conversation<RequestId>, requested: Privilege, reply: IpmiReply, now: Instant): void {
     const code = reply.completionCode;
-    // Some grant less than was asked for, and say so only here.
-    const granted = code === COMPLETED ? grantedLevel(asked, reply.data[0]) : null;
+    // Some BMCs grant less than requested, and report it only here.
+    const granted = code === COMPLETED ? grantedLevel(requested, reply.data[0]) : null;
     if (granted) {
       this.#phase = { at: 'open', conversation, error: null };
       this.#signals.push({
@@ -158,12 +158,16 @@ export class IpmiSession {
         suite: conversation.channel.established.offer.suite.id,
         privilege: granted,
       });
-    } else if (asked === 'administrator' && PRIVILEGE_REFUSALS.has(code)) {
+    } else if (requested === 'administrator' && PRIVILEGE_REFUSALS.has(code)) {
       conversation.request('operator', setSessionPrivilege('operator'), now);
     } else {
       const words =
-        code === COMPLETED ? 'the BMC grants less' : completionWords(code, setSessionPrivilege(asked).codes);
-      const error = new IpmiError('privilege', `the user may not be ${asked}: ${words}`, { completionCode: code });
+        code === COMPLETED
+          ? 'the BMC grants a lower privilege'
+          : completionWords(code, setSessionPrivilege(requested).codes);
+      const error = new IpmiError('privilege', `the user cannot get ${requested} privilege: ${words}`, {
+        completionCode: code,
+      });
       this.#closeBecause(conversation, error, now);
     }
   }
@@ -180,10 +184,10 @@ export class IpmiSession {
       this.#end(this.#phase.at === 'closing' ? this.#phase.error : null);
       return;
     }
-    const why = ignored === '' ? '' : ` (what came last was not usable: ${ignored})`;
-    const error = new IpmiError('vanished', `the BMC stopped answering${why}`);
+    const why = ignored === '' ? '' : ` (the last packet was ignored: ${ignored})`;
+    const error = new IpmiError('vanished', `the BMC stopped replying${why}`);
     this.#failAll([id, ...conversation.drop()], error);
-    // It may still hear us even though we do not hear it.
+    // The BMC may still receive our packets even though its replies are lost.
     const { bmcSessionId } = conversation.channel.established;
     conversation.request('close', closeSession(bmcSessionId), now, 1);
     conversation.drop();
@@ -214,8 +218,8 @@ export class IpmiSession {
 
 const notOpen = (): IpmiError => new IpmiError('closed', 'the session with the BMC is closed');
 
-/** Null: too little to be of use. */
-function grantedLevel(asked: Privilege, level = PRIVILEGE[asked] as number): Privilege | null {
+/** Null: the level is too low to be useful. */
+function grantedLevel(requested: Privilege, level = PRIVILEGE[requested] as number): Privilege | null {
   if (level < PRIVILEGE.operator) return null;
-  return level < PRIVILEGE.administrator ? 'operator' : asked;
+  return level < PRIVILEGE.administrator ? 'operator' : requested;
 }

@@ -1,5 +1,5 @@
-// Serial over LAN as a pure machine (IPMI v2.0 §15.11): what arrives is delivered once, what is typed is repeated until
-// the BMC has taken it.
+// Serial over LAN as a pure state machine (IPMI v2.0 §15.11): received characters are delivered once, typed characters are
+// retransmitted until the BMC acknowledges them.
 
 import { concatBytes } from '../../codecs/ipmi/bytes.ts';
 import { encodeSol, LAST_PACKET_NUMBER, type SolFromBmc } from '../../codecs/ipmi/sol-packet.ts';
@@ -7,11 +7,11 @@ import type { Instant } from '../../domain/instant.ts';
 
 const NOTHING = new Uint8Array();
 const SOL_HEADER_BYTES = 4;
-/** BMCs that name bigger packets have been seen to lose them. */
+/** Some BMCs that announce larger packets lose them. */
 const LARGEST_CHUNK = 200;
 const SMALLEST_SANE_SIZE = 16;
 const LARGEST_SANE_SIZE = 1024;
-/** A serial line takes a minute and a half for this: no person types it. */
+/** A minute and a half on a serial line: nobody types that much. */
 const MOST_TYPED = 1024 * 1024;
 
 export interface SolTimings {
@@ -29,7 +29,7 @@ interface InFlight {
 export interface SolReaction {
   readonly send: readonly Uint8Array[];
   readonly deliver: Uint8Array;
-  /** Why nothing more will come. */
+  /** Why the console has ended. */
   readonly ended: string | null;
 }
 
@@ -42,7 +42,7 @@ export class SolStream {
   #typed: Uint8Array = NOTHING;
   #inFlight: InFlight | null = null;
 
-  /** `inboundBytes` is the payload size that the BMC names; the nonsensical ones are not believed. */
+  /** `inboundBytes` is the payload size that the BMC announces; implausible values are ignored. */
   constructor(inboundBytes: number, timings: SolTimings) {
     const sane = inboundBytes >= SMALLEST_SANE_SIZE && inboundBytes <= LARGEST_SANE_SIZE;
     this.#chunk = Math.min(LARGEST_CHUNK, sane ? inboundBytes - SOL_HEADER_BYTES : LARGEST_CHUNK);
@@ -55,7 +55,7 @@ export class SolStream {
 
   type(characters: Uint8Array, now: Instant): SolReaction {
     if (this.#typed.length + characters.length > MOST_TYPED) {
-      return { send: [], deliver: NOTHING, ended: 'more is typed than the BMC takes' };
+      return { send: [], deliver: NOTHING, ended: 'the input exceeds what the BMC accepts' };
     }
     this.#typed = concatBytes(this.#typed, characters);
     return { send: this.#sendNext(now), deliver: NOTHING, ended: null };
@@ -65,7 +65,7 @@ export class SolStream {
     const send: Uint8Array[] = [];
     let deliver: Uint8Array = NOTHING;
     if (packet.number !== 0) {
-      // A repetition may have grown at its end since.
+      // A retransmission may contain more characters at its end.
       const repeated = packet.number === this.#lastNumber;
       deliver = repeated ? packet.characters.subarray(this.#lastLength) : packet.characters;
       this.#lastLength = repeated ? Math.max(this.#lastLength, packet.characters.length) : packet.characters.length;
@@ -74,14 +74,14 @@ export class SolStream {
     }
     this.#onAcknowledged(packet);
     send.push(...this.#sendNext(now));
-    return { send, deliver, ended: packet.deactivating ? 'the BMC took the console away' : null };
+    return { send, deliver, ended: packet.deactivating ? 'the BMC deactivated the console' : null };
   }
 
   wake(now: Instant): SolReaction {
     const inFlight = this.#inFlight;
     if (!inFlight || now < inFlight.wakeAt) return { send: [], deliver: NOTHING, ended: null };
     if (inFlight.tried >= this.#timings.tries) {
-      return { send: [], deliver: NOTHING, ended: 'the BMC does not take what is typed' };
+      return { send: [], deliver: NOTHING, ended: 'the BMC does not acknowledge the input' };
     }
     return {
       send: [this.#transmit(inFlight.number, inFlight.characters, inFlight.tried, now)],
@@ -92,7 +92,7 @@ export class SolStream {
 
   #onAcknowledged(packet: SolFromBmc): void {
     const inFlight = this.#inFlight;
-    // A refusal (the port is flow-controlled, or busy) is answered by the repetition, in its time.
+    // After a NACK (the port is flow-controlled, or busy) the retransmission timer sends it again.
     if (!inFlight || packet.acknowledges !== inFlight.number || packet.refused) return;
     this.#typed = concatBytes(inFlight.characters.subarray(packet.accepted), this.#typed);
     this.#inFlight = null;

@@ -1,15 +1,15 @@
-// How patient a session is. The defaults suit BMCs on a management network: slow, and sometimes busy for seconds.
+// Timeouts of a session. The defaults suit BMCs on a management network: slow, and sometimes busy for seconds.
 
 import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 
 export interface SessionTimings {
-  /** The first wait for an answer; each further one is `growth` times as long. */
+  /** The first timeout for a reply; each further one is `growth` times as long. */
   readonly firstWait: number;
   readonly growth: number;
   readonly tries: number;
-  /** BMCs drop a session after 60 silent seconds (IPMI v2.0 §6.12.15). */
+  /** BMCs expire a session after 60 idle seconds (IPMI v2.0 §6.12.15). */
   readonly keepAliveAfter: number;
-  /** A verb, with every command in it: a list that has no end would keep everybody else from the BMC. */
+  /** Timeout of a verb with all its commands: an endless list would block all other verbs of the BMC. */
   readonly verb: number;
 }
 
@@ -24,7 +24,7 @@ export const DEFAULT_TIMINGS: SessionTimings = {
 export const waitEnds = (timings: SessionTimings, triesBefore: number, now: Instant): Instant =>
   now + timings.firstWait * timings.growth ** triesBefore;
 
-/** All the waits of something that may be sent only once. */
+/** The total timeout of a command that may be sent only once. */
 export const longWaitEnds = (timings: SessionTimings, now: Instant): Instant => {
   let end = now;
   for (let tried = 0; tried < timings.tries; tried++) end = waitEnds(timings, tried, end);

@@ -1,4 +1,4 @@
-// What has come and nobody has read yet, and no more of it than a screen could ever need.
+// A bounded buffer of received bytes that were not read yet.
 
 export class Unread {
   readonly #most: number;
@@ -9,7 +9,7 @@ export class Unread {
     this.#most = most;
   }
 
-  /** False: too much by now, and this was not kept. */
+  /** False: the buffer is full, and the bytes were dropped. */
   push(bytes: Uint8Array): boolean {
     if (this.#bytes + bytes.length > this.#most) return false;
     this.#chunks.push(Uint8Array.from(bytes));

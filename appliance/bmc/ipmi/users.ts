@@ -1,4 +1,4 @@
-// The users that a BMC knows, and their passwords.
+// The users of a BMC, and their passwords.
 
 import {
   getUserAccess,
@@ -35,35 +35,39 @@ export async function listUsers(bmc: IpmiCaller): Promise<BmcUser[]> {
       const name = await bmc.call(getUserName(number));
       if (name !== '' || privilege !== 'none') users.push({ number, name, enabled, privilege });
     } catch (error) {
-      // A slot that was never used, as most BMCs say it.
+      // Most BMCs refuse it for a slot that was never used.
       if (!(error instanceof IpmiError && error.reason === 'refused')) throw error;
     }
   }
   return users;
 }
 
-/** Set, and tested where the BMC knows how. */
+/** Sets the password, and tests it where the BMC supports that. */
 export async function setPassword(bmc: IpmiCaller, user: number, password: Secret): Promise<void> {
   const bytes = password.reveal();
   if (bytes.length === 0 || bytes.length > PASSWORD_BYTES) {
-    throw new IpmiError('malformed', `a BMC password has 1 to ${PASSWORD_BYTES} bytes, this has ${bytes.length}`);
+    throw new IpmiError(
+      'malformed',
+      `a BMC password must have 1 to ${PASSWORD_BYTES} bytes, this one has ${bytes.length}`,
+    );
   }
   await bmc.call(setUserPassword(user, bytes));
   try {
     await bmc.call(testUserPassword(user, bytes));
   } catch (error) {
     if (wasRefusedWith(error, ...PASSWORD_DIFFERS)) {
-      throw new IpmiError('contradiction', 'the BMC accepted the password, and does not recognise it');
+      throw new IpmiError('contradiction', 'the BMC accepted the password, but its test of that password fails');
     }
     if (!wasRefusedWith(error, COMPLETION.invalidCommand, COMPLETION.invalidField)) throw error;
   }
 }
 
-/** The user of this name who may log in; a BMC can keep disabled ones under the same name. */
+/** The enabled user of this name; a BMC can have disabled users of the same name. */
 export async function setPasswordOf(bmc: IpmiCaller, userName: string, password: Secret): Promise<void> {
   const named = (await listUsers(bmc)).filter(({ name }) => name === userName);
   const user = named.find(({ enabled }) => enabled !== false) ?? named[0];
-  if (!user) throw new IpmiError('contradiction', `the BMC let ${userName} in, and does not list that user`);
+  if (!user)
+    throw new IpmiError('contradiction', `the BMC accepted the login of ${userName}, but does not list that user`);
   await setPassword(bmc, user.number, password);
 }
 
@@ -73,9 +77,9 @@ export interface NewBmcUser {
   readonly privilege: UserPrivilege;
 }
 
-/** Enabled last, when everything else about the user is right. */
+/** Enabled last, after everything else is set. */
 export async function putUser(bmc: IpmiCaller, number: number, user: NewBmcUser): Promise<void> {
-  // Several BMCs refuse to set the name that is there already.
+  // Several BMCs refuse to set a name that does not change.
   if ((await bmc.call(getUserName(number))) !== user.name) await bmc.call(setUserName(number, user.name));
   await setPassword(bmc, number, user.password);
   await bmc.call(setUserAccess(number, user.privilege, true));

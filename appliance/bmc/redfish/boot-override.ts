@@ -1,11 +1,11 @@
-// What the next start is from: set in the words this firmware has, then read back, because BMCs accept what they do not keep.
+// The boot override: set with values that this firmware accepts, then read back, because BMCs accept values without storing them.
 
 import { BOOT_DEVICES, type BootChoice, type BootDevice, type BootReadBack } from '../bmc.ts';
 import { BmcError } from '../bmc-error.ts';
 import type { Read, RedfishCaller } from './caller.ts';
 import { change } from './change.ts';
 import type { Quirks } from './quirks.ts';
-import { inOneLine, isAnswerNo, saysOneOf } from './refusal.ts';
+import { hasMessage, isRefusal, oneLine } from './refusal.ts';
 import { has, linkAt, type Resource, resourceAt, textAt, textsAt } from './resource.ts';
 
 const TARGETS: Readonly<Record<Exclude<BootDevice, 'cdrom'>, readonly string[]>> = {
@@ -23,7 +23,7 @@ const MODE = 'BootSourceOverrideMode';
 const targetsOf = (device: BootDevice, quirks: Quirks): readonly string[] =>
   device === 'cdrom' ? quirks.cdTargets : TARGETS[device];
 
-/** The words for a choice: what is set, and what has to be seen afterwards. */
+/** The property values of a choice: what is set, and what must read back. */
 interface Override {
   readonly target: string;
   readonly enabled: 'Once' | 'Continuous' | 'Disabled';
@@ -33,28 +33,25 @@ interface Override {
 export async function setBoot(bmc: RedfishCaller, choice: BootChoice): Promise<BootReadBack> {
   const { systemPath, quirks } = await bmc.service();
   const system = await bmc.read(systemPath);
-  const wanted = overrideFor(choice, resourceAt(system.resource, 'Boot'), quirks);
-  const place = await placeToSet(bmc, system);
-  const bodies = bodiesFor(wanted, resourceAt(place.resource, 'Boot') ?? {}, quirks);
-  const changed = await setOne(bmc, place, bodies);
-  return readBack(bmc, changed, choice, wanted, quirks);
+  const requested = overrideFor(choice, resourceAt(system.resource, 'Boot'), quirks);
+  const place = await settingsResource(bmc, system);
+  const bodies = bodiesFor(requested, resourceAt(place.resource, 'Boot') ?? {}, quirks);
+  const changed = await patchFirstAccepted(bmc, place, bodies);
+  return readBack(bmc, changed, choice, requested, quirks);
 }
 
 export function overrideFor(choice: BootChoice, boot: Resource | null, quirks: Quirks): Override {
-  if (boot === null) throw new BmcError('unsupported', 'this BMC cannot say what a machine starts from');
+  if (boot === null) throw new BmcError('unsupported', 'this BMC does not support a boot override');
   if (choice.device === 'none') return { target: 'None', enabled: 'Disabled', mode: null };
   if (choice.device === 'http' && choice.firmware === 'legacy') {
-    throw new BmcError('unsupported', 'HTTP boot is of UEFI; a legacy start has no such thing');
+    throw new BmcError('unsupported', 'HTTP boot needs UEFI; it is not available in legacy mode');
   }
   const names = targetsOf(choice.device, quirks);
   const allowed = textsAt(boot, `${TARGET}@Redfish.AllowableValues`);
   const target = names.find((name) => allowed.length === 0 || allowed.includes(name));
   if (target === undefined) {
     const list = allowed.join(', ');
-    throw new BmcError(
-      'unsupported',
-      `this machine cannot be told to start from ${names.join(' or ')}; it offers ${list}`,
-    );
+    throw new BmcError('unsupported', `this machine cannot boot from ${names.join(' or ')}; the BMC offers ${list}`);
   }
   const firmware = choice.device === 'http' ? 'efi' : choice.firmware;
   return {
@@ -69,12 +66,12 @@ function canPersist(boot: Resource, quirks: Quirks): boolean {
   return quirks.persistentOverride && (allowed.length === 0 || allowed.includes('Continuous'));
 }
 
-/** Some keep what is to come in a resource of its own: AMI's `/SD`, Lenovo's `/Pending`. */
-async function placeToSet(bmc: RedfishCaller, system: Read): Promise<Read> {
+/** Some BMCs have a separate resource for pending settings: AMI's `/SD`, Lenovo's `/Pending`. */
+async function settingsResource(bmc: RedfishCaller, system: Read): Promise<Read> {
   const path = settingsPath(system.resource);
   if (path === null) return system;
   const settings = await bmc.read(path).catch((error: unknown) => {
-    if (isAnswerNo(error)) return null;
+    if (isRefusal(error)) return null;
     throw error;
   });
   return settings && has(settings.resource, 'Boot', TARGET) ? settings : system;
@@ -82,44 +79,44 @@ async function placeToSet(bmc: RedfishCaller, system: Read): Promise<Read> {
 
 const settingsPath = (system: Resource): string | null => linkAt(system, '@Redfish.Settings', 'SettingsObject');
 
-/** What to send, the fullest first: a firmware that chokes on one field may take the others. */
-export function bodiesFor(wanted: Override, boot: Resource, quirks: Quirks): readonly Resource[] {
-  const basic = { [TARGET]: wanted.target, [ENABLED]: wanted.enabled };
-  const mode = modeToSend(wanted, boot, quirks);
+/** The bodies to try, the most complete first: a firmware that rejects one field may accept the others. */
+export function bodiesFor(requested: Override, boot: Resource, quirks: Quirks): readonly Resource[] {
+  const basic = { [TARGET]: requested.target, [ENABLED]: requested.enabled };
+  const mode = modeToSend(requested, boot, quirks);
   const withMode = mode === null ? basic : { ...basic, [MODE]: mode };
-  // Null: the address comes from DHCP, and not from whoever set one before.
-  const forgetting = wanted.target === 'UefiHttp' && has(boot, 'HttpBootUri') ? { HttpBootUri: null } : {};
+  // Null: the address comes from DHCP, and not from an earlier setting.
+  const resetUri = requested.target === 'UefiHttp' && has(boot, 'HttpBootUri') ? { HttpBootUri: null } : {};
   const once = { ...withMode, [ENABLED]: 'Once' };
   const bodies = [
-    { ...withMode, ...forgetting },
+    { ...withMode, ...resetUri },
     withMode,
     basic,
-    ...(wanted.enabled === 'Continuous' ? [once, { ...basic, [ENABLED]: 'Once' }] : []),
-    ...(wanted.enabled === 'Disabled' ? [{ [ENABLED]: 'Disabled' }] : []),
+    ...(requested.enabled === 'Continuous' ? [once, { ...basic, [ENABLED]: 'Once' }] : []),
+    ...(requested.enabled === 'Disabled' ? [{ [ENABLED]: 'Disabled' }] : []),
   ];
-  const different = new Map(bodies.map((body) => [JSON.stringify(body), body]));
-  return [...different.values()].map((body) => ({ Boot: body }));
+  const distinct = new Map(bodies.map((body) => [JSON.stringify(body), body]));
+  return [...distinct.values()].map((body) => ({ Boot: body }));
 }
 
-function modeToSend(wanted: Override, boot: Resource, quirks: Quirks): string | null {
+function modeToSend(requested: Override, boot: Resource, quirks: Quirks): string | null {
   if (quirks.startMode === 'never') return null;
   const current = textAt(boot, MODE);
-  if (quirks.startMode === 'always') return wanted.mode ?? current;
-  // Who does not show a mode has none to set.
-  return current === null ? null : wanted.mode;
+  if (quirks.startMode === 'always') return requested.mode ?? current;
+  // A BMC that shows no mode has none to set.
+  return current === null ? null : requested.mode;
 }
 
-async function setOne(bmc: RedfishCaller, place: Read, bodies: readonly Resource[]): Promise<Read> {
+async function patchFirstAccepted(bmc: RedfishCaller, place: Read, bodies: readonly Resource[]): Promise<Read> {
   let first: unknown = null;
   for (const body of bodies) {
     try {
       await change(bmc, place, body);
       return place;
     } catch (error) {
-      if (!isAnswerNo(error)) throw error;
-      const elsewhere = settingsPath(place.resource);
-      if (elsewhere !== null && saysOneOf(error, 'OperationSupportedInFutureStateURI')) {
-        return setOne(bmc, await bmc.read(elsewhere), bodies);
+      if (!isRefusal(error)) throw error;
+      const settings = settingsPath(place.resource);
+      if (settings !== null && hasMessage(error, 'OperationSupportedInFutureStateURI')) {
+        return patchFirstAccepted(bmc, await bmc.read(settings), bodies);
       }
       first ??= error;
     }
@@ -131,44 +128,44 @@ async function readBack(
   bmc: RedfishCaller,
   place: Read,
   choice: BootChoice,
-  wanted: Override,
+  requested: Override,
   quirks: Quirks,
 ): Promise<BootReadBack> {
   let boot: Resource = {};
-  const isSo = await bmc.until(bmc.limits.settle, async () => {
+  const matches = await bmc.until(bmc.limits.settle, async () => {
     boot = resourceAt((await bmc.read(place.path)).resource, 'Boot') ?? {};
     return deviceOf(boot, quirks) === choice.device ? true : null;
   });
-  if (isSo === null) {
-    const shown = `${textAt(boot, TARGET) ?? 'nothing'} (${textAt(boot, ENABLED) ?? 'no word whether'})`;
-    const message = `the BMC accepted a start from ${wanted.target} (${wanted.enabled}), and shows ${shown}`;
+  if (matches === null) {
+    const shown = `${textAt(boot, TARGET) ?? 'nothing'} (${textAt(boot, ENABLED) ?? 'not reported'})`;
+    const message = `the BMC accepted boot from ${requested.target} (${requested.enabled}), but reads back ${shown}`;
     throw new BmcError('contradiction', message);
   }
-  return { device: choice.device, differences: differences(choice, wanted, boot) };
+  return { device: choice.device, differences: differences(choice, requested, boot) };
 }
 
-/** An override that is not enabled is none, whatever stands beside it. */
+/** An override that is not enabled counts as none, whatever its target is. */
 export function deviceOf(boot: Resource, quirks: Quirks): BootDevice | null {
   const target = textAt(boot, TARGET);
   if (textAt(boot, ENABLED) === 'Disabled' || target === 'None') return 'none';
   return BOOT_DEVICES.find((device) => target !== null && targetsOf(device, quirks).includes(target)) ?? null;
 }
 
-function differences(choice: BootChoice, wanted: Override, boot: Resource): string[] {
+function differences(choice: BootChoice, requested: Override, boot: Resource): string[] {
   if (choice.device === 'none') return [];
   const enabled = textAt(boot, ENABLED);
-  const asked = choice.persistent ? 'Continuous' : 'Once';
+  const enabledRequested = choice.persistent ? 'Continuous' : 'Once';
   const mode = textAt(boot, MODE);
   const list: string[] = [];
-  if (enabled !== asked) {
+  if (enabled !== enabledRequested) {
     list.push(
       choice.persistent && enabled === 'Once'
-        ? 'it holds for the next start only: this BMC keeps no override for longer'
-        : `how long it holds is shown as ${inOneLine(enabled ?? 'nothing')}, asked for was ${asked}`,
+        ? 'the override is for the next boot only: this BMC does not support a persistent one'
+        : `${ENABLED} reads back as ${oneLine(enabled ?? 'nothing')}, requested was ${enabledRequested}`,
     );
   }
-  if (wanted.mode !== null && mode !== wanted.mode) {
-    list.push(`the kind of start is shown as ${inOneLine(mode ?? 'nothing')}, asked for was ${wanted.mode}`);
+  if (requested.mode !== null && mode !== requested.mode) {
+    list.push(`the boot mode reads back as ${oneLine(mode ?? 'nothing')}, requested was ${requested.mode}`);
   }
   return list;
 }

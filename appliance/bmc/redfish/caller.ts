@@ -1,9 +1,9 @@
-// Who can be asked; the verbs need no more than this. Every refusal is an error here, in the BMC's words and without secrets.
+// Sends requests; all that the verbs need. Every refusal becomes an error, with the BMC's own message and without secrets.
 
 import { type Instant, SECOND } from '../../domain/instant.ts';
 import { BmcError } from '../bmc-error.ts';
 import { type BmcClock, pause } from '../clock.ts';
-import type { Ask, Reply } from './conversation.ts';
+import type { RedfishRequest, Reply } from './conversation.ts';
 import type { RedfishLimits } from './limits.ts';
 import { refusalOf } from './refusal.ts';
 import { asResource, type Resource, textAt } from './resource.ts';
@@ -11,7 +11,7 @@ import type { RedfishService } from './service.ts';
 import type { RedfishSession } from './session.ts';
 import { finished } from './task.ts';
 
-/** A resource as it was read, with what a change of it has to name. */
+/** A resource with the ETag that a change of it needs. */
 export interface Read {
   readonly path: string;
   readonly tag: string | null;
@@ -20,17 +20,17 @@ export interface Read {
 
 export interface RedfishCaller {
   readonly limits: RedfishLimits;
-  /** What was found out about the service; asked for once per session. */
+  /** The discovered properties of the service; read once per session. */
   service(): Promise<RedfishService>;
   root(): Promise<Resource>;
-  /** Logs in; the path of our own account, where the BMC wants a new password before anything else. */
+  /** Logs in; the path of our own account, if the BMC requires a password change first. */
   ownAccount(): Promise<string | null>;
   read(path: string): Promise<Read>;
-  /** Any status is an answer. */
-  ask(ask: Ask): Promise<Reply>;
-  /** A POST that is done when this settles, also where the BMC makes a task of it. */
+  /** Resolves for any status. */
+  send(request: RedfishRequest): Promise<Reply>;
+  /** A POST; settles when it is complete, also when the BMC turns it into a task. */
   act(path: string, body: unknown, options?: { readonly once: boolean }): Promise<void>;
-  /** Looks again and again, with growing pauses, until it is so or the time is up: then null. */
+  /** Polls with growing pauses until `look` returns a value; null after the limit. */
   until<Found>(limit: number, look: () => Promise<Found | null>): Promise<Found | null>;
 }
 
@@ -40,9 +40,9 @@ const LONGEST_PAUSE = 2 * SECOND;
 export interface CallerSettings {
   readonly clock: BmcClock;
   readonly limits: RedfishLimits;
-  /** When the verb has to be over. */
+  /** Deadline of the verb. */
   readonly deadline: Instant;
-  readonly session: Pick<RedfishSession, 'ask' | 'root' | 'ownAccount'>;
+  readonly session: Pick<RedfishSession, 'send' | 'root' | 'ownAccount'>;
   readonly service: (caller: RedfishCaller) => Promise<RedfishService>;
 }
 
@@ -52,16 +52,16 @@ export function redfishCaller({ clock, limits, deadline, session, service }: Cal
     service: () => service(caller),
     root: () => session.root(deadline),
     ownAccount: () => session.ownAccount(deadline),
-    ask: (ask) => session.ask(ask, deadline),
+    send: (request) => session.send(request, deadline),
     read: async (path) => {
-      const reply = await caller.ask({ method: 'GET', path });
+      const reply = await caller.send({ method: 'GET', path });
       const resource = asResource(accepted({ method: 'GET', path }, reply).body);
-      if (!resource) throw new BmcError('malformed', `GET ${path}: the answer is not a resource`);
+      if (!resource) throw new BmcError('malformed', `GET ${path}: the reply is not a resource`);
       return { path, tag: reply.headers.etag ?? textAt(resource, '@odata.etag'), resource };
     },
     act: async (path, body, options = { once: false }) => {
-      const ask: Ask = { method: 'POST', path, body, ...options };
-      await finished(caller, `POST ${path}`, accepted(ask, await caller.ask(ask)));
+      const request: RedfishRequest = { method: 'POST', path, body, ...options };
+      await finished(caller, `POST ${path}`, accepted(request, await caller.send(request)));
     },
     until: async (limit, look) => {
       const end = Math.min(deadline, clock.now() + limit);
@@ -75,7 +75,7 @@ export function redfishCaller({ clock, limits, deadline, session, service }: Cal
   return caller;
 }
 
-export function accepted({ method, path }: Ask, reply: Reply): Reply {
+export function accepted({ method, path }: RedfishRequest, reply: Reply): Reply {
   if (reply.status >= 300) throw refusalOf(`${method} ${path}`, reply.status, reply.body);
   return reply;
 }

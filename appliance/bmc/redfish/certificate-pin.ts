@@ -1,28 +1,27 @@
-// Who is at the other end, decided in the TLS handshake: before the first byte of HTTP, so before any password. BMCs come with
-// certificates that they made themselves; the first one seen is kept, and another one later is not the same BMC until a person
-// says so.
+// Verifies the BMC's identity in the TLS handshake: before the first byte of HTTP, so before any password. BMCs use self-signed
+// certificates; the first one seen is pinned, and a changed one is rejected until an operator accepts it.
 
 import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { BmcError } from '../bmc-error.ts';
 
-/** Which certificate each BMC showed when it was first spoken to. */
+/** The pinned certificate of each BMC. */
 export interface CertificatePins {
-  /** SHA-256 of the certificate as `AB:CD:…`; null: never seen. */
+  /** SHA-256 of the certificate as `AB:CD:…`; null: none pinned. */
   pinned(address: string): string | null;
-  /** Settles once it is kept; only then is a password sent. */
+  /** Resolves once it is persisted; only then is a password sent. */
   remember(address: string, fingerprint: string): Promise<void>;
 }
 
-/** Instead of a pin: the authority that issued the certificates of the BMCs. */
+/** Instead of a pin: the authority that issues the certificates of the BMCs. */
 export interface CertificateAuthority {
   readonly pem: string;
-  /** The name in the certificate, where that is not the address. */
+  /** The name in the certificate, if it is not the address. */
   readonly name?: string;
 }
 
 export interface Trust {
-  /** What the pin is kept under. */
+  /** The key of the pin. */
   readonly address: string;
   readonly pins: CertificatePins;
   readonly authority: CertificateAuthority | null;
@@ -33,7 +32,7 @@ export function trustingConnector(trust: Trust, timeout: number): buildConnector
   const connect = buildConnector({
     allowH2: false,
     timeout,
-    // Every connection shows its certificate anew.
+    // No session resumption: every connection presents its certificate.
     maxCachedSessions: 0,
     ...(authority === null
       ? { rejectUnauthorized: false }
@@ -51,23 +50,23 @@ export function trustingConnector(trust: Trust, timeout: number): buildConnector
       };
       const checked = authority === null ? checkPin(trust, socket) : Promise.resolve();
       checked.then(() => {
-        if (socket.destroyed) refuse(new BmcError('vanished', 'the BMC hung up during the handshake'));
+        if (socket.destroyed) refuse(new BmcError('vanished', 'the BMC closed the connection during the handshake'));
         else callback(null, socket);
       }, refuse);
     });
 }
 
 async function checkPin({ address, pins }: Trust, socket: object): Promise<void> {
-  const shown = socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined;
-  if (shown === undefined) throw new BmcError('untrusted', 'the BMC shows no certificate');
+  const presented = socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.fingerprint256 : undefined;
+  if (presented === undefined) throw new BmcError('untrusted', 'the BMC presents no certificate');
   const known = pins.pinned(address);
   if (known === null) {
-    await remember(pins, address, shown);
-  } else if (!sameFingerprint(known, shown)) {
+    await remember(pins, address, presented);
+  } else if (!sameFingerprint(known, presented)) {
     throw new BmcError(
       'untrusted',
-      `the BMC shows another certificate than before; nothing was sent. Known: ${known}, shown: ${shown}. ` +
-        'If the BMC was replaced or got a new certificate, forget the old one; otherwise somebody is in between',
+      `the BMC's certificate changed; nothing was sent. Pinned: ${known}, presented: ${presented}. ` +
+        'If the BMC was replaced or got a new certificate, forget the old one; otherwise suspect a man in the middle',
     );
   }
 }
@@ -77,7 +76,7 @@ async function remember(pins: CertificatePins, address: string, fingerprint: str
     await pins.remember(address, fingerprint);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new BmcError('untrusted', `the certificate of the BMC could not be kept, so nothing was sent: ${reason}`);
+    throw new BmcError('untrusted', `the certificate of the BMC could not be saved, so nothing was sent: ${reason}`);
   }
 }
 

@@ -1,4 +1,4 @@
-// Collections: links to their members, or the members themselves, in pages. Loops and collections without an end have one here.
+// Collections: links to their members, or the members themselves, in pages. Loops and endless collections are cut off.
 
 import { BmcError } from '../bmc-error.ts';
 import type { RedfishCaller } from './caller.ts';
@@ -8,7 +8,7 @@ const MOST_PAGES = 200;
 
 export interface Member {
   readonly path: string | null;
-  /** Null: only its link is in the collection. */
+  /** Null: the collection contains only its link. */
   readonly resource: Resource | null;
 }
 
@@ -19,7 +19,8 @@ export async function members(bmc: RedfishCaller, path: string, most: number): P
   while (next !== null && !seen.has(next) && seen.size < MOST_PAGES && found.length < most) {
     seen.add(next);
     const { resource } = await bmc.read(next);
-    if (!Array.isArray(resource.Members)) throw new BmcError('malformed', `GET ${next}: a collection without members`);
+    if (!Array.isArray(resource.Members))
+      throw new BmcError('malformed', `GET ${next}: the collection has no members property`);
     found.push(...listAt(resource, 'Members').map(asMember));
     next = pathOf(textAt(resource, 'Members@odata.nextLink'));
   }
@@ -35,7 +36,7 @@ function asMember(entry: unknown): Member {
 export const memberPaths = async (bmc: RedfishCaller, path: string, most: number): Promise<string[]> =>
   (await members(bmc, path, most)).flatMap((member) => member.path ?? []);
 
-/** The members themselves; the ones that are only linked to are read one by one. */
+/** The members themselves; those that are only linked are read one by one. */
 export async function memberResources(bmc: RedfishCaller, path: string, most: number): Promise<Resource[]> {
   const resources: Resource[] = [];
   for (const member of await members(bmc, path, most)) {

@@ -1,38 +1,42 @@
-// JSON over a link, with the manners that BMCs need: a slash more or less, a connection dropped in between, "not now".
+// JSON over a link, with workarounds for BMCs: the trailing slash, dropped connections, temporary refusals.
 
 import { type Instant, SECOND } from '../../domain/instant.ts';
 import { BmcError } from '../bmc-error.ts';
 import { type BmcClock, pause } from '../clock.ts';
 import type { RedfishLimits } from './limits.ts';
-import type { LinkAnswer, LinkRequest, RedfishLink } from './link.ts';
-import { isNotNow, messagesIn } from './refusal.ts';
+import type { LinkReply, LinkRequest, RedfishLink } from './link.ts';
+import { isTemporary, messagesIn } from './refusal.ts';
 
-export interface Ask {
+export interface RedfishRequest {
   readonly method: LinkRequest['method'];
   readonly path: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True: a "not now" is the answer; whoever asks has something better to do than to ask again. */
+  /** True: a temporary refusal is returned instead of retried. */
   readonly once?: boolean;
 }
 
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null: nothing came, or nothing that is JSON. */
+  /** Null: no body, or no JSON. */
   readonly body: unknown;
 }
 
-export interface ConversationTools {
-  /** Where the link leads to. */
+export interface ConversationDeps {
+  /** The origin that the link connects to. */
   readonly origin: string;
   readonly link: RedfishLink;
   readonly clock: BmcClock;
   readonly limits: RedfishLimits;
 }
 
-/** Any status is an answer here; only silence, nonsense and strangers are errors. */
-export type Converse = (ask: Ask, authorization: Readonly<Record<string, string>>, until: Instant) => Promise<Reply>;
+/** Resolves for any status; rejects on a timeout, a malformed reply or an untrusted peer. */
+export type Converse = (
+  request: RedfishRequest,
+  authorization: Readonly<Record<string, string>>,
+  until: Instant,
+) => Promise<Reply>;
 
 const FIRST_PAUSE = SECOND;
 const LONGEST_PAUSE = 15 * SECOND;
@@ -40,16 +44,16 @@ const LONGEST_PAUSE = 15 * SECOND;
 const COMMON_HEADERS = {
   accept: 'application/json',
   'odata-version': '4.0',
-  // Compressed answers have weak ETags.
+  // Compressed replies have weak ETags.
   'accept-encoding': 'identity',
 };
 
-export function conversation({ origin, link, clock, limits }: ConversationTools): Converse {
-  const exchange = (request: LinkRequest, until: Instant): Promise<LinkAnswer> =>
+export function conversation({ origin, link, clock, limits }: ConversationDeps): Converse {
+  const exchange = (request: LinkRequest, until: Instant): Promise<LinkReply> =>
     link.exchange(request, Math.min(until, clock.now() + limits.exchange));
 
-  /** BMCs hang up on idle connections without a word. What may be sent twice is; a reset is not. */
-  const persistently = async (request: LinkRequest, until: Instant): Promise<LinkAnswer> => {
+  /** BMCs silently close idle connections. Retries requests that are safe to repeat; never a POST. */
+  const withRetry = async (request: LinkRequest, until: Instant): Promise<LinkReply> => {
     try {
       return await exchange(request, until);
     } catch (error) {
@@ -59,37 +63,37 @@ export function conversation({ origin, link, clock, limits }: ConversationTools)
     }
   };
 
-  const politely = async (request: LinkRequest, until: Instant): Promise<LinkAnswer> => {
-    const answer = await persistently(request, until);
+  const adapted = async (request: LinkRequest, until: Instant): Promise<LinkReply> => {
+    const reply = await withRetry(request, until);
     const { headers, method } = request;
-    // HPE Gen10 Plus has some answers compressed only.
-    if (answer.status === 406) return persistently({ ...request, headers: withoutIdentity(headers) }, until);
-    if (method !== 'GET') return answer;
-    const path = redirection(origin, request, answer) ?? otherSlash(request, answer);
-    if (path === null) return answer;
-    const second = await persistently({ ...request, path }, until);
-    return answer.status === 404 && second.status === 404 ? answer : second;
+    // HPE Gen10 Plus sends some replies only compressed.
+    if (reply.status === 406) return withRetry({ ...request, headers: withoutIdentity(headers) }, until);
+    if (method !== 'GET') return reply;
+    const path = redirection(origin, request, reply) ?? otherSlash(request, reply);
+    if (path === null) return reply;
+    const second = await withRetry({ ...request, path }, until);
+    return reply.status === 404 && second.status === 404 ? reply : second;
   };
 
-  return async (ask, authorization, until) => {
-    const request = requestOf(ask, authorization);
-    const patientUntil = Math.min(until, clock.now() + limits.patience);
+  return async (unsent, authorization, until) => {
+    const request = requestOf(unsent, authorization);
+    const retryUntil = Math.min(until, clock.now() + limits.retry);
     for (let wait = FIRST_PAUSE; ; wait = Math.min(wait * 2, LONGEST_PAUSE)) {
-      const reply = replyOf(request, await politely(request, until));
-      const asked = Math.max(wait, retryAfter(reply));
-      if (ask.once || !mayAskAgain(request, reply) || clock.now() + asked >= patientUntil) return reply;
-      await pause(clock, asked);
+      const reply = replyOf(request, await adapted(request, until));
+      const delay = Math.max(wait, retryAfter(reply));
+      if (unsent.once || !mayRetry(request, reply) || clock.now() + delay >= retryUntil) return reply;
+      await pause(clock, delay);
     }
   };
 }
 
-function requestOf(ask: Ask, authorization: Readonly<Record<string, string>>): LinkRequest {
-  const content = ask.body === undefined ? {} : { 'content-type': 'application/json' };
+function requestOf(request: RedfishRequest, authorization: Readonly<Record<string, string>>): LinkRequest {
+  const content = request.body === undefined ? {} : { 'content-type': 'application/json' };
   return {
-    method: ask.method,
-    path: ask.path,
-    headers: { ...COMMON_HEADERS, ...content, ...authorization, ...ask.headers },
-    body: ask.body === undefined ? null : JSON.stringify(ask.body),
+    method: request.method,
+    path: request.path,
+    headers: { ...COMMON_HEADERS, ...content, ...authorization, ...request.headers },
+    body: request.body === undefined ? null : JSON.stringify(request.body),
   };
 }
 
@@ -98,41 +102,44 @@ const withoutIdentity = ({
   ...headers
 }: Readonly<Record<string, string>>): Record<string, string> => headers;
 
-/** To another place of the same BMC; anywhere else is not gone to, with or without credentials. */
-function redirection(origin: string, request: LinkRequest, { status, headers }: LinkAnswer): string | null {
+/** Only to another path of the same BMC; other origins are never followed, with or without credentials. */
+function redirection(origin: string, request: LinkRequest, { status, headers }: LinkReply): string | null {
   if (![301, 302, 303, 307, 308].includes(status)) return null;
   const { location = '' } = headers;
   if (location === '' || !URL.canParse(location, origin)) {
-    throw new BmcError('malformed', `GET ${request.path}: the BMC redirects to nowhere`);
+    throw new BmcError('malformed', `GET ${request.path}: the BMC redirects without a valid location`);
   }
   const to = new URL(location, origin);
   if (to.origin === origin) return `${to.pathname}${to.search}`;
-  throw new BmcError('untrusted', `GET ${request.path}: the BMC sends us to ${to.host}, where we do not go`);
+  throw new BmcError(
+    'untrusted',
+    `GET ${request.path}: the BMC redirects to ${to.host}, and redirects to other hosts are not followed`,
+  );
 }
 
-/** Some know a resource with the slash at its end, some without. */
-function otherSlash(request: LinkRequest, { status }: LinkAnswer): string | null {
+/** Some BMCs require the slash at the end of a path, some forbid it. */
+function otherSlash(request: LinkRequest, { status }: LinkReply): string | null {
   if (status !== 404 || request.path.includes('?')) return null;
   return request.path.endsWith('/') ? request.path.slice(0, -1) : `${request.path}/`;
 }
 
-function replyOf(request: LinkRequest, { status, headers, body }: LinkAnswer): Reply {
+function replyOf(request: LinkRequest, { status, headers, body }: LinkReply): Reply {
   if (body.trim() === '') return { status, headers, body: null };
   try {
     return { status, headers, body: JSON.parse(body) };
   } catch {
     if (request.method === 'GET' && status < 300) {
-      throw new BmcError('malformed', `GET ${request.path}: the answer is not JSON`);
+      throw new BmcError('malformed', `GET ${request.path}: the reply is not JSON`);
     }
     return { status, headers, body: null };
   }
 }
 
-/** An action that was turned away without a known reason may have been begun. */
-function mayAskAgain({ method }: LinkRequest, { status, headers, body }: Reply): boolean {
+/** A POST that was refused without a known reason may have started its action. */
+function mayRetry({ method }: LinkRequest, { status, headers, body }: Reply): boolean {
   const messages = messagesIn(body);
-  if (!isNotNow({ status, messages })) return false;
-  return method !== 'POST' || 'retry-after' in headers || isNotNow({ status: 400, messages });
+  if (!isTemporary({ status, messages })) return false;
+  return method !== 'POST' || 'retry-after' in headers || isTemporary({ status: 400, messages });
 }
 
 const retryAfter = ({ headers }: Reply): number => {

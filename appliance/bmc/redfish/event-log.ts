@@ -1,4 +1,4 @@
-// The machine's own diary. BMCs keep several; the one about the hardware is meant, not the one about who logged in.
+// The hardware event log of the machine. BMCs have several logs; this is not the audit log of logins.
 
 import { SECOND } from '../../domain/instant.ts';
 import type { LogEntry } from '../bmc.ts';
@@ -6,7 +6,7 @@ import { BmcError } from '../bmc-error.ts';
 import type { Read, RedfishCaller } from './caller.ts';
 import { memberPaths, memberResources } from './collection.ts';
 import { healthOf } from './health.ts';
-import { inOneLine } from './refusal.ts';
+import { oneLine } from './refusal.ts';
 import { lastSegment, linkAt, pathOf, type Resource, textAt } from './resource.ts';
 
 const MOST_ENTRIES = 10_000;
@@ -18,34 +18,34 @@ export async function eventLog(bmc: RedfishCaller): Promise<LogEntry[]> {
   return inOrder(entries);
 }
 
-/** Gone is what was there: something may happen while it is cleared. */
+/** Verifies that the old entries are gone: new ones may arrive meanwhile. */
 export async function clearEventLog(bmc: RedfishCaller): Promise<void> {
   const log = await hardwareLog(bmc);
-  const before = new Set((await entriesOf(bmc, log)).map(sameness));
+  const before = new Set((await entriesOf(bmc, log)).map(entryKey));
   if (before.size === 0) return;
   const target = pathOf(textAt(log.resource, 'Actions', '#LogService.ClearLog', 'target'));
-  if (target === null) throw new BmcError('unsupported', 'this BMC does not let its event log be cleared');
+  if (target === null) throw new BmcError('unsupported', 'this BMC does not support clearing its event log');
   await bmc.act(target, {});
   const isCleared = async (): Promise<true | null> =>
-    (await entriesOf(bmc, log)).some((entry) => before.has(sameness(entry)) && !tellsOfClearing(entry)) ? null : true;
+    (await entriesOf(bmc, log)).some((entry) => before.has(entryKey(entry)) && !isClearRecord(entry)) ? null : true;
   if (await bmc.until(bmc.limits.settle, isCleared)) return;
   const limit = bmc.limits.settle / SECOND;
   throw new BmcError(
     'contradiction',
-    `the BMC accepted to clear its event log, and after ${limit} s old entries are in it`,
+    `the BMC accepted the clearing of its event log, but after ${limit} s it still contains old entries`,
   );
 }
 
-/** A BMC whose clock stands still writes the same entry after every clearing. */
-const tellsOfClearing = (entry: Resource): boolean => /clear/i.test(textAt(entry, 'Message') ?? '');
+/** A BMC whose clock does not run writes the same entry after every clear. */
+const isClearRecord = (entry: Resource): boolean => /clear/i.test(textAt(entry, 'Message') ?? '');
 
-/** Ids are given anew after a clear. */
-const sameness = (entry: Resource): string =>
+/** Ids restart after a clear. */
+const entryKey = (entry: Resource): string =>
   JSON.stringify(['Id', 'Created', 'Message', 'MessageId'].map((name) => textAt(entry, name)));
 
 /**
- * By what they are called: SEL on iDRAC and XCC, IML on iLO, EventLog on OpenBMC, Log1 on Supermicro. Dumps, POST codes and
- * the record of logins are other things.
+ * By name: SEL on iDRAC and XCC, IML on iLO, EventLog on OpenBMC, Log1 on Supermicro. Dumps, POST codes and the audit log do
+ * not match.
  */
 const RANKS: readonly RegExp[] = [/^sel$/i, /^iml$/i, /^(event|system)_?(event)?_?logs?$/i, /^logs?1?$/i];
 
@@ -62,7 +62,7 @@ async function hardwareLog(bmc: RedfishCaller): Promise<Read> {
   }
   const [best] = candidates.filter(({ rank }) => rank < RANKS.length).sort((a, b) => a.rank - b.rank);
   const found = best ?? (candidates.length === 1 ? candidates[0] : undefined);
-  if (found === undefined) throw new BmcError('unsupported', 'this BMC keeps no event log of the machine');
+  if (found === undefined) throw new BmcError('unsupported', 'this BMC has no event log of the machine');
   return found.log;
 }
 
@@ -75,24 +75,24 @@ function rankOf({ path, resource }: Read): number {
 
 async function entriesOf(bmc: RedfishCaller, log: Read): Promise<Resource[]> {
   const path = linkAt(log.resource, 'Entries');
-  if (path === null) throw new BmcError('malformed', `GET ${log.path}: a log without entries`);
+  if (path === null) throw new BmcError('malformed', `GET ${log.path}: the log has no link to its entries`);
   return memberResources(bmc, path, MOST_ENTRIES);
 }
 
 function logEntry(entry: Resource): LogEntry {
   const at = Date.parse(textAt(entry, 'Created') ?? textAt(entry, 'EventTimestamp') ?? '');
   return {
-    id: inOneLine(textAt(entry, 'Id') ?? lastSegment(linkAt(entry) ?? '')),
-    // A clock that was never set begins in 1970, or where the firmware was built.
+    id: oneLine(textAt(entry, 'Id') ?? lastSegment(linkAt(entry) ?? '')),
+    // A clock that was never set starts in 1970, or at the build date of the firmware.
     at: Number.isNaN(at) || at < CLOCK_NOT_SET ? null : at,
     severity: healthOf(textAt(entry, 'Severity')),
-    message: inOneLine(textAt(entry, 'Message') ?? textAt(entry, 'Name') ?? 'no words'),
+    message: oneLine(textAt(entry, 'Message') ?? textAt(entry, 'Name') ?? 'no message'),
   };
 }
 
 const CLOCK_NOT_SET = Date.UTC(2000, 0, 1);
 
-/** By time; entries without one stay beside the ones they came with. Most BMCs send the newest first. */
+/** By time; an entry without one stays next to its neighbour. Most BMCs send the newest first. */
 function inOrder(entries: readonly LogEntry[]): LogEntry[] {
   const times = entries.flatMap(({ at }) => at ?? []);
   const descending = (times[0] ?? 0) > (times.at(-1) ?? 0);

@@ -1,4 +1,4 @@
-// Redfish's Health (DSP2046, "Status") and the severity of a log entry, which has the same three words.
+// Redfish's Health (DSP2046, "Status") and the severity of a log entry, which has the same three values.
 
 export type Health = 'ok' | 'warning' | 'critical' | 'unknown';
 

@@ -1,25 +1,25 @@
-// The light by which a person finds the machine in the rack.
+// The identify light, to find the machine in the rack.
 
 import type { IdentifyLight } from '../bmc.ts';
 import { BmcError } from '../bmc-error.ts';
 import type { Read, RedfishCaller } from './caller.ts';
 import { change } from './change.ts';
-import { isAnswerNo } from './refusal.ts';
+import { isRefusal } from './refusal.ts';
 import { booleanAt, type Resource, textAt } from './resource.ts';
 
 const LED = 'IndicatorLED';
 const ACTIVE = 'LocationIndicatorActive';
 
-/** Redfish knows no blinking for a time: a light with seconds is on until it is switched off. */
+/** Redfish has no timed identify: a light with seconds stays on until it is switched off. */
 export async function identify(bmc: RedfishCaller, light: IdentifyLight): Promise<void> {
   const on = light === 'on' || (light !== 'off' && light.seconds > 0);
-  const place = await placeOfLight(bmc);
+  const place = await resourceWithLight(bmc);
   if (isLit(place.resource) === on) return;
   await setLight(bmc, place, on);
-  const isSo = async (): Promise<true | null> => (isLit((await bmc.read(place.path)).resource) === on ? true : null);
-  if (await bmc.until(bmc.limits.settle, isSo)) return;
-  const word = on ? 'on' : 'off';
-  throw new BmcError('contradiction', `the BMC accepted to switch the identify light ${word}, and it is not ${word}`);
+  const matches = async (): Promise<true | null> => (isLit((await bmc.read(place.path)).resource) === on ? true : null);
+  if (await bmc.until(bmc.limits.settle, matches)) return;
+  const state = on ? 'on' : 'off';
+  throw new BmcError('contradiction', `the BMC accepted identify light ${state}, but the light is not ${state}`);
 }
 
 async function setLight(bmc: RedfishCaller, place: Read, on: boolean): Promise<void> {
@@ -30,13 +30,13 @@ async function setLight(bmc: RedfishCaller, place: Read, on: boolean): Promise<v
   try {
     await change(bmc, place, { [LED]: on ? 'Blinking' : 'Off' });
   } catch (error) {
-    // Some have it steady only.
-    if (!on || !isAnswerNo(error)) throw error;
+    // Some support only a steady light.
+    if (!on || !isRefusal(error)) throw error;
     await change(bmc, place, { [LED]: 'Lit' });
   }
 }
 
-async function placeOfLight(bmc: RedfishCaller): Promise<Read> {
+async function resourceWithLight(bmc: RedfishCaller): Promise<Read> {
   const { systemPath, chassisPaths } = await bmc.service();
   for (const path of [systemPath, ...chassisPaths]) {
     const place = await bmc.read(path);
@@ -45,7 +45,7 @@ async function placeOfLight(bmc: RedfishCaller): Promise<Read> {
   throw new BmcError('unsupported', 'this BMC has no identify light');
 }
 
-/** Null: no light here, or one that nobody may set. */
+/** Null: no light here, or one that cannot be set. */
 function isLit(resource: Resource): boolean | null {
   const active = booleanAt(resource, ACTIVE);
   if (active !== null) return active;

@@ -1,8 +1,8 @@
-// What the BMC says it and its machine are.
+// The identity of the BMC and its machine.
 
 import type { BmcIdentity } from '../bmc.ts';
 import type { RedfishCaller } from './caller.ts';
-import { inOneLine } from './refusal.ts';
+import { oneLine } from './refusal.ts';
 import { textAt } from './resource.ts';
 
 export async function identity(bmc: RedfishCaller): Promise<BmcIdentity> {
@@ -12,9 +12,9 @@ export async function identity(bmc: RedfishCaller): Promise<BmcIdentity> {
   const manager = managerPath === undefined ? null : (await bmc.read(managerPath)).resource;
   const serial = textAt(system, 'SerialNumber');
   return {
-    vendor: inOneLine(vendor),
-    product: inOneLine(textAt(system, 'Model') ?? textAt(root, 'Product') ?? textAt(manager, 'Model') ?? 'unknown'),
-    firmware: inOneLine(textAt(manager, 'FirmwareVersion') ?? 'unknown'),
-    serial: serial === null ? null : inOneLine(serial),
+    vendor: oneLine(vendor),
+    product: oneLine(textAt(system, 'Model') ?? textAt(root, 'Product') ?? textAt(manager, 'Model') ?? 'unknown'),
+    firmware: oneLine(textAt(manager, 'FirmwareVersion') ?? 'unknown'),
+    serial: serial === null ? null : oneLine(serial),
   };
 }

@@ -1,5 +1,5 @@
-// One HTTPS connection to one BMC: a request out, a whole answer in, both with an end. It goes to that BMC whatever an answer
-// says; whoever is to be spoken to elsewhere needs another link.
+// One HTTPS connection to one BMC: one request, one complete reply, both bounded. It always connects to that BMC, whatever a
+// reply says; another host needs another link.
 
 import { isIPv6 } from 'node:net';
 import { promisify } from 'node:util';
@@ -18,16 +18,16 @@ export interface LinkRequest {
   readonly body: string | null;
 }
 
-export interface LinkAnswer {
+export interface LinkReply {
   readonly status: number;
-  /** Names in lower case; of several with one name the first. */
+  /** Names in lower case; the first of several values. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 export interface RedfishLink {
   /** Rejects with a BmcError. */
-  exchange(request: LinkRequest, until: Instant): Promise<LinkAnswer>;
+  exchange(request: LinkRequest, until: Instant): Promise<LinkReply>;
   close(): Promise<void>;
 }
 
@@ -47,21 +47,21 @@ export const openHttpsLink: OpenLink = (settings) => {
   const { origin, trust, clock, limits } = settings;
   const client = new Client(origin, {
     connect: trustingConnector(trust, limits.connect),
-    // The clock below ends an exchange; two clocks would only disagree.
+    // The abort signal below enforces the timeout; a second timer could disagree with it.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  let heard = false;
+  let replied = false;
 
-  const exchange = async (request: LinkRequest, until: Instant): Promise<LinkAnswer> => {
+  const exchange = async (request: LinkRequest, until: Instant): Promise<LinkReply> => {
     const abort = new AbortController();
     const cancel = clock.wakeAt(until, () => abort.abort());
     try {
-      const answer = await client.request({ ...request, signal: abort.signal });
-      heard = true;
-      return await read(answer, limits.answerBytes);
+      const response = await client.request({ ...request, signal: abort.signal });
+      replied = true;
+      return await read(response, limits.replyBytes);
     } catch (error) {
-      throw abort.signal.aborted ? silence(heard) : troubleOf(error, heard);
+      throw abort.signal.aborted ? noReply(replied) : failureOf(error, replied);
     } finally {
       cancel();
     }
@@ -70,58 +70,59 @@ export const openHttpsLink: OpenLink = (settings) => {
   return { exchange, close: () => client.destroy() };
 };
 
-async function read(answer: Dispatcher.ResponseData, limit: number): Promise<LinkAnswer> {
+async function read(response: Dispatcher.ResponseData, limit: number): Promise<LinkReply> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of response.body) {
     chunks.push(chunk);
     size += chunk.length;
     if (size > limit) throw tooLong(limit);
   }
   const headers = Object.fromEntries(
-    Object.entries(answer.headers).flatMap(([name, value]) => {
+    Object.entries(response.headers).flatMap(([name, value]) => {
       const first = Array.isArray(value) ? value[0] : value;
       return first === undefined ? [] : [[name, first]];
     }),
   );
-  const packed = Buffer.concat(chunks);
-  const body = headers['content-encoding'] === 'gzip' ? await unpack(packed, limit) : packed;
-  return { status: answer.statusCode, headers, body: body.toString('utf8') };
+  const compressed = Buffer.concat(chunks);
+  const body = headers['content-encoding'] === 'gzip' ? await decompress(compressed, limit) : compressed;
+  return { status: response.statusCode, headers, body: body.toString('utf8') };
 }
 
-async function unpack(packed: Uint8Array, limit: number): Promise<Buffer> {
+async function decompress(compressed: Uint8Array, limit: number): Promise<Buffer> {
   try {
-    return await promisify(gunzip)(packed, { maxOutputLength: limit });
+    return await promisify(gunzip)(compressed, { maxOutputLength: limit });
   } catch (error) {
     if (codeOf(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLong(limit);
-    throw new BmcError('malformed', 'the answer of the BMC says it is gzip, and is not');
+    throw new BmcError('malformed', 'the reply of the BMC is not valid gzip');
   }
 }
 
 const tooLong = (limit: number): BmcError =>
-  new BmcError('malformed', `the answer of the BMC has no end within ${limit} bytes`);
+  new BmcError('malformed', `the reply of the BMC is larger than the limit of ${limit} bytes`);
 
-const silence = (heard: boolean): BmcError =>
-  heard
-    ? new BmcError('vanished', 'the BMC stopped answering')
-    : new BmcError('unreachable', 'no answer; is the address right, and Redfish (HTTPS) switched on?');
+const noReply = (replied: boolean): BmcError =>
+  replied
+    ? new BmcError('vanished', 'the BMC stopped replying')
+    : new BmcError('unreachable', 'no reply; check the address, and that Redfish (HTTPS) is enabled');
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Node's reasons for not believing a certificate (tls, "X509 certificate error codes"), and OpenSSL's for no handshake. */
+/** Node's codes for a rejected certificate (tls, "X509 certificate error codes"), and OpenSSL's for a failed handshake. */
 const UNTRUSTED =
   /^(CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_CA|HOSTNAME_MISMATCH|ERR_TLS_CERT|ERR_SSL_|EPROTO|ERR_TLS_)/;
 
-function troubleOf(error: unknown, heard: boolean): BmcError {
+function failureOf(error: unknown, replied: boolean): BmcError {
   if (error instanceof BmcError) return error;
   const code = codeOf(error);
   const words = error instanceof Error ? error.message : String(error);
-  if (UNTRUSTED.test(code)) return new BmcError('untrusted', `no trustworthy TLS with the BMC: ${words} (${code})`);
+  if (UNTRUSTED.test(code))
+    return new BmcError('untrusted', `the TLS connection to the BMC is not trusted: ${words} (${code})`);
   if (isBrokenHttp(error)) {
-    return new BmcError('malformed', `what the BMC sends is not HTTP: ${words}`);
+    return new BmcError('malformed', `the reply of the BMC is not valid HTTP: ${words}`);
   }
-  return new BmcError(heard ? 'vanished' : 'unreachable', `no way to the BMC: ${words || code}`);
+  return new BmcError(replied ? 'vanished' : 'unreachable', `the connection to the BMC failed: ${words || code}`);
 }
 
 const isBrokenHttp = (error: unknown): boolean =>

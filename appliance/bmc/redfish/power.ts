@@ -1,15 +1,15 @@
-// Power, with the promises of bmc.ts: afterwards it is so, and asking twice does no harm.
+// Power verbs, as bmc.ts specifies them: the final state is verified, and a repetition is harmless.
 
 import { SECOND } from '../../domain/instant.ts';
 import type { PowerState } from '../bmc.ts';
 import { BmcError } from '../bmc-error.ts';
 import type { RedfishCaller } from './caller.ts';
-import { isNotNow, RedfishRefusal, saysOneOf } from './refusal.ts';
+import { hasMessage, isTemporary, RedfishRefusal } from './refusal.ts';
 import { asResource, linkAt, listAt, pathOf, type Resource, resourceAt, textAt, textsAt } from './resource.ts';
 
-type Standing = PowerState | 'powering-on' | 'powering-off';
+type ShownPower = PowerState | 'powering-on' | 'powering-off';
 
-const STANDINGS: ReadonlyMap<string | null, Standing> = new Map([
+const SHOWN_POWER: ReadonlyMap<string | null, ShownPower> = new Map([
   ['On', 'on'],
   ['Paused', 'on'],
   ['Off', 'off'],
@@ -17,8 +17,8 @@ const STANDINGS: ReadonlyMap<string | null, Standing> = new Map([
   ['PoweringOff', 'powering-off'],
 ]);
 
-/** On its way is not there: until it has arrived, it is where it was. */
-const SHOWN: Readonly<Record<Standing, PowerState>> = {
+/** In transition the old state still counts. */
+const POWER_STATES: Readonly<Record<ShownPower, PowerState>> = {
   on: 'on',
   off: 'off',
   unknown: 'unknown',
@@ -26,7 +26,7 @@ const SHOWN: Readonly<Record<Standing, PowerState>> = {
   'powering-off': 'on',
 };
 
-/** Redfish's names for what to do, the best first. Cutting the power has no second best: a button press asks the system. */
+/** Redfish's reset types, in order of preference. Power-off has no fallback: a button press only requests a shutdown. */
 const RESET_TYPES = {
   on: ['On', 'ForceOn', 'PushPowerButton'],
   off: ['ForceOff'],
@@ -35,105 +35,109 @@ const RESET_TYPES = {
   soft: ['GracefulShutdown', 'PushPowerButton'],
 } as const satisfies Record<string, readonly string[]>;
 
-type Wanted = keyof typeof RESET_TYPES;
+type PowerAction = keyof typeof RESET_TYPES;
 
-export const powerState = async (bmc: RedfishCaller): Promise<PowerState> => SHOWN[standingOf(await system(bmc))];
+export const powerState = async (bmc: RedfishCaller): Promise<PowerState> =>
+  POWER_STATES[shownPower(await system(bmc))];
 
-export const powerOn = (bmc: RedfishCaller): Promise<void> => bring(bmc, 'on');
+export const powerOn = (bmc: RedfishCaller): Promise<void> => setPower(bmc, 'on');
 
-export const powerOff = (bmc: RedfishCaller): Promise<void> => bring(bmc, 'off');
+export const powerOff = (bmc: RedfishCaller): Promise<void> => setPower(bmc, 'off');
 
-/** Off and on as two steps where the BMC has them: each is seen to happen. */
+/** Off and on as two steps where the BMC supports them: each is verified. */
 export async function powerCycle(bmc: RedfishCaller): Promise<void> {
   const reset = await resetAction(bmc);
   if (reset.typeFor('off') !== null || (await settled(bmc)) === 'off') {
     await powerOff(bmc);
     await powerOn(bmc);
   } else {
-    await reset.ask('cycle');
+    await reset.request('cycle');
   }
 }
 
-/** Sent once: nobody is reset twice by a lost answer. */
+/** Sent once: a lost reply must not reset the machine twice. */
 export async function powerReset(bmc: RedfishCaller): Promise<void> {
   if ((await settled(bmc)) === 'off') await powerOn(bmc);
-  else await (await resetAction(bmc)).ask('reset');
+  else await (await resetAction(bmc)).request('reset');
 }
 
 export async function powerSoft(bmc: RedfishCaller): Promise<void> {
-  if ((await settled(bmc)) !== 'off') await (await resetAction(bmc)).ask('soft');
+  if ((await settled(bmc)) !== 'off') await (await resetAction(bmc)).request('soft');
 }
 
 const system = async (bmc: RedfishCaller): Promise<Resource> =>
   (await bmc.read((await bmc.service()).systemPath)).resource;
 
-const standingOf = (resource: Resource): Standing => STANDINGS.get(textAt(resource, 'PowerState')) ?? 'unknown';
+const shownPower = (resource: Resource): ShownPower => SHOWN_POWER.get(textAt(resource, 'PowerState')) ?? 'unknown';
 
-/** Waits for a change that is on its way; where it never arrives, the old state is the state. */
+/** Waits for the end of a transition; if it does not end, the old state counts. */
 async function settled(bmc: RedfishCaller): Promise<PowerState> {
-  let standing: Standing = 'unknown';
+  let shown: ShownPower = 'unknown';
   await bmc.until(bmc.limits.power, async () => {
-    standing = standingOf(await system(bmc));
-    return standing === 'powering-on' || standing === 'powering-off' ? null : true;
+    shown = shownPower(await system(bmc));
+    return shown === 'powering-on' || shown === 'powering-off' ? null : true;
   });
-  return SHOWN[standing];
+  return POWER_STATES[shown];
 }
 
-async function bring(bmc: RedfishCaller, wanted: 'on' | 'off'): Promise<void> {
-  if ((await settled(bmc)) === wanted) return;
+async function setPower(bmc: RedfishCaller, target: 'on' | 'off'): Promise<void> {
+  if ((await settled(bmc)) === target) return;
   const reset = await resetAction(bmc);
-  const isSo = async (): Promise<boolean> => (await powerState(bmc)) === wanted;
+  const isReached = async (): Promise<boolean> => (await powerState(bmc)) === target;
   let refusal: unknown = null;
-  const taken = await bmc.until(bmc.limits.patience, async () => {
+  const accepted = await bmc.until(bmc.limits.retry, async () => {
     try {
-      await reset.ask(wanted);
+      await reset.request(target);
       return true;
     } catch (error) {
-      // It got there by itself, or with the request that it now complains about.
-      if (await isSo()) return true;
-      if (!isWorthRepeating(error)) throw error;
+      // It reached the state by itself, or with the request that is now refused.
+      if (await isReached()) return true;
+      if (!mayRetry(error)) throw error;
       refusal = error;
       return null;
     }
   });
-  if (taken === null) throw refusal;
-  if (await bmc.until(bmc.limits.power, async () => ((await isSo()) ? true : null))) return;
+  if (accepted === null) throw refusal;
+  if (await bmc.until(bmc.limits.power, async () => ((await isReached()) ? true : null))) return;
   const limit = bmc.limits.power / SECOND;
-  const message = `the BMC accepted power ${wanted}, and after ${limit} s the machine is not ${wanted}`;
+  const message = `the BMC accepted power ${target}, but after ${limit} s the machine is not ${target}`;
   throw new BmcError('contradiction', message);
 }
 
-/** iDRAC 10 answers a power-on with a conflict for some seconds after a power-off; iLO refuses during the self-test. */
-const isWorthRepeating = (error: unknown): boolean =>
-  error instanceof RedfishRefusal && (isNotNow(error) || saysOneOf(error, 'ActionParameterValueConflict'));
+/** iDRAC 10 replies to a power-on with a conflict for some seconds after a power-off; iLO refuses during the self-test. */
+const mayRetry = (error: unknown): boolean =>
+  error instanceof RedfishRefusal && (isTemporary(error) || hasMessage(error, 'ActionParameterValueConflict'));
 
 interface ResetAction {
-  /** Null: this BMC has no word for it. */
-  typeFor(wanted: Wanted): string | null;
-  ask(wanted: Wanted): Promise<void>;
+  /** Null: this BMC does not support it. */
+  typeFor(action: PowerAction): string | null;
+  request(action: PowerAction): Promise<void>;
 }
 
 async function resetAction(bmc: RedfishCaller): Promise<ResetAction> {
-  const action = resourceAt(await system(bmc), 'Actions', '#ComputerSystem.Reset');
-  const target = pathOf(textAt(action, 'target'));
-  if (action === null || target === null) throw new BmcError('unsupported', 'this BMC offers no power control');
-  const allowed = await allowedTypes(bmc, action);
-  const typeFor = (wanted: Wanted): string | null =>
-    RESET_TYPES[wanted].find((type) => allowed.length === 0 || allowed.includes(type)) ?? null;
+  const reset = resourceAt(await system(bmc), 'Actions', '#ComputerSystem.Reset');
+  const path = pathOf(textAt(reset, 'target'));
+  if (reset === null || path === null) throw new BmcError('unsupported', 'this BMC offers no power control');
+  const allowed = await allowedTypes(bmc, reset);
+  const typeFor = (action: PowerAction): string | null =>
+    RESET_TYPES[action].find((type) => allowed.length === 0 || allowed.includes(type)) ?? null;
   return {
     typeFor,
-    ask: async (wanted) => {
-      const ResetType = typeFor(wanted);
+    request: async (requested) => {
+      const ResetType = typeFor(requested);
       if (ResetType === null) {
-        const wants = RESET_TYPES[wanted].join(' or ');
-        throw new BmcError('unsupported', `this BMC has no ${wants}; it has ${allowed.join(', ')}`);
+        const types = RESET_TYPES[requested].join(' or ');
+        throw new BmcError(
+          'unsupported',
+          `this BMC does not support reset type ${types}; it supports ${allowed.join(', ')}`,
+        );
       }
-      await bmc.act(target, { ResetType }, { once: true });
+      await bmc.act(path, { ResetType }, { once: true });
     },
   };
 }
 
-/** Empty: it does not say. */
+/** Empty: the BMC does not list them. */
 async function allowedTypes(bmc: RedfishCaller, action: Resource): Promise<readonly string[]> {
   const listed = textsAt(action, 'ResetType@Redfish.AllowableValues');
   const info = pathOf(textAt(action, '@Redfish.ActionInfo')) ?? linkAt(action, '@Redfish.ActionInfo');

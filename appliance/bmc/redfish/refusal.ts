@@ -1,5 +1,5 @@
-// What a BMC says no with: an HTTP status, and messages out of a registry (DSP0266, "Error responses"). Its own words go to
-// the person, without the passwords that some firmwares repeat in them.
+// Refusals of a BMC: an HTTP status, and messages from a registry (DSP0266, "Error responses"). The messages are passed on to the
+// operator, without the passwords that some firmware repeats in them.
 
 import { BmcError, type BmcFailure } from '../bmc-error.ts';
 import { asResource, listAt, type Resource, textAt } from './resource.ts';
@@ -12,19 +12,19 @@ export interface ExtendedMessage {
   readonly arguments: readonly string[];
 }
 
-/** A BmcError that remembers what exactly was said: some refusals are answers. */
+/** A BmcError with the status and messages of the reply: callers handle some refusals. */
 export class RedfishRefusal extends BmcError {
   readonly status: number;
   readonly messages: readonly ExtendedMessage[];
 
-  constructor(failure: BmcFailure, message: string, said: Said, retryable?: boolean) {
+  constructor(failure: BmcFailure, message: string, details: RefusalDetails, retryable?: boolean) {
     super(failure, message, retryable === undefined ? {} : { retryable });
-    this.status = said.status;
-    this.messages = said.messages;
+    this.status = details.status;
+    this.messages = details.messages;
   }
 }
 
-interface Said {
+interface RefusalDetails {
   readonly status: number;
   readonly messages: readonly ExtendedMessage[];
 }
@@ -40,7 +40,7 @@ export function messagesIn(body: unknown): ExtendedMessage[] {
   return words === null ? [] : [{ id: idOf(textAt(body, 'error', 'code')), words, severity: null, arguments: [] }];
 }
 
-/** What it says about single properties, also in an answer that as a whole is a success. */
+/** Messages about single properties, also in a reply whose status is a success. */
 export function propertyComplaints(body: unknown): ExtendedMessage[] {
   return propertyMessages(body)
     .flatMap((entry) => asMessage(entry) ?? [])
@@ -55,16 +55,16 @@ const propertyMessages = (body: unknown): readonly unknown[] =>
 function asMessage(entry: unknown): ExtendedMessage | null {
   const message: Resource | null = asResource(entry);
   if (!message) return null;
-  const said = listAt(message, 'MessageArgs').map(String);
+  const args = listAt(message, 'MessageArgs').map(String);
   const id = idOf(textAt(message, 'MessageId'));
-  // iLO sends ids and arguments only.
-  const words = textAt(message, 'Message') ?? [id, ...said].join(' ');
+  // iLO sends only ids and arguments.
+  const words = textAt(message, 'Message') ?? [id, ...args].join(' ');
   const resolution = textAt(message, 'Resolution');
   return {
     id,
     words: resolution === null || /^none\.?$/i.test(resolution) ? words : `${words} ${resolution}`,
     severity: textAt(message, 'MessageSeverity') ?? textAt(message, 'Severity'),
-    arguments: said,
+    arguments: args,
   };
 }
 
@@ -72,7 +72,7 @@ const idOf = (code: string | null): string => code?.split('.').at(-1) ?? '';
 
 const SESSIONS_TAKEN = new Set(['SessionLimitExceeded', 'RAC0218', 'MaxSessionsReached', 'NoSessionAvailable']);
 
-/** By message first: firmwares agree on messages more than on statuses. */
+/** By message first: firmware differs less in messages than in status codes. */
 const FAILURES_BY_MESSAGE: ReadonlyMap<string | null, BmcFailure> = new Map([
   ['InsufficientPrivilege', 'privilege'],
   ['PasswordChangeRequired', 'privilege'],
@@ -96,8 +96,8 @@ const FAILURES_BY_STATUS: Readonly<Record<number, BmcFailure>> = {
   501: 'unsupported',
 };
 
-/** It would do it, only not now: what to ask again, and for how long, is the asker's business. */
-const NOT_NOW = new Set([
+/** Temporary refusals: the caller decides what to retry, and for how long. */
+const TEMPORARY = new Set([
   // iDRAC 9 while its data manager starts.
   'SYS518',
   'SYS446',
@@ -110,48 +110,48 @@ const NOT_NOW = new Set([
   'ResourceInUse',
 ]);
 
-export const isNotNow = ({ status, messages }: Said): boolean =>
+export const isTemporary = ({ status, messages }: RefusalDetails): boolean =>
   !sessionsTaken({ messages }) &&
-  (status === 429 || status === 503 || (status >= 400 && messages.some(({ id }) => NOT_NOW.has(id))));
+  (status === 429 || status === 503 || (status >= 400 && messages.some(({ id }) => TEMPORARY.has(id))));
 
-export const sessionsTaken = ({ messages }: Pick<Said, 'messages'>): boolean =>
+export const sessionsTaken = ({ messages }: Pick<RefusalDetails, 'messages'>): boolean =>
   messages.some(({ id }) => SESSIONS_TAKEN.has(id));
 
-function failureOf(said: Said): BmcFailure {
-  if (sessionsTaken(said)) return 'busy';
-  if (said.status === 401) return 'authentication';
-  const byMessage = said.messages.flatMap(({ id }) => FAILURES_BY_MESSAGE.get(id) ?? [])[0];
-  return byMessage ?? FAILURES_BY_STATUS[said.status] ?? 'refused';
+function failureOf(details: RefusalDetails): BmcFailure {
+  if (sessionsTaken(details)) return 'busy';
+  if (details.status === 401) return 'authentication';
+  const byMessage = details.messages.flatMap(({ id }) => FAILURES_BY_MESSAGE.get(id) ?? [])[0];
+  return byMessage ?? FAILURES_BY_STATUS[details.status] ?? 'refused';
 }
 
 export function refusalOf(where: string, status: number, body: unknown): RedfishRefusal {
-  const said = { status, messages: messagesIn(body) };
-  const words = said.messages.map((message) => message.words).join('; ') || 'no reason given';
-  const ids = said.messages.map(({ id }) => id).filter((id) => id !== '');
+  const details = { status, messages: messagesIn(body) };
+  const words = details.messages.map((message) => message.words).join('; ') || 'no reason given';
+  const ids = details.messages.map(({ id }) => id).filter((id) => id !== '');
   const source = `HTTP ${[status, ...new Set(ids)].join(' ')}`;
-  const retryable = isNotNow(said) || status >= 500;
+  const retryable = isTemporary(details) || status >= 500;
   return new RedfishRefusal(
-    failureOf(said),
+    failureOf(details),
     `${where}: ${words} (${source})`,
-    said,
+    details,
     retryable && status !== 501 ? true : undefined,
   );
 }
 
 const LONGEST = 1000;
 
-/** Foreign words for a log line: no control characters, and an end. Secrets are taken out before: half of one is one, too. */
-export function inOneLine(words: string): string {
+/** Untrusted text for a log line: no control characters, limited length. Remove secrets before: a truncated secret is one too. */
+export function oneLine(words: string): string {
   const line = words.replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line;
 }
 
-/** Messages as the Base registry has them repeat the value that was refused, and that may be a password. */
+/** Messages of the Base registry repeat the rejected value, which may be a password. */
 export function withoutSecrets(words: string, secrets: Iterable<string>): string {
   let clean = words;
   for (const secret of secrets) {
     if (secret === '') continue;
-    // The longest first: the others may be inside it.
+    // The longest first: it may contain the others.
     const spellings = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)];
     for (const spelling of spellings.sort((a, b) => b.length - a.length)) {
       clean = clean.replaceAll(spelling, '[secret]');
@@ -163,8 +163,8 @@ export function withoutSecrets(words: string, secrets: Iterable<string>): string
 export const wasRefusedAs = (error: unknown, ...failures: readonly BmcFailure[]): error is RedfishRefusal =>
   error instanceof RedfishRefusal && failures.includes(error.failure);
 
-export const saysOneOf = (error: unknown, ...ids: readonly string[]): boolean =>
+export const hasMessage = (error: unknown, ...ids: readonly string[]): boolean =>
   error instanceof RedfishRefusal && error.messages.some(({ id }) => ids.includes(id));
 
-/** The request was understood and not done: another way of asking for the same may be. */
-export const isAnswerNo = (error: unknown): boolean => wasRefusedAs(error, 'refused', 'unsupported');
+/** The request was understood and refused: another form of it may be accepted. */
+export const isRefusal = (error: unknown): boolean => wasRefusedAs(error, 'refused', 'unsupported');

@@ -1,4 +1,4 @@
-// What a BMC sends is JSON of any shape: these read it and never trust it. A value of another type is one that is not there.
+// Readers for untrusted JSON of any shape. A value of an unexpected type counts as missing.
 
 export type Resource = Readonly<Record<string, unknown>>;
 
@@ -7,7 +7,7 @@ const isResource = (value: unknown): value is Resource =>
 
 export const asResource = (value: unknown): Resource | null => (isResource(value) ? value : null);
 
-/** Null where any step is missing. Only what the BMC itself wrote counts, never what every object inherits. */
+/** Null where any step is missing. Only own properties count, never inherited ones. */
 function valueAt(from: unknown, path: readonly string[]): unknown {
   let value = from;
   for (const key of path) {
@@ -45,7 +45,7 @@ export const textsAt = (from: unknown, ...path: readonly string[]): string[] =>
 
 export const has = (from: unknown, ...path: readonly string[]): boolean => valueAt(from, path) !== null;
 
-/** The path that a link leads to. */
+/** The path of a link. */
 export const linkAt = (from: unknown, ...path: readonly string[]): string | null =>
   pathOf(textAt(from, ...path, '@odata.id'));
 
@@ -53,8 +53,8 @@ export const linksAt = (from: unknown, ...path: readonly string[]): string[] =>
   listAt(from, ...path).flatMap((entry) => linkAt(entry) ?? []);
 
 /**
- * Only the path of an address: whichever host it names, we go on talking to the BMC that we know. iLO writes its own host
- * name into every Location.
+ * Only the path of a URL: whichever host it names, requests go to the known BMC. iLO writes its own host name into every
+ * Location.
  */
 export function pathOf(address: string | null): string | null {
   if (address === null || !URL.canParse(address, 'https://bmc')) return null;

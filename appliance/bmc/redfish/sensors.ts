@@ -1,10 +1,10 @@
-// What the machine feels: one collection of sensors where the service is new, Thermal and Power where it is not.
+// Sensors: one collection in new services, Thermal and Power in older ones.
 
 import type { SensorReading } from '../bmc.ts';
 import type { RedfishCaller } from './caller.ts';
 import { memberResources } from './collection.ts';
 import { healthOf } from './health.ts';
-import { inOneLine, isAnswerNo } from './refusal.ts';
+import { isRefusal, oneLine } from './refusal.ts';
 import { asResource, booleanAt, linkAt, listAt, numberAt, type Resource, textAt } from './resource.ts';
 
 const MOST_SENSORS = 1000;
@@ -33,12 +33,12 @@ async function sensorCollection(bmc: RedfishCaller, path: string, expands: boole
   );
 }
 
-/** Who promises to expand and does not is asked for one after the other. */
-async function unlessRefused<Result>(asking: Promise<Result>): Promise<Result | null> {
+/** For a BMC that announces $expand and refuses it: the members are then read one by one. */
+async function unlessRefused<Result>(request: Promise<Result>): Promise<Result | null> {
   try {
-    return await asking;
+    return await request;
   } catch (error) {
-    if (!isAnswerNo(error)) throw error;
+    if (!isRefusal(error)) throw error;
     return null;
   }
 }
@@ -60,7 +60,7 @@ const KINDS: ReadonlyMap<string | null, string> = new Map([
   ['Altitude', 'altitude'],
 ]);
 
-/** UCUM, as Redfish writes units, and what people write. */
+/** UCUM units, as Redfish writes them, and their usual form. */
 const UNITS: ReadonlyMap<string | null, string> = new Map([
   ['Cel', '°C'],
   ['{rev}/min', 'RPM'],
@@ -78,17 +78,17 @@ function reading(sensor: Resource, { kind, value, unit }: Measured): SensorReadi
   const state = textAt(sensor, 'Status', 'State');
   const absent = state === 'Absent' || state === 'UnavailableOffline' || state === 'Disabled';
   return {
-    name: inOneLine(textAt(sensor, 'Name') ?? textAt(sensor, 'FanName') ?? textAt(sensor, 'MemberId') ?? 'unnamed'),
+    name: oneLine(textAt(sensor, 'Name') ?? textAt(sensor, 'FanName') ?? textAt(sensor, 'MemberId') ?? 'unnamed'),
     kind,
     value: absent ? null : value,
-    unit: UNITS.get(unit) ?? inOneLine(unit),
+    unit: UNITS.get(unit) ?? oneLine(unit),
     health: healthOf(textAt(sensor, 'Status', 'Health')),
-    // Enabled is what every working sensor says.
-    states: state === null || state === 'Enabled' ? [] : [inOneLine(state)],
+    // Every working sensor reports Enabled.
+    states: state === null || state === 'Enabled' ? [] : [oneLine(state)],
   };
 }
 
-/** The lists of Thermal and Power, and where in each entry the value is. */
+/** The lists of Thermal and Power, and the property with the value. */
 const LISTS = [
   { of: 'Thermal', list: 'Temperatures', kind: 'temperature', value: 'ReadingCelsius', unit: 'Cel' },
   { of: 'Thermal', list: 'Fans', kind: 'fan', value: 'Reading', unit: 'RPM' },
@@ -111,11 +111,11 @@ async function thermalAndPower(bmc: RedfishCaller, chassis: Resource): Promise<S
 }
 
 function oldReading(sensor: Resource, place: (typeof LISTS)[number]): SensorReading {
-  // Fans say it in percent where they like; and the oldest had another name for the value.
-  const told = textAt(sensor, 'ReadingUnits');
+  // Some fans report percent; the oldest schema has another name for the value.
+  const units = textAt(sensor, 'ReadingUnits');
   return reading(sensor, {
     kind: place.kind,
     value: numberAt(sensor, place.value) ?? numberAt(sensor, 'ReadingRPM'),
-    unit: told === 'Percent' ? '%' : (told ?? place.unit),
+    unit: units === 'Percent' ? '%' : (units ?? place.unit),
   });
 }

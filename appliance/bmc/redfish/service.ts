@@ -1,5 +1,5 @@
-// From the service root to the one machine we mean. No id is known beforehand: `1`, `Self`, `System.Embedded.1` and serial
-// numbers are all in use. Several machines behind one BMC need to be told apart by whoever asks.
+// From the service root to the one machine. No id is fixed: `1`, `Self`, `System.Embedded.1` and serial numbers are all in use.
+// If several machines share one BMC, the caller must name one.
 
 import { parseMac } from '../../domain/mac.ts';
 import { shown } from '../../domain/parsed.ts';
@@ -21,9 +21,9 @@ export interface RedfishService {
 const MOST_SYSTEMS = 64;
 const MOST_PARTS = 16;
 
-/** `wanted`: the id, name, UUID, serial number or a MAC address of the machine; null where there is only one. */
-export async function findService(bmc: RedfishCaller, root: Resource, wanted: string | null): Promise<RedfishService> {
-  const { path: systemPath, resource: system } = await findSystem(bmc, root, wanted);
+/** `name`: the id, name, UUID, serial number or a MAC address of the machine; null if there is only one. */
+export async function findService(bmc: RedfishCaller, root: Resource, name: string | null): Promise<RedfishService> {
+  const { path: systemPath, resource: system } = await findSystem(bmc, root, name);
   const vendor = textAt(root, 'Vendor') ?? textAt(system, 'Manufacturer') ?? oemName(root) ?? 'unknown';
   const linked = async (links: readonly string[], collection: string | null): Promise<readonly string[]> =>
     links.length > 0 || collection === null ? links : memberPaths(bmc, collection, MOST_PARTS);
@@ -44,7 +44,7 @@ export async function findService(bmc: RedfishCaller, root: Resource, wanted: st
 
 const oemName = (root: Resource): string | null => Object.keys(resourceAt(root, 'Oem') ?? {})[0] ?? null;
 
-async function findSystem(bmc: RedfishCaller, root: Resource, wanted: string | null): Promise<Read> {
+async function findSystem(bmc: RedfishCaller, root: Resource, name: string | null): Promise<Read> {
   const collection = linkAt(root, 'Systems');
   if (collection === null) throw new BmcError('unsupported', 'this Redfish service manages no computer systems');
   const paths = await memberPaths(bmc, collection, MOST_SYSTEMS);
@@ -52,27 +52,27 @@ async function findSystem(bmc: RedfishCaller, root: Resource, wanted: string | n
   if (only === undefined) {
     throw new BmcError('refused', 'the BMC lists no computer system; it may still be starting', { retryable: true });
   }
-  if (wanted === null && paths.length === 1) return bmc.read(only);
+  if (name === null && paths.length === 1) return bmc.read(only);
   const systems: Read[] = [];
   for (const path of paths) systems.push(await bmc.read(path));
-  if (wanted === null) throw unclear('several machines are behind this BMC, and none was named', systems);
-  const matching = systems.filter((system) => goesBy(system, wanted));
-  const found = matching.length > 0 ? matching : await withInterface(bmc, systems, wanted);
+  if (name === null) throw ambiguous('several machines share this BMC, and none is selected', systems);
+  const matching = systems.filter((system) => hasName(system, name));
+  const found = matching.length > 0 ? matching : await withInterface(bmc, systems, name);
   const [chosen] = found;
   if (chosen !== undefined && found.length === 1) return chosen;
-  const trouble = found.length === 0 ? 'no machine behind this BMC is' : 'several machines behind this BMC are';
-  throw unclear(`${trouble} called ${shown(wanted)}`, found.length === 0 ? systems : found);
+  const problem = found.length === 0 ? 'no machine of this BMC is' : 'several machines of this BMC are';
+  throw ambiguous(`${problem} named ${shown(name)}`, found.length === 0 ? systems : found);
 }
 
 const NAMES = ['Id', 'Name', 'UUID', 'SerialNumber', 'SKU', 'HostName'] as const;
 
-const goesBy = ({ path, resource }: Read, wanted: string): boolean =>
+const hasName = ({ path, resource }: Read, wanted: string): boolean =>
   [path, lastSegment(path), ...NAMES.map((name) => textAt(resource, name))].some(
     (name) => name?.toLowerCase() === wanted.trim().toLowerCase(),
   );
 
-async function withInterface(bmc: RedfishCaller, systems: readonly Read[], wanted: string): Promise<Read[]> {
-  const mac = parseMac(wanted);
+async function withInterface(bmc: RedfishCaller, systems: readonly Read[], name: string): Promise<Read[]> {
+  const mac = parseMac(name);
   if (!mac.ok) return [];
   const found: Read[] = [];
   for (const system of systems) {
@@ -89,14 +89,14 @@ const macsIn = (one: Resource): readonly string[] =>
     return mac.ok ? [mac.value] : [];
   });
 
-function unclear(trouble: string, systems: readonly Read[]): BmcError {
+function ambiguous(problem: string, systems: readonly Read[]): BmcError {
   const list = systems.map(({ path, resource }) => {
-    const told = [
+    const details = [
       ['serial', textAt(resource, 'SerialNumber')],
       ['UUID', textAt(resource, 'UUID')],
     ].flatMap(([name, value]) => (value === null ? [] : `${name} ${shown(value)}`));
     const id = shown(textAt(resource, 'Id') ?? lastSegment(path));
-    return told.length === 0 ? id : `${id} (${told.join(', ')})`;
+    return details.length === 0 ? id : `${id} (${details.join(', ')})`;
   });
-  return new BmcError('refused', `${trouble}; there are: ${list.join('; ')}`);
+  return new BmcError('refused', `${problem}; available are: ${list.join('; ')}`);
 }

@@ -1,10 +1,10 @@
-// Being logged in: a token that is asked for once, renewed once when it has run out, and always given back. BMCs have as few as
-// eight sessions, and whoever leaves one behind locks the next one out.
+// The login session: a token that is requested once, renewed once after it expired, and always deleted. Some BMCs have only eight
+// sessions, and a session that stays open blocks the next client.
 
 import type { Instant } from '../../domain/instant.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { BmcError } from '../bmc-error.ts';
-import type { Ask, Converse, Reply } from './conversation.ts';
+import type { Converse, RedfishRequest, Reply } from './conversation.ts';
 import { messagesIn, refusalOf, sessionsTaken } from './refusal.ts';
 import { asResource, linkAt, pathOf, type Resource } from './resource.ts';
 
@@ -14,18 +14,18 @@ export interface RedfishLogin {
 }
 
 export interface RedfishSession {
-  /** The one resource that needs no login. */
+  /** The only resource that needs no login. */
   root(until: Instant): Promise<Resource>;
-  ask(ask: Ask, until: Instant): Promise<Reply>;
-  /** Logs in. Where the user's account is, if the BMC named it because it wants a new password before anything else. */
+  send(request: RedfishRequest, until: Instant): Promise<Reply>;
+  /** Logs in. The path of the user's account, if the BMC requires a password change first. */
   ownAccount(until: Instant): Promise<string | null>;
-  /** What must not be shown to anybody: the password and every token. */
+  /** Secrets that must not be shown: the password and every token. */
   secrets(): string[];
-  /** Twice is once; a BMC that does not confirm forgets the session by itself. Never rejects. */
+  /** Idempotent; a BMC that does not confirm expires the session by itself. Never rejects. */
   end(until: Instant): Promise<void>;
 }
 
-type Standing =
+type Authentication =
   | { readonly kind: 'token'; readonly token: string; readonly path: string | null; readonly account: string | null }
   | { readonly kind: 'basic' };
 
@@ -35,7 +35,7 @@ export function redfishSession(login: RedfishLogin, converse: Converse): Redfish
   const password = new TextDecoder().decode(login.password.reveal());
   const basic = Buffer.from(`${login.userName}:${password}`).toString('base64');
   let service: Resource | null = null;
-  let standing: Standing | null = null;
+  let current: Authentication | null = null;
   const tokens = new Set<string>();
 
   const root = async (until: Instant): Promise<Resource> => {
@@ -43,38 +43,38 @@ export function redfishSession(login: RedfishLogin, converse: Converse): Redfish
     return service;
   };
 
-  const headers = (by: Standing): Record<string, string> =>
+  const headers = (by: Authentication): Record<string, string> =>
     by.kind === 'token' ? { 'x-auth-token': by.token } : { authorization: `Basic ${basic}` };
 
-  const open = async (until: Instant): Promise<Standing> => {
+  const open = async (until: Instant): Promise<Authentication> => {
     const path = sessionsPath(await root(until));
     if (path === null) return { kind: 'basic' };
     const body = { UserName: login.userName, Password: password };
     const reply = await converse({ method: 'POST', path, body }, {}, until);
-    // Services without sessions say so in one of these ways, and then basic authentication is what they have.
+    // Services without sessions reply with one of these, and support basic authentication only.
     if ([404, 405, 501].includes(reply.status)) return { kind: 'basic' };
     if (reply.status >= 300) throw loginRefusal(login.userName, path, reply);
-    return standingOf(reply);
+    return authenticationOf(reply);
   };
 
-  const held = async (until: Instant): Promise<Standing> => {
-    standing ??= await open(until);
-    if (standing.kind === 'token') tokens.add(standing.token);
-    return standing;
+  const authenticated = async (until: Instant): Promise<Authentication> => {
+    current ??= await open(until);
+    if (current.kind === 'token') tokens.add(current.token);
+    return current;
   };
 
-  const ask = async (request: Ask, until: Instant): Promise<Reply> => {
-    const first = await held(until);
+  const send = async (request: RedfishRequest, until: Instant): Promise<Reply> => {
+    const first = await authenticated(until);
     const reply = await converse(request, headers(first), until);
-    // A session that ran out, or a BMC that started anew. The password was right when the session began.
+    // The session expired, or the BMC restarted. The password was valid when the session was opened.
     if (reply.status !== 401 || first.kind === 'basic') return reply;
-    standing = null;
-    return converse(request, headers(await held(until)), until);
+    current = null;
+    return converse(request, headers(await authenticated(until)), until);
   };
 
   const end = async (until: Instant): Promise<void> => {
-    const ending = standing;
-    standing = null;
+    const ending = current;
+    current = null;
     service = null;
     if (ending?.kind !== 'token' || ending.path === null) return;
     await converse({ method: 'DELETE', path: ending.path, once: true }, headers(ending), until).catch(() => undefined);
@@ -82,10 +82,10 @@ export function redfishSession(login: RedfishLogin, converse: Converse): Redfish
 
   return {
     root,
-    ask,
+    send,
     end,
     ownAccount: async (until) => {
-      const by = await held(until);
+      const by = await authenticated(until);
       return by.kind === 'token' ? by.account : null;
     },
     secrets: () => [password, basic, ...tokens],
@@ -93,10 +93,10 @@ export function redfishSession(login: RedfishLogin, converse: Converse): Redfish
 }
 
 function serviceOf(reply: Reply): Resource {
-  if (reply.status === 404) throw new BmcError('unsupported', `no Redfish here: ${ROOT} is not found`);
+  if (reply.status === 404) throw new BmcError('unsupported', `no Redfish service: ${ROOT} is not found`);
   if (reply.status >= 300) throw refusalOf(`GET ${ROOT}`, reply.status, reply.body);
   const root = asResource(reply.body);
-  if (!root) throw new BmcError('malformed', `GET ${ROOT}: the answer is not a Redfish service`);
+  if (!root) throw new BmcError('malformed', `GET ${ROOT}: the reply is not a Redfish service root`);
   return root;
 }
 
@@ -107,7 +107,7 @@ function sessionsPath(root: Resource): string | null {
   return service === null ? null : `${service.replace(/\/$/, '')}/Sessions`;
 }
 
-function standingOf({ headers, body }: Reply): Standing {
+function authenticationOf({ headers, body }: Reply): Authentication {
   const token = headers['x-auth-token'];
   const path = pathOf(headers.location ?? null) ?? linkAt(body);
   if (token === undefined || token === '') return { kind: 'basic' };
@@ -123,5 +123,5 @@ function loginRefusal(userName: string, path: string, reply: Reply): BmcError {
   const refusal = refusalOf(`POST ${path}`, reply.status, reply.body);
   if (sessionsTaken(refusal)) return refusal;
   if (reply.status !== 401 && reply.status !== 403) return refusal;
-  return new BmcError('authentication', `the BMC does not let ${JSON.stringify(userName)} in: ${refusal.message}`);
+  return new BmcError('authentication', `the BMC rejects the login of ${JSON.stringify(userName)}: ${refusal.message}`);
 }

@@ -1,4 +1,4 @@
-// What a BMC does not do at once it makes a task of: 202, and a place to look (DSP0266, "Asynchronous operations").
+// Asynchronous operations: the BMC replies 202 with the path of a task (DSP0266, "Asynchronous operations").
 
 import { SECOND } from '../../domain/instant.ts';
 import { BmcError } from '../bmc-error.ts';
@@ -9,27 +9,27 @@ import { linkAt, listAt, pathOf, textAt } from './resource.ts';
 
 const FAILED: ReadonlySet<string> = new Set(['Exception', 'Killed', 'Cancelled', 'Interrupted']);
 
-/** Settles when the task has been done; a task that failed, or does not end, is an error. */
+/** Settles when the task is complete; rejects when it fails or does not end. */
 export async function finished(bmc: RedfishCaller, what: string, reply: Reply): Promise<void> {
-  const path = reply.status === 202 ? placeToLook(reply) : null;
+  const path = reply.status === 202 ? pollPath(reply) : null;
   if (path === null) return;
   let state = textAt(reply.body, 'TaskState') ?? 'accepted';
   const done = await bmc.until(bmc.limits.task, async () => {
-    const seen = await bmc.ask({ method: 'GET', path });
-    // A finished task that was looked at once may be gone; what became of it shows in what it was to change.
-    if (seen.status === 404) return true;
-    if (seen.status >= 300) throw refusalOf(`the task of ${what}`, seen.status, seen.body);
-    state = textAt(seen.body, 'TaskState') ?? state;
-    return isDone(what, seen) ? true : null;
+    const polled = await bmc.send({ method: 'GET', path });
+    // A completed task may be deleted after one read; the caller reads the changed resource back.
+    if (polled.status === 404) return true;
+    if (polled.status >= 300) throw refusalOf(`the task of ${what}`, polled.status, polled.body);
+    state = textAt(polled.body, 'TaskState') ?? state;
+    return isDone(what, polled) ? true : null;
   });
   if (done === null) {
     const limit = bmc.limits.task / SECOND;
-    throw new BmcError('contradiction', `${what}: the BMC took it as a task, and after ${limit} s it is ${state}`);
+    throw new BmcError('contradiction', `${what}: the BMC started a task, and after ${limit} s its state is ${state}`);
   }
 }
 
-/** The task rather than its monitor where both are told: XCC deletes the task of a monitor that says "done". */
-function placeToLook({ headers, body }: Reply): string | null {
+/** The task rather than its monitor when both are named: XCC deletes the task after its monitor reports "done". */
+function pollPath({ headers, body }: Reply): string | null {
   const task = textAt(body, 'TaskState') === null ? null : linkAt(body);
   return task ?? pathOf(headers.location ?? null);
 }

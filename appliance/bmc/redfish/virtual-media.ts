@@ -1,17 +1,17 @@
-// A disk image from a URL as the machine's CD drive. Every firmware takes another selection of the standard's fields.
+// Inserts a disk image from a URL into the machine's virtual CD drive. Every firmware accepts another subset of the fields.
 
 import { BmcError } from '../bmc-error.ts';
 import type { Read, RedfishCaller } from './caller.ts';
 import { change } from './change.ts';
 import { memberPaths } from './collection.ts';
 import type { MediaForm } from './quirks.ts';
-import { inOneLine, isAnswerNo } from './refusal.ts';
+import { isRefusal, oneLine } from './refusal.ts';
 import { booleanAt, linkAt, pathOf, type Resource, textAt, textsAt } from './resource.ts';
 
 export interface VirtualDrive {
   readonly id: string;
   readonly mediaTypes: readonly string[];
-  /** The address of what is in it; null: empty, or the BMC does not say. */
+  /** The URL of the image; null: empty, or not reported. */
   readonly image: string | null;
   readonly inserted: boolean;
 }
@@ -22,15 +22,15 @@ export async function virtualDrives(bmc: RedfishCaller): Promise<VirtualDrive[]>
   return (await drives(bmc)).map(({ path, resource }) => {
     const image = textAt(resource, 'Image');
     return {
-      id: inOneLine(textAt(resource, 'Id') ?? path),
-      mediaTypes: textsAt(resource, 'MediaTypes').map(inOneLine),
-      image: image === null ? null : inOneLine(image),
+      id: oneLine(textAt(resource, 'Id') ?? path),
+      mediaTypes: textsAt(resource, 'MediaTypes').map(oneLine),
+      image: image === null ? null : oneLine(image),
       inserted: isLoaded(resource),
     };
   });
 }
 
-/** What was in the drive before is taken out. Reads back; twice is once. */
+/** Ejects the previous image first. Reads back; idempotent. */
 export async function insertMedia(bmc: RedfishCaller, image: string): Promise<void> {
   const url = imageUrl(image);
   const drive = await cdDrive(bmc);
@@ -41,18 +41,18 @@ export async function insertMedia(bmc: RedfishCaller, image: string): Promise<vo
   const { quirks } = await bmc.service();
   await firstAccepted(insertBodies(url, quirks.media).map((body) => () => insert(bmc, drive, body)));
   let shown: Resource = {};
-  const isSo = await bmc.until(bmc.limits.settle, async () => {
+  const matches = await bmc.until(bmc.limits.settle, async () => {
     shown = (await bmc.read(drive.path)).resource;
-    const told = textAt(shown, 'Image');
-    // Some do not tell which image it is.
-    return isLoaded(shown) && (told === null || told === url.href) ? true : null;
+    const reported = textAt(shown, 'Image');
+    // Some BMCs do not report the image.
+    return isLoaded(shown) && (reported === null || reported === url.href) ? true : null;
   });
-  if (isSo) return;
+  if (matches) return;
   const is = isLoaded(shown) ? (textAt(shown, 'Image') ?? 'an image') : 'an empty drive';
-  throw new BmcError('contradiction', `the BMC accepted ${url.href}, and shows ${is}`);
+  throw new BmcError('contradiction', `the BMC accepted ${url.href}, but shows ${is}`);
 }
 
-/** Every drive is empty afterwards; one that is empty already is left alone. */
+/** Afterwards every drive is empty; an empty drive is not changed. */
 export async function ejectMedia(bmc: RedfishCaller): Promise<void> {
   for (const drive of await drives(bmc)) if (isLoaded(drive.resource)) await eject(bmc, drive);
 }
@@ -60,18 +60,18 @@ export async function ejectMedia(bmc: RedfishCaller): Promise<void> {
 function imageUrl(image: string): URL {
   const url = URL.canParse(image) ? new URL(image) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new BmcError('refused', 'an image for the virtual drive is an http or https address');
+    throw new BmcError('refused', 'the image for the virtual drive must be an http or https URL');
   }
   if (url.username !== '' || url.password !== '') {
     throw new BmcError(
       'refused',
-      'the address of an image must hold no user name and no password: BMCs show it to anybody',
+      'the URL of an image must contain no user name and no password: BMCs show it to all their users',
     );
   }
   return url;
 }
 
-/** New services have the drives with the machine, older ones with its manager. */
+/** New services have the drives at the system, older ones at its manager. */
 async function drives(bmc: RedfishCaller): Promise<Read[]> {
   const { systemPath, managerPaths } = await bmc.service();
   for (const owner of [systemPath, ...managerPaths]) {
@@ -81,7 +81,7 @@ async function drives(bmc: RedfishCaller): Promise<Read[]> {
     for (const path of paths) found.push(await bmc.read(path));
     if (found.length > 0) return found;
   }
-  throw new BmcError('unsupported', 'this BMC has no virtual drives; some sell them as a licence');
+  throw new BmcError('unsupported', 'this BMC has no virtual drives; some BMCs need a licence for them');
 }
 
 async function cdDrive(bmc: RedfishCaller): Promise<Read> {
@@ -89,13 +89,14 @@ async function cdDrive(bmc: RedfishCaller): Promise<Read> {
   const taking = (...types: readonly string[]): Read | undefined =>
     all.find(({ resource }) => textsAt(resource, 'MediaTypes').some((type) => types.includes(type)));
   const drive = taking('CD', 'DVD') ?? taking('USBStick');
-  if (drive === undefined) throw new BmcError('unsupported', 'none of the virtual drives of this BMC takes a CD image');
+  if (drive === undefined)
+    throw new BmcError('unsupported', 'none of the virtual drives of this BMC accepts a CD image');
   return drive;
 }
 
 const isLoaded = (drive: Resource): boolean => booleanAt(drive, 'Inserted') ?? textAt(drive, 'Image') !== null;
 
-/** The form that this firmware is known to take first, then all the others. */
+/** The form that this firmware is known to accept first, then all others. */
 export function insertBodies(url: URL, first: MediaForm): readonly Resource[] {
   const Image = url.href;
   const protocol = { TransferProtocolType: url.protocol === 'https:' ? 'HTTPS' : 'HTTP' };
@@ -112,26 +113,29 @@ export function insertBodies(url: URL, first: MediaForm): readonly Resource[] {
 
 async function insert(bmc: RedfishCaller, drive: Read, body: Resource): Promise<void> {
   const target = actionOf(drive, 'InsertMedia');
-  // Lenovo's SD530 has no action: the drive itself is changed.
+  // Lenovo's SD530 has no action: PATCH the drive itself.
   if (target === null) await change(bmc, drive, body);
   else await bmc.act(target, body);
 }
 
 async function eject(bmc: RedfishCaller, drive: Read): Promise<void> {
   const target = actionOf(drive, 'EjectMedia');
-  // iLO wants a body, if only an empty one.
+  // iLO requires a body, if only an empty one.
   if (target === null) await change(bmc, drive, { Image: null, Inserted: false });
   else await bmc.act(target, {});
   // iDRAC shows the image for some seconds longer.
   const isEmpty = async (): Promise<true | null> => (isLoaded((await bmc.read(drive.path)).resource) ? null : true);
   if (await bmc.until(bmc.limits.settle, isEmpty)) return;
-  throw new BmcError('contradiction', 'the BMC accepted to empty its virtual drive, and still shows an image in it');
+  throw new BmcError(
+    'contradiction',
+    'the BMC accepted the eject from its virtual drive, but still shows an image in it',
+  );
 }
 
 const actionOf = ({ resource }: Read, name: string): string | null =>
   pathOf(textAt(resource, 'Actions', `#VirtualMedia.${name}`, 'target'));
 
-/** A no to one form is a reason to try the next; the first no is what the person gets to read. */
+/** After a refusal of one form the next is tried; the operator sees the first refusal. */
 async function firstAccepted(tries: readonly (() => Promise<void>)[]): Promise<void> {
   let first: unknown = null;
   for (const attempt of tries) {
@@ -139,7 +143,7 @@ async function firstAccepted(tries: readonly (() => Promise<void>)[]): Promise<v
       await attempt();
       return;
     } catch (error) {
-      if (!isAnswerNo(error)) throw error;
+      if (!isRefusal(error)) throw error;
       first ??= error;
     }
   }

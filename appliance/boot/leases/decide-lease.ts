@@ -1,5 +1,5 @@
-// Which address a client gets, and whether it is spoken to at all: RFC 2131 §4.3, with leases by hardware address, because
-// firmware, iPXE and operating system of one machine each send another client identifier.
+// Which address a client gets, and whether it gets a reply: RFC 2131 §4.3. Leases are keyed by hardware address, because
+// firmware, iPXE and operating system of one machine each send a different client identifier.
 
 import type { Instant } from '../../domain/instant.ts';
 import { contains, type Ipv4, isUnicast } from '../../domain/ipv4.ts';
@@ -24,10 +24,10 @@ export interface LeaseQuestion {
   readonly program: ClientProgram;
   readonly network: SiteNetwork;
   readonly machine: Machine | null;
-  /** What we call ourselves in option 54 towards this client. */
+  /** Our server identifier (option 54) for this client. */
   readonly serverIdentifier: Ipv4;
   readonly leases: NetworkLeases;
-  /** Whether the inventory gives this address to a machine's interface on this network, and to which MAC. */
+  /** Whether the inventory reserves this address for a machine's interface on this network, and for which MAC. */
   readonly reservedAt: (address: Ipv4) => { readonly mac: Mac | null } | null;
   readonly times: LeaseTimes;
   readonly now: Instant;
@@ -35,7 +35,7 @@ export interface LeaseQuestion {
 
 export type LeaseDecision =
   | { readonly kind: 'offer'; readonly address: Ipv4; readonly seconds: number; readonly because: LeaseReason }
-  /** `write`: to be on disk before the client hears of it. */
+  /** `write`: persist it before the reply is sent. */
   | {
       readonly kind: 'ack';
       readonly lease: Lease;
@@ -45,23 +45,23 @@ export type LeaseDecision =
     }
   | { readonly kind: 'nak'; readonly because: LeaseReason }
   | { readonly kind: 'inform'; readonly because: LeaseReason }
-  /** To be written down; the client expects no answer. */
+  /** To be persisted; the client expects no reply. */
   | { readonly kind: 'record'; readonly lease: Lease; readonly because: LeaseReason }
-  /** The client took the offer of this other server. */
+  /** The client accepted the offer of this other server. */
   | { readonly kind: 'withdraw'; readonly otherServer: Ipv4; readonly because: LeaseReason }
   | { readonly kind: 'silent'; readonly because: LeaseReason };
 
-/** RFC 2131 §3.1 leaves it open; PXE firmware may take half a minute from DISCOVER to REQUEST. */
+/** RFC 2131 §3.1 sets no limit; PXE firmware may take half a minute from DISCOVER to REQUEST. */
 export const OFFER_HELD_MS = 60_000;
-/** How long an address rests that a client, or our own probe, found in use. */
+/** How long an address is not offered after a client, or our own probe, found it in use. */
 export const REST_MS = 10 * 60_000;
-/** A client repeats a REQUEST within seconds; iPXE sends the xid of one boot again in the next. */
+/** A client repeats a REQUEST within seconds; iPXE reuses the xid of one boot in the next. */
 const REPEAT_WINDOW_MS = 10_000;
 const SHORTEST_SECONDS = 120;
-/** A client that declines more than this within the rest is taken to be what is wrong: it would empty the pool. */
+/** A client that declines more addresses than this within the rest time counts as faulty: it would exhaust the pool. */
 const MOST_DECLINES = 3;
 
-/** What keeps an address from whoever asks for any: all that has nothing to do with who asks, or through which relay. */
+/** Reasons that bar an address for every client: none depends on the client or its relay. */
 const BARS_EVERYBODY: readonly LeaseReason[] = ['reserved-for-another', 'held-by-another', 'wrong-network'];
 
 export function decideLease(question: LeaseQuestion): LeaseDecision {
@@ -83,7 +83,7 @@ export function decideLease(question: LeaseQuestion): LeaseDecision {
   }
 }
 
-/** RFC 2131 §4.3.1: the inventory's word first, then what the client has or had, then what it asks for, then any. */
+/** RFC 2131 §4.3.1: the reservation first, then the current or previous lease, then the requested address, then any. */
 function decideOffer(question: LeaseQuestion): LeaseDecision {
   const { mac, leases, request, now } = question;
   const offer = (address: Ipv4, because: LeaseReason): LeaseDecision => ({
@@ -117,23 +117,23 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
   return silent(leases.hasPool ? 'pool-exhausted' : 'no-pool');
 }
 
-/** RFC 2131 §4.3.2: which of its four states the client is in follows from options 54 and 50 and from ciaddr. */
+/** RFC 2131 §4.3.2: options 54 and 50 and ciaddr tell which of the four states the client is in. */
 function decideRequest(question: LeaseQuestion): LeaseDecision {
   const { requestedAddress, serverIdentifier, clientAddress } = question.request;
   if (serverIdentifier !== null) {
     if (!isUnicast(serverIdentifier)) return silent('malformed');
     const otherServer = otherServerChosen(question.request, question.serverIdentifier, question.network.server);
     if (otherServer !== null) return { kind: 'withdraw', otherServer, because: 'other-server-chosen' };
-    // SELECTING. Without option 50 nobody knows what was selected.
+    // SELECTING. Without option 50 the selected address is unknown.
     return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'selected');
   }
-  // RENEWING comes to our address and REBINDING to all; both name in ciaddr what they have.
+  // RENEWING is unicast to us and REBINDING is broadcast; both have their address in ciaddr.
   if (clientAddress !== null) return grant(question, clientAddress, 'renewed');
   // INIT-REBOOT.
   return requestedAddress === null ? silent('malformed') : grant(question, requestedAddress, 'rebooted');
 }
 
-/** Which server a REQUEST is for, when that is neither of our names and can be one at all. */
+/** The server that a REQUEST is for, if it is a valid address and neither of ours. */
 export function otherServerChosen(
   { type, serverIdentifier: chosen }: LeaseRequest,
   serverIdentifier: Ipv4,
@@ -144,14 +144,14 @@ export function otherServerChosen(
 }
 
 /**
- * We are the authority here, so a client that asks for what it cannot have is told so at once (NAK), and one whose lease we
+ * We are authoritative: a client that requests an address it cannot have gets a NAK at once, and a client whose lease we
  * do not know keeps an address that is free: a lost database must not take a rack off the network.
  */
 function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 'renewed' | 'rebooted'): LeaseDecision {
   const { mac, leases, request, now } = question;
   const refusal = obstacle(question, address);
   const current = leases.leaseOf(mac);
-  // Pools change. What a machine works with is not taken from it for that: it gets one of the pool when it boots again.
+  // Pools change. A machine keeps the address it uses; it gets one of the pool at its next boot.
   const mayKeep = refusal === 'not-in-pool' && current?.address === address && isHeld(current, now);
   if (refusal !== null && !mayKeep) return { kind: 'nak', because: refusal };
   if (leases.isWriting(address, mac, request.xid)) return silent('answer-under-way');
@@ -164,7 +164,7 @@ function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 're
 
   const known =
     current?.address === address || leases.offeredTo(mac, now) === address || reservationOf(question) === address;
-  // Of SELECTING as well: it would collect addresses that nobody offered to it.
+  // In SELECTING as well: otherwise a client could collect addresses that were never offered to it.
   if (!known && current !== null && isHeld(current, now)) return { kind: 'nak', because: 'other-address-held' };
   const seconds = secondsFor(question);
   const lease: Lease = {
@@ -179,8 +179,8 @@ function grant(question: LeaseQuestion, address: Ipv4, because: 'selected' | 're
 }
 
 /**
- * RFC 2131 §4.3.3. Only the holder is believed, and not without end: anybody else could take the pool out of service, address by
- * address. A switch that asks for addresses by ARP while they are being handed out makes honest clients do the same.
+ * RFC 2131 §4.3.3. Only the holder may decline, and only a limited number of times: any other client could disable the pool,
+ * address by address. A switch that probes addresses by ARP while they are being assigned makes healthy clients decline too.
  */
 function decideDecline(question: LeaseQuestion): LeaseDecision {
   const { request, mac, network, leases, now } = question;
@@ -221,13 +221,13 @@ function obstacle(question: LeaseQuestion, address: Ipv4): LeaseReason | null {
   if (holder !== null && holder.mac !== mac) return 'reserved-for-another';
   if (!leases.isFreeFor(mac, address, now)) return 'held-by-another';
   if (holder !== null) return null;
-  // A reservation that somebody still sits on has to wait; until then the machine makes do with the pool.
+  // A reservation that another client still uses has to wait; until then the machine gets an address of the pool.
   const reserved = reservationOf(question);
   if (reserved !== null && leases.isFreeFor(mac, reserved, now)) return 'other-address-reserved';
   return leases.inPool(address) ? null : 'not-in-pool';
 }
 
-/** The address that the inventory gives the interface that asks, on this network. */
+/** The address that the inventory reserves for this interface on this network. */
 function reservationOf({ machine, mac, network }: LeaseQuestion): Ipv4 | null {
   if (machine === null) return null;
   for (const nic of machine.spec.interfaces) {
@@ -241,7 +241,7 @@ const isForAnotherServer = ({ request, serverIdentifier, network }: LeaseQuestio
   request.serverIdentifier !== serverIdentifier &&
   request.serverIdentifier !== network.server;
 
-/** A client may ask for less than it would get (RFC 2131 §4.3.1), but not for so little that it does nothing but renew. */
+/** A client may request a shorter lease (RFC 2131 §4.3.1), but not so short that it only renews. */
 function secondsFor({ program, times, request }: LeaseQuestion): number {
   const most = program === 'os' ? times.osSeconds : times.bootSeconds;
   return Math.min(most, Math.max(request.leaseSeconds ?? most, SHORTEST_SECONDS));

@@ -1,4 +1,4 @@
-// All networks' leases in memory. The store is the truth; this is what an answer can be found in without waiting.
+// The leases of all networks in memory. The store is authoritative; this copy lets a reply be decided without waiting.
 
 import { contains } from '../../domain/ipv4.ts';
 import type { Lease } from '../../domain/lease.ts';
@@ -10,7 +10,7 @@ export class LeaseBook {
   readonly #networks = new Map<ObjectName, { leases: NetworkLeases; pools: SiteNetwork['pools'] | null }>();
 
   constructor(stored: readonly Lease[] = []) {
-    // In the order in which they were granted, so that a client's newest lease is the one that counts.
+    // In the order in which they were granted, so that a client's newest lease counts.
     for (const lease of stored.toSorted((a, b) => a.grantedAt - b.grantedAt)) {
       this.#of(lease.network).leases.record(lease);
     }
@@ -18,7 +18,7 @@ export class LeaseBook {
 
   of({ name, pools, prefix }: Pick<SiteNetwork, 'name' | 'pools' | 'prefix'>): NetworkLeases {
     const known = this.#of(name);
-    // A changed network comes as other objects.
+    // A changed network arrives as a new object.
     if (known.pools !== pools) {
       this.#takeOver(name, prefix);
       known.leases.usePools(pools);
@@ -27,7 +27,7 @@ export class LeaseBook {
     return known.leases;
   }
 
-  /** Networks are renamed, and ranges move from one to another. Whoever has an address has it, whatever its network is called. */
+  /** Networks are renamed, and ranges move between them. A client keeps its address, whatever the network is called. */
   #takeOver(name: ObjectName, prefix: SiteNetwork['prefix']): void {
     const { leases } = this.#of(name);
     const elsewhere = [...this.#networks].filter(([other]) => other !== name);

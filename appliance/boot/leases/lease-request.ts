@@ -1,4 +1,4 @@
-// What a client asks of a DHCP server, read from its message once: RFC 2131 §4.3.
+// What a client requests from a DHCP server, read once from its message: RFC 2131 §4.3.
 
 import type { DhcpMessage } from '../../codecs/dhcp4/message.ts';
 import { readIpv4, readU32 } from '../../codecs/dhcp4/option-values.ts';
@@ -16,7 +16,7 @@ export interface LeaseRequest {
   readonly requestedAddress: Ipv4 | null;
   /** Option 54. */
   readonly serverIdentifier: Ipv4 | null;
-  /** Option 51: the time it would like. */
+  /** Option 51: the requested lease time. */
   readonly leaseSeconds: number | null;
   /** giaddr. */
   readonly relay: Ipv4 | null;
@@ -26,9 +26,9 @@ export interface LeaseRequest {
 }
 
 const UNSET = '0.0.0.0';
-const told = (address: Ipv4): Ipv4 | null => (address === UNSET ? null : address);
+const unlessUnset = (address: Ipv4): Ipv4 | null => (address === UNSET ? null : address);
 
-/** A damaged address option is an error: read as absent, it would turn one kind of REQUEST into another. */
+/** A damaged address option is an error: treated as absent, it would turn one kind of REQUEST into another. */
 export function readLeaseRequest(message: DhcpMessage, type: DhcpMessageType): Parsed<LeaseRequest> {
   const { options } = message;
   let damage: string | null = null;
@@ -44,21 +44,21 @@ export function readLeaseRequest(message: DhcpMessage, type: DhcpMessageType): P
   const request: LeaseRequest = {
     type,
     xid: message.xid,
-    clientAddress: told(message.ciaddr),
+    clientAddress: unlessUnset(message.ciaddr),
     requestedAddress: read(OPTION.requestedAddress, readIpv4),
     serverIdentifier: read(OPTION.serverIdentifier, readIpv4),
     leaseSeconds: read(OPTION.leaseTime, readU32),
-    relay: told(message.giaddr),
-    relayAgent: relayAgent === undefined ? null : believed(readRelayAgent(relayAgent), message.giaddr),
+    relay: unlessUnset(message.giaddr),
+    relayAgent: relayAgent === undefined ? null : trusted(readRelayAgent(relayAgent), message.giaddr),
     subnetSelection: read(OPTION.subnetSelection, readIpv4),
   };
   return damage === null ? parsed(request) : unparsable(damage);
 }
 
 /**
- * Without a relay's address (giaddr) nobody but the client, or the switch that it is plugged into, has written option 82: it may
- * say which port this is, but neither which network nor who the server is (RFC 3046 §2.1, RFC 5107 §4).
+ * Without giaddr, option 82 was written by the client or by the switch that it is plugged into: it may name the port, but
+ * neither the network nor the server (RFC 3046 §2.1, RFC 5107 §4).
  */
-function believed(told: RelayAgentInformation, relay: Ipv4): RelayAgentInformation {
-  return relay === UNSET ? { ...told, linkSelection: null, serverOverride: null } : told;
+function trusted(information: RelayAgentInformation, relay: Ipv4): RelayAgentInformation {
+  return relay === UNSET ? { ...information, linkSelection: null, serverOverride: null } : information;
 }

@@ -1,5 +1,5 @@
-// The addresses of one network in memory: leases that are on disk, offers that are open, and what is free.
-// An address from the pool costs the same however large the pool is: first those never used, then the longest free.
+// The addresses of one network in memory: persisted leases, open offers, and free addresses.
+// Allocation takes the same time however large the pool is: never-used addresses first, then the longest free.
 
 import type { Instant } from '../../domain/instant.ts';
 import { type Ipv4, type Ipv4Range, ipv4FromNumber, ipv4ToNumber } from '../../domain/ipv4.ts';
@@ -17,39 +17,39 @@ interface Slot extends Reusable {
   readonly address: Ipv4;
   lease: Lease | null;
   offer: Offer | null;
-  /** Somebody we do not know was found on it: left alone until then. */
+  /** An unknown host was found on it: not offered until then. */
   restsUntil: Instant;
-  /** Nobody was found on it, and so long nobody needs to look again. */
+  /** A probe found it free; no new probe is needed until then. */
   foundFreeUntil: Instant;
-  /** The request whose answer is being written down, or was last. */
+  /** The request whose reply is being written, or was written last. */
   xid: number | null;
-  /** On its way to the disk: nobody else can have the address, whatever its client says meanwhile. */
+  /** Being written to disk: no other client can get the address, whatever its client sends meanwhile. */
   writing: Lease | null;
 }
 
-/** Why `nextFree` should pass an address over: because of who asks, or whoever asks. */
+/** Why `nextFree` should skip an address: for this client, or for every client. */
 export type Refusal = 'not-for-this-client' | 'not-for-anybody' | null;
 
-/** How soon an address that may not be given away (reserved meanwhile) is looked at again; by the next client, at once. */
+/** When a skipped address (reserved meanwhile) is considered again; for the next client, at once. */
 const LOOK_AGAIN_MS = { 'not-for-anybody': 5 * 60 * 1000, 'not-for-this-client': 1 } as const;
-/** The holders of the addresses of a network, remembered for the sake of those who decline them again and again. */
+/** Limits how many clients are remembered that decline addresses repeatedly. */
 const MOST_DECLINERS = 4096;
 const NEVER = -Infinity;
 
 export class NetworkLeases {
   readonly #slots = new Map<Ipv4, Slot>();
-  /** Looked up last: a decision and what follows from it ask about the same address again and again. */
+  /** The last lookup: a decision and its consequences look up the same address repeatedly. */
   #last: Slot | null = null;
   readonly #leaseOf = new Map<Mac, Lease>();
   readonly #offerTo = new Map<Mac, Offer>();
-  /** Until when what each of them declined rests. */
+  /** Per client: until when each address that it declined is not offered. */
   readonly #declined = new Map<Mac, readonly Instant[]>();
   #ranges: readonly { readonly from: number; readonly to: number }[] = [];
   #reusable = new ReuseQueue<Slot>();
   #freshRange = 0;
   #freshNext = 0;
 
-  /** The pools may change while leases live on; what lies outside of them is no longer given away. */
+  /** The pools may change while leases exist; addresses outside them are no longer offered. */
   usePools(pools: readonly Ipv4Range[]): void {
     const ranges = pools.map(({ from, to }) => ({ from: ipv4ToNumber(from), to: ipv4ToNumber(to) }));
     const same =
@@ -75,7 +75,7 @@ export class NetworkLeases {
     return this.#ranges.some(({ from, to }) => number >= from && number <= to);
   }
 
-  /** The newest lease of this client, in whatever state. */
+  /** The newest lease of this client, in any state. */
   leaseOf(mac: Mac): Lease | null {
     return this.#leaseOf.get(mac) ?? null;
   }
@@ -100,7 +100,7 @@ export class NetworkLeases {
     return slot.lease.mac === mac || !isHeld(slot.lease, now);
   }
 
-  /** An address of the pools that nobody holds; null when there is none. Taken only by `hold`. */
+  /** A free address of the pools; null when there is none. Only `hold` takes it. */
   nextFree(now: Instant, refusal: (address: Ipv4) => Refusal): Ipv4 | null {
     for (let fresh = this.#fresh(); fresh !== null; fresh = this.#fresh()) {
       const refused = refusal(fresh);
@@ -116,7 +116,7 @@ export class NetworkLeases {
     return null;
   }
 
-  /** Nobody else is offered it until then. A client has one open offer at a time. */
+  /** No other client is offered it until then. A client has one open offer at a time. */
   hold(address: Ipv4, mac: Mac, until: Instant): void {
     const earlier = this.#offerTo.get(mac);
     if (earlier !== undefined && earlier.address !== address) this.withdraw(mac);
@@ -127,7 +127,7 @@ export class NetworkLeases {
     this.#requeue(slot);
   }
 
-  /** The client took another server's offer. */
+  /** The client accepted another server's offer. */
   withdraw(mac: Mac): void {
     const offer = this.#offerTo.get(mac);
     if (offer === undefined) return;
@@ -136,7 +136,7 @@ export class NetworkLeases {
     this.#requeue(slot);
   }
 
-  /** A lease is on its way to the disk: held for its client, but not a lease yet. */
+  /** A lease is being written to disk: held for its client, but not a lease yet. */
   beginWriting(lease: Lease, xid: number, until: Instant): void {
     this.hold(lease.address, lease.mac, until);
     const slot = this.#slot(lease.address);
@@ -144,28 +144,28 @@ export class NetworkLeases {
     slot.writing = lease;
   }
 
-  /** Whether the answer to this very request is being written down. */
+  /** Whether the reply to this request is being written. */
   isWriting(address: Ipv4, mac: Mac, xid: number): boolean {
     const slot = this.#known(address);
     return slot?.writing?.mac === mac && slot.xid === xid;
   }
 
-  /** The lease that this very request was answered with before. */
+  /** The lease that this request was already answered with. */
   answered(address: Ipv4, mac: Mac, xid: number): Lease | null {
     const slot = this.#known(address);
     return slot?.xid === xid && slot.writing === null && slot.lease?.mac === mac ? slot.lease : null;
   }
 
-  /** The write failed: the client was not answered and may ask again. */
+  /** The write failed: the client got no reply and may retry. */
   abandonWriting(lease: Lease): void {
     const slot = this.#slot(lease.address);
-    // Another write of the same client may be under way by now.
+    // Another write of the same client may be in progress.
     if (slot.writing !== lease) return;
     slot.writing = null;
     slot.xid = null;
   }
 
-  /** What the disk holds now. */
+  /** The lease as persisted. */
   record(lease: Lease): void {
     const slot = this.#slot(lease.address);
     const before = slot.lease;
@@ -173,7 +173,7 @@ export class NetworkLeases {
     slot.lease = lease;
     if (slot.writing === lease) slot.writing = null;
     if (slot.writing === null && slot.offer?.mac === lease.mac) this.#dropOffer(slot);
-    // An address that its client found taken is no longer that client's.
+    // An address that its client declined is no longer that client's.
     if (lease.state === 'declined') {
       this.#forget(lease);
       slot.foundFreeUntil = NEVER;
@@ -186,19 +186,19 @@ export class NetworkLeases {
     for (const { lease } of this.#slots.values()) if (lease !== null) yield lease;
   }
 
-  /** How many addresses this client has put out of service lately. */
+  /** How many addresses this client has declined recently. */
   declinedBy(mac: Mac, now: Instant): number {
     return (this.#declined.get(mac) ?? []).filter((until) => until > now).length;
   }
 
-  /** It found somebody else on an address, which rests until then. */
+  /** The client declined an address, which is not offered until then. */
   noteDecline(mac: Mac, now: Instant, until: Instant): void {
     const open = (this.#declined.get(mac) ?? []).filter((earlier) => earlier > now);
     if (this.#declined.size >= MOST_DECLINERS) this.#declined.clear();
     this.#declined.set(mac, [...open, until]);
   }
 
-  /** A stranger answers on this address. */
+  /** An unknown host answers on this address. */
   rest(address: Ipv4, until: Instant): void {
     const slot = this.#slot(address);
     this.#dropOffer(slot);
@@ -207,7 +207,7 @@ export class NetworkLeases {
     this.#requeue(slot);
   }
 
-  /** Whether nobody needs to look who is on it: its last holder comes back, or somebody has just looked. */
+  /** Whether no probe is needed: its last holder returns, or a recent probe found it free. */
   isTrusted(address: Ipv4, mac: Mac, now: Instant): boolean {
     const slot = this.#known(address);
     return slot !== undefined && (slot.lease?.mac === mac || slot.foundFreeUntil > now);
@@ -227,7 +227,7 @@ export class NetworkLeases {
     if (this.#leaseOf.get(lease.mac)?.address === lease.address) this.#leaseOf.delete(lease.mac);
   }
 
-  /** The next address that was never used, without taking it. */
+  /** The next never-used address, without taking it. */
   #fresh(): Ipv4 | null {
     for (let range = this.#ranges[this.#freshRange]; range !== undefined; range = this.#ranges[this.#freshRange]) {
       for (; this.#freshNext <= range.to; this.#freshNext++) {
@@ -268,7 +268,7 @@ export class NetworkLeases {
 
   #requeue(slot: Slot): void {
     if (slot.heapIndex < 0 && !this.inPool(slot.address)) return;
-    // A released lease ended when it was released, which is its place in the line.
+    // A released lease ended when it was released, which is its place in the queue.
     const freeAt = Math.max(slot.lease?.expiresAt ?? NEVER, slot.offer?.until ?? NEVER, slot.restsUntil);
     this.#reusable.place(slot, freeAt);
   }

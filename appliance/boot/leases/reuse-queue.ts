@@ -1,23 +1,23 @@
-// Which address may be given away next: a binary heap by the moment each becomes free. An address stands in it once and
-// moves when its lease is renewed, so that renewals leave nothing behind that somebody has to clean up.
+// Which address becomes free next: a binary heap by the time each becomes free. Each address is in it once and
+// moves when its lease is renewed, so that renewals leave no stale entries.
 
 import type { Instant } from '../../domain/instant.ts';
 
 export interface Reusable {
   freeAt: Instant;
-  /** Its place in the heap; -1 while it is in none. */
+  /** Its place in the heap; -1: not in the heap. */
   heapIndex: number;
 }
 
 export class ReuseQueue<Item extends Reusable> {
   readonly #heap: Item[] = [];
 
-  /** The one that is free first, whether or not that moment has come. */
+  /** The one that is free first, whether or not it is free yet. */
   first(): Item | undefined {
     return this.#heap[0];
   }
 
-  /** Puts it in, or moves it to its new moment. */
+  /** Inserts it, or moves it to its new time. */
   place(item: Item, freeAt: Instant): void {
     const earlier = freeAt < item.freeAt;
     item.freeAt = freeAt;

@@ -1,4 +1,4 @@
-// How each kind of boot client wants to be told what to fetch, and which firmware made that necessary. Every row was seen
+// How each kind of boot client must be given its boot file, and which firmware requires that. Every row was seen
 // to work with the real client and to fail without it.
 
 import type { ClientFacts } from '../client-facts.ts';
@@ -10,9 +10,9 @@ export type AnswerSetting = 'lease' | 'proxy' | 'boot-server';
 export interface BootAnswer {
   /** Option 60 of the reply. */
   readonly vendorClass: 'PXEClient' | 'HTTPClient' | null;
-  /** Option 43 = 06 01 08 ff: the file is named here, look for no other server. */
+  /** Option 43 = 06 01 08 ff: use the file of this reply, do not look for other servers. */
   readonly withoutDiscovery: boolean;
-  /** Option 175.0xb0: no proxyDHCP server will speak up, so do not wait for one. */
+  /** Option 175.0xb0: there is no proxyDHCP server, so do not wait for one. */
   readonly withoutProxyWait: boolean;
   readonly madeNecessaryBy: string;
 }
@@ -23,33 +23,32 @@ const ANSWERS = {
     withoutDiscovery: true,
     withoutProxyWait: false,
     madeNecessaryBy:
-      'EDK2 asks port 4011 for a boot server when option 60 comes without 43, and gives up (PXE-E16) if nobody answers',
+      'EDK2 asks port 4011 for a boot server when option 60 comes without 43, and fails (PXE-E16) without a reply',
   },
   'plain-pxe-with-lease': {
     vendorClass: null,
     withoutDiscovery: false,
     withoutProxyWait: false,
-    madeNecessaryBy:
-      'ROMs that stumble over options 60 and 43 (plain_pxe on the node); a boot file alone is plain BOOTP',
+    madeNecessaryBy: 'ROMs that fail on options 60 and 43 (plain_pxe on the node); a boot file alone is plain BOOTP',
   },
   'pxe-beside-other-server': {
     vendorClass: 'PXEClient',
     withoutDiscovery: true,
     withoutProxyWait: false,
     madeNecessaryBy:
-      'BIOS ROMs take a file from a proxy offer only with discovery control; without it they show a menu',
+      'BIOS ROMs accept a file from a proxy offer only with discovery control; without it they show a menu',
   },
   'efi-pxe-beside-other-server': {
     vendorClass: 'PXEClient',
     withoutDiscovery: false,
     withoutProxyWait: false,
-    madeNecessaryBy: 'some UEFI ROMs misread option 43 in a proxy offer; with 60 alone all of them ask port 4011',
+    madeNecessaryBy: 'some UEFI ROMs misread option 43 in a proxy offer; with 60 alone all of them use port 4011',
   },
   'boot-server': {
     vendorClass: 'PXEClient',
     withoutDiscovery: false,
     withoutProxyWait: false,
-    madeNecessaryBy: 'EDK2 and iPXE take an answer from port 4011 only with option 60 in it',
+    madeNecessaryBy: 'EDK2 and iPXE accept a reply from port 4011 only with option 60 in it',
   },
   'http-boot': {
     vendorClass: 'HTTPClient',
@@ -61,17 +60,17 @@ const ANSWERS = {
     vendorClass: null,
     withoutDiscovery: false,
     withoutProxyWait: true,
-    madeNecessaryBy: 'iPXE waits three seconds for a proxyDHCP server unless it is told that there is none',
+    madeNecessaryBy: 'iPXE waits three seconds for a proxyDHCP server unless the reply says that there is none',
   },
   'ipxe-beside-other-server': {
     vendorClass: 'PXEClient',
     withoutDiscovery: true,
     withoutProxyWait: false,
-    madeNecessaryBy: 'iPXE takes an offer without an address for a proxy offer only with option 60 PXEClient in it',
+    madeNecessaryBy: 'iPXE accepts an offer without an address as a proxy offer only with option 60 PXEClient',
   },
 } as const satisfies Record<string, BootAnswer>;
 
-/** null: this client is handed nothing. */
+/** null: this client gets no boot file. */
 export function bootAnswer(
   facts: ClientFacts,
   stage: NextStage,

@@ -1,5 +1,5 @@
-// A decision as a DHCP message: RFC 2131 table 3, and what PXE firmware needs on top of it.
-// The order of the options is their priority when a client takes only small messages.
+// Renders a decision as a DHCP message: RFC 2131 table 3, and what PXE firmware needs in addition.
+// The options are ordered by priority, for clients that accept only small messages.
 
 import type { DhcpMessage } from '../../codecs/dhcp4/message.ts';
 import {
@@ -37,14 +37,14 @@ export interface ReplyContext {
   readonly machine: Machine | null;
   readonly network: SiteNetwork;
   readonly server: BootServer;
-  /** What we call ourselves: the server's address, or what the relay wants in its place (RFC 5107). */
+  /** Our server identifier: the server's address, or the relay's override (RFC 5107). */
   readonly serverIdentifier: Ipv4;
   readonly stage: NextStage;
-  /** What `networkValues` made of the network before; left out, it is made anew. */
+  /** The result of `networkValues` for this network; omitted: computed here. */
   readonly values?: NetworkValues | undefined;
 }
 
-/** The option values that every reply on a network has alike. */
+/** The option values that are the same in every reply on a network. */
 export interface NetworkValues {
   readonly subnetMask: Uint8Array;
   readonly router: Uint8Array | null;
@@ -82,7 +82,7 @@ export function dhcpReply(reply: DhcpReply, context: ReplyContext): DhcpMessage 
     boot = putBoot(options, context, SETTINGS[reply.kind]);
     if (boot !== NOTHING_TO_BOOT) echo(OPTION.chassisUuid);
   }
-  // RFC 6842 §3: a client that names itself hears its name again.
+  // RFC 6842 §3: echo the client identifier.
   echo(OPTION.clientIdentifier);
   echo(OPTION.subnetSelection);
   if (reply.kind === 'offer' || reply.kind === 'ack' || reply.kind === 'inform') {
@@ -94,7 +94,7 @@ export function dhcpReply(reply: DhcpReply, context: ReplyContext): DhcpMessage 
     op: 'reply',
     htype: request.htype,
     hlen: request.hlen,
-    // The boot ROM of the Raspberry Pi 2 and 3 refuses a reply with another number of hops than none.
+    // The boot ROM of the Raspberry Pi 2 and 3 rejects replies whose `hops` field is not 0.
     hops: 0,
     xid: request.xid,
     secs: 0,
@@ -130,7 +130,7 @@ const SETTINGS = {
 
 const KEEPS_CIADDR: readonly DhcpReply['kind'][] = ['ack', 'inform', 'boot-server'];
 
-/** RFC 2131 §4.4.5: renew at half of the time, ask everybody at seven eighths. */
+/** RFC 2131 §4.4.5: renew at half of the lease time, rebind at seven eighths. */
 function putLease(options: Options, seconds: number, { subnetMask }: NetworkValues): void {
   options.set(OPTION.leaseTime, writeU32(seconds));
   options.set(OPTION.subnetMask, subnetMask);
@@ -153,12 +153,12 @@ interface BootFields {
 }
 
 const NOTHING_TO_BOOT: BootFields = { nextServer: UNSET, file: '' };
-/** 175.0xb0, one byte, true; closed with 255 as iPXE writes it. */
+/** 175.0xb0, one byte, true; terminated with 255 as iPXE writes it. */
 const NO_PXEDHCP = Uint8Array.of(0xb0, 1, 1, 0xff);
 const WITHOUT_DISCOVERY = bootFileWithoutDiscovery();
 
 /**
- * In the header as well as in options: shim finds the next file from the header alone, U-Boot reads nothing else, and HTTP
+ * In the header as well as in options: shim derives the next file from the header alone, U-Boot reads nothing else, and HTTP
  * firmware reads only the option.
  */
 function putBoot(options: Options, context: ReplyContext, setting: AnswerSetting): BootFields {
@@ -176,10 +176,10 @@ function putBoot(options: Options, context: ReplyContext, setting: AnswerSetting
   return { nextServer: server.address, file: name.length < FILE_BYTES ? name : '' };
 }
 
-/** What a client chose from another server's menu. iPXE and PXE ROMs drop an answer that does not repeat it (PXE 2.1 §2.2.4). */
+/** The client's choice from another server's menu. iPXE and PXE ROMs drop a reply that does not echo it (PXE 2.1 §2.2.4). */
 function bootItemOf({ options }: DhcpMessage): Uint8Array | null {
-  const told = options.get(OPTION.vendorSpecific);
-  const item = told === undefined ? undefined : readPxeVendor(told).values.get(PXE_SUB_OPTION.bootItem);
+  const vendor = options.get(OPTION.vendorSpecific);
+  const item = vendor === undefined ? undefined : readPxeVendor(vendor).values.get(PXE_SUB_OPTION.bootItem);
   return item === undefined ? null : writePxeVendor(new Map([[PXE_SUB_OPTION.bootItem, item]]));
 }
 
@@ -195,16 +195,16 @@ function nameOf(stage: NextStage, server: BootServer): string | null {
   }
 }
 
-/** RFC 2131 §2: every client takes an IP datagram of 576 bytes; IP and UDP headers are 28 of them. */
+/** RFC 2131 §2: every client accepts an IP datagram of 576 bytes; IP and UDP headers are 28 of them. */
 const SMALLEST_DATAGRAM = 576;
 const HEADERS = 28;
-/** EDK2 drops longer ones, and its REQUEST claims to take 65,280. */
+/** EDK2 drops longer ones, although its REQUEST announces 65,280. */
 const LARGEST_PAYLOAD = 1472;
 
 /** The largest payload to send; option 57 counts the whole datagram. */
 export function replyLimit(request: DhcpMessage): number {
-  const told = request.options.get(OPTION.maxMessageSize);
-  const size = told === undefined ? null : readU16(told);
+  const option57 = request.options.get(OPTION.maxMessageSize);
+  const size = option57 === undefined ? null : readU16(option57);
   const datagram = size?.ok ? Math.max(size.value, SMALLEST_DATAGRAM) : SMALLEST_DATAGRAM;
   return Math.min(datagram - HEADERS, LARGEST_PAYLOAD);
 }

@@ -1,4 +1,4 @@
-// GRUB configurations, for machines under Secure Boot: the same decision as the iPXE scripts. Everything comes by TFTP,
+// GRUB configurations, for machines under Secure Boot: the same decision as the iPXE scripts. All files come by TFTP,
 // because Debian's signed GRUB has no http module.
 
 import { type ChassisUuid, parseChassisUuid } from '../../domain/chassis.ts';
@@ -8,19 +8,19 @@ import { imagePath, kernelParameters } from '../boot-images.ts';
 import type { BootServer } from '../boot-paths.ts';
 import { type BootSubject, HOLD_SECONDS, READING_SECONDS, type ScriptLanguage } from './ipxe-script.ts';
 
-/** A configuration that GRUB asks for: the one all machines get, or that of one machine. */
+/** A configuration that GRUB requests: the one for all machines, or that of one machine. */
 export type GrubConfigName =
   | { readonly kind: 'entry' }
   | { readonly kind: 'machine'; readonly mac: Mac; readonly uuid: ChassisUuid | null };
 
-/** What GRUB finds by itself: the file beside it, or one by the address of its card, which some builds try first. */
+/** What GRUB searches by itself: the file beside it, or one named after its MAC address, which some builds try first. */
 const ENTRY = /^(?:grub\/)?grub\.cfg(?:-01-[0-9a-f]{2}(?:-[0-9a-f]{2}){5})?$/i;
-/** What our entry leads to. GRUB puts an empty text where it cannot read the UUID. */
+/** What our entry chains to. GRUB inserts an empty string where it cannot read the UUID. */
 const OF_ONE_MACHINE = /^grub\/machine\/([0-9a-f:]{17})_([0-9a-f-]*)\.cfg$/i;
 
 /**
- * grub/grub.cfg, grub.cfg-01-52-54-00-12-34-56, grub/machine/52:54:00:12:34:56_<uuid>.cfg. A search opens what it finds once to
- * see that it is there, and tells no chassis: it never gets what can be had only once.
+ * grub/grub.cfg, grub.cfg-01-52-54-00-12-34-56, grub/machine/52:54:00:12:34:56_<uuid>.cfg. GRUB's search opens each file once to
+ * test that it exists, and sends no chassis UUID: it never gets anything that is issued once.
  */
 export function parseGrubConfigName(name: string): GrubConfigName | null {
   const path = name.replaceAll('\\', '/').replace(/^\/+/, '');

@@ -1,4 +1,4 @@
-// The scripts that iPXE runs, each rendered from the decision. None carries a secret: anybody on the network can fetch it.
+// The scripts that iPXE runs, rendered from the decision. None has a secret: every host on the network can fetch them.
 
 import type { CpuArchitecture } from '../../domain/architecture.ts';
 import type { Profile } from '../../domain/catalogue.ts';
@@ -18,7 +18,7 @@ import type { BootDecision } from '../decide-boot.ts';
 
 export interface BootSubject {
   readonly decision: BootDecision;
-  /** A removed one is named on its screen like any other. */
+  /** A removed machine is named on its screen like any other. */
   readonly machine: Machine | null;
   readonly mac: Mac | null;
   readonly server: BootServer;
@@ -26,11 +26,11 @@ export interface BootSubject {
   readonly sessionUrl?: string | null;
 }
 
-/** The two loaders that run what we render, each in its own words. */
+/** The two loaders that run what we render, each in its own language. */
 export interface ScriptLanguage {
-  /** null: the decision is to give no answer at all. */
+  /** null: the decision is to send no reply. */
   readonly boot: (templates: Templates, subject: BootSubject) => string | null;
-  /** Keeps the machine where it is; it asks again by itself. */
+  /** Keeps the machine at its loader; it retries by itself. */
   readonly hold: (templates: Templates, subject: BootSubject, why: string) => string;
 }
 
@@ -68,7 +68,7 @@ export function renderBootScript(templates: Templates, subject: BootSubject): st
   }
 }
 
-/** The same for every machine: finds out who it is and asks for its own script. */
+/** The same for every machine: it reads the machine's identity and requests its own script. */
 export const renderEntryScript = (templates: Templates, server: BootServer): string =>
   templates.render('ipxe/boot', sharedValues(server, 'entry'));
 
@@ -83,7 +83,7 @@ const renderHoldScript = (templates: Templates, subject: BootSubject, why: strin
 
 export const IPXE_SCRIPTS: ScriptLanguage = { boot: renderBootScript, hold: renderHoldScript };
 
-/** For a person at the console. Nothing in it installs or erases: for that, somebody has to arm it. */
+/** For an operator at the console. Nothing in it installs or erases: that needs an armed intent. */
 export function renderMenuScript(
   templates: Templates,
   subject: Pick<BootSubject, 'machine' | 'mac' | 'server'>,
@@ -106,7 +106,7 @@ export function renderMenuScript(
 function installCommand(machine: Machine | null, profile: string): string {
   if (machine === null) return 'register the machine first';
   const { hostname } = machine.spec;
-  if (machine.lifecycle.state === 'removed') return `${hostname} was removed: declare the machine anew first`;
+  if (machine.lifecycle.state === 'removed') return `${hostname} was removed: declare the machine again first`;
   return `coldiron deploy ${hostname} --profile ${profile}`;
 }
 
@@ -120,14 +120,14 @@ const sharedValues = (server: BootServer, stage: string) => ({
 });
 
 function whoIs({ machine, mac }: Pick<BootSubject, 'machine' | 'mac'>): string {
-  const card = mac ?? 'a machine that does not tell its MAC address';
+  const card = mac ?? 'a machine without a known MAC address';
   return machine === null ? card : `${machine.spec.hostname} (${card})`;
 }
 
 const menuUrl = (server: BootServer, mac: Mac | null): string =>
   bootUrl(server, mac === null ? MENU_SCRIPT_PATH : `${MENU_SCRIPT_PATH}?mac=${mac}`);
 
-/** Some BIOSes stop after a boot ROM that hands back; the label `local-boot: sanboot` has iPXE start the first disk. */
+/** Some BIOSes stop after a boot ROM that exits; with the label `local-boot: sanboot` iPXE starts the first disk. */
 const startsDiskItself = (machine: Machine | null): boolean => machine?.spec.labels['local-boot'] === 'sanboot';
 
 function started({ decision, machine, mac, server, architecture, sessionUrl = null }: BootSubject) {

@@ -20,8 +20,8 @@ const COMMAND_NAMES: Readonly<Record<BmcCommand, string>> = {
 
 const effect = Type.Enum([...EFFECT_KINDS]);
 
-/** What was asked of a BMC: an effect of the lifecycle, or a command with its details. */
-const asked = {
+/** A BMC command: an effect of the lifecycle, or an operator's command with its details. */
+const commandFields = {
   effect: optional(effect),
   what: optional(Type.Enum([...BMC_COMMANDS])),
   action: optional(text),
@@ -31,9 +31,18 @@ const asked = {
   light: optional(Type.Union([text, number])),
   steal: optional(flag),
 };
-const Asked = Type.Object(asked);
+const CommandData = Type.Object(commandFields);
 
-function command({ effect, what, action, device, firmware, persistent, light, steal }: Static<typeof Asked>): string {
+function command({
+  effect,
+  what,
+  action,
+  device,
+  firmware,
+  persistent,
+  light,
+  steal,
+}: Static<typeof CommandData>): string {
   if (effect !== undefined) return effect;
   const name = what === undefined ? 'command' : COMMAND_NAMES[what];
   const details = [action, device, firmware, persistent ? 'persistent' : null, light, steal ? 'take over' : null];
@@ -50,7 +59,7 @@ const attempted = (severity: Severity) =>
 export const BMC_EVENTS = {
   'bmc.recorded': row(
     'info',
-    { ...asked, action: text, address: text },
+    { ...commandFields, action: text, address: text },
     (data) => `BMC command ${data.action} is recorded only: the site is in recorder mode`,
   ),
   'bmc.skipped': row(
@@ -63,10 +72,14 @@ export const BMC_EVENTS = {
     { effect, to_do: text },
     (data) => `No BMC is declared for ${data.effect}${byHand(data.to_do)}`,
   ),
-  'bmc.done': row('info', { ...asked, address: optional(text) }, (data) => `BMC command succeeded: ${command(data)}`),
+  'bmc.done': row(
+    'info',
+    { ...commandFields, address: optional(text) },
+    (data) => `BMC command succeeded: ${command(data)}`,
+  ),
   'bmc.failed': row(
     'error',
-    { ...asked, reason: text },
+    { ...commandFields, reason: text },
     (data) => `BMC command failed: ${command(data)}: ${data.reason}`,
   ),
   'bmc.console-closed': row('info', { because: text }, (data) => `Console closed: ${data.because}`),

@@ -14,7 +14,7 @@ const PROGRAM_NAMES: Readonly<Record<(typeof CLIENT_PROGRAMS)[number], string>> 
   os: 'an operating system',
 };
 
-/** What a client says of itself in any of its packets. */
+/** The fields of a client's packet. */
 const packet = {
   mac: optional(text),
   xid: text,
@@ -37,9 +37,9 @@ const reply = {
   file: optional(text),
 };
 
-const details = (...parts: readonly string[]): string => {
-  const said = parts.filter((part) => part !== '');
-  return said.length === 0 ? '' : ` (${said.join(', ')})`;
+const details = (...texts: readonly string[]): string => {
+  const present = texts.filter((text) => text !== '');
+  return present.length === 0 ? '' : ` (${present.join(', ')})`;
 };
 
 const architecture = (code: number | null): string => also(code, (value) => `architecture ${value}`);
@@ -80,7 +80,7 @@ export const DHCP_EVENTS = {
       address: optional(text),
       seconds: optional(number),
       file: optional(text),
-      /** Where a packet came in that belongs to no network. */
+      /** The source of a packet that belongs to no network. */
       from: optional(text),
       interface: optional(text),
     },

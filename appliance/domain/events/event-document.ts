@@ -1,4 +1,4 @@
-// `docs/events.md`, made from the event table.
+// Generates `docs/events.md` from the event table.
 
 import type { TSchema } from 'typebox';
 import type { Json } from '../event.ts';

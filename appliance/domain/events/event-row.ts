@@ -1,4 +1,4 @@
-// One row of the event table: what an event of one kind holds, who writes it, how serious it is, and its sentence.
+// One row of the event table: the data, producer, severity and sentence of one event kind.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 
@@ -24,11 +24,11 @@ export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;
   readonly severity: Severity;
   readonly data: Data;
-  /** One plain sentence, the machine being its subject where no other is named. It may hold text from a machine: see `sentence.ts`. */
+  /** One plain sentence; without another subject, it is about the machine. It may contain text from a machine: print it with `eventSentence`. */
   readonly sentence: (data: Static<Data>, actor: string) => string;
 }
 
-/** The rows of one producer. `fields` is the schema of `data`; `null` values are stored as null and never left out. */
+/** The rows of one producer. `fields` is the schema of `data`; a `null` value is stored, never omitted. */
 export const rowsOf =
   (producer: Producer) =>
   <Fields extends TProperties>(
@@ -43,6 +43,6 @@ export const flag = Type.Boolean();
 export const texts = Type.Array(Type.String());
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema);
-/** `, architecture 7` and the like: nothing where there is no value. */
+/** Optional text such as `, architecture 7`: empty without a value. */
 export const also = (value: string | number | null | undefined, words: (value: string | number) => string): string =>
   value === null || value === undefined || value === '' ? '' : words(value);

@@ -1,4 +1,4 @@
-// Events of enrolled nodes: bundles, certificates, tasks and heartbeats. Never a secret: tokens by id, certificates by serial.
+// Events of enrolled nodes: bundles, certificates, tasks and heartbeats. They contain no secrets: tokens by id, certificates by serial.
 
 import { Type } from 'typebox';
 import { TASK_KIND_NAMES } from '../task.ts';
@@ -36,7 +36,7 @@ export const IDENTITY_EVENTS = {
   'task.begun': row('info', task, (data) => `Started task ${data.kind}`),
   'task.succeeded': row('info', result, (data) => `Task succeeded: ${data.output}`),
   'task.failed': row('error', result, (data) => `Task failed: ${data.output}`),
-  'task.queued': row('warning', task, (data) => `Task ${data.kind} is queued again: nothing was heard of it`),
+  'task.queued': row('warning', task, (data) => `Task ${data.kind} is queued again: no report arrived in time`),
   'task.expired': row('warning', task, (data) => `Task ${data.kind} expired before it was started`),
   'task.cancelled': row(
     'info',

@@ -1,4 +1,4 @@
-// Events of the inventory: objects that were created, changed and removed, and machines that are new.
+// Events of the inventory: objects that were created, changed or removed, and discovered machines.
 
 import { Type } from 'typebox';
 import { CATALOGUE_KINDS, type ObjectKind } from '../inventory.ts';

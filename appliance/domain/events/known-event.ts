@@ -1,4 +1,4 @@
-// Stored events, which any version may have written, and the table of this one.
+// Checks stored events, which any version may have written, against this version's event table.
 
 import { Check } from 'typebox/value';
 import type { Event, StoredEvent } from '../event.ts';
@@ -11,7 +11,7 @@ export function knownEvent(event: StoredEvent): Event | null {
   return row && Check(row.data, event.data) ? (event as unknown as Event) : null;
 }
 
-/** One plain line for people. Text that came from a machine can neither break the line nor control a terminal. */
+/** One plain line. Text from a machine can neither break the line nor control a terminal. */
 export function eventSentence({ kind, actor, data }: Pick<StoredEvent, 'kind' | 'actor' | 'data'>): string {
   const row = eventRow(kind);
   if (row === null) return plainLine(`Event of kind ${kind}, which this version does not describe`);

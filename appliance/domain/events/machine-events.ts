@@ -1,4 +1,4 @@
-// Events of the lifecycle: one kind for each state that a machine enters, and what became of its effects.
+// Events of the lifecycle: one kind for each state that a machine enters, and the results of its effects.
 
 import { type Static, Type } from 'typebox';
 import { EFFECT_KINDS } from '../effect.ts';
@@ -9,7 +9,7 @@ const row = rowsOf('machines');
 const state = Type.Enum([...LIFECYCLE_STATES]);
 const effect = Type.Enum([...EFFECT_KINDS]);
 
-/** A `Lifecycle` as it is stored in events and audit entries. */
+/** The stored form of a `Lifecycle` in events and audit entries. */
 const LifecycleData = Type.Object({
   state,
   since: number,
@@ -31,7 +31,7 @@ export const lifecycleData = (lifecycle: Lifecycle): LifecycleData => ({
   fallback_used: lifecycle.fallbackUsed,
 });
 
-/** Why a machine failed, where its event alone does not tell: it was seen to boot again before its work was done. */
+/** The cause of a failure, if the event does not imply it: the machine rebooted before its work was finished. */
 const FAILURE_CAUSES = ['restarted'] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 

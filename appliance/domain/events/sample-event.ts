@@ -1,10 +1,10 @@
-// An example of each kind of event, made from its schema: for `docs/events.md` and for tests.
+// Generates an example of each event kind from its schema, for `docs/events.md` and for tests.
 
 import type { TSchema } from 'typebox';
 import type { Json } from '../event.ts';
 import { EVENT_TABLE, type EventData, type EventKind } from './event-table.ts';
 
-/** Examples by field name; a field that is not here is shown as `<name>`. */
+/** Examples by field name; any other field is shown as `<name>`. */
 const EXAMPLES: Readonly<Record<string, Json>> = {
   address: '10.0.100.50',
   server: '10.0.100.66',

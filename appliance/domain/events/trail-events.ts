@@ -1,4 +1,4 @@
-// Events of the trail about itself: what it did not write down.
+// Events of the trail about itself: the events that it dropped.
 
 import { Type } from 'typebox';
 import type { Json } from '../event.ts';

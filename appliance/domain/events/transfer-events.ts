@@ -17,7 +17,7 @@ const OUTCOME_NAMES: Readonly<Record<(typeof OUTCOMES)[number], string>> = {
 };
 const outcome = Type.Enum([...OUTCOMES]);
 
-/** A TFTP request that became no transfer. */
+/** A TFTP request that was not answered with a transfer. */
 const unanswered = { mac: optional(text), file: text, address: text, why: text };
 
 /** A TFTP transfer that has ended. */

@@ -1,10 +1,10 @@
-// Files that hold secrets: written whole, read only when nobody else can read them too.
+// Files that contain secrets: written atomically, read only if other users have no access.
 
 import { randomUUID } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Whole or not at all: a link appears under the final name only after the content is on disk, and replaces nothing. */
+/** Atomic: links the final name only after the content is on disk. Never replaces a file. */
 export const writeOnce = (file: string, content: string): Promise<void> =>
   write(file, content, (draft) =>
     link(draft, file).catch((error: NodeJS.ErrnoException) => {
@@ -12,7 +12,7 @@ export const writeOnce = (file: string, content: string): Promise<void> =>
     }),
   );
 
-/** The same, and takes the place of what was there. */
+/** The same, but replaces an existing file. */
 export const replacePrivately = (file: string, content: string): Promise<void> =>
   write(file, content, (draft) => rename(draft, file));
 
@@ -40,14 +40,14 @@ export type PrivateRead =
   | { readonly kind: 'absent' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Who besides its owner may be able to read a file of secrets. */
+/** Who may read a secret file, besides its owner. */
 export type Readers = 'nobody' | 'group';
 
 const FORBIDDEN: Readonly<Record<Readers, number>> = { nobody: 0o077, group: 0o007 };
-/** Far more than any key or password; a device or a mistaken path is not read to its end. */
-const LARGEST = 64 * 1024;
+/** Far more than any key or password; a device or a wrong path is not read to its end. */
+const MAX_BYTES = 64 * 1024;
 
-/** The mode is that of the file that is read, not of whatever has its name a moment later. */
+/** Checks the mode on the open file, so that the path cannot be swapped in between. */
 export async function readPrivately(file: string, alsoReadableBy: Readers): Promise<PrivateRead> {
   try {
     const handle = await open(file, 'r');
@@ -57,9 +57,12 @@ export async function readPrivately(file: string, alsoReadableBy: Readers): Prom
       if (!found.isFile()) return refused(`${file} is not a file`);
       if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
         const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
-        return refused(`${file} is open to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`);
+        return refused(
+          `${file} is accessible to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`,
+        );
       }
-      if (found.size > LARGEST) return refused(`${file} has ${found.size} bytes; a secret is not that long`);
+      if (found.size > MAX_BYTES)
+        return refused(`${file} has ${found.size} bytes; a secret file has at most ${MAX_BYTES}`);
       return { kind: 'read', bytes: await handle.readFile() };
     } finally {
       await handle.close();

@@ -1,8 +1,8 @@
-// Secrets at rest: AES-256-GCM (NIST SP 800-38D), a random nonce each, and bound to their owner, so that a sealed text that
-// somebody moves to another row opens nothing, and to the BMC they are for, so that an address that somebody changes gets none.
+// Secrets at rest: AES-256-GCM (NIST SP 800-38D) with a random nonce. Each is bound to its owner, so that a sealed text moved to
+// another row does not open, and to the address of its BMC, so that it is never sent to a changed address.
 //
 //   v2 . key id . address . nonce . ciphertext and tag          base64url, 96-bit nonce, 128-bit tag
-//   authenticated besides: version, key id, address, machine, purpose
+//   additional authenticated data: version, key id, address, machine, purpose
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { ColdironError } from '../../domain/errors.ts';
@@ -12,23 +12,23 @@ import type { SealedText } from '../../domain/sealed-text.ts';
 import { Secret } from '../../domain/secret.ts';
 import type { VaultKey, VaultKeys } from './vault-keys.ts';
 
-/** What a secret is, and whose. */
+/** The machine and the purpose of a secret. */
 export interface SecretOwner {
   readonly machine: MachineId;
   readonly purpose: 'bmc-password' | 'bmc-key';
 }
 
 export interface Vault {
-  /** `address`: of the only BMC that it may be shown to. */
+  /** `address`: of the only BMC that may receive it. */
   seal(owner: SecretOwner, address: Ipv4, secret: Secret): SealedText;
   /**
-   * `vault_unavailable` when the key is not here, or when the text is not what was sealed for this owner; `bmc_login_failed`
-   * when it was sealed for a BMC at another address.
+   * Throws `vault_unavailable` if the key is missing or the text was not sealed for this owner, `bmc_login_failed` if it was
+   * sealed for a BMC at another address.
    */
   open(owner: SecretOwner, address: Ipv4, sealed: SealedText): Secret;
   /** The same secret for the same BMC under the newest key. */
-  sealAnew(owner: SecretOwner, sealed: SealedText): SealedText;
-  /** False: sealed with an older key, which is to be retired one day. */
+  reseal(owner: SecretOwner, sealed: SealedText): SealedText;
+  /** False: sealed with an older key. */
   isFresh(sealed: SealedText): boolean;
 }
 
@@ -45,7 +45,7 @@ export function createVault(keys: VaultKeys): Vault {
       if (opened.address !== address) throw forAnother(owner, opened.address, address);
       return opened.secret;
     },
-    sealAnew: (owner, sealed) => {
+    reseal: (owner, sealed) => {
       const { address, secret } = open(keys, owner, sealed);
       return seal(keys.newest, owner, address, secret);
     },
@@ -63,7 +63,7 @@ function seal(key: VaultKey, owner: SecretOwner, address: string, secret: Secret
 }
 
 interface Opened {
-  /** As it was sealed: nobody has changed it since. */
+  /** As it was sealed: authenticated. */
   readonly address: string;
   readonly secret: Secret;
 }
@@ -74,9 +74,9 @@ function open(keys: VaultKeys, owner: SecretOwner, text: SealedText): Opened {
     throw unopened(owner, 'is not a sealed secret of this version');
   }
   const key = keys.byId.get(keyId);
-  if (!key) throw unopened(owner, `was sealed with the key ${keyId}, which ${keys.place} does not have`);
+  if (!key) throw unopened(owner, `was sealed with the key ${keyId}, which ${keys.source} does not have`);
   const [nonce, sealed] = [Buffer.from(nonceText, 'base64url'), Buffer.from(sealedText, 'base64url')];
-  if (nonce.length !== NONCE_BYTES || sealed.length < TAG_BYTES) throw unopened(owner, 'was cut off');
+  if (nonce.length !== NONCE_BYTES || sealed.length < TAG_BYTES) throw unopened(owner, 'was truncated');
   const address = Buffer.from(addressText, 'base64url').toString('utf8');
   const decipher = createDecipheriv(CIPHER, key.secret.reveal(), nonce, { authTagLength: TAG_BYTES });
   decipher.setAAD(boundTo(key, owner, address));
@@ -85,7 +85,7 @@ function open(keys: VaultKeys, owner: SecretOwner, text: SealedText): Opened {
     const bytes = Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]);
     return { address, secret: new Secret(bytes) };
   } catch {
-    throw unopened(owner, 'was changed, or belongs to somebody else');
+    throw unopened(owner, 'was modified, or was sealed for another owner');
   }
 }
 
@@ -98,6 +98,6 @@ const unopened = ({ machine, purpose }: SecretOwner, what: string): ColdironErro
 const forAnother = ({ purpose }: SecretOwner, sealedFor: string, address: string): ColdironError =>
   new ColdironError(
     'bmc_login_failed',
-    `the ${purpose} in the vault is for the BMC at ${sealedFor}, and is not shown to ${address}, which is the address of its ` +
-      'BMC now; if that is right, set the credentials again',
+    `the ${purpose} in the vault is for the BMC at ${sealedFor}, but the BMC address is now ${address}: ` +
+      'if that is correct, set the credentials again',
   );

@@ -1,9 +1,9 @@
-// What stands in the demonstration's rack, and the site file of the appliance in front of it.
+// The machines of the demonstration's rack, and the site file of its appliance.
 
 import { dump } from 'js-yaml';
 import { CLOUD_IMAGE_NAME } from '../../assets/cloud-image/build.ts';
 import { SERVER_ADDRESS } from '../rack/addresses.ts';
-import { likeMachines, type RackDefinition } from '../rack/definition.ts';
+import { identicalMachines, type RackDefinition } from '../rack/definition.ts';
 import type { FirmwareKind } from '../rack/firmware.ts';
 
 export const DEMO_PROFILE = 'debian-12';
@@ -11,9 +11,9 @@ export const DEMO_PROFILE = 'debian-12';
 const MEMORY_MEBIBYTES = 768;
 const DISK_MEBIBYTES = 2048;
 
-/** One machine for each kind of firmware, in this order: node01, node02, … */
+/** One machine per firmware kind, in this order: node01, node02, … */
 export function demoRack(firmwares: readonly FirmwareKind[]): RackDefinition {
-  const rack = likeMachines(firmwares.length);
+  const rack = identicalMachines(firmwares.length);
   const machines = rack.machines.map((machine, index) => ({
     ...machine,
     firmware: firmwares[index] ?? machine.firmware,
@@ -29,13 +29,13 @@ export interface DemoSite {
   /** Absolute paths. */
   readonly inventory: readonly string[];
   readonly imageSha256: string;
-  /** Name of an image in the library, if not Debian's. */
+  /** Name of an image in the library, if not the Debian one. */
   readonly imageName?: string;
 }
 
-/** Addresses are those of the rack's own network: nothing of it can be reached from outside. */
+/** All addresses are in the rack's own network, which cannot be reached from outside. */
 export const demoSiteText = ({ state, inventory, imageSha256, imageName = CLOUD_IMAGE_NAME }: DemoSite): string =>
-  `# Written by \`npm start\`, and written anew by the next one.\n${dump({
+  `# Written by \`npm start\`, and overwritten by the next one.\n${dump({
     state,
     listen: { boot: `${SERVER_ADDRESS}:8080`, management: '127.0.0.1:8443', node: `${SERVER_ADDRESS}:8444` },
     inventory,
@@ -45,7 +45,7 @@ export const demoSiteText = ({ state, inventory, imageSha256, imageName = CLOUD_
         kind: 'cloud-image',
         description: 'Debian 12 with cloud-init, for virtual machines',
         deploy_minutes: 30,
-        // Nothing to generate at the first start.
+        // Needs no locale generation at the first boot.
         locale: 'C.UTF-8',
         image: { source: imageName, sha256: imageSha256 },
       },

@@ -1,4 +1,4 @@
-// A program that runs in the rack's network for as long as it is needed, and what it says.
+// A long-running program in the rack's network, with its output.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { Changes } from '../rack/changes.ts';
 import type { RackNetwork } from '../rack/network.ts';
 
 const LINES_KEPT = 200;
-const ENDS_WITHIN_MS = 10_000;
+const KILL_AFTER_MS = 10_000;
 
 export class NetworkProgram {
   readonly #child: ChildProcess;
@@ -18,7 +18,7 @@ export class NetworkProgram {
   #lines: string[] = [];
   #isOver = false;
 
-  /** `onLine`: everything that it says, as it comes. */
+  /** `onLine`: called with each line of output. */
   constructor(
     network: RackNetwork,
     program: readonly [string, ...string[]],
@@ -47,18 +47,18 @@ export class NetworkProgram {
     return this.#isOver;
   }
 
-  /** Settles when it is over, whoever ended it. */
+  /** Settles when the program has exited, for whatever reason. */
   get over(): Promise<unknown> {
     return this.#over;
   }
 
-  /** `service_unavailable` with its last words when it ends, or takes longer, without saying so. */
-  async says(words: RegExp, milliseconds: number): Promise<void> {
+  /** Waits for a line of output. `service_unavailable` with its last lines when the program exits or the time is up first. */
+  async waitForLine(pattern: RegExp, milliseconds: number): Promise<void> {
     const deadline = performance.now() + milliseconds;
-    while (!this.#lines.some((line) => words.test(line))) {
+    while (!this.#lines.some((line) => pattern.test(line))) {
       const left = deadline - performance.now();
       if (this.#isOver || left <= 0) {
-        const how = this.#isOver ? 'ended' : `was not up within ${milliseconds / 1000} s`;
+        const how = this.#isOver ? 'exited' : `was not ready within ${milliseconds / 1000} s`;
         throw new ColdironError('service_unavailable', `${this.#name} ${how}`, this.#lines.slice(-10));
       }
       await this.#changes.next(left);
@@ -67,8 +67,8 @@ export class NetworkProgram {
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#child.kill(signal);
-    const impatience = setTimeout(() => this.#child.kill('SIGKILL'), ENDS_WITHIN_MS);
+    const killTimer = setTimeout(() => this.#child.kill('SIGKILL'), KILL_AFTER_MS);
     await this.#over;
-    clearTimeout(impatience);
+    clearTimeout(killTimer);
   }
 }

@@ -1,4 +1,4 @@
-// What the demonstration needs before anything can be switched on: Debian packages, boot files, an image, a folder of its own.
+// Prerequisites of the demonstration: Debian packages, boot files, a disk image, and a folder of its own.
 
 import { access, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,28 +14,24 @@ type Say = (line: string) => void;
 
 export function mustBeRoot(): void {
   if (process.getuid?.() === 0) return;
-  throw new ColdironError(
-    'forbidden',
-    'without a coldiron.yaml, npm start brings up a virtual rack, and that needs root',
-    [
-      'root makes a network namespace with taps in it, runs QEMU there, and installs Debian packages that are missing',
-      'run it as root, in a container or a virtual machine if you like: nothing outside its namespace is touched',
-      'or write a coldiron.yaml (appliance/lab/rack/example-site.yaml is one), which is then served instead',
-    ],
-  );
+  throw new ColdironError('forbidden', 'without a coldiron.yaml, npm start runs a virtual rack, which needs root', [
+    'root creates a network namespace with taps, runs QEMU there, and installs missing Debian packages',
+    'run it as root, in a container or a virtual machine if you like: nothing outside its namespace is changed',
+    'or write a coldiron.yaml (appliance/lab/rack/example-site.yaml is an example): npm start then serves that site',
+  ]);
 }
 
 export async function needDemoPackages(say: Say): Promise<void> {
   const missing = await missingPackages([...FULL_RACK_PACKAGES, ...CLOUD_IMAGE_PACKAGES]);
-  if (missing.length === 0) say('all there');
+  if (missing.length === 0) say('all packages are installed');
   await installPackages(missing, say);
 }
 
-/** Loaders of the firmware in the rack. */
+/** The loaders for the rack's firmware kinds. */
 const LOADERS = ['undionly.kpxe', 'ipxe.efi', 'snponly.efi'];
 const SERVICE_OS = 'images/service-os-x86_64';
 
-/** Returns the sha256 of the image. What was built once is taken from a cache the next time. */
+/** Returns the sha256 of the image. Images are built once and then taken from a cache. */
 export async function gatherBootFiles(state: string, say: Say): Promise<string> {
   const folder = join(state, 'assets');
   const entries = (await readManifests(null)).filter(({ name }) => LOADERS.includes(name));
@@ -45,17 +41,17 @@ export async function gatherBootFiles(state: string, say: Say): Promise<string> 
   const failed = [...loaders.failed, ...images.failed];
   if (failed.length > 0 || !image) {
     const reasons = failed.map(({ name, reason }) => `${name}: ${reason}`);
-    throw new ColdironError('service_unavailable', 'boot files are missing', reasons);
+    throw new ColdironError('service_unavailable', 'boot files could not be built', reasons);
   }
-  // Checksums are computed now, so that the appliance does not spend its start on them.
+  // Computes checksums now, so that they do not delay the start of the appliance.
   await AssetLibrary.open(folder);
   return image.sha256;
 }
 
-/** Says that a folder is the demonstration's, which may then be emptied. */
+/** Marks a folder as the demonstration's; such a folder may be emptied. */
 const MARK = 'demonstration';
 
-/** Boot files stay; the rest of an earlier demonstration goes. `conflict`: the folder is somebody else's. */
+/** Keeps boot files and deletes everything else of an earlier demonstration. `conflict`: the folder belongs to another appliance. */
 export async function freshState(state: string): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 });
   const names = await readdir(state);
@@ -65,11 +61,11 @@ export async function freshState(state: string): Promise<void> {
   );
   if (!isOurs && names.includes('coldiron.db')) {
     throw new ColdironError('conflict', `${state} holds the state of another appliance`, [
-      'move it away, or write the coldiron.yaml that it belongs to',
+      'move it away, or create the coldiron.yaml that it belongs to',
     ]);
   }
   await clearState(state);
-  await writeFile(join(state, MARK), 'npm start empties this folder when it begins and when it ends.\n');
+  await writeFile(join(state, MARK), 'npm start empties this folder when it starts and when it stops.\n');
 }
 
 export async function clearState(state: string): Promise<void> {

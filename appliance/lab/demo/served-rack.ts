@@ -1,4 +1,4 @@
-// A virtual rack with an appliance in its network, as one thing that is started and stopped.
+// A virtual rack with an appliance in its network, started and stopped together.
 
 import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -11,15 +11,15 @@ import { NetworkProgram } from './network-program.ts';
 
 export interface ServedRackOptions {
   readonly definition: RackDefinition;
-  /** The appliance's; its boot files are there already. */
+  /** The appliance's state folder; it already has the boot files. */
   readonly state: string;
   readonly image: Pick<DemoSite, 'imageSha256' | 'imageName'>;
-  /** Files in the place of the one that the rack wrote about itself. */
+  /** Inventory files to use instead of the one that the rack wrote. */
   readonly inventory?: (written: string) => Promise<readonly string[]>;
 }
 
 const COLDIRON = join(import.meta.dirname, '../../../coldiron');
-const UP_WITHIN_MS = 90_000;
+const START_TIMEOUT_MS = 90_000;
 
 export class ServedRack {
   readonly rack: Rack;
@@ -52,12 +52,12 @@ export class ServedRack {
     return served;
   }
 
-  /** What the appliance logs is in this file. */
+  /** The file with the appliance's log. */
   get logFile(): string {
     return join(this.state, 'appliance.log');
   }
 
-  /** Settles when the appliance is over, whoever ended it. */
+  /** Settles when the appliance has exited, for whatever reason. */
   get applianceOver(): Promise<unknown> {
     return this.#appliance?.over ?? Promise.resolve();
   }
@@ -66,10 +66,10 @@ export class ServedRack {
     const serve = [COLDIRON, 'serve', '--config', this.#siteFile] as const;
     const appliance = new NetworkProgram(this.rack.network, serve, (line) => this.#log.write(`${line}\n`));
     this.#appliance = appliance;
-    await appliance.says(/^Coldiron is up/, UP_WITHIN_MS);
+    await appliance.waitForLine(/^Coldiron is up/, START_TIMEOUT_MS);
   }
 
-  /** `SIGKILL`: as a power failure of the appliance ends it. */
+  /** `SIGKILL` simulates a power failure of the appliance. */
   async stopAppliance(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const appliance = this.#appliance;
     this.#appliance = null;

@@ -1,7 +1,7 @@
-// The stages of the demonstration, each with the time that it took.
+// The stages of the demonstration, with the duration of each.
 
 export interface Stages {
-  /** Says what begins, does it, and says how long it took; `say` is for what happens meanwhile. */
+  /** Prints the stage's name, runs it, and prints its duration; `say` prints progress. */
   run<T>(name: string, work: (say: (line: string) => void) => Promise<T>): Promise<T>;
   readonly done: readonly { readonly name: string; readonly seconds: number }[];
 }

@@ -1,17 +1,17 @@
-// Who has which address in a rack. A machine's number gives all of them.
+// The addresses in a rack. All addresses of a machine follow from its number.
 
 export const BOOT_PREFIX = '10.77.0.0/16';
-/** The appliance's own. */
+/** The appliance's address. */
 export const SERVER_ADDRESS = '10.77.0.1';
 export const BRIDGE_ADDRESS = `${SERVER_ADDRESS}/16`;
 export const BOOT_POOL = { from: '10.77.1.1', to: '10.77.1.250' } as const;
 
-/** Where second cards are plugged in. */
+/** The bridge for second network cards. */
 export const WORK_BRIDGE = 'rack1';
 export const WORK_PREFIX = '10.78.0.0/16';
 export const WORK_BRIDGE_ADDRESS = '10.78.0.1/16';
 
-/** Of a DHCP server that nobody asked for. */
+/** The rogue DHCP server's address. */
 export const ROGUE_ADDRESS = '10.77.66.1/16';
 export const ROGUE_RANGE = '10.77.66.10,10.77.66.250,255.255.0.0,2m';
 

@@ -1,4 +1,4 @@
-// The two files of OpenIPMI's simulator for one machine: its network side and users, and the BMC that it plays.
+// The two files of OpenIPMI's simulator for one machine: LAN interface and users, and the simulated BMC.
 
 import type { Secret } from '../../domain/secret.ts';
 import { bmcAddress, inBandPort } from './addresses.ts';
@@ -6,19 +6,19 @@ import type { RackedMachine } from './definition.ts';
 import { encodeProduct } from './fru.ts';
 import { RACK_SENSORS, sensorCommands } from './sensors.ts';
 
-/** The one user. The simulator lets everybody log in with any privilege, so others would only pretend to have less. */
+/** The only user. The simulator lets every user log in with any privilege, so a user with fewer privileges would not differ. */
 export const BMC_USER = 'admin';
-/** What the simulator takes at most. */
-export const LONGEST_PASSWORD = 16;
+/** The simulator's limit. */
+export const MAX_PASSWORD_LENGTH = 16;
 
 export interface BmcPlaces {
-  /** A program and its arguments: power, boot device and light are its business. */
+  /** A program and its arguments that handles power, boot device and identify light. */
   readonly chassisCommand: string;
-  /** A device: the machine's console is behind it. */
+  /** A device that carries the machine's console. */
   readonly serialPort: string;
 }
 
-/** ipmi_lan(5). Old ways to log in stay off: RMCP+ alone is asked for a password's proof. */
+/** ipmi_lan(5). Legacy logins stay off: only RMCP+ can prove a password. */
 export function lanConfig(machine: RackedMachine, password: Secret, places: BmcPlaces): string {
   const levels = ['callback', 'user', 'operator', 'admin'];
   return lines([
@@ -37,7 +37,7 @@ export function lanConfig(machine: RackedMachine, password: Secret, places: BmcP
   ]);
 }
 
-/** Of IANA's enterprise numbers none is ours: the inventory says who made it. */
+/** We have no IANA enterprise number; the FRU inventory names the manufacturer. */
 const MANUFACTURER = 0;
 const PRODUCT = 1;
 const FRU_BYTES = 256;
@@ -47,7 +47,7 @@ export function simulatedBmc(machine: RackedMachine): string {
   const fru = encodeProduct({ manufacturer: 'Coldiron', name: 'Virtual machine', serial: machine.serial });
   return lines([
     'mc_setbmc 0x20',
-    // Firmware 2.10; it has a chassis, an event log, sensors and an inventory.
+    // Firmware 2.10, with a chassis, an event log, sensors and a FRU inventory.
     `mc_add 0x20 0x20 no-device-sdrs 0x23 2 0x10 0x9f ${MANUFACTURER} ${PRODUCT} persist_sdr`,
     'sel_enable 0x20 1000 0x0a',
     `mc_add_fru_data 0x20 0 ${FRU_BYTES} data ${fru.join(' ')}`,

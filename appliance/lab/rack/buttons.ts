@@ -1,4 +1,4 @@
-// What a finger at the machine itself can do.
+// The buttons on the machine itself.
 
 export const BUTTONS = ['on', 'off', 'reset', 'soft'] as const;
 export type Button = (typeof BUTTONS)[number];

@@ -1,21 +1,21 @@
-/** Lets several wait for the next change of something, each with its own patience. */
+/** Lets several callers wait for the next change, each with its own timeout. */
 export class Changes {
-  readonly #waiting = new Set<() => void>();
+  readonly #waiters = new Set<() => void>();
 
   happened(): void {
-    for (const done of [...this.#waiting]) done();
+    for (const done of [...this.#waiters]) done();
   }
 
-  /** Resolves at the next change, or when the time is up. */
+  /** Resolves at the next change, or after the timeout. */
   next(milliseconds: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
-        this.#waiting.delete(done);
+        this.#waiters.delete(done);
         resolve();
       };
       const timer = setTimeout(done, milliseconds);
-      this.#waiting.add(done);
+      this.#waiters.add(done);
     });
   }
 }

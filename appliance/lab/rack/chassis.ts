@@ -1,12 +1,12 @@
-// What OpenIPMI's simulator says to its chassis program, and what it hears:
+// The commands that OpenIPMI's simulator passes to its chassis program, and the replies:
 //
 //   get power            → power:1
 //   get boot             → boot:pxe
 //   set power 1, set reset 1, set shutdown 1, set boot pxe, set identify 15 0
 //
-// It repeats an order whose answer it did not wait for, so each is done once however often it is said.
+// The simulator repeats a command whose reply timed out, so every command is idempotent.
 
-/** The words of the simulator. `default` is IPMI's "default hard drive"; `none` is no wish at all. */
+/** The simulator's names. `default` is IPMI's "default hard drive"; `none` means no override. */
 export const BOOT_FLAGS = ['none', 'pxe', 'default', 'cdrom', 'bios'] as const;
 export type BootFlag = (typeof BOOT_FLAGS)[number];
 
@@ -14,37 +14,37 @@ export interface Chassis {
   readonly isOn: boolean;
   readonly bootFlag: BootFlag;
   powerOn(): Promise<void>;
-  /** At once, as by pulling the plug. */
+  /** Immediately, like pulling the plug. */
   powerOff(): Promise<void>;
-  /** A machine that is off stays off. */
+  /** Has no effect on a machine that is off. */
   reset(): Promise<void>;
-  /** Presses the button; whether anything happens is for the operating system to decide. */
+  /** Presses the power button; the operating system decides whether to shut down. */
   softOff(): Promise<void>;
-  /** For the next start only. */
+  /** For the next boot only. */
   setBootFlag(flag: BootFlag): Promise<void>;
-  /** Seconds; `Infinity` until further notice, 0 is off. */
+  /** In seconds; `Infinity`: until changed, 0: off. */
   identify(seconds: number): void;
 }
 
-/** Rejects on words that make no sense. */
-export async function obey(chassis: Chassis, [verb, ...words]: readonly string[]): Promise<string> {
-  if (verb === 'get') return words.map((word) => `${word}:${told(chassis, word)}\n`).join('');
+/** Rejects unknown commands. */
+export async function runChassisCommand(chassis: Chassis, [verb, ...words]: readonly string[]): Promise<string> {
+  if (verb === 'get') return words.map((word) => `${word}:${propertyValue(chassis, word)}\n`).join('');
   if (verb === 'check') return '';
-  if (verb !== 'set') throw new Error(`not a verb of the chassis: ${verb}`);
+  if (verb !== 'set') throw new Error(`not a chassis command: ${verb}`);
   const rest = [...words];
-  for (let what = rest.shift(); what !== undefined; what = rest.shift()) await set(chassis, what, rest);
+  for (let property = rest.shift(); property !== undefined; property = rest.shift()) await set(chassis, property, rest);
   return '';
 }
 
-function told({ isOn, bootFlag }: Chassis, word: string): string {
+function propertyValue({ isOn, bootFlag }: Chassis, word: string): string {
   if (word === 'power') return isOn ? '1' : '0';
   if (word === 'boot') return bootFlag;
   return '0';
 }
 
-async function set(chassis: Chassis, what: string, rest: string[]): Promise<void> {
+async function set(chassis: Chassis, property: string, rest: string[]): Promise<void> {
   const value = rest.shift() ?? '';
-  switch (what) {
+  switch (property) {
     case 'power':
       return await (value === '0' ? chassis.powerOff() : chassis.powerOn());
     case 'reset':
@@ -54,10 +54,10 @@ async function set(chassis: Chassis, what: string, rest: string[]): Promise<void
     case 'boot':
       return await chassis.setBootFlag(bootFlagOf(value));
     case 'identify':
-      // IPMI v2.0 §28.5: how long, and whether until further notice.
+      // IPMI v2.0 §28.5: duration, and whether the light stays on until changed.
       return chassis.identify(rest.shift() === '1' ? Number.POSITIVE_INFINITY : Number(value));
     default:
-      throw new Error(`not a thing of the chassis: ${what}`);
+      throw new Error(`not a chassis property: ${property}`);
   }
 }
 

@@ -1,4 +1,4 @@
-// Programs of the system that the rack is built with: they do their work and end.
+// Runs system programs that the rack needs to completion.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -6,8 +6,8 @@ import { ColdironError } from '../../domain/errors.ts';
 
 const exec = promisify(execFile);
 
-/** Its standard output; `service_unavailable` with its own words when it fails. */
-export async function run(command: string, ...args: readonly string[]): Promise<string> {
+/** Returns standard output. `service_unavailable` with the program's error output when it fails. */
+export async function runCommand(command: string, ...args: readonly string[]): Promise<string> {
   try {
     return (await exec(command, args, { env: { ...process.env, LC_ALL: 'C' } })).stdout;
   } catch (error) {

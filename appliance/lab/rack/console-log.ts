@@ -1,11 +1,11 @@
-// What a machine prints on its serial line: the last of it kept, and waited for.
+// The output of a machine's serial line: keeps the last part, and lets callers wait for a text.
 
 import { Changes } from './changes.ts';
 
-/** Enough for a firmware, two loaders and a kernel's start. */
-const MOST_KEPT = 512 * 1024;
+/** Enough for a firmware, two loaders and the start of a kernel. */
+const MAX_KEPT = 512 * 1024;
 
-/** Cursor movements, colours and character sets: firmware draws its lines with them. */
+/** Cursor movements, colours and character sets, which firmware uses to draw its screen. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are controlled by control characters
 const TERMINAL_CONTROL = /\x1b(?:\[[0-9;?=]*[A-Za-z]|[()][A-Z0-9]|[=>c78])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
@@ -13,12 +13,12 @@ const UNFINISHED_CONTROL = /\x1b(?:\[[0-9;?=]{0,16}|[()])?$/;
 
 export class ConsoleLog {
   #text = '';
-  /** Of a control sequence that the next bytes complete. */
+  /** The start of a control sequence that the next bytes complete. */
   #unfinished = '';
   #ended: Error | null = null;
   readonly #changes = new Changes();
 
-  /** Without terminal controls; the oldest goes first when there is too much. */
+  /** Without terminal controls; limited to the newest part. */
   get text(): string {
     return this.#text;
   }
@@ -28,11 +28,11 @@ export class ConsoleLog {
     const [unfinished = ''] = UNFINISHED_CONTROL.exec(raw) ?? [];
     this.#unfinished = unfinished;
     const whole = raw.slice(0, raw.length - unfinished.length);
-    this.#text = (this.#text + whole.replace(TERMINAL_CONTROL, '').replaceAll('\r', '\n')).slice(-MOST_KEPT);
+    this.#text = (this.#text + whole.replace(TERMINAL_CONTROL, '').replaceAll('\r', '\n')).slice(-MAX_KEPT);
     this.#changes.happened();
   }
 
-  /** Nothing more will come: whoever waits hears why. */
+  /** No more output will follow; waiters are rejected with the reason. */
   end(reason: Error): void {
     this.#ended ??= reason;
     this.#changes.happened();
@@ -46,7 +46,7 @@ export class ConsoleLog {
       .slice(-count);
   }
 
-  /** The match, as soon as the whole text has one; rejects when the machine ends or the time is up. */
+  /** Returns the first match in the whole text; rejects when the machine goes off or the time is up. */
   async waitFor(marker: RegExp, milliseconds: number): Promise<RegExpExecArray> {
     const deadline = performance.now() + milliseconds;
     for (;;) {

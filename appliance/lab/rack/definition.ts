@@ -1,9 +1,9 @@
-// What stands in a virtual rack: read from a YAML file, or a number of like machines. Places are given out by number, so
-// that the same file always makes the same machines.
+// The machines of a virtual rack: read from a YAML file, or a number of identical machines. All values follow from a machine's
+// number, so the same file always makes the same machines.
 
 import { type Static, Type } from 'typebox';
 import { readDocument } from '../../documents/document.ts';
-import { type Report, type Sound, structureReader } from '../../documents/structure.ts';
+import { type Report, structureReader, type ValidPart } from '../../documents/structure.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { parseMac } from '../../domain/mac.ts';
 import { parseHostname, parseObjectName } from '../../domain/names.ts';
@@ -14,7 +14,7 @@ import { type BootOrder, FIRMWARE_KINDS, type FirmwareKind } from './firmware.ts
 export interface RackDefinition {
   readonly site: string;
   /**
-   * real: BMCs answer and switch machines on. recorder: BMCs answer and what they are told is written down, no machine
+   * real: BMCs reply and switch machines on. recorder: BMCs reply and their commands are recorded, no machine
    * runs. disabled: there are no BMCs, machines are switched by hand.
    */
   readonly bmcMode: BmcMode;
@@ -23,28 +23,28 @@ export interface RackDefinition {
 
 export interface RackedMachine {
   readonly name: string;
-  /** Its place in the rack, from 1. */
+  /** Its position in the rack, from 1. */
   readonly number: number;
   readonly firmware: FirmwareKind;
-  /** In MiB; null: as much as the firmware's kind needs. */
+  /** In MiB; null: the default of its firmware kind. */
   readonly memory: number | null;
-  /** In MiB; 0: none. */
+  /** In MiB; 0: no disk. */
   readonly disk: number;
-  /** MAC addresses, that of the card it boots from first. */
+  /** MAC addresses; the first is that of the boot card. */
   readonly cards: readonly [string, ...string[]];
   readonly uuid: string;
   readonly serial: string;
-  /** What its firmware tries first when nobody says otherwise. */
+  /** What its firmware tries first without a boot override. */
   readonly first: BootOrder;
-  /** Whether its operating system can talk to the BMC. */
+  /** Whether its operating system can reach the BMC. */
   readonly inBandBmc: boolean;
-  /** What it is to become; declared elsewhere. */
+  /** The profile to install; declared elsewhere. */
   readonly profile: string | null;
   readonly cluster: string | null;
 }
 
 /** BMC addresses are 10.77.100.1 to .250. */
-const MOST_MACHINES = 250;
+const MAX_MACHINES = 250;
 const DEFAULT_SITE = 'virtual';
 const DEFAULT_DISK = 4096;
 
@@ -86,48 +86,48 @@ const RackDocument = Type.Object(
   closed,
 );
 
-type MachineText = Sound<Static<typeof MachineSection>>;
+type MachineText = ValidPart<Static<typeof MachineSection>>;
 
 const readStructure = structureReader(RackDocument);
 
 /** `invalid_config` lists every problem. */
 export async function readRackDefinition(file: string): Promise<RackDefinition> {
   const read = await readDocument(file);
-  if (!read.ok) throw new ColdironError('invalid_config', 'the rack cannot be read', [read.problem]);
+  if (!read.ok) throw new ColdironError('invalid_config', 'the rack definition cannot be read', [read.problem]);
   const problems: string[] = [];
   const definition = rackDefinition(read.value, (at, message) => void problems.push(`${file}: ${at}: ${message}`));
-  if (definition === null) throw new ColdironError('invalid_config', 'the rack has problems', problems);
+  if (definition === null) throw new ColdironError('invalid_config', 'the rack definition has problems', problems);
   return definition;
 }
 
-/** Pure; null when anything was reported. */
+/** Pure; null when any problem was reported. */
 export function rackDefinition(value: unknown, report: Report): RackDefinition | null {
-  let sound = true;
+  let isValid = true;
   const problem: Report = (at, message) => {
-    sound = false;
+    isValid = false;
     report(at, message);
   };
   const rack = readStructure(value, problem)?.rack;
   const sections = (rack?.machines ?? []).filter((section) => section !== undefined);
-  if (sections.length > MOST_MACHINES) problem('rack.machines', `a rack has at most ${MOST_MACHINES} machines`);
+  if (sections.length > MAX_MACHINES) problem('rack.machines', `a rack has at most ${MAX_MACHINES} machines`);
   if (rack?.site !== undefined) check(parseObjectName(rack.site), 'rack.site', problem);
   const machines = sections.map((section, index) => machineOf(section, index + 1, problem));
-  refuseTwins(machines, problem);
-  if (!sound) return null;
+  rejectDuplicates(machines, problem);
+  if (!isValid) return null;
   return { site: rack?.site ?? DEFAULT_SITE, bmcMode: rack?.bmc_mode ?? 'real', machines };
 }
 
 /** node01, node02, … with the firmware's own PXE. */
-export function likeMachines(count: number, firmware: FirmwareKind = 'uefi-pxe'): RackDefinition {
-  if (!Number.isInteger(count) || count < 1 || count > MOST_MACHINES) {
-    throw new ColdironError('usage', `a rack has 1 to ${MOST_MACHINES} machines, not ${count}`);
+export function identicalMachines(count: number, firmware: FirmwareKind = 'uefi-pxe'): RackDefinition {
+  if (!Number.isInteger(count) || count < 1 || count > MAX_MACHINES) {
+    throw new ColdironError('usage', `a rack has 1 to ${MAX_MACHINES} machines, not ${count}`);
   }
   const sections = Array.from({ length: count }, (_, index) => ({
     name: `node${String(index + 1).padStart(2, '0')}`,
     firmware,
   }));
   const never: Report = (at, message) => {
-    throw new Error(`a rack of our own making is wrong: ${at}: ${message}`);
+    throw new Error(`the generated rack is invalid: ${at}: ${message}`);
   };
   const machines = sections.map((section, index) => machineOf(section, index + 1, never));
   return { site: DEFAULT_SITE, bmcMode: 'real', machines };
@@ -139,7 +139,7 @@ function machineOf(section: MachineText, number: number, problem: Report): Racke
   if (section.name !== undefined) check(parseHostname(name), at('name'), problem);
   const firmware = section.firmware ?? 'uefi-pxe';
   const inBandBmc = section.in_band_bmc ?? false;
-  if (inBandBmc && firmware === 'arm64-uefi') problem(at('in_band_bmc'), 'KCS is a port of x86 machines');
+  if (inBandBmc && firmware === 'arm64-uefi') problem(at('in_band_bmc'), 'only x86 machines have KCS');
   const first = section.mac === undefined ? cardMac(number, 0) : check(parseMac(section.mac), at('mac'), problem);
   return {
     name,
@@ -157,7 +157,7 @@ function machineOf(section: MachineText, number: number, problem: Report): Racke
   };
 }
 
-function refuseTwins(machines: readonly RackedMachine[], problem: Report): void {
+function rejectDuplicates(machines: readonly RackedMachine[], problem: Report): void {
   const seen = new Map<string, string>();
   for (const [index, { name, cards, uuid, serial }] of machines.entries()) {
     const at = `rack.machines[${index}]`;
@@ -168,7 +168,7 @@ function refuseTwins(machines: readonly RackedMachine[], problem: Report): void 
       ['serial', serial],
     ] as const) {
       const earlier = seen.get(`${key} ${value}`);
-      if (earlier !== undefined && value !== '') problem(`${at}.${key}`, `${value} is that of ${earlier} already`);
+      if (earlier !== undefined && value !== '') problem(`${at}.${key}`, `${value} is already used by ${earlier}`);
       seen.set(`${key} ${value}`, at);
     }
   }

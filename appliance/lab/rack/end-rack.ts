@@ -1,4 +1,4 @@
-// Takes a rack down, whatever state it is in: up, half up, or left behind by an owner that was killed.
+// Takes a rack down in any state: up, half up, or left behind by a killed owner.
 
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,15 +8,15 @@ import { endProcess, isAlive } from './process-records.ts';
 import { orderRack } from './rack-control.ts';
 import type { RackClaim, RackFolder } from './rack-folder.ts';
 
-const DOWN_WITHIN_MS = 30_000;
-const LOOK_EVERY_MS = 20;
+const DOWN_TIMEOUT_MS = 30_000;
+const POLL_EVERY_MS = 20;
 
-/** True when there was something to take down. Disks, settings and credentials stay for the next time. */
+/** Returns whether there was anything to take down. Disks, settings and credentials stay for the next start. */
 export async function endRack(folder: RackFolder): Promise<boolean> {
   const claim = await folder.claim();
   if (claim !== null && (await isAlive(claim.owner))) await endOwned(claim);
   const ended = await folder.records.endAll();
-  // Also of racks whose folder is gone: their names say whose they were.
+  // Also those of racks whose folder is gone: their name identifies the owner.
   await sweepLeftovers();
   if (claim !== null) {
     await removeNamespace(claim.namespace);
@@ -28,19 +28,19 @@ export async function endRack(folder: RackFolder): Promise<boolean> {
 
 async function endOwned(claim: RackClaim): Promise<void> {
   try {
-    await orderRack(claim.control, { do: 'down' }, DOWN_WITHIN_MS);
+    await orderRack(claim.control, { do: 'down' }, DOWN_TIMEOUT_MS);
   } catch (error) {
     if (claim.kind === 'embedded') throw doesNotStop(claim, error as Error);
     await endProcess(claim.owner);
   }
   if (claim.kind === 'embedded') return;
-  const deadline = performance.now() + DOWN_WITHIN_MS;
-  while ((await isAlive(claim.owner)) && performance.now() < deadline) await pause(LOOK_EVERY_MS);
+  const deadline = performance.now() + DOWN_TIMEOUT_MS;
+  while ((await isAlive(claim.owner)) && performance.now() < deadline) await pause(POLL_EVERY_MS);
   await endProcess(claim.owner);
 }
 
-/** It has other work: nobody kills it for the sake of a rack. */
+/** It does other work too: it is not killed to take down a rack. */
 const doesNotStop = ({ owner }: RackClaim, error: Error): ColdironError =>
-  new ColdironError('conflict', `process ${owner.pid} runs this rack and does not take it down: end that process`, [
+  new ColdironError('conflict', `process ${owner.pid} runs this rack and failed to take it down: end that process`, [
     error.message,
   ]);

@@ -1,8 +1,8 @@
-// What can go wrong in a rack on demand: one table of kinds, with what each acts on and what it takes.
+// The table of faults that can be injected into a rack: what each affects and which value it takes.
 
 import { ColdironError } from '../../domain/errors.ts';
 
-/** The target that stands for all machines, or for the wire itself. */
+/** The target for all machines, or for the network itself. */
 export const WHOLE_NETWORK = 'network';
 
 interface FaultValue {
@@ -10,7 +10,7 @@ interface FaultValue {
   readonly unit: string;
   readonly minimum: number;
   readonly maximum: number;
-  readonly otherwise: number;
+  readonly default: number;
 }
 
 interface Fault {
@@ -20,43 +20,43 @@ interface Fault {
   readonly takes: FaultValue | 'pattern' | null;
 }
 
-const PERCENT: FaultValue = { name: 'share', unit: '%', minimum: 1, maximum: 100, otherwise: 20 };
+const PERCENT: FaultValue = { name: 'share', unit: '%', minimum: 1, maximum: 100, default: 20 };
 
 export const FAULTS = {
   loss: {
     on: ['machine', 'network'],
-    means: 'packets get lost on the way to and from the machine',
+    means: 'packets to and from the machine are dropped',
     takes: PERCENT,
   },
   slow: {
     on: ['machine', 'network'],
     means: 'the link is slow',
-    takes: { name: 'rate', unit: 'kbit/s', minimum: 8, maximum: 1_000_000, otherwise: 1000 },
+    takes: { name: 'rate', unit: 'kbit/s', minimum: 8, maximum: 1_000_000, default: 1000 },
   },
   stp: {
     on: ['machine', 'network'],
-    means: 'the switch forwards nothing until some time after the link came up (spanning tree)',
-    takes: { name: 'time', unit: 's', minimum: 1, maximum: 300, otherwise: 30 },
+    means: 'the switch port blocks for some time after the link comes up (spanning tree)',
+    takes: { name: 'time', unit: 's', minimum: 1, maximum: 300, default: 30 },
   },
-  'rogue-dhcp': { on: ['network'], means: 'a DHCP server that nobody asked for answers, too', takes: null },
-  'bmc-hangs': { on: ['machine'], means: 'the BMC is there and does not answer', takes: null },
+  'rogue-dhcp': { on: ['network'], means: 'a second, unwanted DHCP server replies', takes: null },
+  'bmc-hangs': { on: ['machine'], means: 'the BMC is reachable and does not reply', takes: null },
   'bmc-gone': { on: ['machine'], means: 'the BMC is unplugged', takes: null },
-  'bmc-loss': { on: ['machine'], means: 'packets to and from the BMC get lost', takes: PERCENT },
+  'bmc-loss': { on: ['machine'], means: 'packets to and from the BMC are dropped', takes: PERCENT },
   'bmc-ignores-boot': {
     on: ['machine'],
-    means: 'the boot device is accepted and read back, and the firmware does not care',
+    means: 'the BMC accepts and reports the boot device, but the firmware ignores it',
     takes: null,
   },
-  'bmc-ignores-power': { on: ['machine'], means: 'power orders are accepted and nothing happens', takes: null },
-  'disk-readonly': { on: ['machine'], means: 'from the next power-on, the disk cannot be written', takes: null },
+  'bmc-ignores-power': { on: ['machine'], means: 'the BMC accepts power commands and does nothing', takes: null },
+  'disk-readonly': { on: ['machine'], means: 'from the next power-on, the disk is read-only', takes: null },
   'disk-small': {
     on: ['machine'],
-    means: 'from the next power-on, the disk is too small for anything',
-    takes: { name: 'size', unit: 'MiB', minimum: 1, maximum: 1_048_576, otherwise: 16 },
+    means: 'from the next power-on, the disk is too small',
+    takes: { name: 'size', unit: 'MiB', minimum: 1, maximum: 1_048_576, default: 16 },
   },
   'power-cut': {
     on: ['machine'],
-    means: 'the power fails when a text is printed on the console, or written to a file',
+    means: 'the power fails when a text appears on the console, or in a file',
     takes: 'pattern',
   },
 } as const satisfies Record<string, Fault>;
@@ -69,24 +69,24 @@ export interface FaultRequest {
   readonly kind: FaultKind;
   readonly on: boolean;
   readonly value?: string;
-  /** Power cuts: look for the pattern in this file instead of on the console. */
+  /** power-cut: watch this file for the pattern instead of the console. */
   readonly file?: string;
 }
 
-/** A request that makes sense; whether the machine exists is for the rack to say. */
+/** A validated request; the rack still has to check that the machine exists. */
 export type CheckedFault =
   | { readonly kind: 'slow'; readonly target: string; readonly amount: number }
   | { readonly kind: Exclude<FaultKind, 'power-cut' | 'slow'>; readonly target: string; readonly amount: number }
   | { readonly kind: 'power-cut'; readonly target: string; readonly pattern: RegExp; readonly file: string | null };
 
-/** `usage` names what is wrong. */
+/** `usage` says what is wrong. */
 export function checkFault({ target, kind, value, file }: FaultRequest): CheckedFault {
   const fault: Fault = FAULTS[kind];
-  const reach = target === WHOLE_NETWORK ? 'network' : 'machine';
-  if (!fault.on.includes(reach)) {
-    throw new ColdironError('usage', `${kind} is a fault of a ${fault.on.join(' or a ')}, not of ${target}`);
+  const scope = target === WHOLE_NETWORK ? 'network' : 'machine';
+  if (!fault.on.includes(scope)) {
+    throw new ColdironError('usage', `${kind} applies to a ${fault.on.join(' or a ')}, not to ${target}`);
   }
-  if (file !== undefined && kind !== 'power-cut') throw new ColdironError('usage', `${kind} looks into no file`);
+  if (file !== undefined && kind !== 'power-cut') throw new ColdironError('usage', `${kind} takes no file`);
   if (kind === 'power-cut') return { kind, target, pattern: patternOf(value), file: file ?? null };
   return { kind, target, amount: amountOf(kind, fault.takes, value) };
 }
@@ -96,7 +96,7 @@ function amountOf(kind: FaultKind, takes: Fault['takes'], value: string | undefi
     if (value !== undefined) throw new ColdironError('usage', `${kind} takes no value`);
     return 0;
   }
-  if (value === undefined) return takes.otherwise;
+  if (value === undefined) return takes.default;
   const { name, unit, minimum, maximum } = takes;
   const amount = /^\d{1,7}$/.test(value) ? Number(value) : Number.NaN;
   if (amount >= minimum && amount <= maximum) return amount;
@@ -104,7 +104,7 @@ function amountOf(kind: FaultKind, takes: Fault['takes'], value: string | undefi
 }
 
 function patternOf(value: string | undefined): RegExp {
-  if (value === undefined) throw new ColdironError('usage', 'power-cut needs the text to wait for, as a value');
+  if (value === undefined) throw new ColdironError('usage', 'power-cut needs a value: the text to wait for');
   try {
     return new RegExp(value);
   } catch (error) {
@@ -112,7 +112,7 @@ function patternOf(value: string | undefined): RegExp {
   }
 }
 
-/** For people: 20 %, or nothing. */
+/** For people: `20 %`, or an empty string. */
 export function faultAmount(fault: CheckedFault): string {
   if (fault.kind === 'power-cut') {
     return `at ${fault.pattern}${fault.file === null ? '' : ` in ${fault.file}`}`;

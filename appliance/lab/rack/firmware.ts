@@ -1,5 +1,5 @@
-// Kinds of machine, by how their firmware comes to the network, as arguments of QEMU. Always emulated (TCG): a /dev/kvm that
-// exists need not work, and a boot takes seconds either way.
+// Kinds of machine, by how their firmware boots from the network, as arguments of QEMU. Always emulated (TCG): an existing
+// /dev/kvm may not work, and a boot takes seconds either way.
 
 import { ColdironError } from '../../domain/errors.ts';
 
@@ -9,25 +9,25 @@ export const FIRMWARE_KINDS = [
   'uefi-pxe', // OVMF's own PXE stack
   'uefi-ipxe-rom', // OVMF; the card's own ROM is iPXE
   'uefi-http', // OVMF with PXE off: HTTP Boot
-  'uefi-secureboot', // OVMF that starts only what Microsoft's keys vouch for
+  'uefi-secureboot', // OVMF that starts only programs signed with Microsoft's keys
   'arm64-uefi', // AAVMF's own PXE stack
 ] as const;
 export type FirmwareKind = (typeof FIRMWARE_KINDS)[number];
 
-export interface MachineSpec {
+export interface VirtualMachineSpec {
   readonly firmware: FirmwareKind;
   readonly mac: string;
   readonly uuid: string;
-  /** In MiB; what the kind needs to boot the reporter, unless told otherwise. */
+  /** In MiB; by default what the kind needs to boot the reporter. */
   readonly memory?: number;
   readonly disk?: MachineDisk;
-  /** What the firmware tries first; the network, unless told otherwise. */
+  /** What the firmware tries first; by default the network. */
   readonly first?: BootOrder;
-  /** MAC addresses of further cards, which the machine does not boot from. */
+  /** MAC addresses of further cards, which are not boot devices. */
   readonly moreCards?: readonly string[];
-  /** On the machine's label, and in its SMBIOS. */
+  /** Printed on the machine's label, and in its SMBIOS. */
   readonly serial?: string;
-  /** UEFI machines try PXE over IPv6 as well, which takes a minute where nobody answers. */
+  /** UEFI machines also try PXE over IPv6, which takes a minute without a server. */
   readonly pxeOverIpv6?: boolean;
 }
 
@@ -38,17 +38,17 @@ export type MachineDisk =
       readonly kind: 'image';
       readonly file: string;
       readonly readOnly?: boolean;
-      /** The machine sees no more than the first bytes of the image, a multiple of 512. */
+      /** The machine sees only this many bytes at the start of the image, a multiple of 512. */
       readonly shownBytes?: number;
     }
-  /** Shown to the machine as a disk with one FAT partition. */
+  /** The machine sees it as a disk with one FAT partition. */
   | { readonly kind: 'folder'; readonly path: string };
 
 interface Firmware {
   readonly program: string;
   readonly cpu: string;
   readonly memory: number;
-  /** Code and the variables that it starts with; null: SeaBIOS, which QEMU brings. */
+  /** Code and initial variables; null: SeaBIOS, which QEMU includes. */
   readonly flash: { readonly code: string; readonly variables: string } | null;
   readonly board: readonly string[];
   readonly ipxeRom: boolean;
@@ -62,7 +62,7 @@ const OVMF_WITH_KEYS = {
 const AAVMF = { code: '/usr/share/AAVMF/AAVMF_CODE.fd', variables: '/usr/share/AAVMF/AAVMF_VARS.fd' };
 
 const X86 = { program: 'qemu-system-x86_64', cpu: 'qemu64', memory: 256 };
-// graphics=off puts SeaBIOS and iPXE on the serial line.
+// graphics=off sends the output of SeaBIOS and iPXE to the serial line.
 const BIOS: Firmware = {
   ...X86,
   flash: null,
@@ -101,7 +101,7 @@ const FIRMWARE: Readonly<Record<FirmwareKind, Firmware>> = {
   },
 };
 
-/** The Debian packages that machines of all kinds, and their network, are made of. */
+/** The Debian packages for machines of all kinds and their network. */
 export const RACK_PACKAGES: readonly string[] = [
   'iproute2',
   'ipxe-qemu',
@@ -113,7 +113,7 @@ export const RACK_PACKAGES: readonly string[] = [
   'qemu-system-x86',
 ];
 
-/** The file that a machine of this kind keeps its settings in, as it is when new; null: it has none. */
+/** The initial variables file of this kind; null: it has none. */
 export const newVariablesOf = (kind: FirmwareKind): string | null => FIRMWARE[kind].flash?.variables ?? null;
 
 export interface MachinePlace {
@@ -122,27 +122,27 @@ export interface MachinePlace {
   readonly variables: string | null;
   /** One for each further card. */
   readonly moreTaps?: readonly string[];
-  /** A socket that somebody listens on: QEMU takes its orders there (QMP). */
+  /** A listening socket, over which QEMU takes commands (QMP). */
   readonly control?: string;
-  /** Of the BMC, in the machine's own network namespace: the operating system reaches it through KCS. */
+  /** The BMC's port in the machine's own network namespace; the operating system reaches the BMC through KCS. */
   readonly inBandBmcPort?: number;
 }
 
 /**
- * What QEMU has translated it keeps over a reset, up to a gibibyte unless told otherwise, and searches for every byte that is
- * written over it: programs of a system that ran for minutes, at a new address each time. The next system then starts so
- * slowly that it seems to hang, in its loader or its first second. With room for less, old translations go in time.
+ * QEMU keeps translated code across a reset, up to a gibibyte by default, and searches it for every byte that is
+ * overwritten: programs of a system that ran for minutes, at a new address each time. The next system then starts so
+ * slowly that it seems to hang, in its loader or its first second. A smaller buffer evicts old translations in time.
  */
 const ACCELERATION = 'tcg,thread=multi,tb-size=128';
 
-/** What QEMU calls the card that the machine boots from. */
+/** QEMU's id of the boot card. */
 export const BOOT_CARD = 'card0';
 
-/** The card before or behind the disk, which has 2. */
+/** The card precedes or follows the disk, which has index 2. */
 export const bootIndexOf = (first: BootOrder): number => (first === 'network' ? 1 : 3);
 
-export function qemuCommand(spec: MachineSpec, place: MachinePlace): readonly [string, ...string[]] {
-  checkWords(spec);
+export function qemuCommand(spec: VirtualMachineSpec, place: MachinePlace): readonly [string, ...string[]] {
+  checkValues(spec);
   const { tap, variables, moreTaps = [], control, inBandBmcPort } = place;
   const { program, cpu, memory, flash, board, ipxeRom } = FIRMWARE[spec.firmware];
   const skipIpv6 = flash !== null && !spec.pxeOverIpv6;
@@ -156,7 +156,7 @@ export function qemuCommand(spec: MachineSpec, place: MachinePlace): readonly [s
     ...(flash === null || variables === null ? [] : flashDrives(flash.code, variables)),
     ...(skipIpv6 ? WITHOUT_PXE6 : []),
     ...['-netdev', `tap,id=n0,ifname=${tap},script=no,downscript=no`],
-    // An empty romfile takes iPXE off the card, so that the firmware's own driver and stack are used.
+    // An empty romfile removes iPXE from the card, so that the firmware uses its own driver and stack.
     ...[
       '-device',
       `virtio-net-pci,netdev=n0,id=${BOOT_CARD},mac=${spec.mac}${ipxeRom ? '' : ',romfile='},bootindex=${bootIndexOf(spec.first ?? 'network')}`,
@@ -180,13 +180,13 @@ const controlSocket = (path: string): string[] => [
   ...['-chardev', `socket,id=control0,path=${path}`, '-mon', 'chardev=control0,mode=control'],
 ];
 
-/** OpenIPMI's simulator at the other end; QEMU calls again when it was gone. */
+/** OpenIPMI's simulator is at the other end; QEMU reconnects when it was gone. */
 const inBandBmc = (port: number): string[] => [
   ...['-chardev', `socket,id=bmc0,host=127.0.0.1,port=${port},reconnect=1`],
   ...['-device', 'ipmi-bmc-extern,id=bmc1,chardev=bmc0', '-device', 'isa-ipmi-kcs,bmc=bmc1,irq=5'],
 ];
 
-/** OVMF's and AAVMF's network stacks want a source of randomness. */
+/** The network stacks of OVMF and AAVMF need a source of randomness. */
 const flashDrives = (code: string, variables: string): string[] => [
   ...['-drive', `if=pflash,unit=0,format=raw,readonly=on,file=${code}`],
   ...['-drive', `if=pflash,unit=1,format=raw,file=${variables}`],
@@ -196,7 +196,7 @@ const flashDrives = (code: string, variables: string): string[] => [
 const diskDrive = (disk: MachineDisk): string[] => {
   const file = disk.kind === 'image' ? disk.file : `fat:${disk.path}`;
   const { readOnly = false, shownBytes } = disk.kind === 'image' ? disk : { readOnly: true };
-  // What a machine discards is gone from the file as well: erasing takes a moment, and an erased disk no room.
+  // Discarded blocks are freed in the file too: erasing is fast, and an erased disk takes no space.
   const access = readOnly ? 'readonly=on' : 'cache=unsafe,discard=unmap';
   const size = shownBytes === undefined ? '' : `,size=${shownBytes}`;
   return [
@@ -205,8 +205,8 @@ const diskDrive = (disk: MachineDisk): string[] => {
   ];
 };
 
-/** A comma would begin another option of QEMU's. */
-function checkWords({ mac, moreCards = [], uuid, serial = '', disk }: MachineSpec): void {
+/** A comma would start another QEMU option. */
+function checkValues({ mac, moreCards = [], uuid, serial = '', disk }: VirtualMachineSpec): void {
   const path = disk?.kind === 'image' ? disk.file : (disk?.path ?? '');
   for (const address of [mac, ...moreCards]) {
     if (!/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(address))
@@ -215,5 +215,6 @@ function checkWords({ mac, moreCards = [], uuid, serial = '', disk }: MachineSpe
   if (!/^[\w. -]*$/.test(serial)) throw new ColdironError('usage', `not a serial number: ${serial}`);
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid))
     throw new ColdironError('usage', `not a UUID: ${uuid}`);
-  if (/[,:]/.test(path)) throw new ColdironError('usage', `QEMU cannot take a path with a comma or a colon: ${path}`);
+  if (/[,:]/.test(path))
+    throw new ColdironError('usage', `QEMU does not accept a path with a comma or a colon: ${path}`);
 }

@@ -1,4 +1,4 @@
-// Platform Management FRU Information Storage Definition v1.0 §8 and §12: what a machine's BMC tells about the product.
+// Platform Management FRU Information Storage Definition v1.0 §8 and §12: the product information of a machine's BMC.
 //
 //   header   | 01 | 0 | 0 | 0 | product, in units of 8 bytes | 0 | 0 | sum |
 //   product  | 01 | length in units of 8 | language | maker | name | part | version | serial | asset | file | C1 | 0 … | sum |
@@ -14,8 +14,8 @@ const UNIT = 8;
 const ENGLISH = 0;
 const ASCII = 0xc0;
 const END_OF_FIELDS = 0xc1;
-/** A field's length has six bits, and one character alone would read as the end of the fields. */
-const LONGEST_FIELD = 63;
+/** The length of a field has six bits, and a single character would read as the end of the fields. */
+const MAX_FIELD_LENGTH = 63;
 
 export function encodeProduct({ manufacturer, name, serial }: Product): readonly number[] {
   const fields = [manufacturer, name, '', '', serial, '', ''].flatMap(field);
@@ -27,11 +27,11 @@ export function encodeProduct({ manufacturer, name, serial }: Product): readonly
 }
 
 function field(text: string): number[] {
-  if (text.length === 1 || text.length > LONGEST_FIELD) throw new RangeError(`a FRU field cannot hold "${text}"`);
+  if (text.length === 1 || text.length > MAX_FIELD_LENGTH) throw new RangeError(`a FRU field cannot hold "${text}"`);
   return [ASCII | text.length, ...Buffer.from(text, 'latin1')];
 }
 
-/** All bytes together, the last included, add up to zero. */
+/** The sum of all bytes, the checksum included, is zero modulo 256. */
 const withSum = (bytes: readonly number[]): number[] => [
   ...bytes,
   (0x100 - (bytes.reduce((sum, byte) => sum + byte, 0) & 0xff)) & 0xff,

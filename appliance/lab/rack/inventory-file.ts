@@ -1,4 +1,4 @@
-// The rack as an appliance sees it: an inventory in the normal schema and a site file, so that it treats virtual machines
+// Describes the rack to an appliance: an inventory in the normal schema and a site file, so that it treats virtual machines
 // as hardware.
 
 import { dump } from 'js-yaml';
@@ -55,7 +55,7 @@ function nodeOf(machine: RackedMachine, rack: RackDefinition, places: InventoryP
   return {
     name,
     sku: skuOf(architectureOf(machine)),
-    // What is installed here enrolls by itself: nobody walks to a virtual machine with a bundle.
+    // Installed machines enroll by themselves: nobody brings a bundle to a virtual machine.
     ...(profile === null ? {} : { profile, enrollment: 'first-boot' as const }),
     ...(cluster === null ? {} : { cluster }),
     uuid,
@@ -85,11 +85,11 @@ const architectureOf = ({ firmware }: RackedMachine): 'x86_64' | 'arm64' =>
 
 const skuOf = (architecture: string): string => `virtual-${architecture.replace('_', '-')}`;
 
-const HEAD = '# Written by `coldiron rack up`, and written anew by the next one: changes here are lost.\n';
+const HEAD = '# Written by `coldiron rack up`, and overwritten by the next one: changes here are lost.\n';
 
 export const inventoryText = (inventory: InventoryDocument): string => `${HEAD}${dump(inventory)}`;
 
-/** `state`: the appliance's, as seen from the file's folder. */
+/** `state`: the appliance's state folder, relative to the file's folder. */
 export const siteText = (state: string, inventoryFile: string): string =>
   `${HEAD}${dump({
     state,

@@ -1,10 +1,10 @@
-// What a rack leaves behind when the process that made it is killed: namespaces, processes in them, files. The name tells
-// whose it was.
+// Removes what a rack leaves behind when its owner is killed: namespaces, processes in them, files. The name identifies the
+// owner.
 
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from './command.ts';
+import { runCommand } from './command.ts';
 
 const PREFIX = 'coldiron-rack-';
 const NAMESPACES = '/run/netns';
@@ -12,8 +12,8 @@ const NAMESPACES = '/run/netns';
 export const folderOf = (name: string): string => join(tmpdir(), name);
 
 /**
- * A name that nobody else has, held by its folder. Process ids are used again; together with the time of its start, one
- * names a process for good.
+ * A unique name, reserved by creating its folder. Process ids are reused; a process id together with its start time
+ * identifies one process.
  */
 export async function claimName(): Promise<string> {
   const own = `${PREFIX}${process.pid}-${await startOf(process.pid)}-`;
@@ -26,7 +26,7 @@ export async function claimName(): Promise<string> {
   }
 }
 
-/** Removes all that belongs to owners that are gone. Returns the names. */
+/** Removes everything of owners that no longer run. Returns the names. */
 export async function sweepLeftovers(): Promise<readonly string[]> {
   const swept: string[] = [];
   for (const name of await rackNames()) {
@@ -39,7 +39,7 @@ export async function sweepLeftovers(): Promise<readonly string[]> {
   return swept;
 }
 
-/** Somebody else may remove it at the same time. */
+/** Another process may remove it at the same time. */
 export async function removeNamespace(name: string): Promise<void> {
   const isThere = async (): Promise<boolean> => (await namesIn(NAMESPACES)).includes(name);
   if (!(await isThere())) return;
@@ -48,16 +48,16 @@ export async function removeNamespace(name: string): Promise<void> {
   });
 }
 
-/** Ends what still runs in it first: a process would keep the namespace alive, without a name. */
+/** Kills the processes in it first: they would keep the namespace alive without a name. */
 async function emptyAndDelete(name: string): Promise<void> {
-  for (const pid of (await run('ip', 'netns', 'pids', name)).split('\n').filter((line) => line !== '')) {
+  for (const pid of (await runCommand('ip', 'netns', 'pids', name)).split('\n').filter((line) => line !== '')) {
     try {
       process.kill(Number(pid), 'SIGKILL');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
-  await run('ip', 'netns', 'delete', name);
+  await runCommand('ip', 'netns', 'delete', name);
 }
 
 const rackNames = async (): Promise<readonly string[]> => [
@@ -71,8 +71,8 @@ const namesIn = (folder: string): Promise<string[]> =>
   });
 
 /**
- * proc(5): the 22nd field of stat, counted from behind the name, which may hold anything. Null: no such process, or one that
- * is over and whose parent has not asked how it ended.
+ * proc(5): the 22nd field of stat, counted from behind the name, which may contain anything. Null: no such process, or a
+ * zombie whose parent has not collected its exit status.
  */
 export async function startOf(pid: number): Promise<string | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch((error: NodeJS.ErrnoException) => {

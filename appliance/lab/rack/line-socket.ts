@@ -1,27 +1,27 @@
-// Questions of one line over a Unix socket: one connection, one line, one answer. Reaching the file is the permission.
+// Requests of one line over a Unix socket: one connection, one line, one reply. Access to the socket file is the permission.
 
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 
-const LONGEST_LINE = 64 * 1024;
+const MAX_LINE = 64 * 1024;
 
 export interface LineSocket {
-  /** What was asked before is still answered, and waited for. */
+  /** Waits until earlier requests are answered. */
   close(): Promise<void>;
 }
 
-/** `answer` never rejects: what goes wrong is an answer, too. */
-export async function answerLines(path: string, answer: (line: string) => Promise<string>): Promise<LineSocket> {
-  const silent = new Set<Socket>();
+/** `reply` must not reject: it reports failures in its reply. */
+export async function serveLines(path: string, reply: (line: string) => Promise<string>): Promise<LineSocket> {
+  const idle = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    silent.add(socket);
-    // Whoever asked has gone away: nobody is left to be told.
+    idle.add(socket);
+    // The client has gone; there is no one to report an error to.
     socket.on('error', () => socket.destroy());
     readLine(socket)
-      .finally(() => silent.delete(socket))
+      .finally(() => idle.delete(socket))
       .then(
-        async (line) => void socket.end(await answer(line)),
+        async (line) => void socket.end(await reply(line)),
         () => socket.destroy(),
       );
   });
@@ -32,17 +32,17 @@ export async function answerLines(path: string, answer: (line: string) => Promis
     close: async () => {
       const closed = once(server, 'close');
       server.close();
-      for (const socket of silent) socket.destroy();
+      for (const socket of idle) socket.destroy();
       await closed;
     },
   };
 }
 
-export async function askLine(path: string, line: string, milliseconds: number): Promise<string> {
+export async function requestLine(path: string, line: string, milliseconds: number): Promise<string> {
   const socket = connect(path);
-  const patience = AbortSignal.timeout(milliseconds);
-  const giveUp = (): void => void socket.destroy(new Error(`${path} did not answer within ${milliseconds} ms`));
-  patience.addEventListener('abort', giveUp);
+  const timeout = AbortSignal.timeout(milliseconds);
+  const abort = (): void => void socket.destroy(new Error(`${path} did not reply within ${milliseconds} ms`));
+  timeout.addEventListener('abort', abort);
   try {
     await once(socket, 'connect');
     socket.end(`${line}\n`);
@@ -50,7 +50,7 @@ export async function askLine(path: string, line: string, milliseconds: number):
     for await (const bytes of socket) text += bytes;
     return text;
   } finally {
-    patience.removeEventListener('abort', giveUp);
+    timeout.removeEventListener('abort', abort);
     socket.destroy();
   }
 }
@@ -63,9 +63,9 @@ function readLine(socket: Socket): Promise<string> {
       text += part;
       const end = text.indexOf('\n');
       if (end >= 0) resolve(text.slice(0, end));
-      else if (text.length > LONGEST_LINE) reject(new Error('the line does not end'));
+      else if (text.length > MAX_LINE) reject(new Error('the line is too long'));
     });
-    socket.on('end', () => reject(new Error('no line came')));
-    socket.on('close', () => reject(new Error('no line came')));
+    socket.on('end', () => reject(new Error('no line received')));
+    socket.on('close', () => reject(new Error('no line received')));
   });
 }

@@ -1,24 +1,24 @@
-// The network of a virtual rack: a namespace of its own with a bridge in it, so that nothing of it can be seen from the
-// machine it runs on, and nothing there can be reached from it. Needs root.
+// The network of a virtual rack: a network namespace with a bridge. It is isolated from the host in both directions.
+// Needs root.
 
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ColdironError } from '../../domain/errors.ts';
-import { run } from './command.ts';
+import { runCommand } from './command.ts';
 import { claimName, folderOf, removeNamespace } from './leftovers.ts';
 
 export interface RackNetworkOptions {
-  /** Of the bridge, with the length of its prefix. */
+  /** Of the bridge, with prefix length. */
   readonly address?: string;
 }
 
 export class RackNetwork {
-  /** Of the namespace; no other rack has it. */
+  /** Name of the namespace; unique among racks. */
   readonly name: string;
   readonly bridge = 'rack0';
-  /** Where this network looks out when it is plugged into another one. */
+  /** The interface of this network when it is plugged into another one. */
   readonly uplink = 'uplink0';
-  /** For the files of the machines in it; goes away with it. */
+  /** For the files of its machines; removed with it. */
   readonly folder: string;
   #taps = 0;
   #stopped = false;
@@ -30,11 +30,11 @@ export class RackNetwork {
 
   static async start({ address = '10.77.0.1/16' }: RackNetworkOptions = {}): Promise<RackNetwork> {
     if (process.getuid?.() !== 0) {
-      throw new ColdironError('forbidden', 'a virtual rack makes network namespaces and taps: that needs root');
+      throw new ColdironError('forbidden', 'a virtual rack creates network namespaces and taps, which needs root');
     }
     const network = new RackNetwork(await claimName());
     try {
-      await run('ip', 'netns', 'add', network.name);
+      await runCommand('ip', 'netns', 'add', network.name);
       await network.#ip('link', 'set', 'lo', 'up');
       await network.addBridge(network.bridge, address);
     } catch (error) {
@@ -44,18 +44,18 @@ export class RackNetwork {
     return network;
   }
 
-  /** The same program inside the namespace, under the same process id; it ends with the process that starts it. */
+  /** Wraps a program to run inside the namespace, with the same process id; it is killed when its parent dies. */
   command(program: string, ...args: readonly string[]): readonly [string, ...string[]] {
     return ['ip', 'netns', 'exec', this.name, 'setpriv', '--pdeathsig', 'KILL', program, ...args];
   }
 
-  /** Runs a program of the system in the namespace to its end. */
+  /** Runs a system program in the namespace to completion. */
   async run(program: string, ...args: readonly string[]): Promise<string> {
     const [command, ...rest] = this.command(program, ...args);
-    return await run(command, ...rest);
+    return await runCommand(command, ...rest);
   }
 
-  /** A port of the bridge for one card of one machine. */
+  /** A bridge port for one card of one machine. */
   async addTap(bridge: string = this.bridge): Promise<string> {
     const tap = `tap${this.#taps}`;
     this.#taps += 1;
@@ -64,9 +64,9 @@ export class RackNetwork {
     return tap;
   }
 
-  /** Another bridge in the same namespace; `address` with the length of its prefix. */
+  /** Another bridge in the same namespace; `address` with prefix length. */
   async addBridge(name: string, address: string): Promise<void> {
-    // Without the spanning tree's delay: firmware asks within a second of its link coming up.
+    // Without the spanning tree's delay: firmware sends its first DHCP request within a second of link-up.
     await this.#ip('link', 'add', name, 'type', 'bridge', 'stp_state', '0', 'forward_delay', '0');
     await this.addAddress(address, name);
     await this.#ip('link', 'set', name, 'up');
@@ -80,7 +80,7 @@ export class RackNetwork {
     if (!this.#stopped) await this.#ip('link', 'del', tap);
   }
 
-  /** A cable from here to a port of the other network's bridge; this side has `address` there, and routes. */
+  /** A cable from here to a port of the other network's bridge; this side gets `address` there, and forwards packets. */
   async plugInto(other: RackNetwork, address: string): Promise<void> {
     const port = `port${other.#taps}`;
     other.#taps += 1;
@@ -91,7 +91,7 @@ export class RackNetwork {
     await this.run('sysctl', '-q', '-w', 'net.ipv4.ip_forward=1');
   }
 
-  /** Undoes `plugInto` at once; otherwise the cable goes with the namespace, some time after it. */
+  /** Undoes `plugInto` immediately; otherwise the cable goes some time after the namespace. */
   async unplug(): Promise<void> {
     await this.#ip('link', 'del', this.uplink);
   }
@@ -100,19 +100,19 @@ export class RackNetwork {
     await this.#ip('route', 'add', prefix, 'via', via);
   }
 
-  /** Everything in it goes: interfaces, rules, files, and processes that were left behind. */
+  /** Removes everything in it: interfaces, rules, files, and remaining processes. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await removeNamespace(this.name);
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** A path for a file of this rack. */
+  /** Path of a file of this rack. */
   file(name: string): string {
     return join(this.folder, name);
   }
 
   async #ip(...args: readonly string[]): Promise<void> {
-    await run('ip', '-n', this.name, ...args);
+    await runCommand('ip', '-n', this.name, ...args);
   }
 }

@@ -1,14 +1,14 @@
-// A power cut at a chosen moment: when a text appears on a machine's console, or is written to a file.
+// A power cut at a chosen moment: when a text appears on a machine's console, or in a file.
 
 import { open } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SerialLine } from './serial-line.ts';
 
-const LOOK_EVERY_MS = 50;
-/** Of what has been read, kept for a text that comes in two pieces. */
+const POLL_EVERY_MS = 50;
+/** Characters kept from earlier reads, for a text that arrives in two pieces. */
 const OVERLAP = 4096;
 
-/** Cuts once; returns what ends the watch. */
+/** Cuts once; returns a function that ends the watch. */
 export function cutWhenPrinted(serial: SerialLine, pattern: RegExp, cut: () => void): () => void {
   const end = serial.watch((console) => {
     if (!pattern.test(console.text)) return;
@@ -18,7 +18,7 @@ export function cutWhenPrinted(serial: SerialLine, pattern: RegExp, cut: () => v
   return end;
 }
 
-/** Counts only what is written from now on; a file that is not there yet may come. Rejects when it cannot be read. */
+/** Only text written from now on counts; the file need not exist yet. Rejects when it cannot be read. */
 export async function cutWhenWritten(file: string, pattern: RegExp, cut: () => void): Promise<() => void> {
   const watch = new AbortController();
   const from = await sizeOf(file);
@@ -38,7 +38,7 @@ async function follow(file: string, from: number, pattern: RegExp, signal: Abort
     tail += added.toString('utf8');
     if (pattern.test(tail)) return true;
     tail = tail.slice(-OVERLAP);
-    await pause(LOOK_EVERY_MS, undefined, { signal });
+    await pause(POLL_EVERY_MS, undefined, { signal });
   }
   return false;
 }

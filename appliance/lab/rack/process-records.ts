@@ -1,12 +1,12 @@
-// Which processes belong to a rack, on disk: so that they can be ended after whoever started them is gone. A process id is
-// used again; together with the time of its start, it names one process for good.
+// Records on disk of the processes of a rack, so that they can be ended after the process that started them is gone. Process ids
+// are reused; a process id together with its start time identifies one process.
 
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startOf } from './leftovers.ts';
 
-const LOOK_EVERY_MS = 10;
+const POLL_EVERY_MS = 10;
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -27,7 +27,7 @@ export class ProcessRecords {
     this.#folder = folder;
   }
 
-  /** One process under one name; the one before it is over. */
+  /** Replaces the record of an earlier process under this name. */
   async write(name: string, pid: number): Promise<void> {
     const identity = await identityOf(pid);
     if (identity === null) return;
@@ -39,7 +39,7 @@ export class ProcessRecords {
     await rm(this.#file(name), { force: true });
   }
 
-  /** Ends whatever of them still runs, and forgets them all. Returns the names of those that ran. */
+  /** Ends those that still run, and deletes all records. Returns the names of those that ran. */
   async endAll(): Promise<readonly string[]> {
     const ended: string[] = [];
     for (const file of await readdir(this.#folder).catch(noFolder)) {
@@ -56,12 +56,12 @@ export class ProcessRecords {
   }
 }
 
-/** Returns when it is over; false when it was so already. */
+/** Returns when the process has ended; false when it had already ended. */
 export async function endProcess(process: ProcessIdentity): Promise<boolean> {
   if (!(await isAlive(process))) return false;
   signal(process.pid, 'SIGKILL');
-  // Nothing survives that, but one that waits for a disk takes its time.
-  while (await isAlive(process)) await pause(LOOK_EVERY_MS);
+  // SIGKILL cannot be ignored, but a process that waits for a disk ends late.
+  while (await isAlive(process)) await pause(POLL_EVERY_MS);
   return true;
 }
 

@@ -1,5 +1,5 @@
-// A serial port that stays when machines come and go: socat holds one end of a pseudo terminal, and everything goes through
-// its standard input and output.
+// A serial port that survives power cycles: socat holds one end of a pseudo terminal and copies it to its standard input and
+// output.
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,11 +12,11 @@ import type { ProcessRecords } from './process-records.ts';
 
 type Socat = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** What nobody reads at the other end is dropped beyond this, as on a serial line. */
-const MOST_UNREAD = 256 * 1024;
+/** Unread output beyond this is dropped, as on a serial line. */
+const MAX_UNREAD = 256 * 1024;
 
 export class PseudoTerminal {
-  /** For whoever is connected to the port. */
+  /** For the program that connects to the port. */
   readonly device: string;
   readonly #socat: Socat;
   readonly #holder: FileHandle;
@@ -35,13 +35,13 @@ export class PseudoTerminal {
     const socat = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     const device = await deviceOf(socat);
     if (socat.pid !== undefined) await records.write(name, socat.pid);
-    // Held open by us as well: without a reader socat would take the line for dead, and end.
+    // We keep it open as well: without a reader socat would treat the line as closed, and exit.
     const holder = await open(device, constants.O_RDWR | constants.O_NOCTTY);
     return new PseudoTerminal(device, socat, holder);
   }
 
   write(bytes: Uint8Array): void {
-    if (this.#socat.stdin.writableLength < MOST_UNREAD) this.#socat.stdin.write(bytes);
+    if (this.#socat.stdin.writableLength < MAX_UNREAD) this.#socat.stdin.write(bytes);
   }
 
   onTyped(typed: (bytes: Uint8Array) => void): void {
@@ -56,21 +56,21 @@ export class PseudoTerminal {
 }
 
 async function deviceOf(socat: Socat): Promise<string> {
-  const said: string[] = [];
+  const output: string[] = [];
   const reader = createInterface({ input: socat.stderr });
   const device = new Promise<string>((resolve, reject) => {
     reader.on('line', (line) => {
-      said.push(line);
+      output.push(line);
       const [, path] = /PTY is (\/dev\/pts\/\d+)/.exec(line) ?? [];
       if (path !== undefined) resolve(path);
     });
     const failed = (why: string): void =>
-      reject(new ColdironError('service_unavailable', `socat made no serial port: ${why}`, said));
+      reject(new ColdironError('service_unavailable', `socat did not create a serial port: ${why}`, output));
     socat.once('error', (error) => failed(error.message));
-    socat.once('close', () => failed('it ended'));
+    socat.once('close', () => failed('it exited'));
   });
   const path = await device;
-  // The rest is of no interest; it must be read all the same, or socat would stop.
+  // The remaining output is ignored, but must be read, or socat would block.
   reader.removeAllListeners('line').on('line', () => {});
   return path;
 }

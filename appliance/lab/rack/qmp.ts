@@ -1,4 +1,4 @@
-// QEMU Machine Protocol: JSON, one object a line. QEMU calls us, so that there is somebody to talk to from its first moment.
+// QEMU Machine Protocol: JSON, one object per line. QEMU connects to us, so that the connection exists from its start.
 
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { ColdironError } from '../../domain/errors.ts';
 
-interface Waiting {
+interface PendingCommand {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -20,7 +20,7 @@ interface QmpMessage {
 
 export class Qmp {
   readonly #socket: Socket;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, PendingCommand>();
   readonly #onEvent: (event: string) => void;
   #next = 1;
   #over = false;
@@ -28,15 +28,15 @@ export class Qmp {
   private constructor(socket: Socket, onEvent: (event: string) => void) {
     this.#socket = socket;
     this.#onEvent = onEvent;
-    // A machine that loses its power leaves in the middle of a word: that is its end, and no failure.
+    // When the machine loses power, the connection may break in the middle of a line: that is its end, not an error.
     createInterface({ input: socket })
-      .on('line', (line) => this.#heard(line))
+      .on('line', (line) => this.#onLine(line))
       .on('error', () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#end());
   }
 
-  /** Leaves the negotiation mode that every conversation begins in. */
+  /** Leaves the capabilities negotiation mode, in which every connection starts. */
   static async begin(socket: Socket, onEvent: (event: string) => void): Promise<Qmp> {
     const qmp = new Qmp(socket, onEvent);
     await qmp.execute('qmp_capabilities');
@@ -44,42 +44,42 @@ export class Qmp {
   }
 
   execute(command: string, args: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
-    if (this.#over) return Promise.reject(gone(command));
+    if (this.#over) return Promise.reject(machineOff(command));
     const id = this.#next;
     this.#next += 1;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#waiting.set(id, { resolve, reject });
+    this.#pending.set(id, { resolve, reject });
     this.#socket.write(`${JSON.stringify({ execute: command, arguments: args, id })}\n`);
     return promise;
   }
 
-  #heard(line: string): void {
+  #onLine(line: string): void {
     const message = parse(line);
     if (message.event !== undefined) this.#onEvent(message.event);
-    const waiting = message.id === undefined ? undefined : this.#waiting.get(message.id);
-    if (message.id === undefined || !waiting) return;
-    this.#waiting.delete(message.id);
-    if (message.error) waiting.reject(new ColdironError('service_unavailable', `QEMU: ${message.error.desc}`));
-    else waiting.resolve(message.return);
+    const pending = message.id === undefined ? undefined : this.#pending.get(message.id);
+    if (message.id === undefined || !pending) return;
+    this.#pending.delete(message.id);
+    if (message.error) pending.reject(new ColdironError('service_unavailable', `QEMU: ${message.error.desc}`));
+    else pending.resolve(message.return);
   }
 
   #end(): void {
     this.#over = true;
-    for (const { reject } of this.#waiting.values()) reject(gone('an order'));
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(machineOff('a command'));
+    this.#pending.clear();
   }
 }
 
-/** Where one machine's QEMU calls, each time it is started. */
-export async function listenForQemu(path: string, called: (socket: Socket) => void): Promise<Server> {
+/** The socket that one machine's QEMU connects to at each start. */
+export async function listenForQemu(path: string, onConnection: (socket: Socket) => void): Promise<Server> {
   await rm(path, { force: true });
-  const server = createServer(called).listen(path);
+  const server = createServer(onConnection).listen(path);
   await once(server, 'listening');
   return server;
 }
 
-const gone = (what: string): ColdironError =>
-  new ColdironError('service_unavailable', `the machine went off before QEMU did ${what}`);
+const machineOff = (what: string): ColdironError =>
+  new ColdironError('service_unavailable', `the machine went off before QEMU completed ${what}`);
 
 function parse(line: string): QmpMessage {
   try {

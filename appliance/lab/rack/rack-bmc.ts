@@ -18,34 +18,34 @@ export interface RackBmcDeps extends BmcPlaces {
   readonly network: RackNetwork;
   readonly records: ProcessRecords;
   readonly password: Secret;
-  /** Keeps what a BMC remembers without power: users, event log. */
+  /** Holds the BMC's nonvolatile data: users, event log. */
   readonly folder: string;
 }
 
-/** `gone`: no process, as if unplugged. `hanging`: it is there and does not answer. */
+/** `gone`: no process, like an unplugged BMC. `hanging`: the process is stopped and does not reply. */
 export type BmcState = 'answering' | 'hanging' | 'gone';
 
-const UP_WITHIN_MS = 20_000;
-const LOOK_EVERY_MS = 20;
+const START_TIMEOUT_MS = 20_000;
+const POLL_EVERY_MS = 20;
 const IPMI_PORT = 623;
 
 export class RackBmc {
   readonly address: string;
-  readonly #parts: RackBmcDeps;
+  readonly #deps: RackBmcDeps;
   #process: ChildProcess | null = null;
   #hanging = false;
 
-  private constructor(parts: RackBmcDeps) {
-    this.#parts = parts;
-    this.address = bmcAddress(parts.machine.number);
+  private constructor(deps: RackBmcDeps) {
+    this.#deps = deps;
+    this.address = bmcAddress(deps.machine.number);
   }
 
-  static async start(parts: RackBmcDeps): Promise<RackBmc> {
-    const bmc = new RackBmc(parts);
-    await parts.network.addAddress(`${bmc.address}/32`);
-    await mkdir(join(parts.folder, 'memory'), { recursive: true, mode: 0o700 });
-    await writeFile(bmc.#file('lan.conf'), lanConfig(parts.machine, parts.password, parts), { mode: 0o600 });
-    await writeFile(bmc.#file('bmc.emu'), simulatedBmc(parts.machine), { mode: 0o600 });
+  static async start(deps: RackBmcDeps): Promise<RackBmc> {
+    const bmc = new RackBmc(deps);
+    await deps.network.addAddress(`${bmc.address}/32`);
+    await mkdir(join(deps.folder, 'memory'), { recursive: true, mode: 0o700 });
+    await writeFile(bmc.#file('lan.conf'), lanConfig(deps.machine, deps.password, deps), { mode: 0o600 });
+    await writeFile(bmc.#file('bmc.emu'), simulatedBmc(deps.machine), { mode: 0o600 });
     await bmc.revive();
     return bmc;
   }
@@ -59,7 +59,7 @@ export class RackBmc {
     return this.#process?.pid ?? null;
   }
 
-  /** Stops in the middle of whatever it does, and keeps its sockets. */
+  /** Stops the process, which keeps its sockets. */
   hang(): void {
     this.#hanging = this.#process?.kill('SIGSTOP') ?? false;
   }
@@ -77,10 +77,10 @@ export class RackBmc {
     await exited;
   }
 
-  /** One that runs already is left as it is. Returns when packets reach it. */
+  /** Does nothing when it already runs. Returns when packets reach it. */
   async revive(): Promise<void> {
     if (this.#process !== null) return;
-    const { network, records, machine } = this.#parts;
+    const { network, records, machine } = this.#deps;
     const files = ['-c', this.#file('lan.conf'), '-f', this.#file('bmc.emu'), '-s', this.#file('memory')];
     const [command, ...args] = network.command('ipmi_sim', '-n', ...files);
     await using log = await open(this.#file('bmc.log'), 'w', 0o600);
@@ -97,30 +97,30 @@ export class RackBmc {
 
   async stop(): Promise<void> {
     await this.kill();
-    await this.#parts.records.remove(`${this.#parts.machine.name}-bmc`);
+    await this.#deps.records.remove(`${this.#deps.machine.name}-bmc`);
   }
 
-  /** It has no way to say that it is ready; from here on packets wait for it in its socket. */
+  /** The simulator does not report readiness; once its socket is bound, packets are queued there. */
   async #untilBound(): Promise<void> {
-    const deadline = performance.now() + UP_WITHIN_MS;
+    const deadline = performance.now() + START_TIMEOUT_MS;
     while (performance.now() < deadline) {
       if (this.pid === null || !signal(this.pid, 'SIGCONT')) break;
       const sockets = await readFile(`/proc/${this.pid}/net/udp`, 'latin1').catch(() => '');
       if (sockets.includes(` ${socketName(this.address)} `)) return;
-      await pause(LOOK_EVERY_MS);
+      await pause(POLL_EVERY_MS);
     }
-    const said = await readFile(this.#file('bmc.log'), 'utf8');
+    const output = await readFile(this.#file('bmc.log'), 'utf8');
     await this.kill();
-    const lines = said.split('\n').filter((line) => line !== '');
-    throw new ColdironError('service_unavailable', `the BMC of ${this.#parts.machine.name} does not start`, lines);
+    const lines = output.split('\n').filter((line) => line !== '');
+    throw new ColdironError('service_unavailable', `the BMC of ${this.#deps.machine.name} does not start`, lines);
   }
 
   #file(name: string): string {
-    return join(this.#parts.folder, name);
+    return join(this.#deps.folder, name);
   }
 }
 
-/** proc_net(5): the address as the processor stores it, and the port. */
+/** proc_net(5): the address in host byte order, and the port. */
 const socketName = (address: string): string => {
   const bytes = address.split('.').map(Number).reverse();
   return `${hex(bytes, 2)}:${hex([IPMI_PORT], 4)}`;

@@ -1,4 +1,4 @@
-// The faults that are on: each is put in, listed and taken out again.
+// The active faults of a rack: adds, lists and removes them.
 
 import { ColdironError } from '../../domain/errors.ts';
 import {
@@ -17,7 +17,7 @@ import type { RackBmc } from './rack-bmc.ts';
 import type { RackSlot } from './rack-slot.ts';
 import { startRogueDhcp } from './rogue-dhcp.ts';
 import { VirtualServer } from './virtual-server.ts';
-import { type Begun, blockFrames, loseBmcPackets, loseFrames, slowDown, type Undo } from './wire-faults.ts';
+import { blockFrames, loseBmcPackets, loseFrames, type StartedFault, slowDown, type Undo } from './wire-faults.ts';
 
 export interface ActiveFault {
   readonly target: string;
@@ -29,7 +29,7 @@ export interface ActiveFault {
   readonly since: string;
 }
 
-interface Surroundings {
+interface RackFaultsDeps {
   readonly network: RackNetwork;
   readonly records: ProcessRecords;
   readonly slots: ReadonlyMap<string, RackSlot>;
@@ -39,19 +39,19 @@ const MEBIBYTE = 1024 * 1024;
 const EVERY_TAP = 'tap*';
 
 export class RackFaults {
-  readonly #rack: Surroundings;
+  readonly #deps: RackFaultsDeps;
   readonly #active = new Map<string, { readonly fault: ActiveFault; readonly undo: Undo }>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(rack: Surroundings) {
-    this.#rack = rack;
+  constructor(deps: RackFaultsDeps) {
+    this.#deps = deps;
   }
 
   list(): readonly ActiveFault[] {
     return [...this.#active.values()].map(({ fault }) => fault);
   }
 
-  /** One that is on already is put in anew, with the new value; taking out what is not on is no mistake. */
+  /** Replaces a fault that is already active, with the new value; removing an inactive fault is no error. */
   change(request: FaultRequest): Promise<void> {
     const turn = this.#turn.then(() => this.#change(request));
     this.#turn = turn.catch(() => undefined);
@@ -83,16 +83,16 @@ export class RackFaults {
   }
 
   #slotsOf(target: string): readonly RackSlot[] {
-    const { slots } = this.#rack;
+    const { slots } = this.#deps;
     if (target === WHOLE_NETWORK) return [...slots.values()];
     const slot = slots.get(target);
     if (slot) return [slot];
     const names = [...slots.keys(), WHOLE_NETWORK].join(', ');
-    throw new ColdironError('not_found', `nothing in this rack is called ${target}; there are ${names}`);
+    throw new ColdironError('not_found', `this rack has no ${target}; it has ${names}`);
   }
 
-  async #begin(fault: CheckedFault, slots: readonly RackSlot[], key: string): Promise<Begun> {
-    if (fault.kind === 'slow') return await slowDown(this.#rack.network, tapsOf(slots), fault.amount);
+  async #begin(fault: CheckedFault, slots: readonly RackSlot[], key: string): Promise<StartedFault> {
+    if (fault.kind === 'slow') return await slowDown(this.#deps.network, tapsOf(slots), fault.amount);
     return { undo: await this.#beginExactly(fault, slots, key), note: '' };
   }
 
@@ -101,7 +101,7 @@ export class RackFaults {
     slots: readonly RackSlot[],
     key: string,
   ): Promise<Undo> {
-    const { network, records } = this.#rack;
+    const { network, records } = this.#deps;
     switch (fault.kind) {
       case 'loss':
         return each(portsOf(fault.target, slots), (tap) => loseFrames(network, tap, fault.amount));
@@ -110,17 +110,17 @@ export class RackFaults {
       case 'rogue-dhcp':
         return startRogueDhcp(network, records);
       case 'power-cut':
-        return this.#cutPower(fault, only(slots), key);
+        return this.#cutPower(fault, onlySlot(slots), key);
       case 'disk-readonly':
-        return change(serverOf(only(slots)).faults, { diskReadOnly: true }, { diskReadOnly: false });
+        return change(serverOf(onlySlot(slots)).faults, { diskReadOnly: true }, { diskReadOnly: false });
       case 'disk-small':
         return change(
-          serverOf(only(slots)).faults,
+          serverOf(onlySlot(slots)).faults,
           { diskShownBytes: fault.amount * MEBIBYTE },
           { diskShownBytes: null },
         );
       default:
-        return this.#beginAtBmc(fault, only(slots));
+        return this.#beginAtBmc(fault, onlySlot(slots));
     }
   }
 
@@ -134,17 +134,17 @@ export class RackFaults {
         await bmc.kill();
         return () => bmc.revive();
       case 'bmc-loss':
-        return await loseBmcPackets(this.#rack.network, slot.machine.number, amount);
+        return await loseBmcPackets(this.#deps.network, slot.machine.number, amount);
       case 'bmc-ignores-power':
         return await change(slot, { bmcIgnoresPower: true }, { bmcIgnoresPower: false });
       case 'bmc-ignores-boot':
         return await change(serverOf(slot).faults, { ignoresBootFlag: true }, { ignoresBootFlag: false });
       default:
-        throw new Error(`${kind} is no fault of a BMC`);
+        throw new Error(`${kind} is not a BMC fault`);
     }
   }
 
-  /** From each power-on the ports stay shut for a while, as a switch keeps them that looks for loops first. */
+  /** From each power-on the ports stay blocked for a while, like those of a switch that runs spanning tree. */
   async #holdPorts(slots: readonly RackSlot[], milliseconds: number): Promise<Undo> {
     const undos = slots.map((slot) => this.#holdPortsOf(slot, milliseconds));
     return async () => {
@@ -159,8 +159,8 @@ export class RackFaults {
     faults.beforePowerOn = async () => {
       clearTimeout(timer);
       await release();
-      const opened = await each(slot.taps, (tap) => blockFrames(this.#rack.network, tap));
-      release = once(opened);
+      const opened = await each(slot.taps, (tap) => blockFrames(this.#deps.network, tap));
+      release = atMostOnce(opened);
       timer = setTimeout(() => void release().catch(() => undefined), milliseconds);
     };
     return async () => {
@@ -186,7 +186,7 @@ export class RackFaults {
 
 function serverOf({ server, machine }: RackSlot): VirtualServer {
   if (server instanceof VirtualServer) return server;
-  throw new ColdironError('conflict', `${machine.name} is only written down: this rack's bmc_mode is recorder`);
+  throw new ColdironError('conflict', `${machine.name} is not a running machine: this rack's bmc_mode is recorder`);
 }
 
 const portsOf = (target: string, slots: readonly RackSlot[]): readonly string[] =>
@@ -200,15 +200,15 @@ function bmcOf({ bmc, machine }: RackSlot): RackBmc {
   throw new ColdironError('conflict', `${machine.name} has no BMC: this rack's bmc_mode is disabled`);
 }
 
-function only(slots: readonly RackSlot[]): RackSlot {
+function onlySlot(slots: readonly RackSlot[]): RackSlot {
   const [slot] = slots;
-  if (!slot) throw new Error('a fault of a machine without one');
+  if (!slot) throw new Error('a machine fault without a machine');
   return slot;
 }
 
-async function change<T extends object>(what: T, fault: Partial<T>, sound: Partial<T>): Promise<Undo> {
-  Object.assign(what, fault);
-  return async () => void Object.assign(what, sound);
+async function change<T extends object>(target: T, fault: Partial<T>, normal: Partial<T>): Promise<Undo> {
+  Object.assign(target, fault);
+  return async () => void Object.assign(target, normal);
 }
 
 async function each(taps: readonly string[], begin: (tap: string) => Promise<Undo>): Promise<Undo> {
@@ -219,7 +219,7 @@ async function each(taps: readonly string[], begin: (tap: string) => Promise<Und
   };
 }
 
-function once(undo: Undo): Undo {
+function atMostOnce(undo: Undo): Undo {
   let done: Promise<void> | null = null;
   return () => {
     done ??= undo();

@@ -1,22 +1,22 @@
-// What a rack keeps on disk: whose it is, its credentials, and each machine's disk, settings and console.
+// A rack's files: the record of its owner, its credentials, and each machine's disk, settings and console.
 
 import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ColdironError } from '../../domain/errors.ts';
 import { Secret } from '../../domain/secret.ts';
-import { LONGEST_PASSWORD } from './bmc-config.ts';
+import { MAX_PASSWORD_LENGTH } from './bmc-config.ts';
 import type { RackedMachine } from './definition.ts';
 import { newVariablesOf } from './firmware.ts';
 import { type ProcessIdentity, ProcessRecords } from './process-records.ts';
 
-/** A rack that is up, or was when its owner died. */
+/** A rack that is up, or was up when its owner died. */
 export interface RackClaim {
   readonly owner: ProcessIdentity;
-  /** keeper: a process for the rack alone. embedded: one that has other work, too. */
+  /** keeper: a process for the rack alone. embedded: a process that also does other work. */
   readonly kind: 'keeper' | 'embedded';
   readonly namespace: string;
-  /** A socket that takes orders. */
+  /** The control socket. */
   readonly control: string;
 }
 
@@ -30,7 +30,10 @@ export class RackFolder {
     this.path = resolve(path);
     this.records = new ProcessRecords(this.file('processes'));
     if (/[,:"\s]/.test(this.path)) {
-      throw new ColdironError('usage', `a rack's folder has no comma, colon, quote or space in its path: ${this.path}`);
+      throw new ColdironError(
+        'usage',
+        `the path of a rack's folder must not contain a comma, colon, quote or space: ${this.path}`,
+      );
     }
   }
 
@@ -59,12 +62,12 @@ export class RackFolder {
     await rm(this.file('rack.json'), { force: true });
   }
 
-  /** Made once per rack, in a file that the inventory names. */
+  /** Generated once per rack, in a file that the inventory names. */
   async password(): Promise<Secret> {
     const kept = await readFile(this.passwordFile, 'utf8').catch(absent);
     if (kept !== null) return new Secret(kept.trim());
-    // Six bits a character.
-    const made = randomBytes((LONGEST_PASSWORD * 6) / 8).toString('base64url');
+    // Each base64url character holds six bits.
+    const made = randomBytes((MAX_PASSWORD_LENGTH * 6) / 8).toString('base64url');
     await writeWhole(this.passwordFile, `${made}\n`);
     return new Secret(made);
   }
@@ -75,7 +78,7 @@ export class RackFolder {
     return folder;
   }
 
-  /** Sparse. One that is there keeps its contents, and grows if it has to; null: the machine has none. */
+  /** Sparse. An existing disk keeps its contents and grows if required; null: the machine has none. */
   async disk(machine: RackedMachine): Promise<string | null> {
     if (machine.disk === 0) return null;
     const file = join(await this.machineFolder(machine), 'disk.img');
@@ -85,13 +88,13 @@ export class RackFolder {
     return file;
   }
 
-  /** The machine's own copy of its firmware's settings; those of another kind of firmware are of no use to it. */
+  /** The machine's own copy of its firmware's variables, one per firmware kind. */
   async variables(machine: RackedMachine): Promise<string | null> {
     const fresh = newVariablesOf(machine.firmware);
     if (fresh === null) return null;
     const file = join(await this.machineFolder(machine), `${machine.firmware}-variables.fd`);
-    const isThere = await stat(file).catch(absent);
-    if (isThere === null) await copyFile(fresh, file);
+    const existing = await stat(file).catch(absent);
+    if (existing === null) await copyFile(fresh, file);
     return file;
   }
 }

@@ -1,4 +1,4 @@
-// One place in the rack: the server that stands there, its BMC and its cables.
+// One slot of the rack: the server in it, its BMC and its cables.
 
 import type { Chassis } from './chassis.ts';
 import type { RackedMachine } from './definition.ts';
@@ -11,15 +11,15 @@ export interface RackSlot {
   readonly machine: RackedMachine;
   readonly server: VirtualServer | RecordedServer;
   readonly serial: SerialLine;
-  /** Ports of the bridges, one for each card. */
+  /** Bridge ports, one for each card. */
   readonly taps: readonly string[];
-  /** Null: the rack has none, or it is not there yet. */
+  /** Null: the rack has no BMCs, or it has not started yet. */
   bmc: RackBmc | null;
-  /** It says yes, and leaves the machine as it is. */
+  /** The BMC accepts power commands and does nothing. */
   bmcIgnoresPower: boolean;
 }
 
-/** The machine as its BMC sees it; whoever presses the machine's own button goes past this. */
+/** The chassis as its BMC controls it; the buttons on the machine itself bypass this. */
 export function bmcView({ server, bmcIgnoresPower }: RackSlot): Chassis {
   if (!bmcIgnoresPower) return server;
   const nothing = async (): Promise<void> => {};

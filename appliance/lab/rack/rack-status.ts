@@ -1,4 +1,4 @@
-// What there is to know about a rack at one moment.
+// The status of a rack at one moment.
 
 import type { BmcMode } from '../../domain/network.ts';
 import type { BootFlag } from './chassis.ts';

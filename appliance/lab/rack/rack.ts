@@ -1,5 +1,5 @@
-// A virtual rack: a network of its own, servers in it, and a BMC for each. Whoever starts it owns it: when the owner dies,
-// everything dies with it, and `endRack` clears away what is left.
+// A virtual rack: an isolated network, servers in it, and a BMC for each. The process that starts it owns it: when the owner
+// dies, all its processes die too, and `endRack` removes what is left.
 
 import { chmod, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,18 +7,18 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { Secret } from '../../domain/secret.ts';
 import { BRIDGE_ADDRESS, inBandPort, WORK_BRIDGE, WORK_BRIDGE_ADDRESS } from './addresses.ts';
 import { BMC_USER } from './bmc-config.ts';
-import { type Chassis, obey } from './chassis.ts';
+import { type Chassis, runChassisCommand } from './chassis.ts';
 import type { RackDefinition, RackedMachine } from './definition.ts';
-import { disguiseFirstStage } from './disguise.ts';
+import { disguiseIpxeRom } from './disguise.ts';
 import { endRack } from './end-rack.ts';
 import type { FaultRequest } from './faults.ts';
 import { inventoryText, rackInventory, siteText } from './inventory-file.ts';
-import { answerLines, type LineSocket } from './line-socket.ts';
+import { type LineSocket, serveLines } from './line-socket.ts';
 import { RackNetwork } from './network.ts';
 import { identityOf, isAlive } from './process-records.ts';
 import { PseudoTerminal } from './pseudo-terminal.ts';
 import { RackBmc } from './rack-bmc.ts';
-import { answerOrders } from './rack-control.ts';
+import { handleOrders } from './rack-control.ts';
 import { RackFaults } from './rack-faults.ts';
 import type { RackClaim, RackFolder } from './rack-folder.ts';
 import { bmcView, type RackSlot } from './rack-slot.ts';
@@ -50,11 +50,11 @@ export class Rack {
     this.#faults = new RackFaults({ network, records: folder.records, slots: this.#slots });
   }
 
-  /** `conflict` when one is up in this folder already. */
+  /** `conflict` when a rack is already up in this folder. */
   static async start(options: RackOptions): Promise<Rack> {
     const { folder } = options;
     await folder.make();
-    await clearTheWay(folder);
+    await removeStaleRack(folder);
     const rack = new Rack(options, await RackNetwork.start({ address: BRIDGE_ADDRESS }));
     try {
       await rack.#claim(options.kind);
@@ -67,12 +67,12 @@ export class Rack {
     return rack;
   }
 
-  /** Settles when it is down, whoever took it down. */
+  /** Settles when the rack is down, for whatever reason. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** The site file that an appliance in its network is started with. */
+  /** The site file for an appliance in its network. */
   get siteFile(): string {
     return this.#folder.file('coldiron.yaml');
   }
@@ -81,7 +81,7 @@ export class Rack {
     const slot = this.#slots.get(name);
     if (slot) return slot;
     const names = [...this.#slots.keys()].join(', ');
-    throw new ColdironError('not_found', `no machine of this rack is called ${name}; there are ${names}`);
+    throw new ColdironError('not_found', `this rack has no machine ${name}; it has ${names}`);
   }
 
   status(): RackStatus {
@@ -109,7 +109,7 @@ export class Rack {
     const owner = await identityOf(process.pid);
     if (owner === null) throw new Error('a process without an entry in /proc');
     const control = this.network.file('control');
-    this.#sockets.push(await answerLines(control, answerOrders(this)));
+    this.#sockets.push(await serveLines(control, handleOrders(this)));
     await this.#folder.writeClaim({ owner, kind, namespace: this.network.name, control });
   }
 
@@ -117,7 +117,7 @@ export class Rack {
     const { machines } = this.definition;
     if (machines.some(({ cards }) => cards.length > 1)) await this.network.addBridge(WORK_BRIDGE, WORK_BRIDGE_ADDRESS);
     const chassisProgram = await this.#chassisProgram();
-    // All of them, also when one fails: nothing may still be starting when the rest is taken down.
+    // Waits for all, also when one fails: nothing may still be starting during the cleanup.
     const installed = await Promise.allSettled(
       machines.map((machine) => this.#install(machine, password, chassisProgram)),
     );
@@ -146,8 +146,8 @@ export class Rack {
     this.#slots.set(machine.name, slot);
     if (terminal === null) return slot;
     const chassisCommand = `${chassisProgram} ${machine.name}`;
-    const parts = { machine, network, records, password, folder, chassisCommand, serialPort: terminal.device };
-    slot.bmc = await RackBmc.start(parts);
+    const deps = { machine, network, records, password, folder, chassisCommand, serialPort: terminal.device };
+    slot.bmc = await RackBmc.start(deps);
     return slot;
   }
 
@@ -160,7 +160,7 @@ export class Rack {
       serial,
       records: this.#folder.records,
       disk: await this.#folder.disk(machine),
-      complaints: join(folder, 'qemu.log'),
+      qemuLog: join(folder, 'qemu.log'),
       place: {
         tap,
         moreTaps,
@@ -176,16 +176,16 @@ export class Rack {
 
   async #cables(machine: RackedMachine): Promise<readonly [string, ...string[]]> {
     const first = await this.network.addTap();
-    if (machine.firmware === 'bios-first-stage') await disguiseFirstStage(this.network, first);
+    if (machine.firmware === 'bios-first-stage') await disguiseIpxeRom(this.network, first);
     const rest: string[] = [];
     for (const _ of machine.cards.slice(1)) rest.push(await this.network.addTap(WORK_BRIDGE));
     return [first, ...rest];
   }
 
-  /** What OpenIPMI's simulator runs; it asks us, and is done in a few milliseconds. */
+  /** The program that OpenIPMI's simulator runs; it forwards the command to us and takes a few milliseconds. */
   async #chassisProgram(): Promise<string> {
     const socket = this.network.file('chassis-socket');
-    this.#sockets.push(await answerLines(socket, (line) => this.#answerChassis(line.split(' '))));
+    this.#sockets.push(await serveLines(socket, (line) => this.#answerChassis(line.split(' '))));
     const program = this.network.file('chassis');
     await writeFile(program, chassisScript(socket));
     await chmod(program, 0o700);
@@ -195,7 +195,7 @@ export class Rack {
   async #answerChassis([name = '', ...words]: readonly string[]): Promise<string> {
     try {
       const chassis: Chassis = bmcView(this.slot(name));
-      return `done\n${await obey(chassis, words)}`;
+      return `done\n${await runChassisCommand(chassis, words)}`;
     } catch (error) {
       return `refused: ${(error as Error).message}\n`;
     }
@@ -217,19 +217,19 @@ export class Rack {
     await this.network.stop();
     await rm(this.#folder.file('processes'), { recursive: true, force: true });
     await this.#folder.dropClaim();
-    // Not waited for: the order to stop may be among what is still to be answered.
+    // Not awaited: the request to stop may be one that is still to be answered.
     for (const socket of this.#sockets) void socket.close();
     this.#ended.resolve();
   }
 }
 
-/** What an owner left behind is cleared away; one that lives keeps its rack. */
-async function clearTheWay(folder: RackFolder): Promise<void> {
+/** Removes what a dead owner left behind; the rack of a live owner stays. */
+async function removeStaleRack(folder: RackFolder): Promise<void> {
   const claim = await folder.claim();
   if (claim !== null && (await isAlive(claim.owner))) {
     throw new ColdironError(
       'conflict',
-      `a rack is up in ${folder.path} already (process ${claim.owner.pid}): coldiron rack down`,
+      `a rack is up in ${folder.path} already (process ${claim.owner.pid}): run coldiron rack down first`,
     );
   }
   await endRack(folder);
@@ -242,7 +242,7 @@ async function clear({ server, bmc, serial }: RackSlot): Promise<void> {
 }
 
 const chassisScript = (socket: string): string => `#!/bin/sh
-# Called by ipmi_sim with a machine's name and what its chassis is to tell or to do.
+# Called by ipmi_sim with a machine's name and a command for its chassis.
 answer=$(printf '%s\\n' "$*" | socat -t 10 - 'UNIX-CONNECT:${socket}') || exit 1
 case $answer in
 done) ;;

@@ -1,4 +1,4 @@
-// A server that is not there: its BMC is obeyed on paper. What it was told is written down, one JSON object a line.
+// A server that does not exist: it only records its BMC's commands, one JSON object per line.
 
 import { appendFile } from 'node:fs/promises';
 import type { BootFlag, Chassis } from './chassis.ts';

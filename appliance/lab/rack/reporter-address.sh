@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# Called by udhcpc with what the lease says.
+# Called by udhcpc with the values of the lease.
 case $1 in
   deconfig) ip link set "$interface" up ;;
   bound | renew)

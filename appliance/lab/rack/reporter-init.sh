@@ -1,11 +1,11 @@
 #!/bin/busybox sh
-# The first and only program of the reporter: takes an address, tells who it is, and switches the machine off.
+# The only program of the reporter: takes an address, reports, and switches the machine off.
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
 export PATH=/bin
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-# One problem must not leave a machine running for ever.
+# An error must not leave the machine running forever.
 trap 'echo "coldiron-reporter: ends"; poweroff -f' EXIT
 
 while read -r module; do insmod "/modules/$module"; done < /modules/order

@@ -1,7 +1,7 @@
-// A kernel and a tiny first file system that take an address by DHCP and tell who they are: the proof that a machine was
-// brought all the way from its firmware to a running system.
+// A kernel and a minimal initrd that take an address by DHCP and report to the appliance: the proof that a machine booted
+// all the way from its firmware to a running system.
 //
-// It tells it to the URL in `coldiron.report=` of its command line, else to the appliance that `coldiron.server=` names.
+// It reports to the URL in `coldiron.report=` of its command line, else to the appliance that `coldiron.server=` names.
 
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,16 +18,16 @@ export interface Reporter {
   readonly initrd: string;
 }
 
-/** In Debian's words, because the parts are Debian's; amd64's kernel carries the signature that Secure Boot asks for. */
+/** Debian's architecture names, because the packages are Debian's; amd64's kernel is signed for Secure Boot. */
 export type ReporterArchitecture = 'amd64' | 'arm64';
 
 export interface ReporterOptions {
-  /** Where finished ones are kept; the next run takes them from there. */
+  /** Folder that keeps finished builds for later runs. */
   readonly cache?: string;
   readonly say?: (line: string) => void;
 }
 
-/** In the order in which they have to be loaded. Whatever a kernel has built in is not among its files. */
+/** In load order. A module that is built into the kernel has no file. */
 const MODULES = [
   'virtio',
   'virtio_ring',
@@ -44,7 +44,7 @@ const FILES: readonly { readonly path: string; readonly source: string }[] = [
   { path: 'address', source: 'reporter-address.sh' },
 ];
 
-/** Built once for all that are named; whoever asks again, also in another process, gets the same files. */
+/** Builds each architecture once; later calls, also in other processes, get the same files. */
 export async function buildReporters(
   architectures: readonly ReporterArchitecture[],
   options: ReporterOptions = {},
@@ -74,8 +74,8 @@ export async function buildReporters(
 const filesIn = (folder: string): Reporter => ({ kernel: join(folder, 'kernel'), initrd: join(folder, 'initrd') });
 
 /**
- * What goes in, and the Debian release it comes from. Not the packages' versions: asking for them takes longer than
- * building, and any kernel of a release serves.
+ * Hash of the contents and the Debian release. Without package versions: querying them takes longer than
+ * building, and any kernel of a release will do.
  */
 async function recipeKey(): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(MODULES));

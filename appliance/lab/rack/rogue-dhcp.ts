@@ -1,5 +1,5 @@
-// A DHCP server that nobody asked for, on the machines' own wire: dnsmasq in a namespace of its own, as if on a laptop that
-// somebody plugged in.
+// An unwanted DHCP server in the machines' own network segment: dnsmasq in a separate namespace, like a laptop that
+// was plugged in.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import type { Undo } from './wire-faults.ts';
 
 const RECORD = 'rogue-dhcp';
 
-/** Returns when it answers. */
+/** Returns when it serves. */
 export async function startRogueDhcp(network: RackNetwork, records: ProcessRecords): Promise<Undo> {
   const laptop = await RackNetwork.start({ address: '10.99.0.1/24' });
   try {
@@ -39,14 +39,14 @@ export async function startRogueDhcp(network: RackNetwork, records: ProcessRecor
   }
 }
 
-async function untilServing(said: NodeJS.EventEmitter, ended: Promise<unknown>): Promise<void> {
+async function untilServing(output: NodeJS.EventEmitter, ended: Promise<unknown>): Promise<void> {
   const lines: string[] = [];
   const serving = new Promise<boolean>((resolve) => {
-    said.on('line', (line: string) => {
+    output.on('line', (line: string) => {
       lines.push(line);
       if (line.includes('DHCP, IP range')) resolve(true);
     });
   });
   if (await Promise.race([serving, ended.then(() => false)])) return;
-  throw new ColdironError('service_unavailable', 'the second DHCP server does not start', lines);
+  throw new ColdironError('service_unavailable', 'the rogue DHCP server did not start', lines);
 }

@@ -1,4 +1,4 @@
-// What a virtual BMC measures: sensors with thresholds, in the commands of OpenIPMI's simulator and as IPMI v2.0 §43.1 full
+// The sensors of a virtual BMC with thresholds, as commands of OpenIPMI's simulator and as IPMI v2.0 §43.1 full
 // sensor records.
 
 interface Threshold {
@@ -15,7 +15,7 @@ interface SimulatedSensor {
   readonly unit: number;
   /** Table 43-13. */
   readonly entity: number;
-  /** What one step of the raw reading stands for. */
+  /** The value of one step of the raw reading. */
   readonly step: number;
   readonly value: number;
   readonly upper?: Threshold;
@@ -47,7 +47,7 @@ const RECORD_VERSION = 0x51;
 const FULL_SENSOR = 0x01;
 const BMC = 0x20;
 const ASCII = 0xc0;
-/** Of Table 43-1, bytes 19 and 20: bits 0 to 2 are the lower thresholds, 3 to 5 the upper ones. */
+/** Table 43-1, bytes 19 and 20: bits 0 to 2 are the lower thresholds, 3 to 5 the upper ones. */
 const LOWER = 0x07;
 const UPPER = 0x38;
 
@@ -76,12 +76,12 @@ export function sensorRecord(sensor: SimulatedSensor, number: number): readonly 
   const events = sensor.upper ? [0x80, 0x0a] : [0x15, 0x7a];
   const body = [
     ...[BMC, 0, number, sensor.entity, 1],
-    // Initialised and scanning; rearms by itself, thresholds can be read and set.
+    // Initialised and scanning; auto re-arm, thresholds are readable and settable.
     ...[0x7f, 0x68, sensor.type, 0x01],
     ...[...events, ...events, thresholds, thresholds],
     // Unsigned, linear: reading × M.
     ...[0, sensor.unit, 0, 0, sensor.step, 0, 0, 0, 0, 0],
-    // Nominal reading, normal maximum and minimum are not told; the highest and lowest reading.
+    // Nominal reading, normal maximum and minimum are not specified; then the highest and lowest reading.
     ...[0, 0, 0, 0, 0xff, 0],
     ...[...steps(sensor.upper, raw), ...steps(sensor.lower, raw)],
     ...[1, 1, 0, 0, 0],

@@ -1,5 +1,5 @@
-// The serial line of one machine: what it prints goes to a file, to whoever waits for a text, and to the BMC; what is typed
-// at the BMC goes to the machine. Nothing is lost between two power-ons.
+// The serial line of one machine: its output goes to a file, to callers that wait for a text, and to the BMC; input from the
+// BMC goes to the machine. The line survives power cycles.
 
 import { createWriteStream, type WriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
@@ -7,8 +7,8 @@ import type { Readable, Writable } from 'node:stream';
 import { ConsoleLog } from './console-log.ts';
 import type { PseudoTerminal } from './pseudo-terminal.ts';
 
-/** The file before this one is kept, those before it are not. */
-const LARGEST_FILE = 16 * 1024 * 1024;
+/** One previous file is kept. */
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
 
 export class SerialLine {
   readonly file: string;
@@ -16,7 +16,7 @@ export class SerialLine {
   readonly #log: WriteStream;
   readonly #readers = new Set<(console: ConsoleLog) => void>();
   #keyboard: Writable | null = null;
-  /** Of the present or the last run of the machine. */
+  /** Output of the current or last run of the machine. */
   console = new ConsoleLog();
 
   private constructor(file: string, terminal: PseudoTerminal | null) {
@@ -32,11 +32,11 @@ export class SerialLine {
       (found) => found.size,
       () => 0,
     );
-    if (size > LARGEST_FILE) await rename(file, `${file}.1`);
+    if (size > MAX_FILE_BYTES) await rename(file, `${file}.1`);
     return new SerialLine(file, terminal);
   }
 
-  /** A machine that has just been switched on; returns what is to be called with the reason when it went off. */
+  /** Connects a machine that was just switched on; returns a function to call with the reason when it goes off. */
   connect(output: Readable, keyboard: Writable): (reason: string) => void {
     const console = new ConsoleLog();
     this.console = console;
@@ -54,7 +54,7 @@ export class SerialLine {
     };
   }
 
-  /** Called after everything that is printed; returns what ends that. */
+  /** Calls `reader` after each output; returns a function that ends that. */
   watch(reader: (console: ConsoleLog) => void): () => void {
     this.#readers.add(reader);
     return () => void this.#readers.delete(reader);

@@ -1,5 +1,5 @@
-// One server of the rack with all that outlives a power-off: its disk, its firmware's settings, its cables and its console.
-// QEMU runs while it is on.
+// One server of the rack with everything that survives a power-off: its disk, its firmware's variables, its cables and its
+// console. QEMU runs while it is on.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,20 +27,20 @@ export interface VirtualServerDeps {
   readonly serial: SerialLine;
   readonly place: MachinePlace & { readonly control: string };
   readonly disk: string | null;
-  /** QEMU's own complaints. */
-  readonly complaints: string;
+  /** File for QEMU's error output. */
+  readonly qemuLog: string;
 }
 
-/** What is wrong with it on purpose. Disk faults are seen from the next power-on. */
+/** Injected faults. Disk faults take effect at the next power-on. */
 export interface ServerFaults {
   ignoresBootFlag: boolean;
   diskReadOnly: boolean;
   diskShownBytes: number | null;
-  /** Done before it is switched on; its cables are in by then. */
+  /** Runs before each power-on, when the cables are already plugged in. */
   beforePowerOn: (() => Promise<void>) | null;
 }
 
-/** After a reset the firmware has read its boot order by then. */
+/** The firmware has read its boot order this long after a reset. */
 const SETTLED_AFTER_MS = 3000;
 
 export class VirtualServer implements Chassis {
@@ -50,26 +50,26 @@ export class VirtualServer implements Chassis {
     diskShownBytes: null,
     beforePowerOn: null,
   };
-  readonly #parts: VirtualServerDeps;
+  readonly #deps: VirtualServerDeps;
   #process: ChildProcess | null = null;
   #control: PromiseWithResolvers<Qmp> | null = null;
   #calls: Server | null = null;
   #flag: BootFlag = 'none';
-  /** What QEMU has for the card that it boots from. */
+  /** The boot index that QEMU has for the boot card. */
   #bootIndex = 0;
   #settling: NodeJS.Timeout | undefined;
   #lightUntil = 0;
-  #turn: Promise<unknown> = Promise.resolve();
+  #queue: Promise<unknown> = Promise.resolve();
 
-  private constructor(parts: VirtualServerDeps) {
-    this.#parts = parts;
+  private constructor(deps: VirtualServerDeps) {
+    this.#deps = deps;
   }
 
-  static async rack(parts: VirtualServerDeps): Promise<VirtualServer> {
-    const server = new VirtualServer(parts);
-    server.#calls = await listenForQemu(parts.place.control, (socket) => {
+  static async rack(deps: VirtualServerDeps): Promise<VirtualServer> {
+    const server = new VirtualServer(deps);
+    server.#calls = await listenForQemu(deps.place.control, (socket) => {
       const control = server.#control;
-      Qmp.begin(socket, (event) => server.#heard(event)).then(
+      Qmp.begin(socket, (event) => server.#onEvent(event)).then(
         (qmp) => control?.resolve(qmp),
         (error: Error) => control?.reject(error),
       );
@@ -102,17 +102,17 @@ export class VirtualServer implements Chassis {
   }
 
   powerOff(): Promise<void> {
-    // Whatever waits for its turn waits no longer.
+    // Commands that are still queued end at once.
     this.#process?.kill('SIGKILL');
     return this.#inTurn(() => this.#end());
   }
 
   reset(): Promise<void> {
-    return this.#inTurn(() => this.#order('system_reset'));
+    return this.#inTurn(() => this.#command('system_reset'));
   }
 
   softOff(): Promise<void> {
-    return this.#inTurn(() => this.#order('system_powerdown'));
+    return this.#inTurn(() => this.#command('system_powerdown'));
   }
 
   setBootFlag(flag: BootFlag): Promise<void> {
@@ -126,32 +126,32 @@ export class VirtualServer implements Chassis {
     this.#calls?.close();
   }
 
-  /** Orders are carried out one after the other: a machine cannot go off while it goes on. */
+  /** Serializes commands: a machine cannot go off while it is starting. */
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    const done = this.#queue.then(work);
+    this.#queue = done.catch(() => undefined);
+    return done;
   }
 
   async #start(): Promise<void> {
     if (this.isOn) return;
-    const { network, records, serial, machine, place, complaints } = this.#parts;
+    const { network, records, serial, machine, place, qemuLog } = this.#deps;
     await this.faults.beforePowerOn?.();
     const first = this.#nextOrder();
     const [command, ...args] = network.command(...qemuCommand({ ...this.#spec(), first }, place));
-    await using log = await open(complaints, 'a', 0o600);
+    await using log = await open(qemuLog, 'a', 0o600);
     const control = Promise.withResolvers<Qmp>();
-    // Nobody may be waiting for it when the machine goes off.
+    // There may be no waiter when the machine goes off.
     control.promise.catch(() => undefined);
     const started = spawn(command, args, { stdio: ['pipe', 'pipe', log.fd] });
     const { stdin, stdout } = started;
-    if (stdin === null || stdout === null) throw new Error('a child process without the pipes that it was given');
+    if (stdin === null || stdout === null) throw new Error('the child process has no pipes');
     this.#control = control;
     const disconnect = serial.connect(stdout, stdin);
     started.once('exit', () => {
       this.#process = null;
       this.#control = null;
-      this.#useUpFlag();
+      this.#consumeFlag();
       control.reject(new Error('the machine went off'));
     });
     started.once('close', (code, by) => disconnect(`the machine went off (${by ?? `QEMU ended with ${code}`})`));
@@ -170,26 +170,26 @@ export class VirtualServer implements Chassis {
       dying.kill('SIGKILL');
       await exited;
     }
-    await this.#parts.records.remove(this.#parts.machine.name);
+    await this.#deps.records.remove(this.#deps.machine.name);
   }
 
-  async #order(command: string, args: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  async #command(command: string, args: Readonly<Record<string, unknown>> = {}): Promise<void> {
     const qmp = await this.#control?.promise;
     await qmp?.execute(command, args);
   }
 
-  /** A flag is good for one start; SeaBIOS resets the machine once more by itself before it looks at the order. */
-  #heard(event: string): void {
+  /** A boot flag is valid for one start; SeaBIOS resets the machine once more by itself before it reads the boot order. */
+  #onEvent(event: string): void {
     if (event !== 'RESET') return;
     clearTimeout(this.#settling);
     this.#settling = setTimeout(() => {
-      this.#useUpFlag();
+      this.#consumeFlag();
       void this.#inTurn(() => this.#arrangeNextBoot()).catch(() => undefined);
     }, SETTLED_AFTER_MS);
   }
 
-  /** Of a reset that has not settled yet; a flag that was set since then stays. */
-  #useUpFlag(): void {
+  /** For a reset that has not settled yet; keeps a flag that was set after it. */
+  #consumeFlag(): void {
     if (this.#settling !== undefined) this.#flag = 'none';
     this.#forgetReset();
   }
@@ -199,22 +199,22 @@ export class VirtualServer implements Chassis {
     this.#settling = undefined;
   }
 
-  /** QEMU tells the order to the firmware anew at each reset. */
+  /** QEMU passes the boot order to the firmware again at each reset. */
   async #arrangeNextBoot(): Promise<void> {
     const value = bootIndexOf(this.#nextOrder());
     if (!this.isOn || value === this.#bootIndex) return;
-    await this.#order('qom-set', { path: `/machine/peripheral/${BOOT_CARD}`, property: 'bootindex', value });
+    await this.#command('qom-set', { path: `/machine/peripheral/${BOOT_CARD}`, property: 'bootindex', value });
     this.#bootIndex = value;
   }
 
   #nextOrder(): BootOrder {
-    if (this.faults.ignoresBootFlag) return this.#parts.machine.first;
+    if (this.faults.ignoresBootFlag) return this.#deps.machine.first;
     if (this.#flag === 'pxe') return 'network';
-    return this.#flag === 'default' ? 'disk' : this.#parts.machine.first;
+    return this.#flag === 'default' ? 'disk' : this.#deps.machine.first;
   }
 
   #spec(): Parameters<typeof qemuCommand>[0] {
-    const { firmware, cards, uuid, serial, memory } = this.#parts.machine;
+    const { firmware, cards, uuid, serial, memory } = this.#deps.machine;
     const [mac, ...moreCards] = cards;
     const disk = this.#disk();
     return {
@@ -225,7 +225,7 @@ export class VirtualServer implements Chassis {
   }
 
   #disk(): MachineDisk | null {
-    const { disk: file } = this.#parts;
+    const { disk: file } = this.#deps;
     if (file === null) return null;
     const { diskReadOnly: readOnly, diskShownBytes } = this.faults;
     return { kind: 'image', file, readOnly, ...(diskShownBytes === null ? {} : { shownBytes: diskShownBytes }) };

@@ -1,4 +1,4 @@
-// What a cable or a switch does wrong, with the kernel's own means: nftables drops, tc delays. Each returns what ends it.
+// Faults of a cable or a switch, made by the kernel: nftables drops, tc delays. Each function returns an undo function.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { bmcAddress } from './addresses.ts';
@@ -6,22 +6,22 @@ import type { RackNetwork } from './network.ts';
 
 export type Undo = () => Promise<void>;
 
-export interface Begun {
+export interface StartedFault {
   readonly undo: Undo;
-  /** What this kernel cannot do, and what happens instead; empty: nothing is missing. */
+  /** What this kernel cannot do, and what happens instead; empty: everything works. */
   readonly note: string;
 }
 
 /** `tap`: one port of the bridge, or `tap*` for all. */
 export function loseFrames(network: RackNetwork, tap: string, percent: number): Promise<Undo> {
-  return rules(network, 'bridge', `loss_${word(tap)}`, {
-    prerouting: `iifname "${tap}" ${some(percent)}drop`,
-    postrouting: `oifname "${tap}" ${some(percent)}drop`,
+  return rules(network, 'bridge', `loss_${identifier(tap)}`, {
+    prerouting: `iifname "${tap}" ${randomly(percent)}drop`,
+    postrouting: `oifname "${tap}" ${randomly(percent)}drop`,
   });
 }
 
 export function blockFrames(network: RackNetwork, tap: string): Promise<Undo> {
-  return rules(network, 'bridge', `block_${word(tap)}`, {
+  return rules(network, 'bridge', `block_${identifier(tap)}`, {
     prerouting: `iifname "${tap}" drop`,
     postrouting: `oifname "${tap}" drop`,
   });
@@ -30,18 +30,18 @@ export function blockFrames(network: RackNetwork, tap: string): Promise<Undo> {
 export function loseBmcPackets(network: RackNetwork, number: number, percent: number): Promise<Undo> {
   const address = bmcAddress(number);
   return rules(network, 'inet', `loss_bmc${number}`, {
-    output: `ip daddr ${address} ${some(percent)}drop; ip saddr ${address} ${some(percent)}drop`,
+    output: `ip daddr ${address} ${randomly(percent)}drop; ip saddr ${address} ${randomly(percent)}drop`,
   });
 }
 
-/** nftables refuses a comparison that always holds. */
-const some = (percent: number): string => (percent === 100 ? '' : `numgen random mod 100 < ${percent} `);
+/** nftables rejects a comparison that is always true. */
+const randomly = (percent: number): string => (percent === 100 ? '' : `numgen random mod 100 < ${percent} `);
 
 /**
- * A token bucket on the way to the machine, where the bytes are. A kernel without one gets a policer, which drops instead of
- * delaying; on the way back there is a policer in any case.
+ * A token bucket towards the machine, the direction of the bulk data. On a kernel without one, a policer drops instead of
+ * delaying; the opposite direction always has a policer.
  */
-export async function slowDown(network: RackNetwork, taps: readonly string[], kilobits: number): Promise<Begun> {
+export async function slowDown(network: RackNetwork, taps: readonly string[], kilobits: number): Promise<StartedFault> {
   const undos: Undo[] = [];
   let note = '';
   const undo = async (): Promise<void> => {
@@ -51,7 +51,7 @@ export async function slowDown(network: RackNetwork, taps: readonly string[], ki
     for (const tap of taps) {
       const bucket = await tokenBucket(network, tap, kilobits);
       if (bucket) undos.push(bucket);
-      else note = 'this kernel has no token bucket (tbf): what is too fast is dropped instead of delayed';
+      else note = 'this kernel has no token bucket (tbf): excess packets are dropped instead of delayed';
       undos.push(await police(network, tap, kilobits, bucket ? ['prerouting'] : ['prerouting', 'postrouting']));
     }
   } catch (error) {
@@ -64,7 +64,7 @@ export async function slowDown(network: RackNetwork, taps: readonly string[], ki
 const UNKNOWN_QDISC = /qdisc kind is unknown|No such file|not supported/i;
 
 async function tokenBucket(network: RackNetwork, tap: string, kilobits: number): Promise<Undo | null> {
-  // A burst below one frame would let nothing through.
+  // A burst below one frame would pass nothing.
   const bucket = ['rate', `${kilobits}kbit`, 'burst', '16kb', 'latency', '500ms'];
   try {
     await network.run('tc', 'qdisc', 'replace', 'dev', tap, 'root', 'tbf', ...bucket);
@@ -79,12 +79,12 @@ function police(network: RackNetwork, tap: string, kilobits: number, ways: reado
   const rate = `limit rate over ${Math.ceil(kilobits / 8)} kbytes/second burst 16 kbytes drop`;
   const side = { prerouting: 'iifname', postrouting: 'oifname' } as const;
   const chains = Object.fromEntries(ways.map((way) => [way, `${side[way]} "${tap}" ${rate}`]));
-  return rules(network, 'bridge', `slow_${word(tap)}`, chains);
+  return rules(network, 'bridge', `slow_${identifier(tap)}`, chains);
 }
 
 type Way = 'prerouting' | 'postrouting';
 
-/** A table of its own for each, so that it is put in and taken out as a whole. */
+/** One table per fault, so that it is added and removed as a whole. */
 async function rules(
   network: RackNetwork,
   family: 'bridge' | 'inet',
@@ -98,12 +98,12 @@ async function rules(
   try {
     await network.run('nft', add);
   } catch (error) {
-    throw new ColdironError('service_unavailable', 'this kernel cannot lose packets on purpose', [
+    throw new ColdironError('service_unavailable', 'nftables cannot drop packets on this kernel', [
       (error as Error).message,
     ]);
   }
   return async () => void (await network.run('nft', 'delete', 'table', family, name));
 }
 
-/** nftables' names have letters, digits and underscores. */
-const word = (tap: string): string => tap.replace('*', '_all');
+/** nftables names consist of letters, digits and underscores. */
+const identifier = (tap: string): string => tap.replace('*', '_all');

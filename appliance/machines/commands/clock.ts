@@ -5,7 +5,7 @@ import { APPLIANCE } from '../record.ts';
 import { type CommandContext, type Decision, NOTHING } from './decision.ts';
 import { moved } from './move.ts';
 
-/** Nothing, when the machine has moved on or got more time since somebody looked. */
+/** No change, when the machine has left the state or its deadline was extended meanwhile. */
 export function deadlinePassed(machine: Machine, lastHeard: string | undefined, context: CommandContext): Decision {
   const { deadline } = machine.lifecycle;
   if (deadline === null || deadline > context.now) return NOTHING;

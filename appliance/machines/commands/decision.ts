@@ -1,4 +1,4 @@
-// What a command comes to: a change to commit, a refusal with its reason, or nothing because what it was about has passed.
+// The result of a command: a change to commit, a refusal with its reason, or nothing because the command no longer applies.
 
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { NewEvent } from '../../domain/event.ts';
@@ -6,12 +6,12 @@ import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Change } from '../../store/change.ts';
 
-/** What a command needs besides the machine: gathered before, so that deciding is pure. */
+/** What a command needs besides the machine: read before, so that the decision is pure. */
 export interface CommandContext {
   readonly now: Instant;
-  /** New for every decision: what the change creates is named after it. */
+  /** New for every decision: the ids of new objects derive from it. */
   readonly id: string;
-  /** How long the machine's profile lets a deployment take; null: there is no such profile. */
+  /** The time limit of a deployment in the machine's profile; null: there is no such profile. */
   readonly deployMinutes: number | null;
 }
 
@@ -20,9 +20,9 @@ export interface Refusal {
   readonly message: string;
   /** One reason each. */
   readonly details: readonly string[];
-  /** What to do about it, where the table of errors has no better words. */
+  /** What to do about it, where the table of errors has no better hint. */
   readonly hint?: string | undefined;
-  /** What is recorded about it. */
+  /** The events to record with the refusal. */
   readonly events: readonly NewEvent[];
 }
 
@@ -38,7 +38,7 @@ export const refused = (code: ErrorCode, message: string, details: readonly stri
   refusal: { code, message, details, events: [] },
 });
 
-/** A change that writes nothing yet, decided on this version of the machine. */
+/** A change without writes, decided on this version of the machine. */
 export const emptyChange = ({ id, version }: Pick<Machine, 'id' | 'version'>, at: Instant): Change => ({
   command: null,
   at,

@@ -1,4 +1,4 @@
-// What came of an effect: its end, and where that moves the machine, in one change.
+// The result of an effect: its end, and the transition that follows, in one change.
 
 import type { Effect } from '../../domain/effect.ts';
 import { type NewEvent, newEvent } from '../../domain/event.ts';
@@ -14,10 +14,10 @@ import { APPLIANCE } from '../record.ts';
 import { type CommandContext, type Decision, emptyChange } from './decision.ts';
 import { type Move, moved } from './move.ts';
 
-/** The state visit that the effect was done for. */
+/** The state visit that the effect was run for. */
 export type Visit = Pick<Lifecycle, 'state' | 'since'>;
 
-/** The machine has left every state that the effect was wanted in. */
+/** The machine has left every state that the effect applies to. */
 export function effectSuperseded(machine: Machine, effect: Effect, { now }: CommandContext): Decision {
   const events = [
     effectEvent(effect, now, 'effect.superseded', { effect: effect.kind, state: machine.lifecycle.state }),
@@ -39,7 +39,7 @@ export function effectDone(
 
 export interface EffectFailure {
   readonly reason: string;
-  /** Trying again cannot help. */
+  /** A retry cannot help. */
   readonly hopeless: boolean;
 }
 
@@ -63,12 +63,12 @@ export function effectFailed(
   const end: Write = { kind: 'fail-effect', effect: effect.id, error: reason };
   const events = [effectEvent(effect, now, 'effect.failed', { effect: kind, attempts, reason })];
   const event = STATES[visit.state].ifEffectFails;
-  const failureReason = hopeless ? `${kind}: ${reason}` : `${kind}, ${attempts} tries: ${reason}`;
+  const failureReason = hopeless ? `${kind}: ${reason}` : `${kind}, ${attempts} attempts: ${reason}`;
   const move = event === null ? undefined : { event, origin: originOf(effect), failureReason };
   return movedOrSettled(machine, end, events, visit, move, context);
 }
 
-/** Only a machine that is still in the visit the effect was done for moves on. */
+/** Moves the machine only if it is still in the visit that the effect was run for. */
 function movedOrSettled(
   machine: Machine,
   end: Write,

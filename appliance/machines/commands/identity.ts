@@ -1,4 +1,4 @@
-// The end of everything that a machine was trusted with, as part of the change that ends it.
+// Revokes all credentials of a machine, in the change that ends its identity.
 
 import { type NewEvent, newEvent } from '../../domain/event.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -21,7 +21,7 @@ export function identityRevocation(
     origin: { actor: APPLIANCE, correlationId },
     event: event('enrollment.revoked'),
     tokenEvent: event('identity.revoked'),
-    // Whatever is heard from now on, it is not this node.
+    // Later reports do not come from this node.
     healthEvent: event('health.unknown'),
   };
 }

@@ -1,4 +1,4 @@
-// An armed intent is consumed the moment its script is given out, together with the ticket that the script carries.
+// An armed intent is consumed when its script is issued, together with the ticket in that script.
 
 import type { Instant } from '../../domain/instant.ts';
 import type { IntentId } from '../../domain/intent.ts';
@@ -9,8 +9,8 @@ import { emptyChange } from './decision.ts';
 import { identityRevocation } from './identity.ts';
 
 /**
- * For exactly one caller: the store refuses it for an intent that is used, revoked or expired. From the moment an erasure can
- * begin, the node that was on the disks is nobody's identity any more.
+ * Succeeds for exactly one caller: the store refuses an intent that is consumed, revoked or expired. Once an erasure can
+ * begin, the identity of the node on the disks is revoked.
  */
 export function consumed(machine: Machine, intent: IntentId, ticket: NewTicket | null, at: Instant): Change {
   const { lifecycle, spec } = machine;

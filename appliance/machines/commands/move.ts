@@ -1,4 +1,4 @@
-// One event of the transition table as a change. Every other command that moves a machine is built on this one.
+// One event of the transition table as a change. Every other command that moves a machine uses it.
 
 import type { EffectId } from '../../domain/effect.ts';
 import type { NewAuditEntry, NewEvent, Origin } from '../../domain/event.ts';
@@ -18,9 +18,9 @@ export interface Move {
   readonly event: LifecycleEvent;
   readonly origin: Origin;
   readonly failureReason?: string | undefined;
-  /** What the diagnosis reads; `failureReason` is for people. */
+  /** For the diagnosis; `failureReason` is for people. */
   readonly failureCause?: FailureCause | undefined;
-  /** How far it had come when its time was over. */
+  /** How far it had come at its deadline. */
   readonly lastHeard?: string | undefined;
   /** Committed with the transition. */
   readonly also?: {
@@ -90,7 +90,7 @@ function armed({ id, spec }: Machine, intent: ArmedIntent, { actor, correlationI
   };
 }
 
-/** An intent lives from the transition that armed it to the next one. */
+/** An intent lasts from the transition that armed it to the next one. */
 function revoked(
   { id, intent }: Machine,
   state: LifecycleState,

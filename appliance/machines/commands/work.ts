@@ -1,4 +1,4 @@
-// What operators ask of a node. What destroys data is armed by name, for one chassis, in the same change that moves the machine.
+// The commands that operators run on a node. A destructive one is armed by name, for one chassis, in the same change.
 
 import type { Origin } from '../../domain/event.ts';
 import { MINUTE } from '../../domain/instant.ts';
@@ -12,9 +12,9 @@ import { type CommandContext, type Decision, refused } from './decision.ts';
 import { moved } from './move.ts';
 
 export interface Deploy {
-  /** Null: nothing says what to install. */
+  /** Null: neither the command nor the node names a profile. */
   readonly profile: ObjectName | null;
-  /** How long this profile lets a deployment take. */
+  /** The time limit of a deployment in this profile. */
   readonly minutes: number;
   /** Everything that would stop the deployment later. */
   readonly problems: readonly string[];
@@ -31,7 +31,7 @@ export function deploy(machine: Machine, command: Deploy, context: CommandContex
 }
 
 export interface StartServiceOs {
-  /** Why the machine could not start the service OS, or nobody could use it. */
+  /** Why the machine could not start the service OS, or could not be used in it. */
   readonly problems: readonly string[];
   readonly origin: Origin;
 }
@@ -52,7 +52,7 @@ export function startServiceOs(
   return cannotStart(machine, event, problems, context) ?? moved(machine, { event, origin }, context);
 }
 
-/** Whether a machine got its intent before decides whether anything can have been written. */
+/** Whether the intent was consumed decides whether data may have been written. */
 export function cancel(machine: Machine, origin: Origin, context: CommandContext): Decision {
   const { spec, lifecycle, intent } = machine;
   if (!STATES[lifecycle.state].cancellable) {
@@ -64,7 +64,7 @@ export function cancel(machine: Machine, origin: Origin, context: CommandContext
   return moved(machine, { event: begun ? 'break-off' : 'cancel', origin, failureReason, also: { writes } }, context);
 }
 
-/** The table speaks first: what is not possible from this state needs no further reasons. */
+/** The transition table first: an event that is not possible from this state needs no further reasons. */
 function cannotStart(
   machine: Machine,
   event: 'commission' | 'rescue' | 'release',
@@ -103,11 +103,11 @@ function withIntent(machine: Machine, work: ArmedWork, context: CommandContext):
     consumedAt: null,
     revokedAt: null,
   };
-  // What was open before ends with it: the next script makes the next ticket.
-  const end = { how: 'cancelled', at, reason: `${event} was asked for` } as const;
+  // Open sessions end with it: the next script gets a new ticket.
+  const end = { how: 'cancelled', at, reason: `replaced by ${event}` } as const;
   const decision = moved(machine, { event, origin, also: { arm, writes: [{ kind: 'end-sessions', end }] } }, context);
   if (decision.outcome === 'change' && macs.length === 0) {
-    return refused('conflict', `${hostname} has no MAC address that it could be armed for`);
+    return refused('conflict', `${hostname} has no MAC address, so nothing can be armed for it`);
   }
   return decision;
 }

@@ -1,4 +1,4 @@
-// The contract between the runner and whoever does an effect.
+// The contract between the runner and effect handlers.
 
 import type { Effect, EffectKind } from '../../domain/effect.ts';
 import type { NewEvent } from '../../domain/event.ts';
@@ -7,22 +7,22 @@ import type { LifecycleEvent } from '../transitions.ts';
 
 export interface EffectTask {
   readonly effect: Effect;
-  /** As it is now, not as it was when the effect was written down. */
+  /** Its current state, not the one when the effect was written. */
   readonly machine: Machine;
   readonly correlationId: string | null;
 }
 
 export interface EffectOutcome {
-  /** Written together with the end of the effect. */
+  /** Committed together with the end of the effect. */
   readonly events: readonly NewEvent[];
-  /** What the effect brought about, when that moves the machine on. */
+  /** The transition that follows from the effect, if any. */
   readonly leadsTo?: { readonly event: LifecycleEvent; readonly note: string };
 }
 
 /**
- * Does one effect. It may be called again for an effect that was done already (the process died before that was on
- * disk), must come to the same then, and has to give up by itself on a peer that does not answer.
- * An error is tried again later unless it is an EffectError that says otherwise.
+ * Runs one effect. It may be called again for an effect that already ran (the process died before the result was on
+ * disk), must then have the same result, and must time out by itself on a peer that does not answer.
+ * An error is retried later unless it is an EffectError that says otherwise.
  */
 export type EffectHandler = (task: EffectTask) => Promise<EffectOutcome>;
 

@@ -1,4 +1,4 @@
-// Effects that go through the BMC. The machine's site says whether BMCs are touched, only written down, or left alone.
+// Effects that use the BMC. The machine's site says whether BMCs are used, only recorded, or not used.
 
 import type { Bmc } from '../../bmc/bmc.ts';
 import { BmcError } from '../../bmc/bmc-error.ts';
@@ -29,11 +29,11 @@ type PowerEventKind =
 type Says = <Kind extends PowerEventKind>(kind: Kind, data: Omit<EventData<Kind>, 'effect'>) => NewEvent;
 
 interface PowerAction {
-  /** What a BMC is told, where its word is enough. */
+  /** The calls to the BMC, where its own reply is sufficient. */
   readonly run: (bmc: Bmc) => Promise<void>;
-  /** For the person who has to do it instead. */
+  /** For the operator who has to do it instead. */
   readonly byHand: string;
-  /** The machine has to be seen to boot from the network; and once it was, doing it again would break what that set going. */
+  /** The machine must be seen to boot from the network; after that, a repetition would interrupt what it started. */
   readonly untilSeen: boolean;
 }
 
@@ -68,19 +68,19 @@ export function powerHandler(action: PowerAction, settings: PowerSettings): Effe
     const says = sayer(task, settings.now);
 
     if (action.untilSeen && (await hasBooted(machine, bmcs))) {
-      return { events: [says('bmc.skipped', { reason: 'the machine has booted from the network already' })] };
+      return { events: [says('bmc.skipped', { reason: 'the machine has already booted from the network' })] };
     }
-    const standing = bmcs.standing(machine);
-    switch (standing.kind) {
+    const eligibility = bmcs.eligibility(machine);
+    switch (eligibility.kind) {
       case 'absent':
         return { events: [says('bmc.absent', { to_do: action.byHand })] };
       case 'off-limits':
-        return { events: [says('bmc.skipped', { reason: standing.reason, to_do: action.byHand })] };
+        return { events: [says('bmc.skipped', { reason: eligibility.reason, to_do: action.byHand })] };
       case 'open':
         try {
-          if (standing.mode === 'real' && action.untilSeen)
+          if (eligibility.mode === 'real' && action.untilSeen)
             return { events: await seenToBoot(machine, settings, says) };
-          return { events: await told(action, machine, bmcs, says, standing.endpoint.address) };
+          return { events: await runAction(action, machine, bmcs, says, eligibility.endpoint.address) };
         } catch (error) {
           throw asEffectError(error);
         }
@@ -88,14 +88,14 @@ export function powerHandler(action: PowerAction, settings: PowerSettings): Effe
   };
 }
 
-/** The intent is used up, or the trail has it: a second network boot would end the installation that is under way. */
+/** The intent is consumed, or the trail shows the boot: a second network boot would interrupt the installation. */
 async function hasBooted(machine: Machine, bmcs: BmcAccess): Promise<boolean> {
   const { intent, lifecycle } = machine;
   if (intent?.consumedAt != null && intent.consumedAt >= lifecycle.since) return true;
   return bmcs.bootedSince(machine, lifecycle.since);
 }
 
-async function told(
+async function runAction(
   action: PowerAction,
   machine: Machine,
   bmcs: BmcAccess,
@@ -107,7 +107,7 @@ async function told(
   return recorded.length > 0 ? recorded : [says('bmc.done', { address })];
 }
 
-/** Each attempt may take minutes: it is in the trail while the next one is made. */
+/** Each attempt may take minutes, so it is in the trail before the next one. */
 async function seenToBoot(machine: Machine, { bmcs, store }: PowerSettings, says: Says): Promise<NewEvent[]> {
   const outcome = await bmcs.bootFromNetwork(machine, ({ kind, method, words }) =>
     store.appendEvents([says(`bmc.boot-${kind}`, { method, words })]),
@@ -115,7 +115,7 @@ async function seenToBoot(machine: Machine, { bmcs, store }: PowerSettings, says
   return outcome.kind === 'seen' ? [] : [says('bmc.broken-off', { reason: outcome.reason })];
 }
 
-/** A BMC that is busy or away may be back; a wrong password stays wrong until a person has changed it. */
+/** A busy or unreachable BMC may recover; a wrong password stays wrong until an operator changes it. */
 function asEffectError(error: unknown): unknown {
   if (error instanceof BmcError) return new EffectError(error.message, { retryable: error.retryable });
   if (!(error instanceof ColdironError) || error.code === 'store_unavailable') return error;

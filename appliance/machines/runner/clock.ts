@@ -1,4 +1,4 @@
-// Time as the runner needs it: what it is now, and being woken later.
+// Time for the runner: the current time, and timers.
 
 import type { Instant } from '../../domain/instant.ts';
 

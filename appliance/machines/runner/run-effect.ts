@@ -1,4 +1,4 @@
-// One effect that was taken: done, tried again later, or given up. Whatever it is, it is committed before this ends.
+// Runs one effect that was taken: done, retried later, or failed. The result is committed before this returns.
 
 import type { Effect } from '../../domain/effect.ts';
 import { ColdironError } from '../../domain/errors.ts';
@@ -15,14 +15,14 @@ import {
 import { EffectError, type EffectHandlers } from '../effects/handler.ts';
 import type { Decide, MachineCommands } from '../execute.ts';
 import { APPLIANCE } from '../record.ts';
-import { stillWanted } from '../step.ts';
+import { effectStillApplies } from '../step.ts';
 
 export interface EffectRunSettings {
   readonly store: Pick<Store, 'machine'>;
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly handlers: EffectHandlers;
   readonly log: { warn(fields: object, message: string): void };
-  /** Repeats while the store is unavailable: the handler has done its work, and that must not be lost. */
+  /** Repeats while the store is unavailable: the handler has run, and its result must not be lost. */
   readonly persistently: <T>(verb: () => Promise<T>) => Promise<T>;
 }
 
@@ -31,7 +31,7 @@ export async function runEffect(settings: EffectRunSettings, effect: Effect): Pr
   const machine = await persistently(() => store.machine(effect.machine));
   if (!machine) throw new ColdironError('not_found', `the machine of effect ${effect.id} does not exist`);
   const visit = machine.lifecycle;
-  if (!stillWanted(effect.kind, visit)) {
+  if (!effectStillApplies(effect.kind, visit)) {
     return settle(settings, effect, (now, context) => effectSuperseded(now, effect, context));
   }
   let decide: Decide;
@@ -62,6 +62,6 @@ function warn({ log }: EffectRunSettings, effect: Effect, { spec }: Machine, fai
   const { kind, attempts } = effect;
   const fields = { machine: spec.hostname, effect: kind, attempts, reason: failure.reason };
   if (mayRetry(effect, failure)) {
-    log.warn({ ...fields, wait_ms: backOff(attempts) }, 'effect failed, will be tried again');
-  } else log.warn(fields, 'effect failed for good');
+    log.warn({ ...fields, wait_ms: backOff(attempts) }, 'effect failed, will be retried');
+  } else log.warn(fields, 'effect failed permanently');
 }

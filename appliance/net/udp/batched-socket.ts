@@ -1,6 +1,6 @@
-// A UDP socket that is read and written many datagrams at a time: Node's own costs more per datagram than the kernel does.
-// Node waits for it to become readable and reads the first datagram of a burst; the rest is drained with recvmmsg, and all
-// answers leave with sendmmsg.
+// A UDP socket that reads and writes many datagrams per system call: Node's own costs more per datagram than the kernel does.
+// Node waits for it to become readable and reads the first datagram of a burst; recvmmsg drains the rest, and all replies are
+// sent with sendmmsg.
 
 import type { Socket } from 'node:dgram';
 import koffi from 'koffi';
@@ -12,15 +12,15 @@ import { Outbox } from './outbox.ts';
 import type { BurstSocket, OnDatagram, OnLost, UdpPeer } from './udp-socket.ts';
 
 /**
- * Answered before more are read: the first of many who asked at once go on while the others are being answered, and none
- * of them, nor a relay that asks for all, is handed more at once than its socket has room for.
+ * Replies are sent before more is read: the first clients of a burst continue while the others are answered, and no client, and
+ * no relay in front of all of them, is sent more at once than its socket buffer holds.
  */
 const READ_AT_ONCE = 8;
-/** A thread with nothing else to do takes all that is there: fewer calls, and its clients have a socket each. */
+/** A dedicated thread reads more per call: fewer calls, and each of its clients has its own socket. */
 const READ_AT_ONCE_LINGERING = 32;
-/** Afterwards it is somebody else's turn: Node calls again at once when there is more. */
+/** Then the event loop continues: Node calls again at once when there is more. */
 const MOST_BATCHES_IN_A_TURN = 64;
-/** So long a socket that lingers waits for the next datagram, and so long it keeps all else in its thread waiting. */
+/** How long a lingering socket waits for the next datagram, and how long one turn may block its thread. */
 const LINGER_MS = 2;
 const LINGERING_TURN_MS = 4;
 const MSG_DONTWAIT = 0x40;
@@ -32,7 +32,7 @@ export interface BatchCalls {
   sendmmsg(fd: number, headers: number, count: number, flags: number): number;
 }
 
-/** null: not on this system. The layout of a batch is that of Linux with 64 bits, lowest byte first. */
+/** null: not supported on this system. The layout of a batch is that of 64-bit little-endian Linux. */
 export function batchCalls(): BatchCalls | null {
   if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) return null;
   const c = koffi.load(null);
@@ -45,16 +45,16 @@ export function batchCalls(): BatchCalls | null {
 
 export interface BatchedSocketOptions {
   /**
-   * It waits for more itself after a burst, which costs a third of a return to Node, and holds its thread up meanwhile: only for
-   * a thread that has nothing else to do.
+   * After a burst, wait for more with poll(2). It costs a third of a return to Node, and blocks the thread meanwhile: only for a
+   * dedicated thread.
    */
   readonly lingers?: boolean;
   /**
-   * Many datagrams to one peer may cross virtual wires (veth) as a single frame. Sockets never notice; whoever reads the wire
-   * itself does, as udhcpc and ISC's DHCP relay do: to them they are one long datagram.
+   * Many datagrams to one peer may cross virtual links (veth) as a single frame. Sockets do not notice; programs that read raw
+   * frames do, such as udhcpc and ISC's DHCP relay: they see one long datagram.
    */
   readonly joins?: boolean;
-  /** This datagram did not leave, and never will. */
+  /** This datagram was not sent, and will not be retried. */
   readonly onLost?: OnLost;
 }
 
@@ -62,24 +62,24 @@ export class BatchedSocket implements BurstSocket {
   readonly address: Ipv4;
   readonly port: number;
   readonly #fd: number;
-  /** Owns the descriptor. */
+  /** Owns the file descriptor. */
   readonly #socket: Socket;
   readonly #calls: BatchCalls;
   readonly #onDatagram: OnDatagram;
   readonly #onLost: OnLost;
   readonly #inbox = new DatagramBatch();
   readonly #outbox: Outbox;
-  /** What `poll` is asked about; null: Node alone waits. */
+  /** For `poll`; null: only Node waits. */
   readonly #lingersOn: PollDescriptor | null;
-  /** With Node, which waits until the kernel has room. Whatever is sent meanwhile has to queue up behind them. */
+  /** Datagrams queued at Node until the kernel has room. Later datagrams must queue behind them. */
   #waiting = 0;
-  /** So many came last; below zero: none. */
+  /** Result of the last recvmmsg; below zero: none. */
   #received = 0;
   #receiving = false;
   #flushIsDue = false;
   #open = true;
 
-  /** The socket has taken the descriptor over and is bound. */
+  /** The socket is bound and owns the descriptor. */
   constructor(
     fd: number,
     socket: Socket,
@@ -103,11 +103,11 @@ export class BatchedSocket implements BurstSocket {
   }
 
   send(bytes: Uint8Array, to: Endpoint): void {
-    if (!this.#open || !isAnswerable(to)) return;
+    if (!this.#open || !hasPort(to)) return;
     const isLong = bytes.length > SLOT_BYTES;
     if (isLong || this.#outbox.isFull) this.#flush();
     if (isLong || this.#waiting > 0) {
-      this.#leaveToNode(bytes, to);
+      this.#sendWithNode(bytes, to);
       return;
     }
     this.#outbox.put(bytes, to);
@@ -115,10 +115,10 @@ export class BatchedSocket implements BurstSocket {
   }
 
   sendPart(part: Part, to: Endpoint): void {
-    if (!this.#open || !isAnswerable(to)) return;
+    if (!this.#open || !hasPort(to)) return;
     if (this.#outbox.isFull) this.#flush();
     if (this.#waiting > 0) {
-      this.#leaveToNode(wholeOf(part), to);
+      this.#sendWithNode(wholeOf(part), to);
       return;
     }
     this.#outbox.putPart(part, to);
@@ -138,7 +138,7 @@ export class BatchedSocket implements BurstSocket {
 
   #burst(first: Uint8Array, from: UdpPeer): void {
     this.#turn(() => {
-      if (first.length <= SLOT_BYTES) this.#hand(first, endpointOf(from));
+      if (first.length <= SLOT_BYTES) this.#deliver(first, endpointOf(from));
       this.#drain();
       if (this.#lingersOn) this.#linger(this.#lingersOn);
     });
@@ -155,8 +155,8 @@ export class BatchedSocket implements BurstSocket {
     }
   }
 
-  #hand(bytes: Uint8Array, from: Endpoint): void {
-    if (isAnswerable(from)) this.#onDatagram(bytes, from);
+  #deliver(bytes: Uint8Array, from: Endpoint): void {
+    if (hasPort(from)) this.#onDatagram(bytes, from);
   }
 
   #drain(): void {
@@ -166,7 +166,7 @@ export class BatchedSocket implements BurstSocket {
 
   #linger(on: PollDescriptor): void {
     const until = performance.now() + LINGERING_TURN_MS;
-    // What waits with Node is sent by Node. Where something was found there may be more by now; else it is waited for.
+    // Node sends what is queued there. After a datagram was received there may be more already; otherwise wait for one.
     while (this.#open && this.#waiting === 0 && (this.#received > 0 || this.#waitFor(on))) {
       this.#drain();
       if (performance.now() >= until) break;
@@ -177,7 +177,7 @@ export class BatchedSocket implements BurstSocket {
     return this.#calls.poll(on.address, 1, LINGER_MS) > 0;
   }
 
-  /** False when that was all: fewer than there was room for. */
+  /** False when the socket is drained: fewer arrived than there was room for. */
   #receiveBatch(): boolean {
     if (!this.#open) return false;
     const most = this.#lingersOn ? READ_AT_ONCE_LINGERING : READ_AT_ONCE;
@@ -185,12 +185,12 @@ export class BatchedSocket implements BurstSocket {
     this.#received = count;
     for (let slot = 0; slot < count && this.#open; slot += 1) {
       const bytes = this.#inbox.received(slot);
-      if (bytes) this.#hand(bytes, this.#inbox.peer(slot));
+      if (bytes) this.#deliver(bytes, this.#inbox.peer(slot));
     }
     return count === most;
   }
 
-  /** Once this turn has sent all that it has to send. */
+  /** At the end of this turn, with everything that it sends. */
   #flushSoon(): void {
     if (this.#flushIsDue) return;
     this.#flushIsDue = true;
@@ -201,14 +201,14 @@ export class BatchedSocket implements BurstSocket {
   }
 
   #flush(): void {
-    // Closed, the descriptor may already be that of another file.
-    if (this.#open) this.#outbox.flush(this.#send, this.#leaveToNode, this.#onLost);
+    // After close the descriptor may already belong to another file.
+    if (this.#open) this.#outbox.flush(this.#send, this.#sendWithNode, this.#onLost);
   }
 
   readonly #send = (headers: number, count: number): number =>
     this.#calls.sendmmsg(this.#fd, headers, count, MSG_DONTWAIT);
 
-  readonly #leaveToNode = (bytes: Uint8Array, to: Endpoint): void => {
+  readonly #sendWithNode = (bytes: Uint8Array, to: Endpoint): void => {
     const { address, port } = peerAt(to);
     this.#waiting += 1;
     this.#socket.send(bytes.slice(), port, address, (error) => {
@@ -218,8 +218,8 @@ export class BatchedSocket implements BurstSocket {
   };
 }
 
-/** RFC 768: a source port of zero wants no answer. The kernel and Node both refuse to send there. */
-const isAnswerable = (peer: Endpoint): boolean => portOf(peer) !== 0;
+/** RFC 768: source port 0 means that no reply is expected. The kernel and Node both refuse to send to port 0. */
+const hasPort = (peer: Endpoint): boolean => portOf(peer) !== 0;
 
 /** struct pollfd. */
 class PollDescriptor {

@@ -1,6 +1,6 @@
-// UDP sockets made by the C library and handed to Node bound. One that belongs to an interface, because Node can neither bind
-// to a device (SO_BINDTODEVICE) nor tell which interface a datagram came in on; and one at an address, because Node does not
-// tell the descriptor of its own, which batched calls need.
+// UDP sockets that the C library creates and Node takes over. One is bound to an interface, because Node can neither bind to a
+// device (SO_BINDTODEVICE) nor report the interface of a datagram; the other is bound to an address, because Node does not expose
+// the descriptor of its own sockets, which batched calls need.
 
 import { constants } from 'node:os';
 import koffi from 'koffi';
@@ -18,16 +18,16 @@ const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
 
 /**
- * Some 1,600 packets: a rack that comes back after a power cut asks all at once, while the disk is being written to. More
- * would only be answered after their clients gave up.
+ * About 1,600 packets: after a power cut all machines of a rack send requests at once, while the disk is being written to. The
+ * replies to more would come after their clients' timeouts.
  */
 const RECEIVE_BUFFER_BYTES = 1024 * 1024;
-/** For whole windows to many clients at once; what does not fit waits in this process. */
+/** For whole windows to many clients at once; the rest is queued in this process. */
 const SEND_BUFFER_BYTES = 1024 * 1024;
 
 const REASONS: Readonly<Record<number, { readonly reason: string; readonly hint: string }>> = {
   [constants.errno.EADDRINUSE]: {
-    reason: 'something else on this machine listens there already',
+    reason: 'another program on this machine listens there already',
     hint: 'Stop the program that uses the port (ss -ulnp names it), then start again.',
   },
   [constants.errno.EACCES]: {
@@ -40,13 +40,13 @@ const REASONS: Readonly<Record<number, { readonly reason: string; readonly hint:
   },
   [constants.errno.ENODEV]: {
     reason: 'this machine has no such interface',
-    hint: 'Name an interface of this machine in the site file (ip -brief link lists them), then start again.',
+    hint: 'Set an interface of this machine in the site file (ip -brief link lists them), then start again.',
   },
 };
 
 /**
- * The caller owns the descriptor; on failure none is left open. A shared one is bound beside others of this machine that share
- * too, such as the DHCP client of another interface.
+ * The caller owns the descriptor; on failure none stays open. `shared` allows other programs of this machine that share too,
+ * such as the DHCP client of another interface.
  */
 export function openBoundDescriptor(device: string, port: number, shared = false): number {
   const c = cSockets();
@@ -59,7 +59,7 @@ export function openBoundDescriptor(device: string, port: number, shared = false
     if (!bindToDevice(c, fd, device)) throw failure(where, 'SO_BINDTODEVICE');
     if (shared && !set(SO_REUSEADDR, integer(1))) throw failure(where, 'SO_REUSEADDR');
     if (!set(SO_BROADCAST, integer(1))) throw failure(where, 'SO_BROADCAST');
-    // Beyond the system's limit only with CAP_NET_ADMIN; within it anybody may.
+    // Above the system's limit it needs CAP_NET_ADMIN.
     if (!set(SO_RCVBUFFORCE, integer(RECEIVE_BUFFER_BYTES))) set(SO_RCVBUF, integer(RECEIVE_BUFFER_BYTES));
     const anyAddress = socketAddress(0, port);
     if (c.bind(fd, anyAddress, anyAddress.length) !== 0) throw failure(where, 'bind');
@@ -70,7 +70,7 @@ export function openBoundDescriptor(device: string, port: number, shared = false
   }
 }
 
-/** As above. Fails as Node does: with an error whose `code` is EADDRINUSE and so on. */
+/** The caller owns the descriptor. Fails as Node does: with an error whose `code` is EADDRINUSE and so on. */
 export function openDescriptorAt(address: Ipv4, port: number): number {
   const c = cSockets();
   const fd = c.socket(AF_INET, SOCK_DGRAM_CLOEXEC_NONBLOCK, 0);
@@ -85,18 +85,18 @@ export function openDescriptorAt(address: Ipv4, port: number): number {
   throw error;
 }
 
-/** The kernel's number of an interface; null: there is none of this name. Not from /sys, which may show another namespace's. */
+/** The kernel's index of an interface; null: no such interface. Not from /sys, which may show another network namespace. */
 export function interfaceIndexes(): (device: string) => number | null {
   const c = cSockets();
   return (device) => c.if_nametoindex(device) || null;
 }
 
-/** libuv lets other programs share the port of a socket that it takes over: they would take our datagrams, unnoticed. */
+/** libuv allows other programs to share the port of a socket that it takes over: they would silently receive our datagrams. */
 export function forbidSharing(fd: number): void {
   cSockets().setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, integer(0), 4);
 }
 
-/** For a descriptor that nobody took over. */
+/** For a descriptor that no socket took over. */
 export const closeDescriptor = (fd: number): void => void cSockets().close(fd);
 
 function failure(where: string, call: string): ColdironError {

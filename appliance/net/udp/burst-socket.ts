@@ -7,9 +7,9 @@ import { PlainSocket } from './plain-socket.ts';
 import type { BurstSocket, OnDatagram } from './udp-socket.ts';
 
 export interface BurstSocketOptions {
-  /** null: Node's own socket. */
+  /** null: use Node's own socket. */
   readonly calls?: BatchCalls | null;
-  /** In a thread that does nothing else. */
+  /** For a dedicated thread. */
   readonly lingers?: boolean;
 }
 
@@ -48,7 +48,7 @@ async function openBatched(
 async function bound(where: BindOptions): Promise<Socket> {
   const socket = createSocket({
     type: 'udp4',
-    // Peers are always numeric: Node's own look-up would put every datagram off to a later turn.
+    // Peers are always numeric: Node's own lookup would delay every datagram to a later turn.
     lookup: (host, _options, found) => found(null, host, 4),
   });
   const listening = once(socket, 'listening');
@@ -59,7 +59,7 @@ async function bound(where: BindOptions): Promise<Socket> {
     socket.close();
     throw error;
   }
-  // Once bound, errors are of single datagrams, which are lost like any others.
+  // Errors of a bound socket concern single datagrams, which are lost like any others.
   socket.on('error', () => undefined);
   return socket;
 }

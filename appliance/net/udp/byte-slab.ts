@@ -1,5 +1,5 @@
-// Memory for many small packets, taken from a large piece in slices. To ask the system for each packet, and to give each
-// back, costs more than to read one.
+// Memory for many small packets, cut from large blocks. One allocation and one release per packet cost more than reading a
+// packet.
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -7,7 +7,7 @@ export class ByteSlab {
   #piece = new Uint8Array(PIECE_BYTES);
   #used = 0;
 
-  /** Zeroed, and nobody else's. A piece is freed when the last packet in it is. */
+  /** Zeroed and not shared. A block is freed with the last packet in it. */
   readonly take = (length: number): Uint8Array => {
     if (length > PIECE_BYTES / 4) return new Uint8Array(length);
     if (this.#used + length > PIECE_BYTES) {

@@ -1,4 +1,4 @@
-// The C library's calls for sockets that Node cannot open, and what goes into them. Linux on x86-64 and arm64:
+// The C library's calls for sockets that Node cannot open, and their arguments. Linux on x86-64 and arm64:
 // asm-generic/socket.h, bits/socket.h.
 
 import { getSystemErrorName } from 'node:util';
@@ -18,7 +18,7 @@ export interface CSockets {
   close(fd: number): number;
 }
 
-/** Looked up anew each time: it happens a few times in the life of a process, or is kept by whoever calls more often. */
+/** Looks the functions up at every call: callers use it rarely, or keep the result. */
 export function cSockets(): CSockets {
   const c = koffi.load(null);
   return {
@@ -34,7 +34,7 @@ export function cSockets(): CSockets {
   };
 }
 
-/** Whether the socket now hears and sends on this interface alone. */
+/** Limits the socket to this interface; returns whether that succeeded. */
 export function bindToDevice(c: CSockets, fd: number, device: string): boolean {
   const name = Buffer.from(`${device}\0`, 'latin1');
   return c.setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, name.length) === 0;
@@ -55,7 +55,7 @@ export function socketAddress(address: number, port: number): Buffer {
   return bytes;
 }
 
-/** What the last call failed with, as Node tells it. */
+/** The error of the last call, in the form that Node uses. */
 export function systemError(call: string): NodeJS.ErrnoException {
   const code = getSystemErrorName(-koffi.errno());
   return Object.assign(new Error(`${call}: ${code}`), { code });

@@ -1,13 +1,13 @@
-// Memory for a batch of datagrams, laid out as recvmmsg and sendmmsg want it (Linux, 64 bits, little-endian), once:
+// Memory for a batch of datagrams, in the layout of recvmmsg and sendmmsg (Linux, 64 bits, little-endian), allocated once:
 //
 //   64 × struct mmsghdr   name →, name length, iovec →, how many, control →, control length, flags | length
-//   128 × struct iovec    payload →, length; and bytes from elsewhere that follow it →, length
+//   128 × struct iovec    payload →, length; then external bytes that follow it →, length
 //   64 × sockaddr_in      family, port, address
 //   64 × struct cmsghdr   UDP_SEGMENT and the length of a segment
 //   64 × payload
 //
-// It is an ArrayBuffer's memory, which does not move and is freed with it. One header describes one slot, or a run of slots
-// that go to the same peer and that the kernel may carry as one and cut up again (udp(7), UDP_SEGMENT).
+// It is the memory of an ArrayBuffer, which does not move. One header describes one slot, or a run of slots to the same peer that
+// the kernel may carry as one and segment again (udp(7), UDP_SEGMENT).
 
 import koffi from 'koffi';
 import { addressOf, type Endpoint, endpointFrom, portOf } from './endpoint.ts';
@@ -29,7 +29,7 @@ const HEADER = {
   length: 56,
 } as const;
 const IOVEC = { bytes: 16, base: 0, length: 8 } as const;
-/** The payload in the slot, and what follows it from elsewhere. */
+/** The payload in the slot, and external bytes that follow it. */
 const PIECES = 2;
 const ADDRESS = { bytes: 16, family: 0, port: 2, address: 4 } as const;
 const CONTROL = { bytes: 24, length: 0, level: 8, type: 12, value: 16 } as const;
@@ -67,7 +67,7 @@ export class DatagramBatch {
     }
   }
 
-  /** Where the C library finds this header and those behind it. */
+  /** Address of this header, which the following headers are behind. */
   pointerTo(header: number): number {
     return this.#base + header * HEADER.bytes;
   }
@@ -78,7 +78,7 @@ export class DatagramBatch {
     this.#bytes.set(bytes, PAYLOADS_AT + slot * SLOT_BYTES);
   }
 
-  /** Its bytes have to stay where they are until it is sent. */
+  /** The part's bytes must stay at their address until it is sent. */
   putPart(slot: number, { head, from, offset, length }: Part, to: Endpoint): void {
     this.#setPeer(slot, to);
     this.#setLengths(slot, HEAD_BYTES, length);
@@ -86,7 +86,7 @@ export class DatagramBatch {
     this.#view.setUint32(PAYLOADS_AT + slot * SLOT_BYTES, head);
   }
 
-  /** Several slots are cut up at the length of the first: only the last may be shorter. */
+  /** Several slots are segmented at the length of the first: only the last may be shorter. */
   describe(header: number, firstSlot: number, slots: number): void {
     const at = header * HEADER.bytes;
     const iovec = payloadPiece(firstSlot);
@@ -98,20 +98,20 @@ export class DatagramBatch {
     this.#view.setUint16(CONTROLS_AT + header * CONTROL.bytes + CONTROL.value, segment, true);
   }
 
-  /** Whom a datagram in this slot came from, or goes to. */
+  /** Source of a received datagram, or destination of one to send. */
   peer(slot: number): Endpoint {
     const address = ADDRESSES_AT + slot * ADDRESS.bytes;
     return endpointFrom(this.#view.getUint32(address + ADDRESS.address), this.#view.getUint16(address + ADDRESS.port));
   }
 
-  /** null: it was longer than a slot, and the rest of it is gone. */
+  /** null: the datagram was longer than a slot, and was truncated. */
   received(slot: number): Uint8Array | null {
     const header = slot * HEADER.bytes;
     if (this.#view.getUint32(header + HEADER.flags, true) & MSG_TRUNC) return null;
     return this.#payload(slot, this.#view.getUint32(header + HEADER.length, true));
   }
 
-  /** Without what follows from elsewhere. */
+  /** Without the external bytes. */
   toSend(slot: number): Uint8Array {
     return this.#payload(slot, this.#length(payloadPiece(slot)));
   }
@@ -131,17 +131,17 @@ export class DatagramBatch {
     return this.#view.getUint32(iovec + IOVEC.length, true);
   }
 
-  #setLengths(slot: number, inSlot: number, elsewhere: number): void {
+  #setLengths(slot: number, inSlot: number, external: number): void {
     const iovec = payloadPiece(slot);
     this.#view.setUint32(iovec + IOVEC.length, inSlot, true);
-    this.#view.setUint32(iovec + IOVEC.bytes + IOVEC.length, elsewhere, true);
+    this.#view.setUint32(iovec + IOVEC.bytes + IOVEC.length, external, true);
   }
 
   #point(at: number, to: number): void {
     this.#pointOutside(at, this.#base + to);
   }
 
-  /** Without a BigInt: it would be made anew for every datagram. */
+  /** Without a BigInt, which would be allocated for every datagram. */
   #pointOutside(at: number, address: number): void {
     this.#view.setUint32(at, address % 2 ** 32, true);
     this.#view.setUint32(at + 4, Math.floor(address / 2 ** 32), true);

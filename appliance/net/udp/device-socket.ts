@@ -12,7 +12,7 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, share
   const fd = openBoundDescriptor(device, port, shared);
   const socket = createSocket({
     type: 'udp4',
-    // Only addresses are ever sent to: the resolver would cost each datagram a turn of the event loop.
+    // Peers are always numeric: the resolver would cost each datagram a turn of the event loop.
     lookup: (address, _options, found) => found(null, address, 4),
   });
   try {
@@ -42,7 +42,7 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, share
     };
     return {
       send: (bytes, to) => {
-        // RFC 768: whoever sends from port zero wants no answer, and Node throws.
+        // RFC 768: source port 0 means that no reply is expected; Node throws.
         if (!closed && to.port !== 0) socket.send(bytes, to.port, to.address, sent);
       },
       close: () => close(() => socket.close()),
@@ -50,7 +50,7 @@ export const openDeviceSocket: OpenUdp = async ({ interface: device, port, share
   }
   const copies = new ByteSlab();
   const peers = new LastPeer();
-  // A copy: what is read from a request is used until its answer is on disk, and the batch is filled anew long before that.
+  // Copied: the fields of a request are used until its reply is on disk, and the batch is refilled long before that.
   const receive = (bytes: Uint8Array, from: Endpoint): void => onMessage(copies.copy(bytes), peers.at(from));
   const onLost = (code: string, to: Endpoint): void => {
     const { address, port: at } = peerAt(to);

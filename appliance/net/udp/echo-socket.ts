@@ -1,5 +1,5 @@
-// Asks addresses for an echo (ICMP, RFC 792) by way of one interface, and tells which of them answered. Node has no such
-// sockets, and cannot wait on one of ours: whoever asked looks in from time to time.
+// Sends ICMP echo requests (RFC 792) on one interface, and returns the addresses that replied. Node has no such sockets, and
+// cannot wait on one of ours: the caller polls.
 
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber } from '../../domain/ipv4.ts';
 import { AF_INET, bindToDevice, type CSockets, cSockets, integer, socketAddress, systemError } from './c-sockets.ts';
@@ -10,33 +10,33 @@ const SOL_RAW = 255;
 const ICMP_FILTER = 1;
 const ECHO = 8;
 const ECHO_REPLY = 0;
-/** A set bit keeps a type out. */
-const REPLIES_ALONE = ~(1 << ECHO_REPLY);
+/** A set bit filters a type out. */
+const REPLIES_ONLY = ~(1 << ECHO_REPLY);
 
 const HEADER_BYTES = 8;
-/** Tells our echoes from those of other programs, and keeps strangers from making them up. */
+/** Distinguishes our echo requests from those of other programs, and prevents forged replies. */
 export const TOKEN_BYTES = 8;
-/** The longest IP header, and an echo of ours. */
+/** The longest IP header, and one of our echo messages. */
 const LONGEST = 60 + HEADER_BYTES + TOKEN_BYTES;
-/** Of one look: a flood of echoes that nobody asked for must not hold the process. */
+/** Per poll: a flood of unsolicited replies must not block the process. */
 const MOST_AT_ONCE = 1024;
 
 export interface EchoSocket {
-  /** Never fails: nobody answers from where nothing can be sent to. */
+  /** Never fails: an unreachable address does not reply. */
   ask(address: Ipv4): void;
-  /** Who has answered since the last look. */
+  /** The addresses that replied since the last call. */
   answered(): Ipv4[];
   close(): void;
 }
 
 export type OpenEcho = (device: string, token: Uint8Array) => EchoSocket;
 
-/** Throws without the right to raw sockets. */
+/** Throws without the permission for raw sockets. */
 export const openEchoSocket: OpenEcho = (device, token) => {
   const c = cSockets();
   const fd = c.socket(AF_INET, SOCK_RAW_CLOEXEC_NONBLOCK, IPPROTO_ICMP);
   if (fd < 0) throw systemError('socket');
-  const filter = integer(REPLIES_ALONE);
+  const filter = integer(REPLIES_ONLY);
   const ready = bindToDevice(c, fd, device) && c.setsockopt(fd, SOL_RAW, ICMP_FILTER, filter, filter.length) === 0;
   if (ready) return new RawEchoSocket(c, fd, token);
   const error = systemError('setsockopt');
@@ -47,29 +47,29 @@ export const openEchoSocket: OpenEcho = (device, token) => {
 class RawEchoSocket implements EchoSocket {
   readonly #c: CSockets;
   readonly #token: Uint8Array;
-  readonly #question: Uint8Array;
-  readonly #heard = Buffer.alloc(LONGEST);
+  readonly #request: Uint8Array;
+  readonly #buffer = Buffer.alloc(LONGEST);
   #fd: number | null;
 
   constructor(c: CSockets, fd: number, token: Uint8Array) {
     this.#c = c;
     this.#fd = fd;
     this.#token = token;
-    this.#question = echoRequest(token);
+    this.#request = echoRequest(token);
   }
 
   ask(address: Ipv4): void {
     if (this.#fd === null) return;
     const to = socketAddress(ipv4ToNumber(address), 0);
-    this.#c.sendto(this.#fd, this.#question, this.#question.length, 0, to, to.length);
+    this.#c.sendto(this.#fd, this.#request, this.#request.length, 0, to, to.length);
   }
 
   answered(): Ipv4[] {
     const found: Ipv4[] = [];
     for (let left = MOST_AT_ONCE; left > 0 && this.#fd !== null; left--) {
-      const length = this.#c.recv(this.#fd, this.#heard, this.#heard.length, 0);
+      const length = this.#c.recv(this.#fd, this.#buffer, this.#buffer.length, 0);
       if (length < 0) break;
-      const from = echoReplyFrom(this.#heard.subarray(0, length), this.#token);
+      const from = echoReplyFrom(this.#buffer.subarray(0, length), this.#token);
       if (from !== null) found.push(from);
     }
     return found;
@@ -81,7 +81,7 @@ class RawEchoSocket implements EchoSocket {
   }
 }
 
-/** Identifier and sequence number stay zero: the token says more. */
+/** Identifier and sequence number stay zero: the token identifies the request. */
 export function echoRequest(token: Uint8Array): Uint8Array {
   const packet = Buffer.alloc(HEADER_BYTES + token.length);
   packet[0] = ECHO;
@@ -90,7 +90,7 @@ export function echoRequest(token: Uint8Array): Uint8Array {
   return packet;
 }
 
-/** Whose answer to our question this is, with the IP header that raw sockets show; null: it is none. */
+/** The sender of a reply to our request, from a packet with its IP header; null: it is no such reply. */
 export function echoReplyFrom(packet: Uint8Array, token: Uint8Array): Ipv4 | null {
   const bytes = Buffer.from(packet.buffer, packet.byteOffset, packet.length);
   const start = ((bytes[0] ?? 0) & 0x0f) * 4;
@@ -99,7 +99,7 @@ export function echoReplyFrom(packet: Uint8Array, token: Uint8Array): Ipv4 | nul
   return body.subarray(HEADER_BYTES).equals(token) ? ipv4FromNumber(bytes.readUInt32BE(12)) : null;
 }
 
-/** RFC 1071, of an even number of bytes. */
+/** RFC 1071, for an even number of bytes. */
 function checksum(packet: Buffer): number {
   let sum = 0;
   for (let at = 0; at < packet.length; at += 2) sum += packet.readUInt16BE(at);

@@ -1,5 +1,5 @@
-// A UDP peer as one number: the IPv4 address above, the port in the lowest 16 bits. 48 bits are exact in a number, and a
-// packet finds its transfer by it without a string being made.
+// A UDP peer as one number: the IPv4 address in the upper bits, the port in the lowest 16. 48 bits are exact in a number, and a
+// packet's transfer is looked up without allocating a string.
 
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber } from '../../domain/ipv4.ts';
 import type { Branded } from '../../domain/parsed.ts';

@@ -1,5 +1,5 @@
-// Bytes that stay where they are for as long as this is held: the kernel can be sent there to fetch them. Not in JavaScript's own
-// heap, where things are moved: to ask for their address takes them out of it.
+// Bytes at a fixed address while this object is alive, so that the kernel can read them. JavaScript's own heap moves its objects;
+// taking the address moves the bytes out of it.
 
 import koffi from 'koffi';
 
@@ -15,7 +15,7 @@ export class HeldBytes {
 
 export const HEAD_BYTES = 4;
 
-/** A datagram: four bytes, and behind them a part of something larger. */
+/** A datagram: a header of four bytes, followed by a part of a larger buffer. */
 export interface Part {
   readonly head: number;
   readonly from: HeldBytes;

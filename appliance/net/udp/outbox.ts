@@ -1,5 +1,5 @@
-// What a turn has to send. A window of blocks to one client is one message to the kernel, which carries it through its stack
-// as one and cuts it into datagrams at the end.
+// The datagrams of one turn. A window of blocks to one client is one message to the kernel, which carries it through its stack as
+// one and segments it at the end.
 
 import { constants } from 'node:os';
 import { getSystemErrorName } from 'node:util';
@@ -9,23 +9,23 @@ import type { Endpoint } from './endpoint.ts';
 import { HEAD_BYTES, type Part, wholeOf } from './held-bytes.ts';
 import type { OnLost } from './udp-socket.ts';
 
-/** Below what an IPv4 packet holds, and what the kernel cuts up at once (UDP_MAX_SEGMENTS, 64 in the oldest). */
+/** Below the size of an IPv4 packet, and below UDP_MAX_SEGMENTS of the kernel (64 in the oldest). */
 const MOST_BYTES_IN_A_RUN = 60_000;
 const { EAGAIN } = constants.errno;
-/** The interface cannot do checksums; or the datagrams are larger than its MTU, as older kernels and as newer ones put it. */
+/** The interface cannot compute checksums; or the datagrams exceed its MTU (older and newer kernels report it differently). */
 const CANNOT_JOIN: readonly number[] = [constants.errno.EIO, constants.errno.EINVAL, constants.errno.EMSGSIZE];
 
-/** sendmmsg on the socket: how many messages left, or -1. */
+/** sendmmsg on the socket: the number of messages sent, or -1. */
 type Send = (headers: number, count: number) => number;
 
-/** Slots one after the other that go to the same peer. */
+/** Consecutive slots to the same peer. */
 class Run {
   firstSlot = 0;
   slots = 0;
   to = 0 as Endpoint;
   segment = 0;
   bytes = 0;
-  /** A shorter segment can only be the last. */
+  /** Only the last segment may be shorter. */
   ended = false;
 
   begin(slot: number, length: number, to: Endpoint): void {
@@ -37,7 +37,7 @@ class Run {
     this.ended = false;
   }
 
-  /** False: it has to be another run. */
+  /** False: the datagram needs a new run. */
   join(length: number, to: Endpoint): boolean {
     if (this.to !== to || this.ended || length === 0 || length > this.segment) return false;
     if (this.bytes + length > MOST_BYTES_IN_A_RUN) return false;
@@ -50,11 +50,11 @@ class Run {
 
 export class Outbox {
   readonly #batch = new DatagramBatch();
-  /** Made once; so many of them are in use. */
+  /** Allocated once; the first `#runCount` are in use. */
   readonly #runs = Array.from({ length: BATCH_SLOTS }, () => new Run());
   #runCount = 0;
   #slots = 0;
-  /** Where a slot's datagram is fetched from. Held until it is sent. */
+  /** The external part of a slot's datagram. Kept until it is sent. */
   readonly #parts: (Part | null)[] = Array.from({ length: BATCH_SLOTS }, () => null);
   #joins: boolean;
 
@@ -76,7 +76,7 @@ export class Outbox {
     this.#take(HEAD_BYTES + part.length, to, part);
   }
 
-  /** Empties it. What the kernel has no room for now goes to `later`, in order; the bytes are valid during the call. */
+  /** Sends all. What the kernel has no room for goes to `later`, in order; the bytes are valid during the call only. */
   flush(send: Send, later: (bytes: Uint8Array, to: Endpoint) => void, lost: OnLost): void {
     const runs = this.#runs;
     for (let at = 0; at < this.#runCount; at += 1) {
@@ -97,7 +97,7 @@ export class Outbox {
         firstLeft = run.firstSlot;
         break;
       }
-      // Only this one cannot leave: there is no way to its network, or a firewall forbids it.
+      // Only this one cannot be sent: no route to its network, or a firewall rejects it.
       lost(getSystemErrorName(-errno), run.to);
       next += 1;
     }
@@ -122,7 +122,7 @@ export class Outbox {
     return part ? wholeOf(part) : this.#batch.toSend(slot);
   }
 
-  /** From now on, one by one. */
+  /** From now on, datagrams are sent one by one. */
   #cannotJoin(run: Run, errno: number): boolean {
     if (run.slots === 1 || !CANNOT_JOIN.includes(errno)) return false;
     this.#joins = false;

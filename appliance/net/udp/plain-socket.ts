@@ -1,4 +1,4 @@
-// The same with what Node has, where the C library is not the one we know: slower, and nothing else differs.
+// A burst socket with Node's own API, for systems without the known C library: slower, otherwise equal.
 
 import type { Socket } from 'node:dgram';
 import type { Ipv4 } from '../../domain/ipv4.ts';
@@ -6,7 +6,7 @@ import { type Endpoint, endpointOf, peerAt } from './endpoint.ts';
 import { type Part, wholeOf } from './held-bytes.ts';
 import type { BurstSocket, OnDatagram } from './udp-socket.ts';
 
-/** Room for the answers of some hundred clients while we are busy; the kernel may grant less. */
+/** For the requests of some hundred clients while the process is busy; the kernel may grant less. */
 const RECEIVE_BUFFER_BYTES = 1024 * 1024;
 
 export class PlainSocket implements BurstSocket {
@@ -29,7 +29,7 @@ export class PlainSocket implements BurstSocket {
 
   send(bytes: Uint8Array, to: Endpoint): void {
     const { address, port } = peerAt(to);
-    // RFC 768: whoever sends from port zero wants no answer, and Node throws.
+    // RFC 768: source port 0 means that no reply is expected; Node throws.
     if (this.#open && port !== 0) this.#socket.send(bytes.slice(), port, address);
   }
 
@@ -37,7 +37,7 @@ export class PlainSocket implements BurstSocket {
     this.send(wholeOf(part), to);
   }
 
-  /** Node cannot be asked what has arrived. */
+  /** Node has no call for it. */
   receive(): void {}
 
   close(): void {

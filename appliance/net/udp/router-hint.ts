@@ -1,8 +1,8 @@
-// Old iPXE builds, QEMU's ROM among them, configure IPv6 beside IPv4 and wait up to 16 seconds for a router before they go on.
+// Old iPXE builds, QEMU's ROM among them, configure IPv6 beside IPv4 and wait up to 16 seconds for a router before they continue.
 // A router advertisement that offers nothing (RFC 4861 §4.2, lifetime 0: not a default router, no prefix) ends the wait:
-// measured 23.6 s without and 9.8 s with it, from power-on to kernel. Hosts that have IPv6 ignore it.
+// measured 23.6 s without and 9.8 s with it, from power-on to kernel. Hosts that use IPv6 ignore it.
 //
-// It is sent only after an iPXE client was answered, on that interface, and never answers anybody else.
+// It is sent only after a reply to an iPXE client, on that client's interface.
 
 import koffi from 'koffi';
 import { bindToDevice, cSockets, integer } from './c-sockets.ts';
@@ -15,11 +15,11 @@ const IPV6_MULTICAST_HOPS = 18;
 
 /** Type 134, code 0, checksum by the kernel; hop limit, flags, lifetime, reachable and retransmission time all unspecified. */
 const ADVERTISEMENT = Buffer.from([134, ...Array<number>(15).fill(0)]);
-/** ff02::1, everybody on this wire. */
+/** ff02::1, all nodes on the link. */
 const ALL_NODES = Buffer.from('ff020000000000000000000000000001', 'hex');
-/** RFC 4861 §6.1.2: anything less has crossed a router and is ignored. */
+/** RFC 4861 §6.1.2: a lower value means that a router forwarded it, and it is ignored. */
 const HOP_LIMIT = 255;
-/** iPXE asks again every second or so; whichever it is waiting at, one of these is in time. */
+/** iPXE retries about every second; one of these is in time for whichever step it waits at. */
 const SEND_AT_MS = [50, 500, 1500, 3000] as const;
 
 interface Log {
@@ -29,14 +29,14 @@ interface Log {
 export class RouterHints {
   readonly #log: Log;
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Interfaces on which a round is under way: a hundred machines at once need no more than one. */
+  /** Interfaces with a round in progress: a hundred machines at once need only one. */
   readonly #busy = new Set<string>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Never fails: without IPv6, or without the right to raw sockets, those machines wait as they always did. */
+  /** Never fails: without IPv6, or without the permission for raw sockets, those machines wait the full time. */
   send(device: string): void {
     if (this.#busy.has(device)) return;
     this.#busy.add(device);
@@ -45,7 +45,7 @@ export class RouterHints {
         this.#timers.delete(timer);
         if (at === SEND_AT_MS.length - 1) this.#busy.delete(device);
         const problem = advertise(device);
-        if (problem !== null) this.#log.debug({ interface: device, problem }, 'no router hint could be sent');
+        if (problem !== null) this.#log.debug({ interface: device, problem }, 'cannot send the router advertisement');
       }, delay);
       this.#timers.add(timer);
     }
@@ -57,11 +57,11 @@ export class RouterHints {
   }
 }
 
-/** What went wrong, or null. */
+/** The problem, or null. */
 function advertise(device: string): string | null {
   const c = cSockets();
   const index = c.if_nametoindex(device);
-  if (index === 0) return 'there is no such interface';
+  if (index === 0) return 'no such interface';
   const fd = c.socket(AF_INET6, SOCK_RAW_CLOEXEC, IPPROTO_ICMPV6);
   if (fd < 0) return `no raw socket: error ${koffi.errno()}`;
   try {

@@ -1,5 +1,5 @@
-// Advertised = served, proven on the real servers: at the start, whenever boot files, networks or profiles change, and when
-// somebody asks. Nothing is used up by it, and nothing of it is in any machine's story.
+// Checks on the real servers that everything advertised is served: at the start, whenever boot files, networks or profiles
+// change, and on request. A check consumes nothing and is not recorded for any machine.
 
 import { networkInterfaces } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
@@ -7,41 +7,41 @@ import { advertisedImages } from '../../assets/advertised-images.ts';
 import { type BootContract, checkBootContract } from '../../assets/boot-contract.ts';
 import type { AssetLibrary } from '../../assets/library.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
-import { checkFetch, NobodyThere } from './check-fetch.ts';
-import { advertisedDoors, doorsAt, type Place } from './endpoints.ts';
+import { checkFetch, Unreachable } from './check-fetch.ts';
+import { advertisedEndpoints, endpointsAt, type ListenAddress } from './endpoints.ts';
 import { type BootEndpoint, type BootEndpoints, type ExpectedFetch, expectedFetches } from './expected-fetches.ts';
 import type { OwnRequests } from './own-requests.ts';
 
 interface BootChainDeps {
   readonly library: Pick<AssetLibrary, 'find' | 'list'>;
   readonly fleet: Pick<Fleet, 'networks' | 'networkOf' | 'profiles'>;
-  /** Where the servers listen now; null: HTTP is off. */
-  readonly listening: () => { readonly http: Place | null; readonly tftp: readonly Place[] };
+  /** The current listen addresses; null: HTTP is off. */
+  readonly listening: () => { readonly http: ListenAddress | null; readonly tftp: readonly ListenAddress[] };
   readonly own: OwnRequests;
   readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>;
-  /** How long a server may say nothing. */
-  readonly patienceMs?: number;
+  /** How long to wait for a server. */
+  readonly timeoutMs?: number;
 }
 
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 export class BootChain {
-  readonly #parts: BootChainDeps;
-  /** The last check that was begun or will be. */
+  readonly #deps: BootChainDeps;
+  /** The last check that was started or queued. */
   #last: Promise<unknown> = Promise.resolve();
   #next: Promise<BootContract> | null = null;
-  #following: Promise<void> = Promise.resolve();
-  /** Our own addresses while we ask over TFTP: what is sent to one of them comes from the same one. */
-  #asksFrom: ReadonlySet<string> = new Set();
+  #followUps: Promise<void> = Promise.resolve();
+  /** Our own addresses during a check over TFTP: a packet to one of them has the same source address. */
+  #checksFrom: ReadonlySet<string> = new Set();
   #reported: string | null = null;
   #hadProblems = false;
   #stopped = false;
 
-  constructor(parts: BootChainDeps) {
-    this.#parts = parts;
+  constructor(deps: BootChainDeps) {
+    this.#deps = deps;
   }
 
-  /** Everything is fetched after the call. Whoever asks while one check runs waits for the next, and all of them share it. */
+  /** Fetches everything again. Callers that arrive while a check runs share the next one. */
   check(): Promise<BootContract> {
     this.#next ??= this.#last.then(() => {
       this.#next = null;
@@ -51,67 +51,69 @@ export class BootChain {
     return this.#next;
   }
 
-  /** Checks if something has changed since the last time, and reports. To be called after whatever may have. */
+  /** Checks and logs if its inputs changed since the last time. Call it after every possible change. */
   followUp(): Promise<void> {
-    this.#following = this.#following.then(async () => {
+    this.#followUps = this.#followUps.then(async () => {
       const state = this.#state();
       if (this.#stopped || state === this.#reported) return;
       this.#reported = state;
       await this.#report().catch((error: unknown) =>
-        this.#parts.log.error({ err: error }, 'the boot chain could not be checked'),
+        this.#deps.log.error({ err: error }, 'the check of the boot chain failed'),
       );
     });
-    return this.#following;
+    return this.#followUps;
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#following;
+    await this.#followUps;
   }
 
-  /** Whether it is this appliance that asks, where there are no headers. */
+  /** Whether the client is this appliance, for protocols without headers. */
   readonly isSelf = (address: string): boolean =>
-    this.#asksFrom.has(address) || this.#parts.listening().tftp.some((place) => place.address === address);
+    this.#checksFrom.has(address) || this.#deps.listening().tftp.some((place) => place.address === address);
 
-  /** For a request to this URL: our own are marked, those to others are not. */
+  /** Headers for a request to this URL: the key is only sent to our own servers. */
   headersFor(url: string): Readonly<Record<string, string>> {
     const { hostname, port } = new URL(url);
-    const isOurs = this.#doors().http.some((door) => door.address === hostname && String(door.port) === (port || '80'));
-    return isOurs ? this.#parts.own.headers : {};
+    const isOurs = this.#endpoints().http.some(
+      (endpoint) => endpoint.address === hostname && String(endpoint.port) === (port || '80'),
+    );
+    return isOurs ? this.#deps.own.headers : {};
   }
 
   async #report(): Promise<void> {
-    const { log } = this.#parts;
+    const { log } = this.#deps;
     const { problems } = await this.check();
-    if (problems.length > 0) log.error({ problems }, 'machines are sent to boot files that they do not get');
-    else if (this.#hadProblems) log.info('machines get all boot files again that they are sent to');
+    if (problems.length > 0) log.error({ problems }, 'some advertised boot files are not served');
+    else if (this.#hadProblems) log.info('all advertised boot files are served again');
     this.#hadProblems = problems.length > 0;
   }
 
   async #check(): Promise<BootContract> {
-    const { library, fleet } = this.#parts;
+    const { library, fleet } = this.#deps;
     const find = (name: string) => library.find(name);
     const contract = checkBootContract(find, fleet.profiles());
     const images = advertisedImages(fleet.profiles(), (name) => find(name) !== null);
-    const doors = this.#doors();
-    this.#asksFrom = new Set(doors.tftp.map(({ address }) => address));
+    const endpoints = this.#endpoints();
+    this.#checksFrom = new Set(endpoints.tftp.map(({ address }) => address));
     try {
-      const served = await this.#fetchAll(expectedFetches(library.list(), images, doors));
+      const served = await this.#fetchAll(expectedFetches(library.list(), images, endpoints));
       return { ...contract, problems: [...contract.problems, ...served] };
     } finally {
-      this.#asksFrom = new Set();
+      this.#checksFrom = new Set();
     }
   }
 
-  /** One after the other: a check must not be felt by machines that boot meanwhile. */
+  /** One at a time: a check must not slow down machines that boot meanwhile. */
   async #fetchAll(fetches: readonly ExpectedFetch[]): Promise<string[]> {
-    const { own, patienceMs = PATIENCE_MS } = this.#parts;
+    const { own, timeoutMs = TIMEOUT_MS } = this.#deps;
     const problems: string[] = [];
-    const silent = new Set<BootEndpoint>();
+    const unreachable = new Set<BootEndpoint>();
     for (const each of fetches) {
-      if (silent.has(each.at)) continue;
-      const problem = await checkFetch(each, { headers: own.headers, patienceMs }).catch((error: Error) => {
-        if (error instanceof NobodyThere) silent.add(each.at);
+      if (unreachable.has(each.at)) continue;
+      const problem = await checkFetch(each, { headers: own.headers, timeoutMs }).catch((error: Error) => {
+        if (error instanceof Unreachable) unreachable.add(each.at);
         return error.message;
       });
       if (problem !== null) problems.push(`${inWords(each)}: ${problem}`);
@@ -119,28 +121,28 @@ export class BootChain {
     return problems;
   }
 
-  #doors(): BootEndpoints {
-    const { fleet, listening } = this.#parts;
+  #endpoints(): BootEndpoints {
+    const { fleet, listening } = this.#deps;
     const { http, tftp } = listening();
-    const around = { fleet, ownAddresses: ownAddresses() };
+    const context = { fleet, ownAddresses: ownAddresses() };
     return {
-      http: http === null ? [] : advertisedDoors(http, around),
-      tftp: tftp.flatMap((place) => doorsAt(place, around)),
+      http: http === null ? [] : advertisedEndpoints(http, context),
+      tftp: tftp.flatMap((place) => endpointsAt(place, context)),
     };
   }
 
-  /** Everything that a check depends on. */
+  /** All inputs of a check. */
   #state(): string {
-    const { library, fleet } = this.#parts;
+    const { library, fleet } = this.#deps;
     return JSON.stringify([
       library.list().map(({ name, sha256 }) => [name, sha256]),
-      this.#doors(),
+      this.#endpoints(),
       [...fleet.profiles()].map(({ name, kind, active, architectures }) => [name, kind, active, architectures]),
     ]);
   }
 }
 
-/** Files are the same at every address of the boot server, texts are not; each address has a TFTP server of its own. */
+/** Over HTTP, files are the same at every address, texts are not; over TFTP each address has its own server. */
 function inWords({ via, at, path, expect }: ExpectedFetch): string {
   if (via === 'tftp') return `${expect.kind === 'text' ? path : expect.asset.name} over TFTP from ${at.address}`;
   return expect.kind === 'text' ? `${path} over HTTP from ${at.address}` : `${expect.asset.name} over HTTP`;

@@ -1,44 +1,44 @@
-// At which addresses machines find a server that listens somewhere.
+// The addresses at which machines reach a server, from the address that it listens on.
 
 import { parseIpv4 } from '../../domain/ipv4.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import type { BootEndpoint } from './expected-fetches.ts';
 
-export interface Place {
+export interface ListenAddress {
   readonly address: string;
   readonly port: number;
 }
 
-interface Around {
+interface EndpointContext {
   readonly fleet: Pick<Fleet, 'networks' | 'networkOf'>;
-  /** Of the cards of this machine. */
+  /** Addresses of this machine's interfaces. */
   readonly ownAddresses: ReadonlySet<string>;
 }
 
-/** Where it listens on all addresses: those that the networks send machines to, as far as they are this machine's own. */
-export function doorsAt({ address, port }: Place, around: Around): readonly BootEndpoint[] {
-  const named = address === '0.0.0.0' ? namedAddresses(around) : [address];
+/** For a server on all addresses: the server addresses of the networks that belong to this machine. */
+export function endpointsAt({ address, port }: ListenAddress, context: EndpointContext): readonly BootEndpoint[] {
+  const named = address === '0.0.0.0' ? namedAddresses(context) : [address];
   return (named.length === 0 ? ['127.0.0.1'] : named).map((at) => ({
     address: at,
     port,
-    server: serverAt(around.fleet, at),
+    server: serverAt(context.fleet, at),
   }));
 }
 
-/** The same, and whatever else the networks tell machines that boot here: a server that listens elsewhere is not found there. */
-export function advertisedDoors(place: Place, around: Around): readonly BootEndpoint[] {
-  const doors = doorsAt(place, around);
-  const elsewhere = namedAddresses(around).filter((named) => doors.every(({ address }) => address !== named));
-  return [...doors, ...elsewhere.flatMap((address) => doorsAt({ ...place, address }, around))];
+/** The same, plus other addresses that the networks advertise: a server that listens elsewhere is not reachable there. */
+export function advertisedEndpoints(place: ListenAddress, context: EndpointContext): readonly BootEndpoint[] {
+  const endpoints = endpointsAt(place, context);
+  const elsewhere = namedAddresses(context).filter((named) => endpoints.every(({ address }) => address !== named));
+  return [...endpoints, ...elsewhere.flatMap((address) => endpointsAt({ ...place, address }, context))];
 }
 
-function namedAddresses({ fleet, ownAddresses }: Around): string[] {
+function namedAddresses({ fleet, ownAddresses }: EndpointContext): string[] {
   const served = [...fleet.networks()].flatMap(({ server, dhcp }) => (server === null || dhcp === 'off' ? [] : server));
   return [...new Set(served)].filter((address) => ownAddresses.has(address));
 }
 
-/** The texts for whoever asks from this address are made for its network. */
-function serverAt(fleet: Around['fleet'], address: string): string | null {
+/** Texts requested from this address are rendered for its network. */
+function serverAt(fleet: EndpointContext['fleet'], address: string): string | null {
   const parsed = parseIpv4(address);
   return (parsed.ok ? fleet.networkOf(parsed.value)?.server : null) ?? null;
 }

@@ -1,5 +1,5 @@
-// Everything that is advertised, as a list of what to ask the real servers for and what has to come. No machine's own text is
-// among it: to ask for one would use up what is armed for that machine.
+// Lists everything advertised: what to fetch from the real servers and what to expect. Texts of a single machine are left out:
+// fetching one would consume what is armed for that machine.
 
 import type { AdvertisedImage } from '../../assets/advertised-images.ts';
 import type { Asset } from '../../assets/asset.ts';
@@ -7,24 +7,24 @@ import { isLoaderName } from '../../assets/asset-name.ts';
 import { imagePath } from '../../boot/boot-images.ts';
 import { ENTRY_SCRIPT_PATH, loaderPath, MENU_SCRIPT_PATH } from '../../boot/boot-paths.ts';
 
-/** Where machines ask. */
+/** An address that machines fetch from. */
 export interface BootEndpoint {
   readonly address: string;
   readonly port: number;
-  /** How the texts call this appliance there; null: on no network that is declared, where there are none over TFTP. */
+  /** The appliance's address in texts served there; null: on no declared network, where TFTP serves no texts. */
   readonly server: string | null;
 }
 
 export type Expectation =
   | { readonly kind: 'whole'; readonly asset: Asset }
-  /** Too large to fetch for a check: its size, its first bytes, its type and its architecture. */
+  /** Too large to fetch for a check: compares size, first bytes, type and architecture. */
   | { readonly kind: 'beginning'; readonly asset: Asset }
   | { readonly kind: 'text'; readonly begins: string; readonly names: string };
 
 export interface ExpectedFetch {
   readonly via: 'http' | 'tftp';
   readonly at: BootEndpoint;
-  /** A path, or a name over TFTP. */
+  /** An HTTP path, or a TFTP file name. */
   readonly path: string;
   readonly expect: Expectation;
 }
@@ -34,20 +34,20 @@ export interface BootEndpoints {
   readonly tftp: readonly BootEndpoint[];
 }
 
-/** `images`: what machines may start; over HTTP everything in the library is served, advertised or not. */
+/** `images`: what machines may start; over HTTP everything in the library is checked, advertised or not. */
 export function expectedFetches(
   assets: readonly Asset[],
   images: readonly AdvertisedImage[],
-  doors: BootEndpoints,
+  endpoints: BootEndpoints,
 ): readonly ExpectedFetch[] {
   const throughGrub = new Set(images.filter((image) => image.throughGrub).map(({ name }) => name));
   return [
-    ...doors.http.flatMap((at, index) => [
+    ...endpoints.http.flatMap((at, index) => [
       ...textsOverHttp(at),
-      // One server answers at all of its addresses, with the same files.
+      // One server answers at all its addresses, with the same files.
       ...(index === 0 ? assets.map((asset) => fileOverHttp(at, asset)) : []),
     ]),
-    ...doors.tftp.flatMap((at) => [
+    ...endpoints.tftp.flatMap((at) => [
       ...textsOverTftp(at),
       ...assets.flatMap((asset) => fileOverTftp(at, asset, throughGrub)),
     ]),
@@ -87,7 +87,7 @@ const fileOverHttp = (at: BootEndpoint, asset: Asset): ExpectedFetch => ({
 function fileOverTftp(at: BootEndpoint, asset: Asset, throughGrub: ReadonlySet<string>): ExpectedFetch[] {
   const { name } = asset;
   if (isLoaderName(name)) return [{ via: 'tftp', at, path: name, expect: { kind: 'whole', asset } }];
-  // GRUB asks for /boot/…, and the first slash is not part of a name.
+  // GRUB requests /boot/…, and the first slash is not part of a name.
   return throughGrub.has(name)
     ? [{ via: 'tftp', at, path: imagePath(name).slice(1), expect: { kind: 'beginning', asset } }]
     : [];

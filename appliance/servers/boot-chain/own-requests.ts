@@ -1,5 +1,5 @@
-// The appliance asks its own boot server whether it serves what it advertises. Such a request carries a key that nobody else
-// knows, and is no part of any machine's story. An address would not tell: other programs on this machine have it as well.
+// Marks the appliance's own checks of its boot server with a secret key, so that they are not recorded for any machine. The
+// source address is not enough: other programs on this machine have the same one.
 
 import type { IncomingMessage } from 'node:http';
 
@@ -8,12 +8,12 @@ const HEADER = 'x-coldiron-own';
 export class OwnRequests {
   readonly #key: string;
 
-  /** `key`: random, made for this process. */
+  /** `key`: random, one per process. */
   constructor(key: string) {
     this.#key = key;
   }
 
-  /** Only for our own servers: whoever is sent the key could hide from the trail with it. */
+  /** Only for our own servers: a client that knows the key could bypass the trail. */
   get headers(): Readonly<Record<string, string>> {
     return { [HEADER]: this.#key };
   }

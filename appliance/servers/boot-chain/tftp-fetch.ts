@@ -1,5 +1,5 @@
-// Fetches a file over TFTP, or its beginning, as firmware does: for asking our own servers whether they really serve what is
-// advertised. Whoever has seen enough closes, as GRUB and EDK2 do.
+// A TFTP client that fetches a file or its beginning, as firmware does, to check that our own servers serve what is
+// advertised. When it has enough bytes it sends an ERROR, as GRUB and EDK2 do.
 
 import { createSocket } from 'node:dgram';
 import { decodeTftp } from '../../codecs/tftp/decode.ts';
@@ -8,26 +8,26 @@ import { TFTP_ERRORS, type TftpPacket } from '../../codecs/tftp/packet.ts';
 
 const BLOCK_SIZE = 1428;
 const WINDOW = 8;
-/** Asked again after this long: on a busy machine a datagram may be lost even to ourselves. */
-const ASK_AGAIN_MS = 1000;
+/** Retransmit interval: on a busy machine even a local datagram may be lost. */
+const RETRANSMIT_MS = 1000;
 
 export interface Fetched {
-  /** As announced; null: it was not. */
+  /** As announced (tsize); null: not announced. */
   readonly size: number | null;
   readonly bytes: Uint8Array;
 }
 
-interface Manners {
-  readonly patienceMs: number;
-  /** So many bytes are enough. */
+interface TftpFetchOptions {
+  readonly timeoutMs: number;
+  /** Stop after this many bytes. */
   readonly most?: number;
 }
 
-/** Rejects with what the server said, or when nothing comes for so long. */
+/** Rejects with the server's ERROR, or when no packet arrives within the timeout. */
 export function tftpFetch(
   { address, port }: { readonly address: string; readonly port: number },
   file: string,
-  { patienceMs, most = Number.POSITIVE_INFINITY }: Manners,
+  { timeoutMs, most = Number.POSITIVE_INFINITY }: TftpFetchOptions,
 ): Promise<Fetched> {
   const options = new Map([
     ['tsize', '0'],
@@ -42,24 +42,24 @@ export function tftpFetch(
     let blockSize = 512;
     let window = 1;
     let isOver = false;
-    let patience: NodeJS.Timeout;
-    const asking = setInterval(() => socket.send(request, port, address), ASK_AGAIN_MS);
+    let timer: NodeJS.Timeout;
+    const retransmits = setInterval(() => socket.send(request, port, address), RETRANSMIT_MS);
     const end = (settle: () => void): void => {
       isOver = true;
-      clearInterval(asking);
-      clearTimeout(patience);
+      clearInterval(retransmits);
+      clearTimeout(timer);
       socket.close();
       settle();
     };
     const wait = (): void => {
-      clearTimeout(patience);
-      patience = setTimeout(() => end(() => reject(new Error(`no answer within ${patienceMs} ms`))), patienceMs);
+      clearTimeout(timer);
+      timer = setTimeout(() => end(() => reject(new Error(`no reply within ${timeoutMs} ms`))), timeoutMs);
     };
     const acknowledgement = (): TftpPacket => ({ op: 'ack', block: blocks.length & 0xffff });
-    const finish = (lastWord: TftpPacket, to: number): void => {
+    const finish = (lastPacket: TftpPacket, to: number): void => {
       isOver = true;
       const bytes = Buffer.concat(blocks);
-      socket.send(encodeTftp(lastWord), to, address, () =>
+      socket.send(encodeTftp(lastPacket), to, address, () =>
         end(() => resolve({ size, bytes: bytes.subarray(0, Math.min(most, bytes.length)) })),
       );
     };
@@ -67,7 +67,7 @@ export function tftpFetch(
     socket.on('error', (error) => end(() => reject(error)));
     socket.on('message', (datagram, { port: from }) => {
       if (isOver) return;
-      clearInterval(asking);
+      clearInterval(retransmits);
       wait();
       try {
         const packet = decodeTftp(datagram);

@@ -1,107 +1,107 @@
-// Whether a stranger uses an address (RFC 2131 §2.2). Who answers there is told by a witness: on our own wire the kernel's table
-// of neighbours, behind a relay the echoes that come back. All addresses wait side by side.
+// Detects whether another host uses an address (RFC 2131 §2.2). The method is ARP through the kernel's neighbour table on a
+// directly attached network, and ICMP echo behind a relay. Addresses are probed in parallel.
 
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
-import type { Clock } from './dhcp-deps.ts';
+import type { DhcpClock } from './dhcp-deps.ts';
 
-/** A neighbour on the same wire answers within milliseconds; measured: 40 through two virtual switches. */
+/** A neighbour on the same link answers within milliseconds; measured: 40 through two virtual switches. */
 const WAIT_MS = 500;
-/** A router that has to find the address first may drop what made it look. */
-const ASK_AGAIN_AFTER_MS = 250;
+/** A router that must resolve the address first may drop the packet that triggered the resolution. */
+const RETRANSMIT_AFTER_MS = 250;
 /**
- * An entry that the table had before we asked may be of somebody who left long ago: Linux keeps it as it is for 5 seconds after
- * it is used, then asks three times, a second apart, and only then drops it (arp(7): delay_first_probe_time, ucast_solicit).
+ * A table entry that existed before the probe may be stale: Linux keeps it unchanged for 5 seconds after it is used, then
+ * sends three requests, a second apart, and only then drops it (arp(7): delay_first_probe_time, ucast_solicit).
  */
-const OLD_ENTRY_WAIT_MS = 9000;
-const LOOK_EVERY_MS = 50;
-/** The kernel keeps 1,024 neighbours by default. Beyond this many at once, an address is offered unseen. */
-const MOST_AT_ONCE = 128;
+const STALE_ENTRY_WAIT_MS = 9000;
+const POLL_EVERY_MS = 50;
+/** The kernel keeps 1,024 neighbours by default. Beyond this many concurrent probes, an address is offered without one. */
+const MAX_CONCURRENT = 128;
 
-export interface Witness {
-  /** Whether one question may be lost, and is worth another. */
-  readonly mayMiss: boolean;
-  /** Makes whoever uses the address answer. False: nobody can be asked. */
-  ask(address: Ipv4): boolean;
-  /** Everybody who answers, with the hardware address where it is known. */
-  answering(): Promise<Answering>;
-  /** Nobody wants to know about this one any more. */
+export interface ProbeMethod {
+  /** A probe packet may be lost, so it is retransmitted once. */
+  readonly isLossy: boolean;
+  /** Sends a probe to the address. False: it cannot be sent. */
+  probe(address: Ipv4): boolean;
+  /** All addresses that answered, with the hardware address where it is known. */
+  holders(): Promise<AddressHolders>;
+  /** The probe of this address is over. */
   forget(address: Ipv4): void;
 }
 
-export type Answering = ReadonlyMap<string, Mac | 'somebody'>;
+export type AddressHolders = ReadonlyMap<string, Mac | 'unknown'>;
 
 interface Pending {
   readonly mac: Mac;
-  readonly askAgainAt: number;
+  readonly retransmitAt: number;
   readonly until: number;
-  /** Somebody had answered there before we asked: not heard again yet. */
-  readonly isOld: boolean;
+  /** The table had an entry before the probe, and it is not confirmed yet. */
+  readonly isStale: boolean;
   readonly resolve: (inUse: boolean) => void;
 }
 
 export class ConflictProbe {
-  readonly #clock: Clock;
-  readonly #witness: Witness;
+  readonly #clock: DhcpClock;
+  readonly #method: ProbeMethod;
   readonly #pending = new Map<Ipv4, Pending>();
-  #reading: Promise<Answering> | null = null;
+  #reading: Promise<AddressHolders> | null = null;
   #timer: { readonly cancel: () => void } | null = null;
   #closed = false;
 
-  constructor(clock: Clock, witness: Witness) {
+  constructor(clock: DhcpClock, method: ProbeMethod) {
     this.#clock = clock;
-    this.#witness = witness;
+    this.#method = method;
   }
 
-  get hasRoom(): boolean {
-    return !this.#closed && this.#pending.size < MOST_AT_ONCE;
+  get hasCapacity(): boolean {
+    return !this.#closed && this.#pending.size < MAX_CONCURRENT;
   }
 
-  /** Whether somebody other than `mac` answers on the address. */
+  /** Whether a host other than `mac` answers on the address. */
   inUse(address: Ipv4, mac: Mac): Promise<boolean> {
     return new Promise((resolve) => {
       const now = this.#clock.now();
-      const askAgainAt = this.#witness.mayMiss ? now + ASK_AGAIN_AFTER_MS : Number.POSITIVE_INFINITY;
-      this.#pending.set(address, { mac, askAgainAt, until: now + WAIT_MS, isOld: false, resolve });
-      void this.#answering().then((before) => {
+      const retransmitAt = this.#method.isLossy ? now + RETRANSMIT_AFTER_MS : Number.POSITIVE_INFINITY;
+      this.#pending.set(address, { mac, retransmitAt, until: now + WAIT_MS, isStale: false, resolve });
+      void this.#holders().then((before) => {
         const pending = this.#pending.get(address);
         if (pending === undefined) return;
-        const isOld = isAnother(before.get(address), mac);
-        if (isOld) this.#pending.set(address, { ...pending, isOld, until: now + OLD_ENTRY_WAIT_MS });
-        if (!this.#witness.ask(address)) this.#settle(address, false);
-        else this.#timer ??= this.#clock.setTimer(LOOK_EVERY_MS, () => void this.#look());
+        const isStale = isAnother(before.get(address), mac);
+        if (isStale) this.#pending.set(address, { ...pending, isStale, until: now + STALE_ENTRY_WAIT_MS });
+        if (!this.#method.probe(address)) this.#settle(address, false);
+        else this.#timer ??= this.#clock.setTimer(POLL_EVERY_MS, () => void this.#poll());
       });
     });
   }
 
-  /** Those still waiting are told that nobody answered; whoever asked is going away too. */
+  /** Pending probes resolve as "not in use"; their callers are stopping too. */
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
     for (const address of [...this.#pending.keys()]) this.#settle(address, false);
   }
 
-  async #look(): Promise<void> {
-    const answering = await this.#answering();
+  async #poll(): Promise<void> {
+    const holders = await this.#holders();
     const now = this.#clock.now();
     for (const [address, pending] of [...this.#pending]) {
-      const isTaken = isAnother(answering.get(address), pending.mac);
-      const isSure = pending.isOld ? !isTaken : isTaken;
-      if (isSure || now >= pending.until) this.#settle(address, isTaken);
-      else if (now >= pending.askAgainAt) {
-        this.#witness.ask(address);
-        this.#pending.set(address, { ...pending, askAgainAt: Number.POSITIVE_INFINITY });
+      const isInUse = isAnother(holders.get(address), pending.mac);
+      const isSure = pending.isStale ? !isInUse : isInUse;
+      if (isSure || now >= pending.until) this.#settle(address, isInUse);
+      else if (now >= pending.retransmitAt) {
+        this.#method.probe(address);
+        this.#pending.set(address, { ...pending, retransmitAt: Number.POSITIVE_INFINITY });
       }
     }
     const more = this.#pending.size > 0 && !this.#closed;
-    this.#timer = more ? this.#clock.setTimer(LOOK_EVERY_MS, () => void this.#look()) : null;
+    this.#timer = more ? this.#clock.setTimer(POLL_EVERY_MS, () => void this.#poll()) : null;
   }
 
-  /** One look for all who want it at the same time. */
-  #answering(): Promise<Answering> {
-    // Without the witness nobody is known to answer: the address is offered, and a client that finds it taken declines it.
-    this.#reading ??= this.#witness
-      .answering()
+  /** Concurrent callers share one read. */
+  #holders(): Promise<AddressHolders> {
+    // If the read fails, the address counts as free: it is offered, and a client that finds it in use declines it.
+    this.#reading ??= this.#method
+      .holders()
       .catch(() => new Map())
       .finally(() => {
         this.#reading = null;
@@ -112,7 +112,7 @@ export class ConflictProbe {
   #settle(address: Ipv4, inUse: boolean): void {
     const pending = this.#pending.get(address);
     this.#pending.delete(address);
-    this.#witness.forget(address);
+    this.#method.forget(address);
     pending?.resolve(inUse);
   }
 }

@@ -1,4 +1,4 @@
-// What the DHCP server is given: time, a place for log lines, settings, and whom to tell.
+// Dependencies of the DHCP server: clock, logger, settings, and callbacks.
 
 import type { BootResolver } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
@@ -13,7 +13,7 @@ import type { OpenUdp } from '../../net/udp/udp-socket.ts';
 import type { Store } from '../../store/store.ts';
 import type { Trail } from '../../trail/trail.ts';
 
-export interface Clock {
+export interface DhcpClock {
   now(): Instant;
   setTimer(delay: number, run: () => void): { readonly cancel: () => void };
 }
@@ -26,19 +26,19 @@ export interface Log {
 }
 
 export interface DhcpSettings {
-  /** Where the boot scripts and files are served over HTTP. */
+  /** Port of the HTTP boot server. */
   readonly bootPort: number;
   readonly leaseTimes: LeaseTimes;
-  /** Look for a stranger on an address of the pool before it is first offered. */
+  /** Probe a pool address for another host before its first offer. */
   readonly conflictProbe: boolean;
-  /** Answer as the authority even where another DHCP server does. */
+  /** Answer as the authoritative server even if another DHCP server answers on the network. */
   readonly ignoreOtherServers: boolean;
 }
 
 export const DEFAULT_LEASE_TIMES: LeaseTimes = { bootSeconds: 600, osSeconds: 3600 };
 
 export interface DhcpDeps {
-  readonly clock: Clock;
+  readonly clock: DhcpClock;
   readonly logger: Log;
   readonly settings: DhcpSettings;
   readonly fleet: Fleet;
@@ -47,15 +47,15 @@ export interface DhcpDeps {
   readonly trail: Trail;
   readonly openUdp: OpenUdp;
   readonly openEcho: OpenEcho;
-  /** The kernel's table of neighbours: /proc/net/arp as text. */
+  /** The kernel's neighbour table: /proc/net/arp as text. */
   readonly neighbours: () => Promise<string>;
-  /** The kernel's number of an interface; null: there is none of this name. One that is made anew has another. */
+  /** The kernel's index of an interface; null: no interface has this name. A recreated interface has a new index. */
   readonly interfaceIndex: (device: string) => number | null;
   readonly randomBytes: (count: number) => Uint8Array;
-  /** The decision found something that has to be acted upon, such as another chassis than the declared one. */
+  /** The decision found a discrepancy that needs action, such as a chassis other than the declared one. */
   readonly onFinding: (machine: Machine, finding: Finding) => void;
-  /** An iPXE on this interface was answered, and may now wait for an IPv6 router. */
+  /** An iPXE client on this interface got a reply, and may now wait for an IPv6 router. */
   readonly onIpxe: (device: string) => void;
-  /** A machine that nobody has declared asks to boot. */
+  /** A machine that is not in the inventory asks to boot. */
   readonly onUnknown: (facts: ClientFacts, network: SiteNetwork) => void;
 }

@@ -1,4 +1,4 @@
-// The DHCP server: one listener per interface that the inventory names, one book of leases for all of them.
+// The DHCP server: one listener per interface that the inventory names, one lease book for all of them.
 
 import { isDirect } from '../../boot/choose-network.ts';
 import { LeaseBook } from '../../boot/leases/lease-book.ts';
@@ -6,65 +6,65 @@ import type { Ipv4 } from '../../domain/ipv4.ts';
 import { isHeld } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
-import { Exchange } from './exchange.ts';
+import { DhcpExchange } from './exchange.ts';
 import { InterfaceListener } from './interface-listener.ts';
 
 export interface InterfaceState {
   readonly interface: string;
   readonly networks: readonly string[];
   readonly state: 'running' | 'starting' | 'failed';
-  /** null: it answers. Otherwise why it does not, or not yet. */
+  /** null: it answers. Otherwise the reason why it does not, or not yet. */
   readonly refusedBecause: string | null;
 }
 
 export class DhcpServer {
-  readonly #around: DhcpDeps;
+  readonly #deps: DhcpDeps;
   readonly #listeners = new Map<string, InterfaceListener>();
-  readonly #refused = new Map<string, string>();
-  #exchange: Exchange | null = null;
+  readonly #failures = new Map<string, string>();
+  #exchange: DhcpExchange | null = null;
   #book: LeaseBook | null = null;
-  #work: Promise<void> = Promise.resolve();
+  #reconciling: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(around: DhcpDeps) {
-    this.#around = around;
+  constructor(deps: DhcpDeps) {
+    this.#deps = deps;
   }
 
-  /** Reads the leases and opens every interface that some network names; one that cannot be opened is in `states`. */
+  /** Reads the leases and opens every interface that a network names; `states` lists those that cannot be opened. */
   async start(): Promise<void> {
-    const book = new LeaseBook(await this.#around.store.leases());
+    const book = new LeaseBook(await this.#deps.store.leases());
     this.#book = book;
-    this.#exchange = new Exchange(this.#around, book, (server, { line, network }) =>
-      this.#listeners.get(line.networks.interface)?.sawOtherServer(server, 'a client took its offer', network),
+    this.#exchange = new DhcpExchange(this.#deps, book, (server, { port, network }) =>
+      this.#listeners.get(port.networks.interface)?.sawOtherServer(server, 'a client accepted its offer', network),
     );
     await this.reconcile();
   }
 
-  /** Brings the listeners in step with the inventory; one that was refused is tried again. */
+  /** Syncs the listeners with the inventory; retries those that failed. */
   reconcile(): Promise<void> {
-    const work = this.#work.then(() => this.#reconcile());
-    // Whatever went wrong, the next one is another try.
-    this.#work = work.catch(() => undefined);
+    const work = this.#reconciling.then(() => this.#reconcile());
+    // A failure does not block the next attempt.
+    this.#reconciling = work.catch(() => undefined);
     return work;
   }
 
-  /** Every lease that was granted is on disk and acknowledged before the sockets close. */
+  /** Every granted lease is on disk and acknowledged before the sockets close. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.#work;
+    await this.#reconciling;
     for (const listener of this.#listeners.values()) listener.stopAnswering();
-    await this.#exchange?.answering.idle();
+    await this.#exchange?.responder.idle();
     await Promise.all([...this.#listeners.values()].map((listener) => listener.close()));
     this.#listeners.clear();
   }
 
   states(): InterfaceState[] {
-    return [...this.#wanted()].map(([device, { networks }]) => {
+    return [...this.#desired()].map(([device, { networks }]) => {
       const about = { interface: device, networks };
       if (this.#listeners.has(device)) return { ...about, state: 'running', refusedBecause: null };
-      const reason = this.#refused.get(device);
+      const reason = this.#failures.get(device);
       return reason === undefined
-        ? { ...about, state: 'starting', refusedBecause: 'it still looks for other DHCP servers' }
+        ? { ...about, state: 'starting', refusedBecause: 'it is still checking for other DHCP servers' }
         : { ...about, state: 'failed', refusedBecause: reason };
     });
   }
@@ -77,67 +77,67 @@ export class DhcpServer {
     return states.has('starting') ? 'starting' : 'running';
   }
 
-  /** Who holds this address by a lease of ours. */
+  /** The client that holds this address by a lease of ours. */
   macAt(address: Ipv4): Mac | null {
-    const network = this.#around.fleet.networkOf(address);
+    const network = this.#deps.fleet.networkOf(address);
     const lease = network && this.#book?.of(network).leaseAt(address);
-    return lease && isHeld(lease, this.#around.clock.now()) ? lease.mac : null;
+    return lease && isHeld(lease, this.#deps.clock.now()) ? lease.mac : null;
   }
 
-  /** From whoever serves scripts: this machine got beyond its loader. */
+  /** Called by the script server: this machine got past its loader. */
   scriptFetched(mac: Mac): void {
-    this.#exchange?.answering.loops.scriptFetched(mac);
+    this.#exchange?.responder.loops.scriptFetched(mac);
   }
 
   async #reconcile(): Promise<void> {
-    const wanted = this.#stopped ? new Map<string, Wanted>() : this.#wanted();
+    const desired = this.#stopped ? new Map<string, DesiredListener>() : this.#desired();
     for (const [device, listener] of [...this.#listeners]) {
-      // Whoever becomes the authority has to look for others first.
-      if (wanted.get(device)?.isAuthority === listener.isAuthority && listener.isCurrent) continue;
+      // A listener that becomes authoritative must first check for other servers.
+      if (desired.get(device)?.isAuthority === listener.isAuthority && listener.isCurrent) continue;
       this.#listeners.delete(device);
       listener.stopAnswering();
-      await this.#exchange?.answering.idle();
+      await this.#exchange?.responder.idle();
       await listener.close();
-      this.#around.logger.info({ interface: device }, `dhcp: no longer answers on ${device}`);
+      this.#deps.logger.info({ interface: device }, `dhcp: no longer answers on ${device}`);
     }
-    // A refusal counts until the interface is open: trying again does not make it healthy.
-    for (const device of [...this.#refused.keys()]) if (!wanted.has(device)) this.#refused.delete(device);
-    const missing = [...wanted].filter(([device]) => !this.#listeners.has(device));
+    // A failure counts until the interface is open: a retry under way does not make it healthy.
+    for (const device of [...this.#failures.keys()]) if (!desired.has(device)) this.#failures.delete(device);
+    const missing = [...desired].filter(([device]) => !this.#listeners.has(device));
     await Promise.all(missing.map(([device, { isAuthority, networks }]) => this.#open(device, isAuthority, networks)));
   }
 
   async #open(device: string, isAuthority: boolean, networks: readonly string[]): Promise<void> {
-    const { logger } = this.#around;
-    const listener = new InterfaceListener(device, isAuthority, this.#around, (bytes, from, line) =>
-      this.#exchange?.receive(bytes, from, line),
+    const { logger } = this.#deps;
+    const listener = new InterfaceListener(device, isAuthority, this.#deps, (bytes, from, port) =>
+      this.#exchange?.receive(bytes, from, port),
     );
     try {
       await listener.open();
       this.#listeners.set(device, listener);
-      this.#refused.delete(device);
+      this.#failures.delete(device);
       logger.info({ interface: device, networks }, `dhcp: answers on ${device}`);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#refused.set(device, reason);
+      this.#failures.set(device, reason);
       logger.error({ interface: device, networks, reason }, `dhcp: does not answer on ${device}`);
     }
   }
 
-  #wanted(): Map<string, Wanted> {
-    const wanted = new Map<string, Wanted>();
-    for (const network of this.#around.fleet.networks()) {
+  #desired(): Map<string, DesiredListener> {
+    const desired = new Map<string, DesiredListener>();
+    for (const network of this.#deps.fleet.networks()) {
       if (network.dhcp === 'off' || network.interface === null) continue;
-      const known = wanted.get(network.interface);
-      wanted.set(network.interface, {
+      const known = desired.get(network.interface);
+      desired.set(network.interface, {
         networks: [...(known?.networks ?? []), network.name],
         isAuthority: (known?.isAuthority ?? false) || (network.dhcp === 'authoritative' && isDirect(network)),
       });
     }
-    return wanted;
+    return desired;
   }
 }
 
-interface Wanted {
+interface DesiredListener {
   readonly networks: readonly string[];
   readonly isAuthority: boolean;
 }

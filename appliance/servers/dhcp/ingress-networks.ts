@@ -1,17 +1,17 @@
-// The networks that can be meant on one interface, as the fleet knows them now. Looked up for every packet, so that what was
-// found is kept until the fleet holds other objects.
+// The networks reachable through one interface, according to the current fleet. Every packet needs the lookup, so results
+// are cached until the fleet replaces its network objects.
 
 import { type Ingress, isDirect } from '../../boot/choose-network.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 
-const MOST_KEPT = 1024;
+const MAX_CACHED = 1024;
 
 export class IngressNetworks implements Ingress {
   readonly interface: string;
   readonly #fleet: Fleet;
-  readonly #found = new Map<Ipv4, SiteNetwork>();
+  readonly #cache = new Map<Ipv4, SiteNetwork>();
   #direct: SiteNetwork | null = null;
 
   constructor(fleet: Fleet, device: string) {
@@ -28,15 +28,15 @@ export class IngressNetworks implements Ingress {
   }
 
   readonly networkOf = (address: Ipv4): SiteNetwork | null => {
-    const known = this.#found.get(address);
+    const known = this.#cache.get(address);
     if (known !== undefined && this.#isCurrent(known)) return known;
     const network = this.#fleet.networkOf(address);
-    if (this.#found.size >= MOST_KEPT) this.#found.clear();
-    if (network !== null) this.#found.set(address, network);
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+    if (network !== null) this.#cache.set(address, network);
     return network;
   };
 
-  /** A changed catalogue comes as new objects, all of them. */
+  /** A changed catalogue replaces all network objects. */
   #isCurrent(network: SiteNetwork): boolean {
     return this.#fleet.network(network.name) === network;
   }

@@ -1,5 +1,5 @@
-// All sockets of one interface: port 67, the boot server's port 4011, port 68 where other servers are heard, and what
-// addresses are probed with. Either all of them are open, or none.
+// All sockets of one interface: port 67, the boot server's port 4011, port 68 to detect other servers, and the probe sockets.
+// Either all of them are open, or none.
 
 import { networkInterfaces } from 'node:os';
 import { BOOT_SERVER_PORT, SERVER_PORT } from '../../boot/reply-address.ts';
@@ -8,25 +8,25 @@ import { MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import type { UdpPeer, UdpSocket } from '../../net/udp/udp-socket.ts';
-import type { Line, Probes } from './answering.ts';
-import { ConflictProbe, type Witness } from './conflict-probe.ts';
+import { ArpProbe } from './arp-probe.ts';
+import { ConflictProbe, type ProbeMethod } from './conflict-probe.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
-import { EchoWitness } from './echo-witness.ts';
+import { EchoProbe } from './echo-probe.ts';
 import { IngressNetworks } from './ingress-networks.ts';
-import { NeighbourWitness } from './neighbour-witness.ts';
 import { OtherServers } from './other-servers.ts';
 import { Recent } from './recent.ts';
+import type { DhcpPort, Probes } from './responder.ts';
 
-type Receive = (bytes: Uint8Array, from: UdpPeer, line: Line) => void;
+type Receive = (bytes: Uint8Array, from: UdpPeer, port: DhcpPort) => void;
 
 const NO_PROBES: Probes = { onWire: null, behindRelay: null };
 const ROGUE_REPORTED_EVERY_MS = 10 * MINUTE;
 
 export class InterfaceListener {
   readonly device: string;
-  /** Whether we give the addresses on its wire, and must be alone in that. */
+  /** Whether we assign the addresses on its link, and must be the only server that does. */
   readonly isAuthority: boolean;
-  readonly #around: DhcpDeps;
+  readonly #deps: DhcpDeps;
   readonly #receive: Receive;
   readonly #networks: IngressNetworks;
   readonly #rogues = new Recent(ROGUE_REPORTED_EVERY_MS);
@@ -35,22 +35,22 @@ export class InterfaceListener {
   #isAnswering = false;
   #index: number | null = null;
 
-  constructor(device: string, isAuthority: boolean, around: DhcpDeps, receive: Receive) {
+  constructor(device: string, isAuthority: boolean, deps: DhcpDeps, receive: Receive) {
     this.device = device;
     this.isAuthority = isAuthority;
-    this.#around = around;
+    this.#deps = deps;
     this.#receive = receive;
-    this.#networks = new IngressNetworks(around.fleet, device);
+    this.#networks = new IngressNetworks(deps.fleet, device);
   }
 
-  /** Rejects, with everything closed again, when a port is taken, or another server gives addresses here or may do so. */
+  /** Closes everything and rejects when a port is in use, or when another server assigns addresses here or may do so. */
   async open(): Promise<void> {
-    this.#index = this.#around.interfaceIndex(this.device);
+    this.#index = this.#deps.interfaceIndex(this.device);
     try {
-      const others = this.isAuthority ? await this.#listenForOthers() : null;
-      await this.#openLine(SERVER_PORT, this.#around.settings.conflictProbe ? await this.#openProbes() : NO_PROBES);
-      await this.#openLine(BOOT_SERVER_PORT, NO_PROBES);
-      if (others !== null && !this.#around.settings.ignoreOtherServers) await this.#insistOnBeingAlone(others);
+      const others = this.isAuthority ? await this.#detectOthers() : null;
+      await this.#openPort(SERVER_PORT, this.#deps.settings.conflictProbe ? await this.#openProbes() : NO_PROBES);
+      await this.#openPort(BOOT_SERVER_PORT, NO_PROBES);
+      if (others !== null && !this.#deps.settings.ignoreOtherServers) await this.#requireNoOthers(others);
       this.#isAnswering = true;
     } catch (error) {
       await this.close();
@@ -58,12 +58,12 @@ export class InterfaceListener {
     }
   }
 
-  /** Sockets belong to an interface, not to its name: they stay deaf when a VLAN is taken away and made anew. */
+  /** Sockets are bound to an interface, not to its name: they receive nothing after a VLAN is deleted and recreated. */
   get isCurrent(): boolean {
-    return this.#around.interfaceIndex(this.device) === this.#index;
+    return this.#deps.interfaceIndex(this.device) === this.#index;
   }
 
-  /** What comes from now on is not answered; what is being answered still is. */
+  /** Ignores new requests; replies under way are still sent. */
   stopAnswering(): void {
     this.#isAnswering = false;
   }
@@ -73,79 +73,80 @@ export class InterfaceListener {
     for (let close = this.#closers.pop(); close; close = this.#closers.pop()) await close();
   }
 
-  /** A server that gives addresses where we do, on our wire or behind a relay, noticed while we do. */
+  /** Reports a server that assigns addresses on a network that we serve, on our link or behind a relay. */
   sawOtherServer(server: Ipv4, how: string, on: Pick<SiteNetwork, 'name' | 'dhcp'> | null): void {
-    const { clock, trail, logger } = this.#around;
+    const { clock, trail, logger } = this.#deps;
     const network = on?.name ?? null;
     if (on?.dhcp !== 'authoritative' || this.#isOurs(server)) return;
     if (!this.#rogues.isNew(`${server} ${network}`, clock.now())) return;
     const data = { server, interface: this.device, network, how };
-    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data });
-    logger.warn(data, `dhcp: another server gives addresses on ${network}, by ${this.device}: ${server} (${how})`);
+    trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data });
+    logger.warn(data, `dhcp: another server assigns addresses on ${network}, via ${this.device}: ${server} (${how})`);
   }
 
-  async #openLine(port: number, probes: Probes): Promise<void> {
+  async #openPort(number: number, probes: Probes): Promise<void> {
     let socket: UdpSocket | null = null;
-    const line: Line = {
+    const port: DhcpPort = {
       networks: this.#networks,
-      isBootServer: port === BOOT_SERVER_PORT,
+      isBootServer: number === BOOT_SERVER_PORT,
       probes,
       send: (bytes, to) => socket?.send(bytes, to),
     };
     const onMessage = (bytes: Uint8Array, from: UdpPeer): void => {
-      if (this.#isAnswering) this.#receive(bytes, from, line);
+      if (this.#isAnswering) this.#receive(bytes, from, port);
     };
-    socket = await this.#openSocket(port, onMessage);
+    socket = await this.#openSocket(number, onMessage);
   }
 
   async #openProbes(): Promise<Probes> {
-    const { clock, neighbours, openEcho, randomBytes } = this.#around;
-    const open = (witness: Witness): ConflictProbe => {
-      const probe = new ConflictProbe(clock, witness);
+    const { clock, neighbours, openEcho, randomBytes } = this.#deps;
+    const open = (method: ProbeMethod): ConflictProbe => {
+      const probe = new ConflictProbe(clock, method);
       this.#closers.push(() => probe.close());
       return probe;
     };
-    const onFailure = (error: Error): void => this.#failed(error, 'dhcp: addresses behind relays are offered unseen');
-    const echoes = new EchoWitness({ device: this.device, openEcho, randomBytes, onFailure });
+    const onFailure = (error: Error): void =>
+      this.#logFailure(error, 'dhcp: addresses behind relays cannot be probed and are offered without a probe');
+    const echoes = new EchoProbe({ device: this.device, openEcho, randomBytes, onFailure });
     if (!this.isAuthority) return { onWire: null, behindRelay: open(echoes) };
     const socket = await this.#openSocket(0, () => {});
-    const wire = new NeighbourWitness(this.device, neighbours, (bytes, to) => socket.send(bytes, to));
-    return { onWire: open(wire), behindRelay: open(echoes) };
+    const arp = new ArpProbe(this.device, neighbours, (bytes, to) => socket.send(bytes, to));
+    return { onWire: open(arp), behindRelay: open(echoes) };
   }
 
-  async #listenForOthers(): Promise<OtherServers | null> {
-    const { openUdp, settings, logger } = this.#around;
+  async #detectOthers(): Promise<OtherServers | null> {
+    const { openUdp, settings, logger } = this.#deps;
     const others = new OtherServers(
-      this.#around,
+      this.#deps,
       (address) => this.#isOurs(address),
       (server, how) => this.sawOtherServer(server, how, this.#networks.direct),
     );
     try {
-      await others.listen(openUdp, this.device, (error) => this.#failed(error));
+      await others.listen(openUdp, this.device, (error) => this.#logFailure(error));
     } catch (error) {
       if (!settings.ignoreOtherServers) throw error;
-      logger.warn({ err: error, interface: this.device }, 'dhcp: other servers cannot be noticed on this interface');
+      logger.warn({ err: error, interface: this.device }, 'dhcp: other servers cannot be detected on this interface');
       return null;
     }
     this.#closers.push(() => others.close());
     return others;
   }
 
-  async #insistOnBeingAlone(others: OtherServers): Promise<void> {
+  async #requireNoOthers(others: OtherServers): Promise<void> {
     const servers = await others.search().catch((error: Error) => {
-      const why = `nobody can be asked on ${this.device} whether another DHCP server gives addresses there`;
+      const why = `cannot check on ${this.device} whether another DHCP server assigns addresses there`;
       throw new ColdironError('service_unavailable', `${why}: ${error.message}; is the interface up?`);
     });
     if (servers.length === 0) return;
     const network = this.#networks.direct?.name ?? null;
     for (const server of servers) {
-      const data = { server, interface: this.device, network, how: 'it was found' };
-      this.#around.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, ofTheSite: true, data });
+      const data = { server, interface: this.device, network, how: 'it answered a DISCOVER' };
+      this.#deps.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data });
     }
     const [who, what] =
       servers.length === 1
-        ? [`another DHCP server, ${servers[0]}, gives`, 'switch it off']
-        : [`other DHCP servers, ${servers.join(' and ')}, give`, 'switch them off'];
+        ? [`another DHCP server, ${servers[0]}, assigns`, 'switch it off']
+        : [`other DHCP servers, ${servers.join(' and ')}, assign`, 'switch them off'];
     throw new ColdironError(
       'conflict',
       `${who} addresses on ${this.device}: ${what}, or set dhcp to proxy on this network`,
@@ -153,19 +154,19 @@ export class InterfaceListener {
   }
 
   async #openSocket(port: number, onMessage: (bytes: Uint8Array, from: UdpPeer) => void): Promise<UdpSocket> {
-    const onError = (error: Error): void => this.#failed(error);
-    const socket = await this.#around.openUdp({ interface: this.device, port, onMessage, onError });
+    const onError = (error: Error): void => this.#logFailure(error);
+    const socket = await this.#deps.openUdp({ interface: this.device, port, onMessage, onError });
     this.#closers.push(() => socket.close());
     return socket;
   }
 
-  #failed(error: Error, words = 'dhcp: a packet could not be sent or received'): void {
-    if (!this.#failures.isNew(error.message, this.#around.clock.now())) return;
-    this.#around.logger.warn({ err: error, interface: this.device }, words);
+  #logFailure(error: Error, words = 'dhcp: a packet could not be sent or received'): void {
+    if (!this.#failures.isNew(error.message, this.#deps.clock.now())) return;
+    this.#deps.logger.warn({ err: error, interface: this.device }, words);
   }
 
   #isOurs(address: Ipv4): boolean {
-    for (const { server } of this.#around.fleet.networks()) if (server === address) return true;
+    for (const { server } of this.#deps.fleet.networks()) if (server === address) return true;
     return (networkInterfaces()[this.device] ?? []).some((own) => own.address === address);
   }
 }

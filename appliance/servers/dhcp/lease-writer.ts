@@ -1,22 +1,22 @@
-// Group commit: while one commit runs, all leases that come wait together for the next. The disk is asked as often as it
-// can answer, however many clients there are, and nobody hears of a lease that is not on it.
+// Group commit: leases that arrive while one commit runs share the next. The commit rate depends on the disk, not on the
+// number of clients, and no client gets an ACK for a lease that is not on disk.
 
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Lease } from '../../domain/lease.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * A commit costs the same whether it holds one lease or a hundred, and a fast disk would invite hundreds a second. A client
- * does not notice these milliseconds, and the first lease after a pause does not wait at all.
+ * A commit costs the same for one lease as for a hundred, and a fast disk would allow hundreds a second. A client does not
+ * notice this delay, and the first lease after a pause is not delayed.
  */
-const PACE_MS = 5;
+const COMMIT_INTERVAL_MS = 5;
 /**
- * So many are answered in one turn, then whoever asked meanwhile has a turn: a relay has room for some hundred answers at
- * once, and a commit after a slow one may hold more.
+ * Replies sent before the event loop reads new requests: a relay buffers some hundred replies, and a commit after a slow one
+ * may hold more.
  */
-const ANSWERED_IN_A_TURN = 16;
+const REPLIES_PER_TURN = 16;
 
-interface Waiting {
+interface PendingWrite {
   readonly lease: Lease;
   readonly done: (written: boolean) => void;
 }
@@ -24,7 +24,7 @@ interface Waiting {
 export class LeaseWriter {
   readonly #store: Pick<Store, 'commitLeases'>;
   readonly #onFailure: (error: unknown, leases: number) => void;
-  #waiting: Waiting[] = [];
+  #queue: PendingWrite[] = [];
   #running: Promise<void> | null = null;
 
   constructor(store: Pick<Store, 'commitLeases'>, onFailure: (error: unknown, leases: number) => void) {
@@ -32,13 +32,13 @@ export class LeaseWriter {
     this.#onFailure = onFailure;
   }
 
-  /** `done(true)` when it is on disk, `done(false)` when it could not be put there. */
+  /** `done(true)` when the lease is on disk, `done(false)` when the commit failed. */
   write(lease: Lease, done: (written: boolean) => void): void {
-    this.#waiting.push({ lease, done });
+    this.#queue.push({ lease, done });
     this.#running ??= this.#run();
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no lease is waiting. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
@@ -46,21 +46,21 @@ export class LeaseWriter {
   async #run(): Promise<void> {
     // Datagrams are read in bursts: the rest of this one joins the first commit.
     await setImmediate();
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      const due = setTimeout(PACE_MS);
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      const due = setTimeout(COMMIT_INTERVAL_MS);
       const written = await this.#commit(batch);
       for (const [at, { done }] of batch.entries()) {
-        if (at > 0 && at % ANSWERED_IN_A_TURN === 0) await setImmediate();
+        if (at > 0 && at % REPLIES_PER_TURN === 0) await setImmediate();
         done(written);
       }
-      if (this.#waiting.length > 0) await due;
+      if (this.#queue.length > 0) await due;
     }
     this.#running = null;
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<boolean> {
+  async #commit(batch: readonly PendingWrite[]): Promise<boolean> {
     try {
       await this.#store.commitLeases(batch.map(({ lease }) => lease));
       return true;

@@ -1,4 +1,4 @@
-// Other DHCP servers on the wire of an interface: looked for before we answer as the authority, and noticed afterwards.
+// Detects other DHCP servers on the link of an interface: searched for before we answer as authoritative, and noticed afterwards.
 
 import { CLIENT_PORT, SERVER_PORT } from '../../boot/reply-address.ts';
 import { decodeDhcp } from '../../codecs/dhcp4/decode.ts';
@@ -12,70 +12,70 @@ import { type Ipv4, ipv4FromNumber } from '../../domain/ipv4.ts';
 import type { UdpPeer, UdpSocket } from '../../net/udp/udp-socket.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
 
-/** Servers answer at once, or after a conflict probe of up to a second. */
+/** Servers reply at once, or after a conflict probe of up to a second. */
 const SEARCH_MS = 2000;
-const ASK_AGAIN_MS = 1000;
-const EVERYBODY: UdpPeer = { address: ipv4FromNumber(0xffffffff), port: SERVER_PORT };
+const RETRANSMIT_MS = 1000;
+const BROADCAST: UdpPeer = { address: ipv4FromNumber(0xffffffff), port: SERVER_PORT };
 const UNSET = ipv4FromNumber(0);
 
 export class OtherServers {
-  readonly #around: Pick<DhcpDeps, 'clock' | 'randomBytes'>;
+  readonly #deps: Pick<DhcpDeps, 'clock' | 'randomBytes'>;
   readonly #isOurs: (address: Ipv4) => boolean;
   readonly #onSeen: (server: Ipv4, how: string) => void;
   #socket: UdpSocket | null = null;
-  /** While they are being looked for. */
+  /** Set while a search runs. */
   #found: Set<Ipv4> | null = null;
-  /** Why what was asked last did not leave. */
-  #lost: Error | null = null;
+  /** Why the last DISCOVER could not be sent. */
+  #sendError: Error | null = null;
 
   constructor(
-    around: Pick<DhcpDeps, 'clock' | 'randomBytes'>,
+    deps: Pick<DhcpDeps, 'clock' | 'randomBytes'>,
     isOurs: (address: Ipv4) => boolean,
     onSeen: (server: Ipv4, how: string) => void,
   ) {
-    this.#around = around;
+    this.#deps = deps;
     this.#isOurs = isOurs;
     this.#onSeen = onSeen;
   }
 
-  /** Servers speak to clients on port 68. */
+  /** Servers send replies to clients on port 68. */
   async listen(open: DhcpDeps['openUdp'], device: string, onError: (error: Error) => void): Promise<void> {
     this.#socket = await open({
       interface: device,
       port: CLIENT_PORT,
-      // A client on another interface of this machine (dhclient, say) has the port as well.
+      // A DHCP client on another interface of this machine (for example dhclient) uses the same port.
       shared: true,
-      onMessage: (bytes, from) => this.#heard(bytes, from),
+      onMessage: (bytes, from) => this.#onPacket(bytes, from),
       onError: (error) => {
-        this.#lost = error;
+        this.#sendError = error;
         onError(error);
       },
     });
   }
 
   /**
-   * Asks as a client that does not exist; resolves with all servers that make it an offer. Rejects when nobody was asked, because
-   * the interface is down: a silence that says nothing.
+   * Sends a DISCOVER from an invented client; resolves with all servers that make an offer. Rejects when it could not be sent
+   * because the interface is down: no reply proves nothing then.
    */
   search(): Promise<readonly Ipv4[]> {
-    const { clock, randomBytes } = this.#around;
+    const { clock, randomBytes } = this.#deps;
     const socket = this.#socket;
     if (socket === null) return Promise.resolve([]);
-    const discover = discoverOf(randomBytes(10));
+    const discover = discoverFrom(randomBytes(10));
     const found = new Set<Ipv4>();
     this.#found = found;
-    const ask = (): void => {
-      this.#lost = null;
-      socket.send(discover, EVERYBODY);
+    const send = (): void => {
+      this.#sendError = null;
+      socket.send(discover, BROADCAST);
     };
     return new Promise((resolve, reject) => {
-      clock.setTimer(ASK_AGAIN_MS, ask);
+      clock.setTimer(RETRANSMIT_MS, send);
       clock.setTimer(SEARCH_MS, () => {
         this.#found = null;
-        if (this.#lost === null || found.size > 0) resolve([...found]);
-        else reject(this.#lost);
+        if (this.#sendError === null || found.size > 0) resolve([...found]);
+        else reject(this.#sendError);
       });
-      ask();
+      send();
     });
   }
 
@@ -83,16 +83,16 @@ export class OtherServers {
     await this.#socket?.close();
   }
 
-  #heard(bytes: Uint8Array, from: UdpPeer): void {
-    // Our own broadcasts come back to us, and are most of what is heard here.
+  #onPacket(bytes: Uint8Array, from: UdpPeer): void {
+    // Our own broadcasts come back to us, and are most of the traffic on this port.
     if (this.#isOurs(from.address)) return;
     const message = decodedReply(bytes);
     const type = message === null ? null : messageType(message);
     if (message === null || (type !== 'offer' && type !== 'ack')) return;
-    const told = message.options.get(OPTION.serverIdentifier);
-    const identifier = told === undefined ? null : readIpv4(told);
+    const option = message.options.get(OPTION.serverIdentifier);
+    const identifier = option === undefined ? null : readIpv4(option);
     const server = identifier?.ok ? identifier.value : from.address;
-    // A proxyDHCP server gives no addresses and is no rival.
+    // A proxyDHCP server assigns no addresses and does not conflict.
     if (this.#isOurs(server) || message.yiaddr === UNSET) return;
     if (this.#found !== null) this.#found.add(server);
     else this.#onSeen(server, `it sent ${type === 'offer' ? 'an OFFER' : 'an ACK'}`);
@@ -109,8 +109,8 @@ function decodedReply(bytes: Uint8Array): DhcpMessage | null {
   }
 }
 
-/** A locally administered hardware address (IEEE 802-2014 §8.2.2), so that it can be nobody's, and a random transaction. */
-function discoverOf(random: Uint8Array): Uint8Array {
+/** A locally administered hardware address (IEEE 802-2014 §8.2.2), so that it is no real card's, and a random xid. */
+function discoverFrom(random: Uint8Array): Uint8Array {
   const chaddr = new Uint8Array(CHADDR_BYTES);
   chaddr.set(random.subarray(4, 10));
   chaddr[0] = ((random[4] ?? 0) & 0xfc) | 0x02;

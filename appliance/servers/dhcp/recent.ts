@@ -1,8 +1,8 @@
 import type { Instant } from '../../domain/instant.ts';
 
-const MOST_REMEMBERED = 4096;
+const MAX_REMEMBERED = 4096;
 
-/** Tells the first of many from its repeats, so that one noisy machine does not fill the log. */
+/** Distinguishes the first occurrence from repeats, so that one noisy machine does not fill the log. */
 export class Recent {
   readonly #window: number;
   readonly #last = new Map<string, Instant>();
@@ -11,11 +11,11 @@ export class Recent {
     this.#window = windowMs;
   }
 
-  /** Whether this was not seen within the window; a repeat does not lengthen it. */
+  /** Whether the key was not seen within the window; a repeat does not extend it. */
   isNew(key: string, now: Instant): boolean {
     const before = this.#last.get(key);
     if (before !== undefined && now - before < this.#window) return false;
-    if (this.#last.size >= MOST_REMEMBERED) this.#last.clear();
+    if (this.#last.size >= MAX_REMEMBERED) this.#last.clear();
     this.#last.set(key, now);
     return true;
   }

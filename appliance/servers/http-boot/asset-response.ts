@@ -1,24 +1,24 @@
-// Sends a file, or the part of it that was asked for, at the pace of the client.
+// Sends a file, or the requested range of it, at the pace of the client.
 
 import type { ServerResponse } from 'node:http';
 import type { Asset } from '../../assets/asset.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { entityTag, selectBytes } from './asset-selection.ts';
-import { type Exchange, sendError } from './exchange.ts';
+import { type BootExchange, sendBootError } from './exchange.ts';
 import type { BorrowedFile, FileBytes } from './file-bytes.ts';
 import { ownDescriptor, sendFromMemory } from './send-file.ts';
 
 export interface Sent {
   readonly status: number;
-  /** The first byte, and how many of how many the kernel took from us. */
+  /** The first byte, the number of bytes that the kernel accepted, and the number requested. */
   readonly from: number;
   readonly bytes: number;
   readonly of: number;
   readonly complete: boolean;
 }
 
-/** null: the answer has no body that could be told about (HEAD, not modified, refused). */
-export async function sendAsset(exchange: Exchange, asset: Asset, files: FileBytes): Promise<Sent | null> {
+/** null: the response has no file content (HEAD, not modified, refused). */
+export async function sendAsset(exchange: BootExchange, asset: Asset, files: FileBytes): Promise<Sent | null> {
   const { request, response } = exchange;
   const etag = entityTag(asset.sha256);
   const shared = { 'Accept-Ranges': 'bytes', ETag: etag };
@@ -46,7 +46,7 @@ export async function sendAsset(exchange: Exchange, asset: Asset, files: FileByt
     if (complete) response.end();
     return { status, from: start, bytes, of: end - start, complete };
   } catch (error) {
-    // The length is promised already: only a broken connection tells the client that it did not get all.
+    // Content-Length was already sent: only a closed connection tells the client that the body is incomplete.
     response.destroy();
     throw error;
   } finally {
@@ -54,14 +54,19 @@ export async function sendAsset(exchange: Exchange, asset: Asset, files: FileByt
   }
 }
 
-function sendNothing(exchange: Exchange, asset: Asset, status: 304 | 412 | 416, shared: Record<string, string>): void {
+function sendNothing(
+  exchange: BootExchange,
+  asset: Asset,
+  status: 304 | 412 | 416,
+  shared: Record<string, string>,
+): void {
   if (status === 304) {
     exchange.response.writeHead(304, shared).end();
     return;
   }
   const why = status === 412 ? 'is not the version that If-Match names' : 'has no such range';
   const headers = status === 412 ? shared : { ...shared, 'Content-Range': `bytes */${asset.size}` };
-  sendError(exchange, new ColdironError('invalid_request', `${asset.name} ${why}`), { status, headers });
+  sendBootError(exchange, new ColdironError('invalid_request', `${asset.name} ${why}`), { status, headers });
 }
 
 function sendRange(response: ServerResponse, file: BorrowedFile, start: number, end: number): Promise<number> {
@@ -71,7 +76,7 @@ function sendRange(response: ServerResponse, file: BorrowedFile, start: number, 
     : sendFromMemory(response, socket, file.memory, start, end);
 }
 
-/** How many bytes the kernel took before the end, or before the client went away. */
+/** How many bytes the kernel accepted before the end, or before the client disconnected. */
 async function sendSlices(response: ServerResponse, slices: AsyncGenerator<Buffer>): Promise<number> {
   let sent = 0;
   let gone = response.destroyed;
@@ -88,7 +93,7 @@ async function sendSlices(response: ServerResponse, slices: AsyncGenerator<Buffe
         wake = resolve;
         response.write(slice, (error) => {
           if (!error) sent += slice.length;
-          // A reader as fast as we are would take one slice after the other in the same turn, and nobody else got any.
+          // A fast reader would take one slice after the other in the same event-loop turn and starve other clients.
           setImmediate(resolve);
         });
       });

@@ -1,4 +1,4 @@
-// Answers one request below /boot/: what is asked for, what it gets, and what is told about it.
+// Answers one request below /boot/ and records it.
 
 import type { IncomingMessage } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
@@ -21,7 +21,7 @@ import type { Sessions } from '../../work/sessions/sessions.ts';
 import { sendAsset } from './asset-response.ts';
 import { readBootReport } from './boot-report.ts';
 import { bootRoute, type SessionRoute } from './boot-route.ts';
-import { type Exchange, ipv4Of, sendError, sendText } from './exchange.ts';
+import { type BootExchange, ipv4Of, sendBootError, sendText } from './exchange.ts';
 import type { FileBytes } from './file-bytes.ts';
 import type { ScriptIssuer } from './script-issuer.ts';
 import { SessionExchanges } from './session-exchanges.ts';
@@ -32,28 +32,28 @@ export interface BootExchangesDeps {
   readonly library: { find(name: string): Asset | null };
   readonly templates: Templates;
   readonly profiles: () => Iterable<Profile>;
-  /** Whose address this is now, as the leases say; it is no proof of anything. */
+  /** The current holder of the address according to the leases; not authenticated. */
   readonly whoIs: (address: Ipv4) => { readonly mac: Mac | null; readonly machine: MachineId | null };
-  /** Left out: what is started has nobody to report to. */
+  /** If absent, started systems have no session to report to. */
   readonly sessions?: Sessions;
   readonly trail: Trail;
-  /** The appliance asks itself whether it serves what it advertises: no part of any story. */
+  /** A check by the appliance itself: not recorded for any machine. */
   readonly isOwn?: (request: IncomingMessage) => boolean;
   readonly logger: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>;
   readonly files: FileBytes;
-  /** Milliseconds of a clock that never goes back, for the limits; left out: the process's own. */
+  /** Monotonic milliseconds for the rate limits; default: performance.now(). */
   readonly monotonicNow?: () => number;
-  /** As machines reach it. */
+  /** The port as machines reach it. */
   readonly port: number;
 }
 
-/** Whom a note is about. */
-type Told = Pick<TrailNote, 'mac' | 'machine'>;
+/** The subject of a trail note. */
+type Subject = Pick<TrailNote, 'mac' | 'machine'>;
 
-/** iPXE waits so long before it asks again, without end and without a word: the script before has said why. */
+/** iPXE retries after this time, without limit and without output: the script before has displayed the reason. */
 const APPROVAL_RETRY_SECONDS = 10;
 
-/** What anybody can make us write down: enough for a room of machines that fail at once, too little to bury the trail. */
+/** Limit for notes that any client can trigger: enough for many machines that fail at once, too few to flood the trail. */
 const NOTES_PER_SECOND = 100;
 
 export class BootExchanges {
@@ -67,14 +67,14 @@ export class BootExchanges {
     this.#sessions = deps.sessions ? new SessionExchanges(deps.sessions) : null;
   }
 
-  /** What the log line adds. */
-  async answer(exchange: Exchange): Promise<object> {
+  /** Returns fields for the log line. */
+  async answer(exchange: BootExchange): Promise<object> {
     const { method } = exchange.request;
     const route = bootRoute(exchange.path);
     const allowed = route.kind === 'report' ? ['GET', 'POST'] : ['GET', 'HEAD'];
     if (route.kind !== 'session' && !allowed.includes(method ?? '')) {
-      const error = new ColdironError('invalid_request', `only ${allowed.join(' and ')} are known here`);
-      sendError(exchange, error, { status: 405, headers: { Allow: allowed.join(', '), Connection: 'close' } });
+      const error = new ColdironError('invalid_request', `the method must be ${allowed.join(' or ')}`);
+      sendBootError(exchange, error, { status: 405, headers: { Allow: allowed.join(', '), Connection: 'close' } });
       return {};
     }
     switch (route.kind) {
@@ -95,13 +95,13 @@ export class BootExchanges {
     }
   }
 
-  #entry(exchange: Exchange): object {
+  #entry(exchange: BootExchange): object {
     sendText(exchange, renderEntryScript(this.#deps.templates, this.#server(exchange, this.#resolve(exchange))));
     this.#noteText(exchange, 'http.entry');
     return {};
   }
 
-  async #machineScript(exchange: Exchange, mac: Mac): Promise<object> {
+  async #machineScript(exchange: BootExchange, mac: Mac): Promise<object> {
     const { query } = exchange;
     const forReal = exchange.request.method === 'GET';
     const facts = this.#facts(exchange, mac);
@@ -116,25 +116,25 @@ export class BootExchanges {
     });
     const { id, words } = decision.because;
     if (decision.outcome.kind === 'hold' && query.has('waiting')) {
-      const waits = new ColdironError('service_unavailable', `waiting for approval: ${words}`);
-      sendError(exchange, waits, { headers: { 'Retry-After': String(APPROVAL_RETRY_SECONDS) } });
+      const error = new ColdironError('service_unavailable', `waiting for approval: ${words}`);
+      sendBootError(exchange, error, { headers: { 'Retry-After': String(APPROVAL_RETRY_SECONDS) } });
       return { mac, outcome: 'hold', because: id };
     }
     if (text === null) return this.#refuse(exchange, new ColdironError('not_found', `no script: ${words}`), mac);
     sendText(exchange, text);
     const outcome = held ? 'hold' : decision.outcome.kind;
     if (forReal) {
-      const said = ['manufacturer', 'product', 'serial', 'asset', 'version'].flatMap((name) => {
+      const smbios = ['manufacturer', 'product', 'serial', 'asset', 'version'].flatMap((name) => {
         const value = query.get(name);
         return value ? [[name, shown(value)]] : [];
       });
-      const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(said) };
+      const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(smbios) };
       this.#deps.trail.note({ kind: 'http.script', mac, machine: resolved.about?.id ?? null, data });
     } else this.#noteText(exchange, 'http.probe', { mac, machine: resolved.about?.id ?? null });
     return { mac, outcome, because: id };
   }
 
-  #menu(exchange: Exchange): object {
+  #menu(exchange: BootExchange): object {
     const resolved = this.#resolve(exchange);
     const { about: machine } = resolved;
     const { mac } = this.#facts(exchange);
@@ -147,25 +147,25 @@ export class BootExchanges {
     return { mac };
   }
 
-  #report(exchange: Exchange): object {
+  #report(exchange: BootExchange): object {
     const { mac, kind, data } = readBootReport(exchange.query);
     if (this.#reports.allows(this.#now())) {
       const about = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
       this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
     }
-    // A body is not read: everything that counts is in the query.
+    // The body is not read: all fields are in the query.
     if (exchange.request.method === 'POST') exchange.response.setHeader('Connection', 'close');
     sendText(exchange, 'noted\n');
     return { mac, report: data };
   }
 
-  async #session(exchange: Exchange, route: SessionRoute): Promise<object> {
+  async #session(exchange: BootExchange, route: SessionRoute): Promise<object> {
     if (this.#sessions) return await this.#sessions.answer(exchange, route);
-    sendError(exchange, new ColdironError('not_found', 'there are no sessions here'));
+    sendBootError(exchange, new ColdironError('not_found', 'sessions are not enabled on this server'));
     return {};
   }
 
-  async #asset(exchange: Exchange, name: string): Promise<object> {
+  async #asset(exchange: BootExchange, name: string): Promise<object> {
     const asset = this.#deps.library.find(name);
     if (asset === null) return this.#refuse(exchange, new ColdironError('not_found', `no boot file ${shown(name)}`));
     const sent = await sendAsset(exchange, asset, this.#deps.files);
@@ -182,33 +182,33 @@ export class BootExchanges {
     return { bytes, complete };
   }
 
-  /** EDK2 asks with HEAD before it fetches: for whoever reads the story, that is not the fetching itself. */
-  #noteText(exchange: Exchange, kind: 'http.entry' | 'http.menu' | 'http.probe', who?: Told): void {
-    const asked = exchange.request.method === 'HEAD' ? 'http.probe' : kind;
-    this.#note(exchange, asked, { path: shown(exchange.path) }, who);
+  /** EDK2 sends HEAD before GET: recorded as a probe, not as the fetch itself. */
+  #noteText(exchange: BootExchange, kind: 'http.entry' | 'http.menu' | 'http.probe', who?: Subject): void {
+    const recordedAs = exchange.request.method === 'HEAD' ? 'http.probe' : kind;
+    this.#note(exchange, recordedAs, { path: shown(exchange.path) }, who);
   }
 
-  #refuse(exchange: Exchange, error: ColdironError, mac: Mac | null = null): object {
-    sendError(exchange, error);
+  #refuse(exchange: BootExchange, error: ColdironError, mac: Mac | null = null): object {
+    sendBootError(exchange, error);
     if (this.#refusals.allows(this.#now())) {
-      const told = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
-      this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, told);
+      const subject = mac === null ? undefined : { mac, machine: this.#whoAsks(exchange).machine };
+      this.#note(exchange, 'http.refused', { path: shown(exchange.path), why: error.message }, subject);
     }
     return { why: error.message };
   }
 
-  /** `who`: where the request itself tells; otherwise the address does. */
+  /** `who`: from the request if it states a MAC; otherwise from the address. */
   #note<Kind extends BootEventKind>(
-    exchange: Exchange,
+    exchange: BootExchange,
     kind: Kind,
     data: Omit<EventData<Kind>, 'mac'>,
-    who: Told = this.#whoAsks(exchange),
+    who: Subject = this.#whoAsks(exchange),
   ): void {
     if (this.#deps.isOwn?.(exchange.request)) return;
     this.#deps.trail.note(trailNote(who, kind, data));
   }
 
-  #whoAsks({ address }: Exchange): Told {
+  #whoAsks({ address }: BootExchange): Subject {
     return address === null ? { mac: null, machine: null } : this.#deps.whoIs(address);
   }
 
@@ -216,29 +216,30 @@ export class BootExchanges {
     return this.#deps.monotonicNow?.() ?? performance.now();
   }
 
-  #resolve(exchange: Exchange): ResolvedBoot {
+  #resolve(exchange: BootExchange): ResolvedBoot {
     return this.#deps.resolver.resolve(this.#facts(exchange));
   }
 
-  #facts({ query, path, address, request }: Exchange, mac?: Mac) {
-    const told = (name: string): string | undefined => query.get(name) ?? undefined;
+  #facts({ query, path, address, request }: BootExchange, mac?: Mac) {
+    const field = (name: string): string | undefined => query.get(name) ?? undefined;
     return factsFromHttp({
       path,
       address,
       userAgent: request.headers['user-agent'],
-      mac: mac ?? told('mac'),
-      uuid: told('uuid'),
-      serial: told('serial'),
-      buildarch: told('buildarch'),
-      platform: told('platform'),
-      arch: told('arch'),
+      mac: mac ?? field('mac'),
+      uuid: field('uuid'),
+      serial: field('serial'),
+      buildarch: field('buildarch'),
+      platform: field('platform'),
+      arch: field('arch'),
     });
   }
 
-  /** As the network says machines reach us; on a network that nobody declared, as this one just did. */
-  #server({ request }: Exchange, { network }: ResolvedBoot): BootServer {
+  /** The server address of the network; on an undeclared network, the address that this request was sent to. */
+  #server({ request }: BootExchange, { network }: ResolvedBoot): BootServer {
     const address = network?.server ?? ipv4Of(request.socket.localAddress);
-    if (address === null) throw new ColdironError('not_found', 'nothing boots from here over IPv6');
+    if (address === null)
+      throw new ColdironError('not_found', 'booting over IPv6 is not supported; use the IPv4 address of the appliance');
     return { address, bootPort: this.#deps.port };
   }
 }

@@ -1,24 +1,24 @@
-// What a booting machine tells: a script that failed, with iPXE's error number and where it was, or a system that has come up.
-// Anybody can send one, so it is text of bounded length, told as something that was said.
+// The report of a booting machine: a script that failed, with iPXE's error number and stage, or a system that has started.
+// Reports are not authenticated, so they are text of bounded length, recorded as a claim.
 
 import type { EventData } from '../../domain/events/event-table.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
 import { shown } from '../../domain/parsed.ts';
 
-export interface BootReport {
+export interface MachineReport {
   readonly mac: Mac | null;
-  /** Only a failure comes with an error number. */
+  /** Only a failure has an error number. */
   readonly kind: 'boot.failed' | 'boot.reported';
   readonly data: EventData<'boot.reported'>;
 }
 
 const FIELDS = ['stage', 'errno', 'platform', 'version', 'message'] as const;
 
-export function readBootReport(told: URLSearchParams): BootReport {
-  const mac = parseMac(told.get('mac') ?? '');
+export function readBootReport(query: URLSearchParams): MachineReport {
+  const mac = parseMac(query.get('mac') ?? '');
   const data: { [Field in (typeof FIELDS)[number]]?: string } = {};
   for (const field of FIELDS) {
-    const value = told.get(field);
+    const value = query.get(field);
     if (value) data[field] = shown(value);
   }
   return { mac: mac.ok ? mac.value : null, kind: 'errno' in data ? 'boot.failed' : 'boot.reported', data };

@@ -1,5 +1,5 @@
-// What a request below /boot/ asks for. A path only ever chooses among names: nothing in it is decoded, joined or resolved,
-// so there is nothing to climb out of.
+// Parses the path of a request below /boot/. A path only selects among known names: nothing in it is decoded, joined or
+// resolved, so path traversal is impossible.
 
 import { ENTRY_SCRIPT_PATH, MENU_SCRIPT_PATH, REPORT_PATH, SESSION_PATH } from '../../boot/boot-paths.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
@@ -11,12 +11,12 @@ export type BootRoute =
   | { readonly kind: 'menu-script' }
   | { readonly kind: 'machine-script'; readonly mac: Mac }
   | { readonly kind: 'report' }
-  /** By its name in the library. */
+  /** `name`: in the library. */
   | { readonly kind: 'asset'; readonly name: string }
   | { readonly kind: 'session'; readonly session: SessionRoute }
   | { readonly kind: 'unknown'; readonly reason: string };
 
-/** What is asked of a session: to be opened with a ticket, or something of one that is. */
+/** A session request: open one with a ticket, or use an open one. */
 export type SessionRoute =
   | { readonly what: 'open'; readonly ticket: SessionSecret }
   | { readonly what: 'order' | 'facts' | 'steps' | 'outcome' }
@@ -26,7 +26,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*(?:\/[A-Za-z0-9][A-Za-z0-9._+-]*){0,5}
 
 export const isBootPath = (path: string): boolean => path.startsWith('/boot/');
 
-/** Behind it stands a ticket: it is not for a log. */
+/** The path may contain a ticket, so it must not be logged. */
 export const isSessionPath = (path: string): boolean => path.startsWith(SESSION_PATH);
 
 export function bootRoute(path: string): BootRoute {
@@ -35,15 +35,17 @@ export function bootRoute(path: string): BootRoute {
   if (path === REPORT_PATH) return { kind: 'report' };
   if (isSessionPath(path)) return sessionRoute(path.slice(SESSION_PATH.length));
   const name = path.slice('/boot/'.length);
-  if (!NAME.test(name)) return unknown(`not the path of a boot file: ${shown(path)}`);
+  if (!NAME.test(name)) return unknown(`no boot file has this path: ${shown(path)}`);
   const [folder = '', ...rest] = name.split('/');
   const below = rest.join('/');
   if (folder === 'ipxe') return machineScript(below);
-  if (below === '' && /^(?:loader|nixos)$/.test(folder)) return unknown(`a folder: ${shown(path)}`);
+  if (below === '' && /^(?:loader|nixos)$/.test(folder)) return unknown(`${shown(path)} is a folder, not a file`);
   switch (folder) {
     case 'loader':
-      // The library keeps loaders beside these two folders; over HTTP they are not among the loaders.
-      return /^(?:nixos|images)\//.test(below) ? unknown(`no loader: ${shown(path)}`) : { kind: 'asset', name: below };
+      // The library keeps loaders next to these two folders; over HTTP they are not below loader/.
+      return /^(?:nixos|images)\//.test(below)
+        ? unknown(`${shown(path)} is not a loader`)
+        : { kind: 'asset', name: below };
     case 'nixos':
       return { kind: 'asset', name };
     default:
@@ -51,7 +53,7 @@ export function bootRoute(path: string): BootRoute {
   }
 }
 
-/** The reason never repeats the path: it may hold a ticket. */
+/** The reason never contains the path: it may hold a ticket. */
 function sessionRoute(below: string): BootRoute {
   const file = /^files\/([a-z][a-z0-9.-]{0,63})$/.exec(below)?.[1];
   if (file !== undefined) return { kind: 'session', session: { what: 'file', name: file } };
@@ -71,7 +73,7 @@ function sessionRoute(below: string): BootRoute {
 
 function machineScript(file: string): BootRoute {
   const mac = parseMac(/^([^/]+)\.ipxe$/.exec(file)?.[1] ?? '');
-  return mac.ok ? { kind: 'machine-script', mac: mac.value } : unknown(`no script is called ${shown(file)}`);
+  return mac.ok ? { kind: 'machine-script', mac: mac.value } : unknown(`no script has the name ${shown(file)}`);
 }
 
 const unknown = (reason: string): BootRoute => ({ kind: 'unknown', reason });

@@ -1,28 +1,28 @@
-// One request below /boot/ and its answer. Header names are written as given: GRUB looks for `Content-Length: ` in exactly
-// this case.
+// One request below /boot/ and its response. Header names keep their case: GRUB looks for `Content-Length: ` in exactly this
+// case.
 
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ColdironError, ERRORS } from '../../domain/errors.ts';
 import { type Ipv4, parseIpv4 } from '../../domain/ipv4.ts';
 
-export interface Exchange {
+export interface BootExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Whom it came from; null when it is not an IPv4 address. */
+  /** The client address; null if it is not IPv4. */
   readonly address: Ipv4 | null;
   readonly correlationId: string;
 }
 
-export function exchangeOf(request: IncomingMessage, response: ServerResponse, correlationId: string): Exchange {
+export function exchangeOf(request: IncomingMessage, response: ServerResponse, correlationId: string): BootExchange {
   const url = request.url ?? '';
   const mark = url.indexOf('?');
   return {
     request,
     response,
     path: mark === -1 ? url : url.slice(0, mark),
-    // iPXE writes a space as %20 and leaves a plus as it is, in serial numbers and in its own version.
+    // iPXE encodes a space as %20 and leaves a plus unchanged, in serial numbers and in its own version.
     query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1).replaceAll('+', '%2B')),
     address: ipv4Of(request.socket.remoteAddress),
     correlationId,
@@ -35,7 +35,7 @@ export function ipv4Of(address: string | undefined): Ipv4 | null {
   return parsed.ok ? parsed.value : null;
 }
 
-export function sendText({ request, response }: Exchange, text: string): void {
+export function sendText({ request, response }: BootExchange, text: string): void {
   const body = Buffer.from(text);
   response.writeHead(200, {
     'Content-Type': 'text/plain; charset=utf-8',
@@ -46,13 +46,17 @@ export function sendText({ request, response }: Exchange, text: string): void {
 }
 
 export interface ErrorDetails {
-  /** Where the table's status is not exact enough: 405, 412, 416. */
+  /** Overrides the status of the error table: 405, 412, 416. */
   readonly status?: number;
   readonly headers?: OutgoingHttpHeaders;
 }
 
-/** The envelope of every surface; iPXE shows no JSON to anybody, so it gets the same in one line. */
-export function sendError(exchange: Exchange, error: ColdironError, { status, headers }: ErrorDetails = {}): void {
+/** The common error envelope; iPXE does not display JSON, so it gets the same as one line of text. */
+export function sendBootError(
+  exchange: BootExchange,
+  error: ColdironError,
+  { status, headers }: ErrorDetails = {},
+): void {
   const { request, response, correlationId } = exchange;
   if (response.headersSent) {
     response.destroy();
@@ -73,4 +77,4 @@ export function sendError(exchange: Exchange, error: ColdironError, { status, he
 export const asColdironError = (error: unknown): ColdironError =>
   error instanceof ColdironError
     ? error
-    : new ColdironError('internal', 'something went wrong on our side; the log has the correlation id');
+    : new ColdironError('internal', 'internal error; the log has details under this correlation id');

@@ -1,11 +1,11 @@
-// Where the bytes of a served file come from: memory for what many machines fetch, the disk for the rest. All transfers of
-// a file share one descriptor, and all that are served from memory share the same copy.
+// Source of the bytes of a served file: memory for files that many machines fetch, the disk for the rest. All transfers of a
+// file share one descriptor, and all transfers from memory share one copy.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Asset } from '../../assets/asset.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { MemoryFile } from './memory-file.ts';
-import { SliceRoom } from './slice-room.ts';
+import { SliceBudget } from './slice-budget.ts';
 
 export type ServedFile = Pick<Asset, 'name' | 'file' | 'size' | 'sha256'>;
 
@@ -14,57 +14,57 @@ interface OpenFile {
   readonly size: number;
   /** The whole file, once it has been read. */
   memory: MemoryFile | null;
-  /** It counts against the budget from the moment its reading begins. */
+  /** Counts against the budget from the start of the load. */
   held: boolean;
   users: number;
 }
 
-/** One transfer's hold on a file. */
+/** One transfer's reference to a file. */
 export interface BorrowedFile {
-  /** Where it is held in memory, if it is. */
+  /** The copy in memory, if there is one. */
   readonly memory: MemoryFile | null;
-  /** Slices of the range, in order. A slice is valid until the next one is asked for. */
+  /** Slices of the range, in order. A slice is valid until the next one is requested. */
   slices(start: number, end: number): AsyncGenerator<Buffer>;
   release(): void;
 }
 
-/** Less than this of a file is no reason to read all of it: a look at its beginning, a sector. */
-const WORTH_HOLDING = 1024 * 1024;
+/** A smaller range (a file header, a sector) does not load the whole file. */
+const MIN_BYTES_TO_LOAD = 1024 * 1024;
 
 export class FileBytes {
   readonly #budget: number;
-  readonly #onTrouble: (error: unknown, name: string) => void;
-  /** In the order of their last use. */
+  readonly #onLoadFailure: (error: unknown, name: string) => void;
+  /** Least recently used first. */
   readonly #files = new Map<string, OpenFile>();
   readonly #loads = new Set<Promise<void>>();
-  readonly #room = new SliceRoom();
+  readonly #slices = new SliceBudget();
   #closed = false;
 
-  constructor(budget: number, onTrouble: (error: unknown, name: string) => void) {
+  constructor(budget: number, onLoadFailure: (error: unknown, name: string) => void) {
     this.#budget = budget;
-    this.#onTrouble = onTrouble;
+    this.#onLoadFailure = onLoadFailure;
   }
 
-  /** Bytes held in memory for files, being read ones included. */
+  /** Bytes of files in memory, including those being loaded. */
   get heldBytes(): number {
     let sum = 0;
     for (const file of this.#files.values()) if (file.held) sum += file.size;
     return sum;
   }
 
-  /** Bytes lent to transfers that read from the disk. */
-  get lentBytes(): number {
-    return this.#room.lentBytes;
+  /** Buffer bytes in use by transfers that read from the disk. */
+  get bufferBytes(): number {
+    return this.#slices.bytesInUse;
   }
 
   get openFiles(): number {
     return this.#files.size;
   }
 
-  /** `wanted`: how many of its bytes. `service_unavailable` when the file is not what the library says it is. */
+  /** `wanted`: the number of bytes needed. Throws `service_unavailable` if the file differs from the library's record. */
   async borrow(asset: ServedFile, wanted = asset.size): Promise<BorrowedFile> {
     if (this.#closed) throw new ColdironError('service_unavailable', 'the boot server is stopping');
-    // A file that was replaced is another one, even under the same name.
+    // A replaced file is a new entry, even with the same name.
     const key = `${asset.sha256} ${asset.file}`;
     const file = this.#files.get(key) ?? {
       opening: openSized(asset),
@@ -85,13 +85,13 @@ export class FileBytes {
     };
     try {
       const handle = await file.opening;
-      const isWorthIt = wanted >= Math.min(file.size, WORTH_HOLDING);
-      if (!file.held && isWorthIt && this.#makeRoom(file.size)) this.#load(key, file, handle, asset.name);
+      const isLargeEnough = wanted >= Math.min(file.size, MIN_BYTES_TO_LOAD);
+      if (!file.held && isLargeEnough && this.#makeRoom(file.size)) this.#load(key, file, handle, asset.name);
       const { memory } = file;
       const read: ReadAt = memory
         ? (into, length, at) => memory.read(into, length, at)
         : (into, length, at) => handle.read(into, 0, length, at);
-      return { memory, slices: (start, end) => slicesOf(read, start, end, this.#room), release };
+      return { memory, slices: (start, end) => slicesOf(read, start, end, this.#slices), release };
     } catch (error) {
       release();
       throw error;
@@ -104,23 +104,23 @@ export class FileBytes {
     for (const [key, file] of this.#files) if (file.users === 0) this.#close(key, file);
   }
 
-  /** Puts out files that nobody reads at the moment, the longest unused first. */
+  /** Evicts files that are not in use, the least recently used first. */
   #makeRoom(size: number): boolean {
     if (size > this.#budget || this.#closed) return false;
     let free = this.#budget - this.heldBytes;
     const idle = [...this.#files].filter(([, file]) => file.held && file.users === 0);
-    const sacrificed: [string, OpenFile][] = [];
+    const evicted: [string, OpenFile][] = [];
     for (const entry of idle) {
       if (free >= size) break;
-      sacrificed.push(entry);
+      evicted.push(entry);
       free += entry[1].size;
     }
     if (free < size) return false;
-    for (const [key, file] of sacrificed) this.#close(key, file);
+    for (const [key, file] of evicted) this.#close(key, file);
     return true;
   }
 
-  /** Reads it in the background: meanwhile, transfers are served from the disk and nobody waits. */
+  /** Loads in the background; until then transfers read from the disk. */
   #load(key: string, file: OpenFile, handle: FileHandle, name: string): void {
     file.held = true;
     file.users += 1;
@@ -131,7 +131,7 @@ export class FileBytes {
       })
       .catch((error: unknown) => {
         file.held = false;
-        this.#onTrouble(error, name);
+        this.#onLoadFailure(error, name);
       })
       .finally(() => {
         file.users -= 1;
@@ -160,14 +160,14 @@ async function openSized(asset: ServedFile): Promise<FileHandle> {
   const { size } = await handle.stat();
   if (size === asset.size) return handle;
   await handle.close();
-  throw new ColdironError('service_unavailable', `${asset.name} has changed on disk since the library looked at it`);
+  throw new ColdironError('service_unavailable', `${asset.name} has changed on disk since the library read it`);
 }
 
 type ReadAt = (into: Buffer, length: number, at: number) => Promise<{ readonly bytesRead: number }>;
 
-async function* slicesOf(read: ReadAt, start: number, end: number, room: SliceRoom): AsyncGenerator<Buffer> {
-  const loan = room.borrow(end - start);
-  const spare = [0, 1].map(() => Buffer.allocUnsafeSlow(loan.size));
+async function* slicesOf(read: ReadAt, start: number, end: number, budget: SliceBudget): AsyncGenerator<Buffer> {
+  const grant = budget.borrow(end - start);
+  const buffers = [0, 1].map(() => Buffer.allocUnsafeSlow(grant.size));
   const readAt = async (at: number, into: Buffer): Promise<Buffer> => {
     const { bytesRead } = await read(into, Math.min(into.length, end - at), at);
     if (bytesRead === 0) throw new Error(`the file ends at byte ${at}, before ${end}`);
@@ -176,16 +176,16 @@ async function* slicesOf(read: ReadAt, start: number, end: number, room: SliceRo
   let next: Promise<Buffer> | null = null;
   try {
     for (let at = start, turn = 0; at < end; turn += 1) {
-      const slice: Buffer = await (next ?? readAt(at, spare[turn % 2] as Buffer));
+      const slice: Buffer = await (next ?? readAt(at, buffers[turn % 2] as Buffer));
       at += slice.length;
-      next = at < end ? readAt(at, spare[(turn + 1) % 2] as Buffer) : null;
-      // It may fail while the slice before it is still being sent; the turn that needs it tells.
+      next = at < end ? readAt(at, buffers[(turn + 1) % 2] as Buffer) : null;
+      // It may fail while the previous slice is still being sent; the iteration that awaits it throws.
       next?.catch(() => undefined);
       yield slice;
     }
   } finally {
-    // Whoever stops early releases the file next: nothing may still be reading from it.
+    // A caller that stops early releases the file next: no read may still be running.
     await next?.catch(() => undefined);
-    loan.giveBack();
+    grant.giveBack();
   }
 }

@@ -1,5 +1,5 @@
-// The boot side of HTTP: scripts, loaders, images, reports. Machines have no credentials here; what they may get, the
-// decision says. Whatever lies outside /boot/ is handed on.
+// The HTTP boot server: scripts, loaders, images, reports. Machines have no credentials here; the boot decision says what they
+// may get. Requests outside /boot/ are passed to `elsewhere`.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -10,26 +10,26 @@ import { cannotListen } from '../../net/listen.ts';
 import { PerAddressLimit } from '../../net/per-address-limit.ts';
 import { BootExchanges, type BootExchangesDeps } from './boot-exchanges.ts';
 import { isBootPath, isSessionPath } from './boot-route.ts';
-import { asColdironError, type Exchange, exchangeOf, sendError } from './exchange.ts';
+import { asColdironError, type BootExchange, exchangeOf, sendBootError } from './exchange.ts';
 import { FileBytes } from './file-bytes.ts';
 
 export interface HttpBootSettings {
   readonly address: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** The port as machines reach it; left out: the one that is listened on. */
+  /** The port as machines reach it; default: the listening port. */
   readonly advertisedPort?: number;
-  /** Bytes of files held in memory. */
+  /** Maximum bytes of files in memory. */
   readonly memoryBudget?: number;
-  /** More at once get 503 and come back by themselves. */
+  /** Limit of concurrent requests; above it clients get 503 and retry. */
   readonly mostRequests?: number;
-  /** The same for one address: many machines may sit behind one, but none may keep out the others. */
+  /** The limit per client address: several machines may share one, but none may block the others. */
   readonly mostPerAddress?: number;
-  /** And for each address of the loopback, where nobody is but this machine itself. */
+  /** The limit per loopback address, used only by this machine itself. */
   readonly mostPerLoopback?: number;
-  /** A client that takes nothing for so long is given up. */
+  /** A client that accepts no data for this long is disconnected. */
   readonly stallMs?: number;
-  /** A request has to be here as a whole by then. */
+  /** Time limit for receiving a complete request. */
   readonly requestMs?: number;
 }
 
@@ -47,9 +47,9 @@ const DEFAULTS = {
   stallMs: 120_000,
   requestMs: 20_000,
 };
-/** iPXE keeps connections that it does not use at the moment. */
+/** iPXE keeps idle connections open. */
 const CONNECTIONS_PER_REQUEST = 2;
-/** iPXE keeps its connections between script, kernel and initrd; a person may stand at a menu in between. */
+/** iPXE keeps connections open between script, kernel and initrd; a menu may wait for a person in between. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADER_BYTES = 8 * 1024;
 const RETRY_SECONDS = 3;
@@ -85,18 +85,18 @@ export class HttpBootServer {
     );
     this.#server.timeout = stallMs;
     this.#server.maxConnections = mostRequests * CONNECTIONS_PER_REQUEST;
-    const tell = (what: string) => (address: string, refused: number) =>
+    const logRefusal = (what: string) => (address: string, refused: number) =>
       deps.logger.warn(
         { address, refused },
-        `boot: an address has as many ${what} under way as it may; its others are turned away`,
+        `boot: an address has reached its limit of concurrent ${what}; further ones are refused`,
       );
-    this.#requests = new PerAddressLimit(tell('requests'));
-    this.#connections = new PerAddressLimit(tell('connections'));
+    this.#requests = new PerAddressLimit(logRefusal('requests'));
+    this.#connections = new PerAddressLimit(logRefusal('connections'));
     this.#server.on('connection', (socket) => this.#onConnection(socket));
     this.#server.on('clientError', (error, socket) => this.#refuseMalformed(error, socket as Socket));
   }
 
-  /** Requests that are being answered, files that are open, bytes that are held in memory. */
+  /** Requests under way, open files, and bytes in memory. */
   get usage(): { readonly requests: number; readonly files: number; readonly heldBytes: number } {
     return { requests: this.#running.size, files: this.#files.openFiles, heldBytes: this.#files.heldBytes };
   }
@@ -119,23 +119,23 @@ export class HttpBootServer {
   async stop(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
-    const impatience = setTimeout(() => this.#server.closeAllConnections(), GRACE_MS);
+    const forceClose = setTimeout(() => this.#server.closeAllConnections(), GRACE_MS);
     await closed;
-    clearTimeout(impatience);
+    clearTimeout(forceClose);
     await Promise.all(this.#running);
     await this.#files.close();
   }
 
   #onConnection(socket: Socket): void {
     const { remoteAddress = '' } = socket;
-    const most = this.#mostOf(remoteAddress) * CONNECTIONS_PER_REQUEST;
-    if (this.#connections.enter(remoteAddress, most, performance.now())) {
+    const limit = this.#limitOf(remoteAddress) * CONNECTIONS_PER_REQUEST;
+    if (this.#connections.enter(remoteAddress, limit, performance.now())) {
       socket.once('close', () => this.#connections.leave(remoteAddress, performance.now()));
     } else socket.destroy();
   }
 
   #onRequest(request: IncomingMessage, response: ServerResponse): void {
-    // Writing to a client that left is no news to anybody; the transfer notices by its own means.
+    // A write to a disconnected client is not an error; the transfer detects the close by itself.
     response.on('error', () => undefined);
     if (!isBootPath(request.url ?? '')) {
       this.#deps.elsewhere(request, response);
@@ -143,20 +143,20 @@ export class HttpBootServer {
     }
     const exchange = exchangeOf(request, response, this.#deps.newId());
     if (this.#exchanges === null || this.#running.size >= this.#settings.mostRequests) {
-      sendAway(exchange, 'too many machines at once; ask again');
+      sendUnavailable(exchange, 'too many requests at once; retry');
       return;
     }
     const { remoteAddress = '' } = request.socket;
-    const most = this.#deps.isOwn?.(request) ? Number.POSITIVE_INFINITY : this.#mostOf(remoteAddress);
-    if (!this.#requests.enter(remoteAddress, most, performance.now())) {
-      sendAway(exchange, `this address has ${most} requests under way already; ask again`);
+    const limit = this.#deps.isOwn?.(request) ? Number.POSITIVE_INFINITY : this.#limitOf(remoteAddress);
+    if (!this.#requests.enter(remoteAddress, limit, performance.now())) {
+      sendUnavailable(exchange, `this address already has ${limit} requests under way; retry`);
       return;
     }
     const started = performance.now();
     const run: Promise<void> = this.#exchanges
       .answer(exchange)
       .then(
-        (told) => this.#log(exchange, started, told),
+        (fields) => this.#log(exchange, started, fields),
         (error: unknown) => this.#fail(exchange, started, error),
       )
       .then(() => {
@@ -166,18 +166,18 @@ export class HttpBootServer {
     this.#running.add(run);
   }
 
-  #mostOf(address: string): number {
+  #limitOf(address: string): number {
     const { mostPerAddress, mostPerLoopback } = this.#settings;
     return /^(?:::ffff:)?127\.|^::1$/.test(address) ? mostPerLoopback : mostPerAddress;
   }
 
-  #fail(exchange: Exchange, started: number, error: unknown): void {
-    // Without Retry-After: iPXE would come back for ever without a word, where its script can report the failure and go on.
-    sendError(exchange, asColdironError(error));
+  #fail(exchange: BootExchange, started: number, error: unknown): void {
+    // No Retry-After: iPXE would retry forever without output, whereas its script can report the failure and continue.
+    sendBootError(exchange, asColdironError(error));
     this.#log(exchange, started, { err: error });
   }
 
-  #log(exchange: Exchange, started: number, told: object): void {
+  #log(exchange: BootExchange, started: number, fields: object): void {
     const { request, response, path, address, correlationId } = exchange;
     const line = {
       method: request.method,
@@ -186,13 +186,13 @@ export class HttpBootServer {
       address,
       ms: Math.round((performance.now() - started) * 10) / 10,
       correlation_id: correlationId,
-      ...told,
+      ...fields,
     };
-    if ('err' in told) this.#deps.logger.error(line, 'boot request failed');
+    if ('err' in fields) this.#deps.logger.error(line, 'boot request failed');
     else this.#deps.logger.info(line, 'boot request');
   }
 
-  /** What Node's parser refuses never becomes a request. */
+  /** Input that Node's parser rejects never becomes a request. */
   #refuseMalformed(error: Error & { code?: string }, socket: Socket): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
@@ -205,11 +205,11 @@ export class HttpBootServer {
   }
 }
 
-/** iPXE asks again by itself when it is told after how long. */
-const sendAway = (exchange: Exchange, why: string): void =>
-  sendError(exchange, new ColdironError('service_unavailable', why), { headers: { 'Retry-After': RETRY_SECONDS } });
+/** iPXE retries by itself after the time in Retry-After. */
+const sendUnavailable = (exchange: BootExchange, why: string): void =>
+  sendBootError(exchange, new ColdironError('service_unavailable', why), { headers: { 'Retry-After': RETRY_SECONDS } });
 
 const MALFORMED: Readonly<Record<string, readonly [status: string, message: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `the headers are longer than ${HEADER_BYTES} bytes`],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request did not come in time'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request was not complete in time'],
 };

@@ -1,11 +1,11 @@
-// Huge pages for files in memory. The kernel sends a file page by page, and whoever receives it copies it page by page: out of
-// pages of 2 MiB the same processors carry half as much again as out of pages of 4 KiB. Asked for outright (MADV_COLLAPSE,
-// Linux 6.1), because files in memory get none by themselves on most machines.
+// Huge pages for files in memory. The kernel sends a file page by page, and the receiver copies it page by page: with pages of
+// 2 MiB the same processors reach 1.5 times the throughput of 4 KiB pages. Requested explicitly (MADV_COLLAPSE, Linux 6.1),
+// because most systems do not use them for files in memory by default.
 
 import { writeSync } from 'node:fs';
 import koffi from 'koffi';
 
-/** What x86-64 and arm64 have with pages of 4 KiB; another kernel refuses, and the pages stay as they are. */
+/** The size on x86-64 and arm64 with 4 KiB base pages; another kernel refuses, and the pages stay unchanged. */
 const HUGE = 2 * 1024 * 1024;
 
 /** mman.h */
@@ -38,16 +38,16 @@ function cLibrary(): CLibrary {
   return library;
 }
 
-/** A window of this process onto the file, as long as its pages are exchanged; nothing is ever read through it. */
+/** A mapping of the file, needed only to replace its pages; nothing is read through it. */
 export class HugePages {
   readonly #descriptor: number;
   readonly #length: number;
   readonly #area: number;
-  /** Where in the area a huge page can begin. */
+  /** The first address in the area that is aligned to a huge page. */
   readonly #window: number;
   #refused: boolean;
 
-  /** `span`: how much of the file is prepared at a time, at most. */
+  /** `span`: the largest part of the file that is prepared at a time. */
   constructor(descriptor: number, span: number) {
     this.#descriptor = descriptor;
     this.#length = span + HUGE;
@@ -57,12 +57,12 @@ export class HugePages {
     this.#window = Math.ceil(this.#area / HUGE) * HUGE;
   }
 
-  /** For a part of the file that nothing was written to yet: then there is nothing to copy. Whatever is refused stays as it is. */
+  /** For a part of the file that is not written yet, so that there is nothing to copy. If refused, the pages stay unchanged. */
   async prepare(at: number, length: number): Promise<void> {
     const whole = at % HUGE === 0 ? length - (length % HUGE) : 0;
     if (this.#refused || whole === 0) return;
     const c = cLibrary();
-    // Where there is no page at all, none can be exchanged.
+    // A page must exist before it can be replaced.
     for (let page = 0; page < whole; page += HUGE) writeSync(this.#descriptor, ONE_BYTE, 0, 1, at + page);
     const mapped = c.mmap(this.#window, whole, PROT_READ, MAP_SHARED | MAP_FIXED, this.#descriptor, at);
     this.#refused = mapped < 0 || (await advise(c, this.#window, whole)) !== 0;
@@ -75,7 +75,7 @@ export class HugePages {
 
 const ONE_BYTE = Buffer.alloc(1);
 
-/** In Node's thread pool: the kernel may have to move others' pages out of the way. */
+/** In Node's thread pool: the kernel may have to move other pages first. */
 const advise = (c: CLibrary, address: number, length: number): Promise<number> =>
   new Promise((resolve, reject) => {
     c.madvise.async(address, length, MADV_COLLAPSE, (error, result) => (error ? reject(error) : resolve(result)));

@@ -1,5 +1,5 @@
-// A file that exists in memory only (memfd_create), so that the kernel can send it without a copy through this process and
-// without ever waiting for a disk.
+// A file in memory only (memfd_create), so that the kernel can send it without a copy through this process and without
+// waiting for the disk.
 
 import { close, ftruncateSync, read, readSync, write } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -23,11 +23,11 @@ export class MemoryFile {
     this.descriptor = descriptor;
   }
 
-  /** Null when `stop` says so on the way. */
+  /** Null if `stop` returned true before the end. */
   static async copyOf(source: FileHandle, size: number, stop: () => boolean): Promise<MemoryFile | null> {
     memfdCreate ??= koffi.load(null).func('int memfd_create(const char *name, unsigned int flags)');
     const descriptor = memfdCreate('boot-file', CLOSE_ON_EXEC);
-    if (descriptor < 0) throw new Error(`no memory for it: ${getSystemErrorName(-koffi.errno())}`);
+    if (descriptor < 0) throw new Error(`cannot create a file in memory: ${getSystemErrorName(-koffi.errno())}`);
     const file = new MemoryFile(descriptor);
     const pages = new HugePages(descriptor, COPY_SLICE);
     try {
@@ -41,7 +41,7 @@ export class MemoryFile {
         const wanted = Math.min(piece.length, size - at);
         await pages.prepare(at, wanted);
         const { bytesRead } = await source.read(piece, 0, wanted, at);
-        if (bytesRead === 0) throw new Error(`it ends at byte ${at} of ${size}`);
+        if (bytesRead === 0) throw new Error(`the file ends at byte ${at} of ${size}`);
         for (let done = 0; done < bytesRead; ) {
           done += (await writeFile(descriptor, piece, done, bytesRead - done, at + done)).bytesWritten;
         }
@@ -60,7 +60,7 @@ export class MemoryFile {
     return readFile(this.descriptor, into, 0, length, at);
   }
 
-  /** From memory: takes as long as copying the bytes does. */
+  /** Synchronous: reads from memory only. */
   peek(length: number, at: number): Buffer {
     const bytes = Buffer.allocUnsafe(length);
     return bytes.subarray(0, readSync(this.descriptor, bytes, 0, length, at));

@@ -1,21 +1,21 @@
-// sendfile(2) on the sockets that Node answers on: the kernel takes the pages as they are, where a write copies them first.
-// It runs in Node's thread pool, so that the work of the network stack spreads over the processors and the event loop stays
-// free for scripts. Node itself writes a little whenever a socket is full: only Node can tell when it has room again.
+// sendfile(2) on Node's response sockets: the kernel uses the pages directly, where a write copies them first. It runs in
+// Node's thread pool, so that the network stack uses all processors and the event loop stays free for scripts. When a socket
+// is full, Node itself writes a small piece, because only Node is notified when the socket is writable again.
 
 import type { ServerResponse } from 'node:http';
 import koffi from 'koffi';
 import type { MemoryFile } from './memory-file.ts';
 
-/** What one call takes at most; whoever has had it queues again behind the others. */
+/** The most bytes per call; then the transfer queues again behind the others. */
 const TURN = 4 * 1024 * 1024;
-/** What Node writes: enough for headers and beginning to leave together, little enough for the copy not to matter. */
+/** Bytes that Node writes: enough to send headers and first data together, few enough that the copy does not matter. */
 const PIECE = 16 * 1024;
 
-/** Koffi refuses more than 256 calls at once, running or waiting, and Node's pool has four threads to run them in. */
+/** Koffi refuses more than 256 concurrent calls, running or queued, and Node's pool has four threads. */
 const MOST_CALLS = 64;
 
 interface CLibrary {
-  /** For calls that run beside each other. */
+  /** Limits concurrent calls. */
   readonly turns: Turns;
   dup(descriptor: number): number;
   close(descriptor: number): number;
@@ -44,8 +44,8 @@ function cLibrary(): CLibrary {
 }
 
 /**
- * A descriptor of our own for the socket of the answer; whoever takes it closes it. Node may close its own while a call is
- * under way, and the number would be somebody else's connection. Null: there is no socket that the kernel can write to as it is.
+ * A duplicate descriptor of the response socket; the caller closes it. Node may close its own while a call is under way, and
+ * the number could then be reused for another connection. Null: there is no plain socket that the kernel can write to.
  */
 export function ownDescriptor(response: ServerResponse): number | null {
   const handle = (response.socket as { readonly _handle?: { readonly fd?: number } | null } | null)?._handle;
@@ -54,7 +54,7 @@ export function ownDescriptor(response: ServerResponse): number | null {
   return descriptor < 0 ? null : descriptor;
 }
 
-/** How many bytes the kernel took before the end, or before the client went away. Closes `socket`. */
+/** How many bytes the kernel accepted before the end, or before the client disconnected. Closes `socket`. */
 export async function sendFromMemory(
   response: ServerResponse,
   socket: number,
@@ -95,15 +95,15 @@ class Transfer {
     this.#wake();
   }
 
-  /** Returns where it ended. */
+  /** Returns the offset where it ended. */
   async run(start: number): Promise<number> {
     let at = start;
     while (at < this.#end && !this.#gone) {
       at += await this.#write(at);
-      // Behind a write of Node's that still waits, ours would overtake it.
+      // Our call would overtake a write that Node has still queued.
       while (at < this.#end && !this.#gone && this.#response.writableLength === 0) {
         const sent = await this.#send(at);
-        // Full, or broken: the next write waits for the one and finds out about the other.
+        // The socket is full or broken: the next write waits for space, or fails.
         if (sent <= 0) break;
         at += sent;
       }
@@ -111,7 +111,7 @@ class Transfer {
     return at;
   }
 
-  /** Settles when the kernel has taken it: then there is room again. */
+  /** Resolves when the kernel has accepted the piece: then the socket has space again. */
   #write(at: number): Promise<number> {
     const piece = this.#file.peek(Math.min(PIECE, this.#end - at), at);
     return new Promise((resolve) => {
@@ -141,7 +141,7 @@ class Transfer {
   }
 }
 
-/** So many at a time; the others wait in the order in which they came. */
+/** A semaphore; waiters are served in order of arrival. */
 class Turns {
   readonly #waiting: (() => void)[] = [];
   #free: number;

@@ -1,4 +1,4 @@
-// The service OS over HTTP: JSON in, JSON out, the key in the Authorization header and nowhere else.
+// The session API of the service OS over HTTP: JSON in, JSON out, the key only in the Authorization header.
 
 import { ColdironError } from '../../domain/errors.ts';
 import type { Json } from '../../domain/event.ts';
@@ -7,40 +7,40 @@ import { parseSessionSecret, type SessionSecret } from '../../domain/session.ts'
 import { RateLimit } from '../../net/rate-limit.ts';
 import type { SessionCall, Sessions } from '../../work/sessions/sessions.ts';
 import type { SessionRoute } from './boot-route.ts';
-import { type Exchange, sendError } from './exchange.ts';
+import { type BootExchange, sendBootError } from './exchange.ts';
 
 const KIBIBYTE = 1024;
-/** Facts of a machine with hundreds of disks fit; a log is cut to its end by whoever sends it. */
+/** Facts of a machine with hundreds of disks fit; the sender cuts a log to its last part. */
 const LARGEST_BODY = { open: 8 * KIBIBYTE, facts: 512 * KIBIBYTE, steps: 64 * KIBIBYTE, outcome: 16 * KIBIBYTE };
 
-/** From one address. A machine that reports every second is far below, also when it begins. */
+/** Per address. A machine that reports every second stays far below, also at its start. */
 const PER_SECOND = 100;
 const MOST_ADDRESSES = 10_000;
 
 interface SessionVerb {
   readonly method: 'GET' | 'POST' | 'PUT';
-  readonly run: (exchange: Exchange, call: SessionCall) => Promise<void>;
+  readonly run: (exchange: BootExchange, call: SessionCall) => Promise<void>;
 }
 
 export class SessionExchanges {
-  readonly #desk: Sessions;
+  readonly #sessions: Sessions;
   readonly #limits = new Map<string, RateLimit>();
 
-  constructor(desk: Sessions) {
-    this.#desk = desk;
+  constructor(sessions: Sessions) {
+    this.#sessions = sessions;
   }
 
-  /** What the log line adds: never a ticket, never a key. */
-  async answer(exchange: Exchange, route: SessionRoute): Promise<object> {
+  /** Returns fields for the log line: never a ticket, never a key. */
+  async answer(exchange: BootExchange, route: SessionRoute): Promise<object> {
     const verb = this.#verbOf(route);
     if (exchange.request.method !== verb.method) {
-      const error = new ColdironError('invalid_request', `only ${verb.method} is known here`);
-      sendError(exchange, error, { status: 405, headers: { Allow: verb.method, Connection: 'close' } });
+      const error = new ColdironError('invalid_request', `the method must be ${verb.method}`);
+      sendBootError(exchange, error, { status: 405, headers: { Allow: verb.method, Connection: 'close' } });
       return { session: route.what };
     }
     if (!this.#allows(exchange.address ?? 'elsewhere')) {
       const error = new ColdironError('rate_limited', 'too many requests from one address');
-      sendError(exchange, error, { headers: { 'Retry-After': 1, Connection: 'close' } });
+      sendBootError(exchange, error, { headers: { 'Retry-After': 1, Connection: 'close' } });
       return { session: route.what };
     }
     try {
@@ -48,29 +48,32 @@ export class SessionExchanges {
       return { session: route.what };
     } catch (error) {
       if (!(error instanceof ColdironError) || error.code === 'store_unavailable') throw error;
-      sendError(exchange, error, { headers: refusalHeaders(error) });
+      sendBootError(exchange, error, { headers: refusalHeaders(error) });
       return { session: route.what, why: error.message };
     }
   }
 
   #verbOf(route: SessionRoute): SessionVerb {
-    const desk = this.#desk;
+    const sessions = this.#sessions;
     switch (route.what) {
       case 'open':
         return {
           method: 'POST',
           run: async (exchange, call) => {
             const body = await readJson(exchange, LARGEST_BODY.open);
-            sendJson(exchange, 201, await desk.open(route.ticket, body, call));
+            sendJson(exchange, 201, await sessions.open(route.ticket, body, call));
           },
         };
       case 'order':
-        return { method: 'GET', run: async (exchange) => sendJson(exchange, 200, await desk.order(keyOf(exchange))) };
+        return {
+          method: 'GET',
+          run: async (exchange) => sendJson(exchange, 200, await sessions.order(keyOf(exchange))),
+        };
       case 'facts':
         return {
           method: 'PUT',
           run: async (exchange, call) => {
-            await desk.facts(keyOf(exchange), await readJson(exchange, LARGEST_BODY.facts), call);
+            await sessions.facts(keyOf(exchange), await readJson(exchange, LARGEST_BODY.facts), call);
             sendNothing(exchange);
           },
         };
@@ -78,7 +81,7 @@ export class SessionExchanges {
         return {
           method: 'POST',
           run: async (exchange, call) => {
-            await desk.step(keyOf(exchange), await readJson(exchange, LARGEST_BODY.steps), call);
+            await sessions.step(keyOf(exchange), await readJson(exchange, LARGEST_BODY.steps), call);
             sendNothing(exchange);
           },
         };
@@ -87,14 +90,14 @@ export class SessionExchanges {
           method: 'POST',
           run: async (exchange) => {
             const body = await readJson(exchange, LARGEST_BODY.outcome);
-            sendJson(exchange, 200, { ...(await desk.outcome(keyOf(exchange), body)) });
+            sendJson(exchange, 200, { ...(await sessions.outcome(keyOf(exchange), body)) });
           },
         };
       case 'file':
         return {
           method: 'GET',
           run: async (exchange, call) => {
-            const file = await desk.file(keyOf(exchange), route.name, call);
+            const file = await sessions.file(keyOf(exchange), route.name, call);
             if (file === null) throw new ColdironError('not_found', `the order has no file ${shown(route.name)}`);
             send(exchange, 200, 'application/octet-stream', Buffer.from(file.text));
           },
@@ -113,19 +116,19 @@ export class SessionExchanges {
   }
 }
 
-function keyOf({ request }: Exchange): SessionSecret {
+function keyOf({ request }: BootExchange): SessionSecret {
   const key = parseSessionSecret(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
-  if (!key.ok) throw new ColdironError('unauthenticated', 'the session key belongs into Authorization: Bearer …');
+  if (!key.ok) throw new ColdironError('unauthenticated', 'send the session key as Authorization: Bearer …');
   return key.value;
 }
 
-/** A body that was not read to its end leaves the connection unusable. */
+/** A connection with an unread body cannot be reused. */
 const refusalHeaders = ({ code }: ColdironError) => ({
   ...(code === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer' } : {}),
   Connection: 'close',
 });
 
-async function readJson({ request }: Exchange, most: number): Promise<unknown> {
+async function readJson({ request }: BootExchange, most: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -140,15 +143,15 @@ async function readJson({ request }: Exchange, most: number): Promise<unknown> {
   }
 }
 
-const sendJson = (exchange: Exchange, status: number, value: Json): void =>
+const sendJson = (exchange: BootExchange, status: number, value: Json): void =>
   send(exchange, status, 'application/json; charset=utf-8', Buffer.from(JSON.stringify(value)));
 
-function send({ response }: Exchange, status: number, type: string, body: Buffer): void {
+function send({ response }: BootExchange, status: number, type: string, body: Buffer): void {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length, 'Cache-Control': 'no-store' });
   response.end(body);
 }
 
-function sendNothing({ response }: Exchange): void {
+function sendNothing({ response }: BootExchange): void {
   response.writeHead(204);
   response.end();
 }

@@ -1,19 +1,20 @@
-// Answers in the form that the caller reads: JSON, or for a shell one line a field, with what has several lines in base64.
+// Sends a response in the format that the caller accepts: JSON, or plain text for a shell: one line per field, multi-line
+// values in base64.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-export type Fields = Readonly<Record<string, string | number | boolean>>;
+export type ResponseFields = Readonly<Record<string, string | number | boolean>>;
 
 const PLAIN = 'text/plain';
 
-export function sendFields(request: FastifyRequest, reply: FastifyReply, fields: Fields): FastifyReply {
+export function sendFields(request: FastifyRequest, reply: FastifyReply, fields: ResponseFields): FastifyReply {
   reply.header('vary', 'accept');
   return request.headers.accept?.includes(PLAIN)
     ? reply.type(`${PLAIN}; charset=utf-8`).send(lines(fields))
     : reply.type('application/json; charset=utf-8').send(JSON.stringify(fields));
 }
 
-export const lines = (fields: Fields): string =>
+export const lines = (fields: ResponseFields): string =>
   Object.entries(fields)
     .map(([name, value]) => {
       const text = String(value);

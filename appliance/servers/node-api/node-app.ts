@@ -1,4 +1,4 @@
-// The node API: what a node without a certificate may ask (to become one of ours), and what one with a certificate may.
+// The node API: enrollment for nodes without a certificate, and everything else for nodes with one.
 
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
@@ -8,13 +8,13 @@ import { FailedAttempts } from '../../api/failed-attempts.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { TaskId } from '../../domain/task.ts';
-import { standingOf } from '../../identity/node-eligibility.ts';
+import { eligibilityOf } from '../../identity/node-eligibility.ts';
 import type { Enrolled } from '../../identity/node-enrollment.ts';
 import { secretText, taskSigningKeysText } from '../../render/bundle/bundle.ts';
 import { sendFields } from './answer.ts';
-import type { NodeApiDeps } from './dependencies.ts';
+import type { NodeApiDeps } from './node-api-deps.ts';
 import { createPeers } from './peer.ts';
-import { taskRoutes } from './task-routes.ts';
+import { nodeTaskRoutes } from './task-routes.ts';
 
 const KIBIBYTE = 1024;
 const Line = (most: number) => Type.String({ maxLength: most, pattern: '^[^\\r\\n]*$' });
@@ -30,14 +30,14 @@ const HeartbeatBody = Type.Object(
     boot_id: Type.Optional(Line(64)),
     uptime_seconds: Number_,
     clock: Number_,
-    /** The task that the node works on now. */
+    /** The task that the node is running. */
     task: Type.Optional(Line(36)),
   },
   closed,
 );
 
-/** A node whose clock is off by more than this is told so in the log. */
-const WORTH_A_WORD = 30 * SECOND;
+/** A node's clock offset above this is logged. */
+const CLOCK_OFFSET_WARNING = 30 * SECOND;
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger } = deps;
@@ -53,16 +53,16 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     return { ca_pem: pem, ca_sha256: createHash('sha256').update(pem).digest('hex'), ca_fingerprint: shown };
   };
 
-  const enrolled = async (given: Enrolled, machineId: Enrolled['machine'], correlationId: string) => {
+  const enrolled = async (issued: Enrolled, machineId: Enrolled['machine'], correlationId: string) => {
     const machine = await store.machine(machineId);
-    if (machine) await enrollment.isHere(machine, correlationId);
+    if (machine) await enrollment.confirmEnrolled(machine, correlationId);
     return {
-      result: given.kind,
-      node_id: given.machine,
-      certificate: given.certificatePem,
-      not_after: Math.floor(given.notAfter / SECOND),
-      renew_after: Math.floor((given.notAfter - settings.nodeLifetime / 3) / SECOND),
-      recovery_token: secretText(given.recoveryToken),
+      result: issued.kind,
+      node_id: issued.machine,
+      certificate: issued.certificatePem,
+      not_after: Math.floor(issued.notAfter / SECOND),
+      renew_after: Math.floor((issued.notAfter - settings.nodeLifetime / 3) / SECOND),
+      recovery_token: secretText(issued.recoveryToken),
       ...(await trust()),
       task_keys: taskSigningKeysText(await signer.verifiers()),
       heartbeat_seconds: settings.heartbeatEvery / SECOND,
@@ -70,7 +70,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     };
   };
 
-  // The token says whether it is the first time or a way back; the names are for people who read logs.
+  // The token decides between enrollment and recovery; the two paths only make logs readable.
   for (const path of ['/node/v1/enroll', '/node/v1/recover']) {
     app.post(
       path,
@@ -80,14 +80,17 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
         const wait = failures.secondsToWait(request.ip);
         if (wait > 0 && !(await nodes.isEntitled({ nodeId, token }))) {
           reply.header('retry-after', wait);
-          throw new ColdironError('rate_limited', `too many refused enrollments from ${request.ip}`);
+          throw new ColdironError(
+            'rate_limited',
+            `too many refused enrollments from ${request.ip}; wait ${wait} seconds`,
+          );
         }
-        const asked = { nodeId, token, certificateRequest, correlationId: request.id };
-        const given = await nodes.enroll(asked).catch((error: unknown) => {
+        const input = { nodeId, token, certificateRequest, correlationId: request.id };
+        const issued = await nodes.enroll(input).catch((error: unknown) => {
           if (error instanceof ColdironError && error.code !== 'store_unavailable') failures.count(request.ip);
           throw error;
         });
-        return sendFields(request, reply, await enrolled(given, given.machine, request.id));
+        return sendFields(request, reply, await enrolled(issued, issued.machine, request.id));
       },
     );
   }
@@ -97,8 +100,8 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     { config: { access: 'node' }, bodyLimit: 32 * KIBIBYTE, schema: { body: RenewBody } },
     async (request, reply) => {
       const { machine } = peers.of(request);
-      const given = await nodes.renew(machine.id, request.body.certificate_request, request.id);
-      return sendFields(request, reply, await enrolled(given, machine.id, request.id));
+      const issued = await nodes.renew(machine.id, request.body.certificate_request, request.id);
+      return sendFields(request, reply, await enrolled(issued, machine.id, request.id));
     },
   );
 
@@ -113,19 +116,19 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
       const { machine, certificate } = peers.of(request);
       const { agent = null, boot_id: bootId = null, uptime_seconds: uptime, clock, task } = request.body;
       const offset = clock === undefined ? 0 : Number(clock) * SECOND - now();
-      if (Math.abs(offset) > WORTH_A_WORD) {
-        logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is off");
+      if (Math.abs(offset) > CLOCK_OFFSET_WARNING) {
+        logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is wrong");
       }
-      await enrollment.isHere(machine, request.id);
+      await enrollment.confirmEnrolled(machine, request.id);
       const report = { agent, boot_id: bootId, uptime_seconds: Number(uptime ?? 0), clock_offset_ms: offset };
-      await heartbeats.heard(machine, report, request.id);
+      await heartbeats.record(machine, report, request.id);
       const { active } = await authority.trust();
       const { ca_sha256, ca_fingerprint } = await trust();
       return sendFields(request, reply, {
         node_id: machine.id,
         hostname: machine.spec.hostname,
         state: machine.lifecycle.state,
-        tasks: standingOf(machine.lifecycle).tasks ? 'yes' : 'no',
+        tasks: eligibilityOf(machine.lifecycle).tasks ? 'yes' : 'no',
         ...(task !== undefined && { task: (await tasks.mayContinue(machine, task as TaskId)) ? 'continue' : 'stop' }),
         renew: certificate.authority === active ? 'no' : 'yes',
         ca_sha256,
@@ -138,12 +141,12 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     },
   );
 
-  taskRoutes(app, deps, peers);
+  nodeTaskRoutes(app, deps, peers);
   await app.ready();
   return app;
 }
 
-/** What a shell can send without a JSON writer: `curl --data-urlencode name@file`. */
+/** A shell can send this without a JSON encoder: `curl --data-urlencode name@file`. */
 function acceptForms(app: App): void {
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_, body, done) => {
     done(null, Object.fromEntries(new URLSearchParams(String(body))));

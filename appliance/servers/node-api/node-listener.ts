@@ -1,14 +1,14 @@
-// Where the node API listens, and the certificate that it shows: renewed before it ends, and whenever its names or the
-// authority that signs have changed. Connections that are open stay open.
+// The listener of the node API and its certificate: renewed before it expires, and whenever its names or the signing
+// authority change. Open connections stay open.
 
 import { Server } from 'node:tls';
 import type { App, TlsFiles } from '../../api/base-app.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { ServerCredentials } from '../../identity/authority.ts';
-import { apiNames, type NodeApiPlace } from '../../identity/node-place.ts';
+import { apiNames, type NodeApiAddress } from '../../identity/node-addresses.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
 import { listenOnTcp } from '../../net/listen.ts';
-import type { NodeApiDeps } from './dependencies.ts';
+import type { NodeApiDeps } from './node-api-deps.ts';
 import { buildNodeApp } from './node-app.ts';
 
 export interface NodeListenerDeps extends Omit<NodeApiDeps, 'tls' | 'stopping'> {
@@ -17,34 +17,34 @@ export interface NodeListenerDeps extends Omit<NodeApiDeps, 'tls' | 'stopping'> 
 
 export interface NodeListener {
   readonly address: string;
-  /** Looks whether another certificate is due. */
+  /** Replaces the certificate if a new one is due. */
   renew(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const HANDSHAKE_LIMIT = 10 * SECOND;
-/** Bodies are small; who sends one byte at a time keeps nobody's place. */
+/** Bodies are small; a client that sends one byte at a time must not occupy a connection. */
 const REQUEST_LIMIT = 20 * SECOND;
 
-export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiPlace): Promise<NodeListener> {
+export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiAddress): Promise<NodeListener> {
   const { fleet, enrollment } = deps;
   const current = (): Promise<ServerCredentials> =>
     enrollment.authority.serverCredentials(apiNames(fleet, at), { actor: 'appliance', correlationId: null });
 
-  let shown = await current();
+  let credentials = await current();
   const stopping = new AbortController();
-  const edge = { tls: tlsOf(shown), stopping: stopping.signal, requestTimeout: REQUEST_LIMIT };
+  const edge = { tls: tlsOf(credentials), stopping: stopping.signal, requestTimeout: REQUEST_LIMIT };
   const app = await buildNodeApp({ ...deps, ...edge });
   const { address, stop } = await listenOnTcp(app, at);
   const port = Number(address.split(':').at(-1));
 
   const renew = async (): Promise<void> => {
     const next = await current();
-    if (next.chainPem === shown.chainPem && next.trustPem === shown.trustPem) return;
-    shown = next;
-    showFrom(app, next);
+    if (next.chainPem === credentials.chainPem && next.trustPem === credentials.trustPem) return;
+    credentials = next;
+    useCredentials(app, next);
   };
-  enrollment.listens({ address: at.address, port }, renew);
+  enrollment.setNodeApi({ address: at.address, port }, renew);
 
   return {
     address,
@@ -57,8 +57,8 @@ export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiPlace): Pr
 }
 
 /**
- * A certificate is asked for and never insisted on: who enrolls has none yet, and who shows one that has ended is told so. The
- * handshake still proves that the peer has its key; whether it counts is looked up for each request.
+ * A client certificate is requested but not required: a node that enrolls has none yet, and one with an expired certificate
+ * gets an error message. The handshake still proves possession of the key; validity is checked for each request.
  */
 const tlsOf = ({ chainPem, keyPem, trustPem }: ServerCredentials): TlsFiles => ({
   cert: chainPem,
@@ -70,7 +70,7 @@ const tlsOf = ({ chainPem, keyPem, trustPem }: ServerCredentials): TlsFiles => (
   handshakeTimeout: HANDSHAKE_LIMIT,
 });
 
-function showFrom(app: App, credentials: ServerCredentials): void {
+function useCredentials(app: App, credentials: ServerCredentials): void {
   const { server } = app;
   if (server instanceof Server) server.setSecureContext(tlsOf(credentials));
 }

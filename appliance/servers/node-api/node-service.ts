@@ -1,5 +1,5 @@
-// Enrollment and the node API as the appliance starts and stops them, with what goes on while nobody asks: leases end, nodes
-// fall silent, certificates are renewed.
+// Starts and stops enrollment and the node API, with their periodic work: expire task leases, detect silent nodes, renew
+// certificates.
 
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
@@ -11,14 +11,14 @@ import {
   RENEW_SERVER_EVERY,
   SWEEP_EVERY,
 } from '../../identity/enrollment-service.ts';
-import type { NodeApiPlace } from '../../identity/node-place.ts';
+import type { NodeApiAddress } from '../../identity/node-addresses.ts';
 import { repeat } from '../../net/repeat.ts';
 import { startNodeApi } from './node-listener.ts';
 
 export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText'> {
   readonly logger: FastifyBaseLogger;
-  /** Null: nodes can be prepared, and nobody can enroll. */
-  readonly listen: NodeApiPlace | null;
+  /** Null: nodes can be prepared, but cannot enroll. */
+  readonly listen: NodeApiAddress | null;
 }
 
 export interface NodeService {
@@ -37,12 +37,12 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
   const { tasks, drains, heartbeats, signer } = enrollment;
   const watch = async (): Promise<void> => {
     await heartbeats.flush();
-    const silent = await heartbeats.watch();
-    for (const { spec } of silent) logger.warn({ node: spec.hostname }, 'a node has fallen silent');
+    const silent = await heartbeats.markSilent();
+    for (const { spec } of silent) logger.warn({ node: spec.hostname }, 'a node stopped sending heartbeats');
   };
   const stops = [
     repeat(SWEEP_EVERY, () => tasks.sweep(), logger),
-    repeat(SWEEP_EVERY, () => drains.look(), logger),
+    repeat(SWEEP_EVERY, () => drains.reconcile(), logger),
     repeat(WATCH_EVERY, watch, logger),
     repeat(HOUR, async () => [await tasks.trim(), await signer.retireOld()], logger),
   ];

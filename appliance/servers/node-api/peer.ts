@@ -1,4 +1,4 @@
-// Who calls: the certificate of the connection says it, and nothing in the request does.
+// Authenticates a node by the client certificate of its connection only, never by the content of a request.
 
 import { TLSSocket } from 'node:tls';
 import type { FastifyRequest } from 'fastify';
@@ -14,40 +14,40 @@ export interface Peer {
   readonly certificate: CertificateRecord;
 }
 
-/** Said to whoever has the key of the certificate: the handshake has proved that. */
-const SAID: Readonly<Record<PeerRefusal, string>> = {
-  'unknown-certificate': 'this certificate is not of this appliance',
-  'not-a-node-certificate': 'this certificate is not that of a node',
+/** For the holder of the certificate's key: the handshake has proved possession. */
+const REFUSAL_MESSAGE: Readonly<Record<PeerRefusal, string>> = {
+  'unknown-certificate': 'this certificate was not issued by this appliance',
+  'not-a-node-certificate': 'this certificate is not a node certificate',
   revoked: 'this certificate was revoked: the node needs a new bundle',
   expired: 'this certificate has expired: recover with the recovery token',
-  'not-yet-valid': 'this certificate is not good yet',
-  'authority-retired': 'the authority of this certificate is trusted no longer: recover with the recovery token',
-  removed: 'this node was removed: it can only come back as a new one',
+  'not-yet-valid': 'this certificate is not valid yet: check the clock of the node',
+  'authority-retired': 'the authority of this certificate is no longer trusted: recover with the recovery token',
+  removed: 'this node was removed: register and enroll it as a new node',
 };
 
 export interface Peers {
   readonly authenticate: Authenticate;
-  /** Of a request that was let in. */
+  /** The peer of an authenticated request. */
   of(request: FastifyRequest): Peer;
 }
 
 type PeerStore = Pick<Store, 'certificate' | 'confirmCertificate' | 'authorities' | 'machine'>;
 
-/** Asked anew for every request: a connection may outlive the right to use it. */
+/** Checked for every request: a connection may outlive the validity of its certificate. */
 export function createPeers(store: PeerStore, now: () => number): Peers {
   const known = new WeakMap<FastifyRequest, Peer>();
 
   const identify = async (request: FastifyRequest): Promise<Peer | string> => {
     const { socket } = request.raw;
     const der = socket instanceof TLSSocket ? socket.getPeerX509Certificate()?.raw : undefined;
-    if (!der) return 'no certificate was shown';
+    if (!der) return 'the client sent no certificate';
     const verdict = await identifyPeer(store, der, now());
     const machine = verdict.machine === null ? null : await store.machine(verdict.machine);
     if (!verdict.ok) {
       request.log.warn({ node: machine?.spec.hostname ?? null, reason: verdict.reason }, 'a node was refused');
-      return SAID[verdict.reason];
+      return REFUSAL_MESSAGE[verdict.reason];
     }
-    return machine ? { machine, certificate: verdict.certificate } : SAID['unknown-certificate'];
+    return machine ? { machine, certificate: verdict.certificate } : REFUSAL_MESSAGE['unknown-certificate'];
   };
 
   return {
@@ -59,7 +59,7 @@ export function createPeers(store: PeerStore, now: () => number): Peers {
     },
     of: (request) => {
       const peer = known.get(request);
-      if (!peer) throw new ColdironError('unauthenticated', 'no certificate was shown');
+      if (!peer) throw new ColdironError('unauthenticated', 'the client sent no certificate');
       return peer;
     },
   };

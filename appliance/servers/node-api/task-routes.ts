@@ -1,20 +1,20 @@
-// A node fetches its tasks, says that it begins, and tells what came of them.
+// Task routes for nodes: fetch a task, begin it, report its result.
 
 import { Type } from 'typebox';
 import type { App } from '../../api/base-app.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { SECOND } from '../../domain/instant.ts';
-import { kindOfTask, type TaskId } from '../../domain/task.ts';
-import { standingOf } from '../../identity/node-eligibility.ts';
+import { type TaskId, taskDefinition } from '../../domain/task.ts';
+import { eligibilityOf } from '../../identity/node-eligibility.ts';
 import { sendFields } from './answer.ts';
-import type { NodeApiDeps } from './dependencies.ts';
+import type { NodeApiDeps } from './node-api-deps.ts';
 import type { Peers } from './peer.ts';
 
 const TaskReference = Type.Object({ task: Type.String({ pattern: '^[0-9a-f-]{36}$' }) });
 const closed = { additionalProperties: false } as const;
 const LONGEST_WAIT_SECONDS = 60;
 
-export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
+export function nodeTaskRoutes(app: App, { store, enrollment, stopping }: NodeApiDeps, peers: Peers): void {
   const { tasks, drains } = enrollment;
 
   app.get(
@@ -32,14 +32,14 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
       request.raw.socket.once('close', () => gone.abort());
       const mayWork = async (): Promise<boolean> => {
         const current = await store.machine(machine.id);
-        return current !== null && standingOf(current.lifecycle).tasks;
+        return current !== null && eligibilityOf(current.lifecycle).tasks;
       };
       const task = await tasks.next(machine.id, mayWork, seconds * SECOND, AbortSignal.any([gone.signal, stopping]));
       if (!task) return reply.code(204).send();
       return sendFields(request, reply, {
         task_id: task.id,
         lease: task.lease ?? '',
-        limit_seconds: kindOfTask(task.kind).limit / SECOND,
+        limit_seconds: taskDefinition(task.kind).limit / SECOND,
         payload: task.payload,
         signature: task.signature,
         key_id: task.signingKey,
@@ -58,8 +58,8 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
       const { machine } = peers.of(request);
       const begun = await tasks.begin(machine, id, request.body.lease, request.id);
       if (!begun) {
-        const why = `its lease is over, or it is not for a node that is ${machine.lifecycle.state}`;
-        throw new ColdironError('conflict', `task ${id} is not to be begun: ${why}`);
+        const why = `its lease has expired, or a node in state ${machine.lifecycle.state} may not run it`;
+        throw new ColdironError('conflict', `task ${id} cannot begin: ${why}`);
       }
       return sendFields(request, reply, { task_id: id, begun: 'yes' });
     },
@@ -69,7 +69,7 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
     '/node/v1/tasks/:task/result',
     {
       config: { access: 'node' },
-      // Every byte of the output may take three in a form.
+      // Form encoding may need three bytes for each byte of output.
       bodyLimit: 256 * 1024,
       schema: {
         params: TaskReference,
@@ -80,9 +80,9 @@ export function taskRoutes(app: App, { store, enrollment, stopping }: NodeApiDep
       const id = request.params.task as TaskId;
       const { status, output } = request.body;
       const { machine } = peers.of(request);
-      const told = await tasks.finish(machine, id, { succeeded: status === 'succeeded', output }, request.id);
+      const result = await tasks.finish(machine, id, { succeeded: status === 'succeeded', output }, request.id);
       await drains.settle(machine);
-      return sendFields(request, reply, { task_id: id, result: told });
+      return sendFields(request, reply, { task_id: id, result });
     },
   );
 }

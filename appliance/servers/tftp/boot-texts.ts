@@ -1,4 +1,4 @@
-// The texts that a boot loader asks for by name over TFTP: GRUB's configuration under Secure Boot, and iPXE's autoexec.
+// The text files that a boot loader requests by name over TFTP: GRUB's configuration under Secure Boot, and iPXE's autoexec.
 
 import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
@@ -10,7 +10,7 @@ import type { ScriptIssuer } from '../http-boot/script-issuer.ts';
 
 export interface IssuedText {
   readonly text: string;
-  /** For whom it was made, and what was decided for it; null: everybody gets the same, and asks for its own next. */
+  /** The client and the decision it was rendered for; null: the same for every client, which then requests its own. */
   readonly decided: { readonly facts: ClientFacts; readonly resolved: ResolvedBoot } | null;
 }
 
@@ -22,31 +22,31 @@ interface BootTextsDeps {
 }
 
 export class BootTexts {
-  readonly #parts: BootTextsDeps;
+  readonly #deps: BootTextsDeps;
 
-  constructor(parts: BootTextsDeps) {
-    this.#parts = parts;
+  constructor(deps: BootTextsDeps) {
+    this.#deps = deps;
   }
 
-  /** null: no text has this name. */
+  /** null: no text file has this name. */
   readonly textFor = async (name: string, facts: ClientFacts, resolved: ResolvedBoot): Promise<IssuedText | null> => {
-    const { resolver, scripts, templates, bootPort } = this.#parts;
+    const { resolver, scripts, templates, bootPort } = this.#deps;
     const address = resolved.network?.server;
     if (!address) return null;
     const server = { address, bootPort };
-    // iPXE 2 asks for it before its own DHCP. Behind a foreign DHCP server it is the only way to reach it.
+    // iPXE 2 requests it before its own DHCP. Behind another DHCP server it is the only way to reach iPXE.
     if (name === 'autoexec.ipxe') return { text: renderEntryScript(templates, server), decided: null };
     const config = parseGrubConfigName(name);
     if (config === null) return null;
     if (config.kind === 'entry') return { text: renderGrubEntry(templates, server), decided: null };
-    const told = { ...facts, mac: config.mac, uuid: config.uuid };
-    const machine = { resolved: resolver.resolve(told, resolved.network), facts: told };
-    const handed = await scripts.issue({ ...machine, server, language: GRUB_CONFIGS, forReal: true });
-    if (handed.text === null) return null;
-    const decision = handed.held ? { ...handed.decision, outcome: HELD } : handed.decision;
-    return { text: handed.text, decided: { facts: told, resolved: { ...machine.resolved, decision } } };
+    const stated = { ...facts, mac: config.mac, uuid: config.uuid };
+    const machine = { resolved: resolver.resolve(stated, resolved.network), facts: stated };
+    const issued = await scripts.issue({ ...machine, server, language: GRUB_CONFIGS, forReal: true });
+    if (issued.text === null) return null;
+    const decision = issued.held ? { ...issued.decision, outcome: HELD } : issued.decision;
+    return { text: issued.text, decided: { facts: stated, resolved: { ...machine.resolved, decision } } };
   };
 }
 
-/** What was decided waits until it can be written down. */
-const HELD: Outcome = { kind: 'hold', whatToDo: 'It asks again by itself.' };
+/** The decision waits until it can be persisted. */
+const HELD: Outcome = { kind: 'hold', whatToDo: 'Nothing: the machine retries by itself.' };

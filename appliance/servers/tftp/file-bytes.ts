@@ -1,4 +1,4 @@
-// The bytes of a transfer: small files whole in memory and shared by all who load them, large ones a piece at a time.
+// The bytes of a transfer: small files are held in memory and shared by all transfers, large ones are read in chunks.
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -6,23 +6,23 @@ import type { Asset } from '../../assets/asset.ts';
 import type { BlockSource } from '../../codecs/tftp/blocks.ts';
 
 export interface OpenBytes extends BlockSource {
-  /** Called when a read that gave null can be asked again, or never can. */
+  /** Called when a read that returned null can be retried, or has failed. */
   onReady: (failure: Error | null) => void;
   close(): void;
 }
 
-/** What a transfer sends, before it is opened. The bytes of a file are shared memory: a thread need not copy them. */
+/** What a transfer sends, before it is opened. File bytes are in shared memory: a thread need not copy them. */
 export type TransferContent = { readonly bytes: Uint8Array } | { readonly file: string; readonly size: number };
 
 export const sizeOf = (content: TransferContent): number => ('file' in content ? content.size : content.bytes.length);
 
 export async function openContent(content: TransferContent): Promise<OpenBytes> {
-  return 'file' in content ? openPieces(content.file, content.size) : bytesInMemory(content.bytes);
+  return 'file' in content ? openChunks(content.file, content.size) : bytesInMemory(content.bytes);
 }
 
-/** For a thread that may wait for the disk. */
+/** For a thread that may block on the disk. */
 export function openContentNow(content: TransferContent): OpenBytes {
-  return 'file' in content ? openPiecesNow(content.file, content.size) : bytesInMemory(content.bytes);
+  return 'file' in content ? openChunksNow(content.file, content.size) : bytesInMemory(content.bytes);
 }
 
 function bytesInMemory(bytes: Uint8Array): OpenBytes {
@@ -36,7 +36,7 @@ function bytesInMemory(bytes: Uint8Array): OpenBytes {
 }
 
 export class HotFiles {
-  /** By checksum: a file that changes is another one. The least recently used come first. */
+  /** Key: checksum, so a changed file is a new entry. The least recently used come first. */
   readonly #files = new Map<string, { readonly size: number; readonly bytes: Promise<Uint8Array> }>();
   readonly #budget: number;
   #held = 0;
@@ -45,7 +45,7 @@ export class HotFiles {
     this.#budget = budgetBytes;
   }
 
-  /** A file larger than a quarter of the budget is not kept: it would drive the loaders out. */
+  /** A file larger than a quarter of the budget is not cached: it would evict the loaders. */
   async contentOf(asset: Asset): Promise<TransferContent> {
     if (asset.size > this.#budget / 4) return { file: asset.file, size: asset.size };
     return { bytes: await this.#load(asset) };
@@ -78,16 +78,16 @@ async function readShared({ name, file, size }: Asset): Promise<Uint8Array> {
   await using handle = await open(file);
   const read = await readFully(handle, bytes, 0);
   const { size: sizeNow } = await handle.stat();
-  if (read !== size || sizeNow !== size) throw new Error(`${name} has ${sizeNow} bytes, not ${size}`);
+  if (read !== size || sizeNow !== size) throw new Error(`${name} has ${sizeNow} bytes instead of ${size}`);
   return bytes;
 }
 
-/** One wait for the disk in some two hundred blocks; and each transfer holds one, of which there may be a thousand. */
-const PIECE_BYTES = 256 * 1024;
+/** One disk read per about two hundred blocks. Each transfer holds one chunk, and there may be a thousand transfers. */
+const CHUNK_BYTES = 256 * 1024;
 
-async function openPieces(file: string, size: number): Promise<OpenBytes> {
+async function openChunks(file: string, size: number): Promise<OpenBytes> {
   const handle = await open(file);
-  const piece = new Uint8Array(Math.min(PIECE_BYTES, size));
+  const chunk = new Uint8Array(Math.min(CHUNK_BYTES, size));
   let start = 0;
   let filled = 0;
   let loaded = false;
@@ -95,7 +95,7 @@ async function openPieces(file: string, size: number): Promise<OpenBytes> {
 
   const load = async (offset: number): Promise<void> => {
     try {
-      filled = await readFully(handle, piece, offset);
+      filled = await readFully(handle, chunk, offset);
       start = offset;
       loaded = true;
       loading = null;
@@ -112,10 +112,10 @@ async function openPieces(file: string, size: number): Promise<OpenBytes> {
     size,
     read(offset, length) {
       if (offset >= start && offset + length <= start + filled) {
-        return piece.subarray(offset - start, offset - start + length);
+        return chunk.subarray(offset - start, offset - start + length);
       }
-      // Just read from there, and still not enough: the file has become shorter. Too few bytes tell the transfer so.
-      if (loaded && offset === start && loading === null) return piece.subarray(0, filled);
+      // Just read from this offset, and still too short: the file was truncated. The short read tells the transfer.
+      if (loaded && offset === start && loading === null) return chunk.subarray(0, filled);
       loading ??= load(offset);
       return null;
     },
@@ -125,7 +125,7 @@ async function openPieces(file: string, size: number): Promise<OpenBytes> {
   return source;
 }
 
-/** A read may give less than was asked for without being at the end. */
+/** A read may return fewer bytes than requested before the end of the file. */
 async function readFully(handle: FileHandle, target: Uint8Array, offset: number): Promise<number> {
   let filled = 0;
   while (filled < target.length) {
@@ -136,15 +136,15 @@ async function readFully(handle: FileHandle, target: Uint8Array, offset: number)
   return filled;
 }
 
-function openPiecesNow(file: string, size: number): OpenBytes {
+function openChunksNow(file: string, size: number): OpenBytes {
   const descriptor = openSync(file, 'r');
-  const piece = new Uint8Array(Math.min(PIECE_BYTES, size));
+  const chunk = new Uint8Array(Math.min(CHUNK_BYTES, size));
   let start = 0;
   let filled = 0;
   const load = (offset: number): void => {
     start = offset;
-    for (filled = 0; filled < piece.length; ) {
-      const read = readSync(descriptor, piece, filled, piece.length - filled, offset + filled);
+    for (filled = 0; filled < chunk.length; ) {
+      const read = readSync(descriptor, chunk, filled, chunk.length - filled, offset + filled);
       if (read === 0) break;
       filled += read;
     }
@@ -158,7 +158,7 @@ function openPiecesNow(file: string, size: number): OpenBytes {
         source.onReady(error as Error);
         return null;
       }
-      return piece.subarray(offset - start, Math.min(offset - start + length, filled));
+      return chunk.subarray(offset - start, Math.min(offset - start + length, filled));
     },
     onReady: () => undefined,
     close: () => closeSync(descriptor),

@@ -1,15 +1,15 @@
-// How large a packet may be that leaves from one of our addresses in one piece. PXE ROMs do not put pieces together.
+// The largest packet that one of our addresses can send without fragmentation. PXE ROMs do not reassemble fragments.
 
 import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 
-/** IPv4, UDP and the opcode and block number of TFTP (RFC 2348 §3). */
+/** IPv4, UDP, and TFTP's opcode and block number (RFC 2348 §3). */
 const HEADERS_BYTES = 20 + 8 + 4;
 
-/** What is left of a packet for a block of TFTP. */
+/** The TFTP block size that fits into one packet. */
 export const blockWithin = (mtu: number): number => mtu - HEADERS_BYTES;
 
-/** The smallest of those that have the address; null: none has it, or this system does not tell. */
+/** The smallest MTU of the interfaces that have the address; null: none has it, or the system does not report it. */
 export async function interfaceMtu(address: string): Promise<number | null> {
   const holders = Object.entries(networkInterfaces()).flatMap(([name, held = []]) =>
     held.some((one) => one.address === address) ? [name] : [],
@@ -19,7 +19,7 @@ export async function interfaceMtu(address: string): Promise<number | null> {
 }
 
 async function mtuOf(name: string): Promise<number | null> {
-  // What stands behind the colon of eth0:1 only tells an address.
+  // The suffix of eth0:1 is an address label, not part of the device name.
   const text = await readFile(`/sys/class/net/${name.replace(/:.*/, '')}/mtu`, 'utf8').catch(() => '');
   return /^\d+\s*$/.test(text) ? Number(text) : null;
 }

@@ -1,5 +1,5 @@
-// Transfers beside their server, in the same thread: where everything has to leave from the port of the requests or from a
-// range of ports, and where the C library is not the one we know.
+// Transfers in the server's own thread: used in single-port mode, with a configured port range, and with an unsupported C
+// library.
 
 import type { Endpoint } from '../../net/udp/endpoint.ts';
 import type { BurstSocket } from '../../net/udp/udp-socket.ts';
@@ -20,7 +20,7 @@ export class LocalTransfers implements Transfers {
     this.#ownsSocket = ownsSocket;
   }
 
-  /** They speak from a port of their own. */
+  /** Transfers use a port of their own. */
   static async open(address: string, settings: TftpSettings, clock: TransferClock): Promise<LocalTransfers> {
     const port = new TransferPort({ ...settings, clock });
     const socket = await openTransferSocket(address, settings.transferPorts, (bytes, from) =>
@@ -29,7 +29,7 @@ export class LocalTransfers implements Transfers {
     return new LocalTransfers(port, socket, true);
   }
 
-  /** They speak from the port of the requests, and all their packets come there. */
+  /** Transfers send and receive on the request port. */
   static on(requests: BurstSocket, settings: TftpSettings, clock: TransferClock): LocalTransfers {
     return new LocalTransfers(new TransferPort({ ...settings, clock }), requests, false);
   }
@@ -43,7 +43,7 @@ export class LocalTransfers implements Transfers {
     const session = this.#port.begin(order, source, this.#socket, onEnd);
     return {
       onRequestPort: (bytes, isOver) => {
-        // A client that ends one transfer and begins the next from the same port sends the end to our port, and first.
+        // A client that ends one transfer and begins the next from the same port sends its last packet first, to our port.
         if (this.#ownsSocket) this.#socket.receive();
         session.onPacket(bytes);
         if (session.finished) isOver();

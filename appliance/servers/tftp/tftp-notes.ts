@@ -1,28 +1,28 @@
-// What is told of each request, to the trail and to the log: one line per exchange.
+// Records each request in the trail and in the log: one line per exchange.
 
 import { parseGrubConfigName } from '../../boot/replies/grub-config.ts';
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
-import { isSeldomThere, tftpPart } from '../../trail/tftp-files.ts';
+import { isOptionalTftpFile, tftpFileKind } from '../../trail/tftp-files.ts';
 import type { TftpAnswer } from './tftp-resolver.ts';
 import type { TftpServerDeps } from './tftp-server.ts';
 import type { TftpPeer, TransferOutcome } from './tftp-transfer.ts';
 
-type Tellers = Pick<TftpServerDeps, 'trail' | 'log'>;
+type NoteDeps = Pick<TftpServerDeps, 'trail' | 'log'>;
 
-/** For a request that became no transfer. */
-export function noteAnswer({ trail, log }: Tellers, answer: TftpAnswer, from: TftpPeer): void {
+/** For a request that did not start a transfer. */
+export function noteAnswer({ trail, log }: NoteDeps, answer: TftpAnswer, from: TftpPeer): void {
   const { name, mac, resolved, reply } = answer;
   if (reply.do === 'send') return;
   const kind = reply.do === 'refuse' ? reply.kind : 'tftp.ignored';
   const data = { file: shown(name), address: from.address, why: reply.why };
   trail.note({ kind, mac, machine: resolved?.about?.id ?? null, data });
-  const level = kind === 'tftp.not-found' && isSeldomThere(name) ? 'debug' : 'info';
+  const level = kind === 'tftp.not-found' && isOptionalTftpFile(name) ? 'debug' : 'info';
   log[level]({ mac, ...data }, kind);
 }
 
-/** For a request that nobody looked into: too many at once, to write, or one that cannot be read, which names no file. */
+/** For a request rejected before it was resolved: too many at once, a write, or malformed (then `file` is null). */
 export function noteRefused(
   { trail, whoIs }: Pick<TftpServerDeps, 'trail' | 'whoIs'>,
   from: TftpPeer,
@@ -35,20 +35,20 @@ export function noteRefused(
   else trail.note({ kind: 'tftp.refused', ...who, data: { file: shown(file), address, why } });
 }
 
-/** A kernel or an initrd is on its way: over TFTP that takes minutes, and its end is all that is told otherwise. */
+/** A kernel or an initrd takes minutes over TFTP, and otherwise only the end of a transfer is recorded. */
 export function noteBegun(
-  { trail }: Tellers,
+  { trail }: NoteDeps,
   { name, mac, resolved, own }: TftpAnswer,
   from: TftpPeer,
   size: number,
 ): void {
-  if (own || tftpPart(name) !== 'image') return;
+  if (own || tftpFileKind(name) !== 'image') return;
   const data = { file: name, address: from.address, size };
   trail.note({ kind: 'tftp.begun', mac, machine: resolved?.about?.id ?? null, data });
 }
 
 export function noteTransfer(
-  { trail, log }: Tellers,
+  { trail, log }: NoteDeps,
   answer: TftpAnswer,
   from: TftpPeer,
   terms: TransferTerms,
@@ -61,7 +61,7 @@ export function noteTransfer(
   const ms = Math.round(took);
   const data = { file: name, address: from.address, bytes, blocks, resent, ms, blockSize, windowSize, reason };
   if (answer.own) {
-    log.debug(data, `tftp.${result}, asked by the appliance itself`);
+    log.debug(data, `tftp.${result}, requested by the appliance itself`);
     return;
   }
   trail.note({ kind: `tftp.${result}`, mac, machine: resolved?.about?.id ?? null, data });
@@ -70,8 +70,8 @@ export function noteTransfer(
   noteDecision({ trail }, answer);
 }
 
-/** A machine's own configuration is where this boot leads, as its script is for iPXE: the story tells what, and because. */
-function noteDecision({ trail }: Pick<Tellers, 'trail'>, { name, resolved }: TftpAnswer): void {
+/** A machine's own GRUB configuration carries the boot decision, as the script does for iPXE: records outcome and reason. */
+function noteDecision({ trail }: Pick<NoteDeps, 'trail'>, { name, resolved }: TftpAnswer): void {
   const config = parseGrubConfigName(name);
   if (config?.kind !== 'machine' || resolved === null) return;
   const { outcome, because } = resolved.decision;
@@ -79,7 +79,7 @@ function noteDecision({ trail }: Pick<Tellers, 'trail'>, { name, resolved }: Tft
   trail.note({ kind: 'boot.decided', mac: config.mac, machine: resolved.about?.id ?? null, data });
 }
 
-/** A size probe is how EDK2 begins every download, and an abort is the client's own wish. */
+/** EDK2 begins every download with a size probe, and an abort is the client's own choice. */
 const LEVELS = {
   completed: 'info',
   probe: 'debug',

@@ -1,5 +1,5 @@
-// TFTP for booting machines: RFC 1350 with the options of RFC 2347, 2348, 2349 and 7440. Read-only. It owns the sockets;
-// what is answered is the resolver's business, how a transfer goes the transfer machine's.
+// TFTP for booting machines: RFC 1350 with the options of RFC 2347, 2348, 2349 and 7440. Read-only. It owns the sockets; the
+// resolver chooses the reply, and the transfer state machine runs a transfer.
 
 import type { FastifyBaseLogger } from 'fastify';
 import { decodeTftp, TftpDecodeError } from '../../codecs/tftp/decode.ts';
@@ -20,8 +20,8 @@ import { LocalTransfers } from './local-transfers.ts';
 import { noteAnswer, noteBegun, noteRefused, noteTransfer } from './tftp-notes.ts';
 import type { TftpAnswer, TftpContent, TftpResolver } from './tftp-resolver.ts';
 import type { TftpSettings } from './tftp-settings.ts';
-import { TransferBook, TransferRoom } from './transfer-book.ts';
-import { monotonicClock, rejectStranger, type TransferClock } from './transfer-port.ts';
+import { TransferBook, TransferLimit } from './transfer-book.ts';
+import { monotonicClock, rejectUnknownTid, type TransferClock } from './transfer-port.ts';
 import { canUseThreads, TransferThreads } from './transfer-threads.ts';
 import type { RunningTransfer, Transfers } from './transfers.ts';
 
@@ -29,14 +29,14 @@ export interface TftpServerDeps {
   readonly settings: TftpSettings;
   readonly resolver: Pick<TftpResolver, 'answer'>;
   readonly trail: Trail;
-  /** Whose address this is, for what is told of requests that never get to the resolver. */
+  /** The holder of an address, to record requests that never reach the resolver. */
   readonly whoIs?: (address: Ipv4) => Pick<TrailNote, 'mac' | 'machine'>;
   readonly log: Pick<FastifyBaseLogger, 'debug' | 'info' | 'warn' | 'error'>;
-  /** For transfers of this and of other servers; without one it has room for as many as its settings say. */
-  readonly room?: TransferRoom;
-  /** Of the interface that has the address; null: nobody knows. */
+  /** The limit shared with other servers; default: the limit of its own settings. */
+  readonly limit?: TransferLimit;
+  /** MTU of the interface that has the address; null: unknown. */
   readonly mtuAt?: (address: string) => Promise<number | null>;
-  /** With one that is not this machine's own, transfers are carried in this thread. */
+  /** If set (tests), transfers run in this thread. */
   readonly clock?: TransferClock;
 }
 
@@ -46,51 +46,51 @@ interface TftpEndpoint {
   readonly limits: NegotiationLimits;
 }
 
-interface Asked {
+interface PendingRequest {
   readonly request: TftpRequest;
-  /** The same as it came. */
+  /** The request as received. */
   readonly bytes: Uint8Array;
   readonly from: Endpoint;
-  readonly door: TftpEndpoint;
+  readonly endpoint: TftpEndpoint;
 }
 
 export class TftpServer {
-  readonly #parts: TftpServerDeps;
+  readonly #deps: TftpServerDeps;
   readonly #clock: TransferClock;
   readonly #files: HotFiles;
   readonly #book: TransferBook;
-  /** Requests whose transfer has not begun yet. */
+  /** Requests whose transfer has not started yet. */
   readonly #opening = new Set<Promise<void>>();
-  #doors: readonly TftpEndpoint[] = [];
+  #endpoints: readonly TftpEndpoint[] = [];
   #stopped = false;
 
-  constructor(parts: TftpServerDeps) {
-    this.#parts = parts;
-    this.#clock = parts.clock ?? monotonicClock;
-    this.#files = new HotFiles(parts.settings.memoryBytes);
-    const { settings, room = new TransferRoom(settings.atOnce) } = parts;
-    this.#book = new TransferBook(settings.perClient, room);
+  constructor(deps: TftpServerDeps) {
+    this.#deps = deps;
+    this.#clock = deps.clock ?? monotonicClock;
+    this.#files = new HotFiles(deps.settings.memoryBytes);
+    const { settings, limit = new TransferLimit(settings.atOnce) } = deps;
+    this.#book = new TransferBook(settings.perClient, limit);
   }
 
-  /** Where it listens. All addresses or none. */
+  /** Returns the bound addresses: all or none. */
   async start(): Promise<readonly { readonly address: string; readonly port: number }[]> {
-    const doors: TftpEndpoint[] = [];
+    const endpoints: TftpEndpoint[] = [];
     try {
-      for (const address of this.#parts.settings.addresses) doors.push(await this.#openDoor(address));
+      for (const address of this.#deps.settings.addresses) endpoints.push(await this.#openEndpoint(address));
     } catch (error) {
-      for (const door of doors) await closeDoor(door);
+      for (const endpoint of endpoints) await closeEndpoint(endpoint);
       throw error;
     }
-    this.#doors = doors;
-    return doors.map(({ requests: { address, port } }) => ({ address, port }));
+    this.#endpoints = endpoints;
+    return endpoints.map(({ requests: { address, port } }) => ({ address, port }));
   }
 
-  /** Afterwards nothing is asked of the resolver any more. */
+  /** After this the resolver is no longer called. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    const doors = this.#doors;
-    this.#doors = [];
-    await Promise.all(doors.map(closeDoor));
+    const endpoints = this.#endpoints;
+    this.#endpoints = [];
+    await Promise.all(endpoints.map(closeEndpoint));
     await Promise.all(this.#opening);
   }
 
@@ -98,20 +98,20 @@ export class TftpServer {
     return this.#book.size;
   }
 
-  async #openDoor(address: string): Promise<TftpEndpoint> {
+  async #openEndpoint(address: string): Promise<TftpEndpoint> {
     const settings = await this.#settingsAt(address);
     let transfers: Transfers | null = null;
     try {
       if (!settings.singlePort) transfers = await this.#openTransfers(address, settings);
       const requests = await openBurstSocket(address, settings.port, (bytes, from) =>
-        this.#onRequestPort(bytes, from, door),
+        this.#onRequestPort(bytes, from, endpoint),
       );
-      const door: TftpEndpoint = {
+      const endpoint: TftpEndpoint = {
         requests,
         transfers: transfers ?? LocalTransfers.on(requests, settings, this.#clock),
         limits: settings,
       };
-      return door;
+      return endpoint;
     } catch (error) {
       await transfers?.stop('');
       if (error instanceof ColdironError) throw error;
@@ -119,46 +119,46 @@ export class TftpServer {
     }
   }
 
-  /** No larger blocks than the interface lets out in one piece; a path beyond it may take less, which only a person knows. */
+  /** Limits blocks to the MTU of the interface. A smaller path MTU must be configured by the operator. */
   async #settingsAt(address: string): Promise<TftpSettings> {
-    const { settings, mtuAt = interfaceMtu } = this.#parts;
+    const { settings, mtuAt = interfaceMtu } = this.#deps;
     const mtu = await mtuAt(address);
     if (mtu === null) return settings;
     return { ...settings, maxBlockSize: Math.min(settings.maxBlockSize, blockWithin(mtu)) };
   }
 
   async #openTransfers(address: string, settings: TftpSettings): Promise<Transfers> {
-    const { log, clock } = this.#parts;
+    const { log, clock } = this.#deps;
     if (clock || !canUseThreads(settings)) return LocalTransfers.open(address, settings, this.#clock);
     return new TransferThreads({
       ...settings,
       address,
-      onFailure: (error) => log.error({ err: error, address }, 'tftp: a thread failed'),
+      onFailure: (error) => log.error({ err: error, address }, 'tftp: a transfer thread failed'),
     });
   }
 
-  #onRequestPort(bytes: Uint8Array, from: Endpoint, door: TftpEndpoint): void {
+  #onRequestPort(bytes: Uint8Array, from: Endpoint, endpoint: TftpEndpoint): void {
     const known = this.#book.of(from);
-    if (known === undefined) this.#onNewRequest(bytes, from, door);
+    if (known === undefined) this.#onNewRequest(bytes, from, endpoint);
     if (known === undefined || known === 'opening') return;
     const isNext = isRead(bytes);
-    // In single-port mode everything comes here; otherwise only a request that is repeated, or the next one. The rest is no
-    // part of the transfer. No ERROR says so: it would go to the port that the client loads its file through.
-    if (!isNext && !this.#parts.settings.singlePort) return;
-    const again = isNext ? bytes.slice() : bytes;
+    // In single-port mode every packet arrives here; otherwise only a repeated request, or the next one. Other packets are not
+    // part of the transfer. They get no ERROR, because it would reach the port that the client uses for its transfer.
+    if (!isNext && !this.#deps.settings.singlePort) return;
+    const copy = isNext ? bytes.slice() : bytes;
     known.onRequestPort(bytes, () => {
       this.#book.leave(from, known);
-      if (isNext && !this.#stopped) this.#onRequestPort(again, from, door);
+      if (isNext && !this.#stopped) this.#onRequestPort(copy, from, endpoint);
     });
   }
 
-  #onNewRequest(bytes: Uint8Array, from: Endpoint, door: TftpEndpoint): void {
-    const request = this.#requestIn(bytes, from, door);
+  #onNewRequest(bytes: Uint8Array, from: Endpoint, endpoint: TftpEndpoint): void {
+    const request = this.#requestIn(bytes, from, endpoint);
     if (!request) return;
-    // It outlives this turn, the socket's memory does not.
-    const opening = this.#open({ request, bytes: bytes.slice(), from, door })
+    // The request outlives this event-loop turn; the socket's buffer does not.
+    const opening = this.#open({ request, bytes: bytes.slice(), from, endpoint })
       .catch((error: unknown) => {
-        this.#parts.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
+        this.#deps.log.error({ err: error, client: named(from) }, 'tftp: a transfer could not be opened');
       })
       .finally(() => this.#opening.delete(opening));
     this.#opening.add(opening);
@@ -170,74 +170,78 @@ export class TftpServer {
       if (packet.op === 'read' && packet.mode !== 'mail') return packet;
       if (packet.op === 'read') {
         refuse(socket, from, TFTP_ERRORS.illegalOperation, 'mode mail is not served');
-        noteRefused(this.#parts, peerAt(from), 'mode mail is not served', packet.fileName);
+        noteRefused(this.#deps, peerAt(from), 'mode mail is not served', packet.fileName);
       }
       if (packet.op === 'write') {
         refuse(socket, from, TFTP_ERRORS.accessViolation, 'this server is read-only');
-        noteRefused(this.#parts, peerAt(from), 'this server is read-only', packet.fileName);
-        this.#parts.log.info({ client: named(from), file: shown(packet.fileName) }, 'tftp: write refused');
+        noteRefused(this.#deps, peerAt(from), 'this server is read-only', packet.fileName);
+        this.#deps.log.info({ client: named(from), file: shown(packet.fileName) }, 'tftp: write refused');
       }
       if (packet.op === 'ack' || packet.op === 'data') {
-        if (!transfers.hasJustEnded(from)) rejectStranger(bytes, from, socket);
+        if (!transfers.hasJustEnded(from)) rejectUnknownTid(bytes, from, socket);
       }
     } catch (error) {
       if (!(error instanceof TftpDecodeError)) throw error;
-      this.#parts.log.debug({ client: named(from), problem: error.message }, 'tftp: not a request');
-      // Only what claims to be a request is worth an answer: anything else may be noise, or another server's ERROR.
+      this.#deps.log.debug({ client: named(from), problem: error.message }, 'tftp: not a request');
+      // Only malformed requests get an ERROR: anything else may be noise, or another server's ERROR.
       if (!isRequest(bytes)) return null;
       refuse(socket, from, TFTP_ERRORS.illegalOperation, error.message);
-      noteRefused(this.#parts, peerAt(from), error.message, null);
+      noteRefused(this.#deps, peerAt(from), error.message, null);
     }
     return null;
   }
 
-  async #open(asked: Asked): Promise<void> {
-    const { request, from, door } = asked;
-    const crowded = this.#book.crowdedFor(from);
-    if (crowded !== null) {
-      this.#parts.log.warn({ client: named(from), file: shown(request.fileName) }, `tftp: ${crowded}`);
-      noteRefused(this.#parts, peerAt(from), crowded, request.fileName);
-      return refuse(door.requests, from, TFTP_ERRORS.notDefined, crowded);
+  async #open(pending: PendingRequest): Promise<void> {
+    const { request, from, endpoint } = pending;
+    const refusal = this.#book.refusalFor(from);
+    if (refusal !== null) {
+      this.#deps.log.warn({ client: named(from), file: shown(request.fileName) }, `tftp: ${refusal}`);
+      noteRefused(this.#deps, peerAt(from), refusal, request.fileName);
+      return refuse(endpoint.requests, from, TFTP_ERRORS.notDefined, refusal);
     }
     this.#book.enter(from, 'opening');
     const peer = peerAt(from);
     try {
-      const answer = await this.#parts.resolver.answer(request.fileName, peer.address);
+      const answer = await this.#deps.resolver.answer(request.fileName, peer.address);
       if (answer.reply.do === 'send' && !this.#stopped) {
-        await this.#begin(answer, answer.reply.content, asked);
+        await this.#begin(answer, answer.reply.content, pending);
       } else {
-        if (answer.reply.do === 'refuse') refuse(door.requests, from, answer.reply.code, answer.reply.message);
-        noteAnswer(this.#parts, answer, peer);
+        if (answer.reply.do === 'refuse') refuse(endpoint.requests, from, answer.reply.code, answer.reply.message);
+        noteAnswer(this.#deps, answer, peer);
       }
     } catch (error) {
       if (this.#stopped) return;
-      refuse(door.requests, from, TFTP_ERRORS.notDefined, 'the server cannot send it now');
-      noteRefused(this.#parts, peer, 'the server cannot send it now', request.fileName);
+      refuse(endpoint.requests, from, TFTP_ERRORS.notDefined, 'the server cannot send the file now');
+      noteRefused(this.#deps, peer, 'the server cannot send the file now', request.fileName);
       throw error;
     } finally {
       this.#book.leave(from, 'opening');
     }
   }
 
-  async #begin(answer: TftpAnswer, wanted: TftpContent, { request, bytes, from, door }: Asked): Promise<void> {
-    const content = 'text' in wanted ? { bytes: wanted.text } : await this.#files.contentOf(wanted.asset);
+  async #begin(
+    answer: TftpAnswer,
+    source: TftpContent,
+    { request, bytes, from, endpoint }: PendingRequest,
+  ): Promise<void> {
+    const content = 'text' in source ? { bytes: source.text } : await this.#files.contentOf(source.asset);
     if (this.#stopped) return;
     const mode = request.mode === 'netascii' ? 'netascii' : 'octet';
-    const terms = negotiate(request.options, door.limits, sizeOf(content), mode);
+    const terms = negotiate(request.options, endpoint.limits, sizeOf(content), mode);
     const startedAt = this.#clock.now();
-    noteBegun(this.#parts, answer, peerAt(from), sizeOf(content));
+    noteBegun(this.#deps, answer, peerAt(from), sizeOf(content));
     let transfer: RunningTransfer | null = null;
     let hasEnded = false;
-    transfer = await door.transfers.begin({ client: from, request: bytes, mode, terms, content }, (outcome) => {
+    transfer = await endpoint.transfers.begin({ client: from, request: bytes, mode, terms, content }, (outcome) => {
       hasEnded = true;
       if (transfer) this.#book.leave(from, transfer);
-      noteTransfer(this.#parts, answer, peerAt(from), terms, outcome, this.#clock.now() - startedAt);
+      noteTransfer(this.#deps, answer, peerAt(from), terms, outcome, this.#clock.now() - startedAt);
     });
     if (!hasEnded) this.#book.enter(from, transfer);
   }
 }
 
-async function closeDoor({ requests, transfers }: TftpEndpoint): Promise<void> {
+async function closeEndpoint({ requests, transfers }: TftpEndpoint): Promise<void> {
   await transfers.stop('the server is stopping');
   requests.close();
 }

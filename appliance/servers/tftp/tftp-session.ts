@@ -1,4 +1,4 @@
-// One transfer with its client and its file: does what the transfer machine says, and closes the file at the end.
+// One transfer with its client and its file: carries out the actions of the state machine, and closes the file at the end.
 
 import { OPCODES } from '../../codecs/tftp/packet.ts';
 import { type Endpoint, endpointOf } from '../../net/udp/endpoint.ts';
@@ -11,80 +11,80 @@ export type TransferSocket = Pick<BurstSocket, 'send' | 'sendPart'>;
 
 export interface SessionDeps {
   readonly transfer: TftpTransfer;
-  /** The same as the transfer's. */
+  /** The same object as the transfer's. */
   readonly peer: UdpPeer;
   readonly socket: TransferSocket;
   readonly bytes: OpenBytes;
-  /** Milliseconds that only ever go forward: a transfer must not hang because somebody sets the clock. */
+  /** Monotonic milliseconds: a change of the system clock must not stall a transfer. */
   readonly now: () => number;
-  /** Written with every packet of the client but requests; another thread may look. */
-  readonly heardAt: Float64Array;
-  /** A client that is silent for this long is gone, whatever timeout it asked for. */
+  /** Time of the client's last packet other than a request; another thread may read it. */
+  readonly lastPacketAt: Float64Array;
+  /** A client that sends nothing for this long is gone, whatever timeout it negotiated. */
   readonly idleMs: number;
   readonly onEnd: (outcome: TransferOutcome) => void;
 }
 
 export class TftpSession {
-  readonly #parts: SessionDeps;
+  readonly #deps: SessionDeps;
   readonly #peer: UdpPeer;
   readonly #to: Endpoint;
-  /** The source, when it is whole. */
+  /** The source, if it is whole in memory. */
   readonly #held: HeldBytes | null;
-  /** When the transfer machine wants to know that nothing came. */
+  /** When to call the state machine's onTimeout(). */
   #due = Number.POSITIVE_INFINITY;
   #timedOut = false;
 
-  constructor(parts: SessionDeps) {
-    this.#parts = parts;
-    this.#peer = parts.peer;
-    this.#to = endpointOf(parts.peer);
-    this.#held = parts.bytes.whole ? new HeldBytes(parts.bytes.whole) : null;
-    parts.heardAt[0] = parts.now();
-    parts.bytes.onReady = (failure) => {
-      this.#carryOut(failure ? parts.transfer.abandon('the file cannot be read') : parts.transfer.onReadable());
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+    this.#peer = deps.peer;
+    this.#to = endpointOf(deps.peer);
+    this.#held = deps.bytes.whole ? new HeldBytes(deps.bytes.whole) : null;
+    deps.lastPacketAt[0] = deps.now();
+    deps.bytes.onReady = (failure) => {
+      this.#carryOut(failure ? deps.transfer.abandon('the file cannot be read') : deps.transfer.onReadable());
     };
   }
 
   get finished(): boolean {
-    return this.#parts.transfer.finished;
+    return this.#deps.transfer.finished;
   }
 
   start(): void {
-    this.#carryOut(this.#parts.transfer.start());
+    this.#carryOut(this.#deps.transfer.start());
   }
 
-  /** Only what the client of this transfer sent. */
+  /** Only for packets from the client of this transfer. */
   onPacket(bytes: Uint8Array): void {
-    const { heardAt, now, transfer } = this.#parts;
+    const { lastPacketAt, now, transfer } = this.#deps;
     const at = now();
-    // A request again, however often, does not show that what was begun goes on.
-    if (bytes[1] !== OPCODES.read) heardAt[0] = at;
+    // A repeated request does not prove that the client follows the transfer.
+    if (bytes[1] !== OPCODES.read) lastPacketAt[0] = at;
     this.#carryOut(transfer.onPacket(bytes, this.#peer), at);
   }
 
   silentFor(): number {
-    const { heardAt, now } = this.#parts;
-    return now() - (heardAt[0] ?? 0);
+    const { lastPacketAt, now } = this.#deps;
+    return now() - (lastPacketAt[0] ?? 0);
   }
 
   abandon(reason: string): void {
-    this.#carryOut(this.#parts.transfer.abandon(reason));
+    this.#carryOut(this.#deps.transfer.abandon(reason));
   }
 
-  /** To be called many times a second: a timer of its own would have to be put off with every block. */
+  /** Called many times a second: a timer per transfer would have to be reset with every block. */
   onTick(): void {
-    const { now, idleMs, transfer } = this.#parts;
+    const { now, idleMs, transfer } = this.#deps;
     if (this.silentFor() >= idleMs) {
       this.#timedOut = true;
-      this.abandon('the client has fallen silent');
+      this.abandon('the client stopped answering');
     } else if (now() >= this.#due) {
       this.#due = Number.POSITIVE_INFINITY;
       this.#carryOut(transfer.onTimeout());
     }
   }
 
-  #carryOut(actions: readonly TransferAction[], now = this.#parts.now()): void {
-    const { socket } = this.#parts;
+  #carryOut(actions: readonly TransferAction[], now = this.#deps.now()): void {
+    const { socket } = this.#deps;
     const to = this.#to;
     for (const action of actions) {
       switch (action.do) {
@@ -100,15 +100,15 @@ export class TftpSession {
         case 'finish':
           this.#end(action.outcome);
           break;
-        // Never asked for: strangers are told apart before a packet gets here.
-        case 'reject-stranger':
+        // Does not occur: packets of other senders are filtered out before.
+        case 'reject-unknown-tid':
           break;
       }
     }
   }
 
   #end(outcome: TransferOutcome): void {
-    const { bytes, onEnd } = this.#parts;
+    const { bytes, onEnd } = this.#deps;
     bytes.close();
     onEnd(this.#timedOut ? { ...outcome, result: 'timeout' } : outcome);
   }

@@ -5,20 +5,20 @@ import type { PortRange } from './transfer-socket.ts';
 export interface TftpSettings extends NegotiationLimits {
   readonly addresses: readonly string[];
   readonly port: number;
-  /** Everything from the port that requests come to: for NAT and containers. */
+  /** Send all transfers from the request port: for NAT and containers. */
   readonly singlePort: boolean;
-  /** Where the one port lies that transfers speak from; null: anywhere, and as many as there are threads. */
+  /** Range for the one port that transfers use; null: any free port, one per thread. */
   readonly transferPorts: PortRange | null;
-  /** Transfers at once of one address; firmware has one, GRUB two. */
+  /** Concurrent transfers per client address; firmware uses one, GRUB two. */
   readonly perClient: number;
-  /** Of all addresses together. */
+  /** Concurrent transfers in total. */
   readonly atOnce: number;
   readonly idleMs: number;
   readonly rolloverTo: RolloverTo;
-  /** How much of the files is kept in memory. */
+  /** Size of the file cache. */
   readonly memoryBytes: number;
-  /** A thread that carries transfers ends when it had none for this long. */
-  readonly threadRestMs: number;
+  /** A transfer thread ends after this long without a transfer. */
+  readonly threadIdleMs: number;
 }
 
 export const TFTP_DEFAULTS: Omit<TftpSettings, 'addresses'> = {
@@ -27,11 +27,11 @@ export const TFTP_DEFAULTS: Omit<TftpSettings, 'addresses'> = {
   transferPorts: null,
   perClient: 4,
   atOnce: 1024,
-  // Just beyond the 31.5 seconds after which a transfer without a timeout of the client's own gives up by itself.
+  // Just above the 31.5 seconds after which a transfer without a negotiated timeout gives up by itself.
   idleMs: 32_000,
   rolloverTo: 0,
   maxBlockSize: 1468,
   maxWindowSize: 16,
   memoryBytes: 64 * 1024 * 1024,
-  threadRestMs: 60_000,
+  threadIdleMs: 60_000,
 };

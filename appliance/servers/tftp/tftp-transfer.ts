@@ -1,9 +1,9 @@
-// One read transfer, from the first answer to its end: RFC 1350 §2 and §4, windows by RFC 7440. It owns no socket and no
-// clock: packets and expired timers go in, what to send and how long to wait comes out.
+// State machine of one read transfer, from the first reply to its end: RFC 1350 §2 and §4, windows by RFC 7440. It owns no
+// socket and no clock: input is packets and expired timers, output is what to send and how long to wait.
 //
-// DATA is sent again only when the timer has run out, or when an ACK from inside the window says where to go on. Never in
-// answer to a repeated ACK: EDK2 acknowledges every block it did not expect, and a server that answers those doubles
-// all traffic for the rest of the file (RFC 1123 §4.2.3.1, the Sorcerer's Apprentice).
+// DATA is retransmitted only on timeout, or when an ACK from inside the window says where to continue. Never in reply to a
+// repeated ACK: EDK2 acknowledges every unexpected block, and a server that answers those doubles all traffic for the rest
+// of the file (RFC 1123 §4.2.3.1, the Sorcerer's Apprentice).
 
 import { blockFromWire, type RolloverTo } from '../../codecs/tftp/block-number.ts';
 import { BlockWindow } from '../../codecs/tftp/block-window.ts';
@@ -17,7 +17,7 @@ import { OPCODES, TFTP_ERRORS, type TftpPacket } from '../../codecs/tftp/packet.
 import { type BlockOfFile, WholeBlocks } from '../../codecs/tftp/whole-blocks.ts';
 import { shown } from '../../domain/parsed.ts';
 
-/** The client's side of the transfer, its TID: every packet of the transfer comes from here. */
+/** The client's TID: every packet of the transfer comes from here. */
 export interface TftpPeer {
   readonly address: string;
   readonly port: number;
@@ -25,7 +25,7 @@ export interface TftpPeer {
 
 export interface TransferOpening {
   readonly peer: TftpPeer;
-  /** The request as it came: the same bytes again mean that our first answer was lost. */
+  /** The request as received: the same bytes again mean that our first reply was lost. */
   readonly request: Uint8Array;
   readonly mode: 'octet' | 'netascii';
   readonly terms: TransferTerms;
@@ -34,13 +34,13 @@ export interface TransferOpening {
 }
 
 export interface TransferOutcome {
-  /** `probe`: the client wanted the size (or to know that the file is there), has it, and closed: nothing went wrong. */
+  /** `probe`: the client only wanted the size (or whether the file exists) and closed; not an error. */
   readonly result: 'completed' | 'probe' | 'aborted' | 'timeout' | 'error';
-  /** For a person; null when it completed. */
+  /** For the operator; null when it completed. */
   readonly reason: string | null;
-  /** The client's ERROR, when one ended the transfer. The message is foreign text. */
+  /** The client's ERROR, if one ended the transfer. The message is untrusted text. */
   readonly clientError: { readonly code: number; readonly message: string } | null;
-  /** What the client acknowledged. */
+  /** As acknowledged by the client. */
   readonly blocks: number;
   readonly bytes: number;
   /** Packets sent more than once. */
@@ -48,43 +48,43 @@ export interface TransferOutcome {
 }
 
 export type TransferAction =
-  /** To the peer. The bytes may be overwritten once the peer has acknowledged them. */
+  /** To the peer. The bytes may be overwritten after the peer acknowledged them. */
   | { readonly do: 'send'; readonly bytes: Uint8Array }
-  /** To the peer, from a source that is whole. */
+  /** To the peer, from a source that is whole in memory. */
   | { readonly do: 'send-block'; readonly block: BlockOfFile }
-  /** To somebody who is not part of this transfer, which goes on. */
-  | { readonly do: 'reject-stranger'; readonly to: TftpPeer; readonly bytes: Uint8Array }
-  /** Call onTimeout() after this long, instead of whenever was asked for before. */
+  /** To a sender that is not part of this transfer; the transfer continues. */
+  | { readonly do: 'reject-unknown-tid'; readonly to: TftpPeer; readonly bytes: Uint8Array }
+  /** Call onTimeout() after this long; replaces the previous timer. */
   | { readonly do: 'set-timer'; readonly afterMs: number }
-  /** The last action: forget the transfer and its timer. */
+  /** The last action: drop the transfer and its timer. */
   | { readonly do: 'finish'; readonly outcome: TransferOutcome };
 
 const NOTHING: readonly TransferAction[] = [];
 
 const FIRST_WAIT_MS = 1000;
-/** To whoever has never answered, at 0, 1, 3, 7 and 15 seconds: a forged request makes us send no more than this to its victim. */
-const TRIES_UNHEARD = 5;
+/** Tries for a client that never answered, at 0, 1, 3, 7 and 15 seconds: limits what a forged request sends to its victim. */
+const TRIES_UNANSWERED = 5;
 /**
- * After that every second, for on a wire that loses a fifth of all packets each way one block in 160 needs more than five tries, and a
- * loader has a thousand blocks. But now and then we wait longer than any client does: atftp answers one repeated block and
- * ignores the next, each of which puts off its own timer of 5 seconds, so the two would wait for each other to the end.
+ * After that every second: on a link that loses a fifth of all packets each way, one block in 160 needs more than five tries, and a
+ * loader has a thousand blocks. After some tries we wait longer than any client does: atftp answers one repeated block and
+ * ignores the next, and each resets its own timer of 5 seconds, so both sides would wait for each other until the end.
  */
 const TRIES_BEFORE_A_PAUSE = 4;
 const PAUSE_MS = 6500;
-const PATIENCE_MS = 31_000;
+const GIVE_UP_AFTER_MS = 31_000;
 
 export class TftpTransfer {
   readonly #opening: TransferOpening;
   readonly #window: BlockWindow | WholeBlocks;
   readonly #optionAck: Uint8Array;
-  /** The OACK is out and ACK 0 has not come. */
-  #offering: boolean;
-  /** The client has answered, so it holds our first packet. */
-  #heard = false;
+  /** The OACK was sent and ACK 0 has not arrived. */
+  #awaitsAckZero: boolean;
+  /** The client has answered, so it received our first packet. */
+  #clientAnswered = false;
   /** The highest block acknowledged. */
   #acknowledged = 0;
-  /** Timers that ran out since the client last moved the transfer on, and how long that has been. */
-  #silences = 0;
+  /** Timeouts since the client last advanced the transfer, and their total duration. */
+  #timeouts = 0;
   #silentMs = 0;
   #waitMs = 0;
   #resent = 0;
@@ -94,7 +94,7 @@ export class TftpTransfer {
     const { terms } = opening;
     this.#opening = opening;
     this.#window = windowOf(opening);
-    this.#offering = terms.acknowledged.size > 0;
+    this.#awaitsAckZero = terms.acknowledged.size > 0;
     this.#optionAck = encodeTftp({ op: 'optionAck', options: terms.acknowledged });
   }
 
@@ -102,7 +102,7 @@ export class TftpTransfer {
     return this.#finished;
   }
 
-  /** The first answer: the OACK, or the first block when no option was granted. */
+  /** The first reply: the OACK, or the first block if no option was granted. */
   start(): readonly TransferAction[] {
     return this.#answer();
   }
@@ -110,11 +110,11 @@ export class TftpTransfer {
   onPacket(bytes: Uint8Array, from: TftpPeer): readonly TransferAction[] {
     if (this.#finished) return NOTHING;
     const { peer } = this.#opening;
-    // Nearly every packet of a transfer: no more is made of it than needed.
+    // Fast path for nearly every packet of a transfer.
     if (from === peer && isAck(bytes)) return this.#onAck(((bytes[2] as number) << 8) | (bytes[3] as number));
     const packet = decodedOrNull(bytes);
     if (packet === null) return NOTHING;
-    if (from.port !== peer.port || from.address !== peer.address) return rejectStranger(packet, from);
+    if (from.port !== peer.port || from.address !== peer.address) return rejectUnknownTid(packet, from);
     switch (packet.op) {
       case 'ack':
         return this.#onAck(packet.block);
@@ -122,7 +122,7 @@ export class TftpTransfer {
         return this.#onClientError(packet.code, packet.message);
       case 'read':
         return this.#onRequestAgain(bytes);
-      // Nothing a reader has to say. An ERROR would end a transfer that is otherwise healthy.
+      // Not valid from a reader. An ERROR would end a transfer that is otherwise healthy.
       case 'write':
       case 'data':
       case 'optionAck':
@@ -131,21 +131,21 @@ export class TftpTransfer {
   }
 
   onTimeout(): readonly TransferAction[] {
-    // When the source keeps us waiting there is nothing the client could have answered.
+    // While we wait for the source, the client has nothing to answer.
     if (this.#finished || !this.#unanswered()) return NOTHING;
-    this.#silences += 1;
+    this.#timeouts += 1;
     this.#silentMs += this.#waitMs;
-    const isEnough = this.#heard ? this.#silentMs >= PATIENCE_MS : this.#silences === TRIES_UNHEARD;
-    if (isEnough) return this.#finish('timeout', this.#silenceInWords());
+    const givesUp = this.#clientAnswered ? this.#silentMs >= GIVE_UP_AFTER_MS : this.#timeouts === TRIES_UNANSWERED;
+    if (givesUp) return this.#finish('timeout', this.#timeoutReason());
     return this.#answer();
   }
 
-  /** The source has bytes again that it said were not ready. */
+  /** The source has the bytes that were not ready before. */
   onReadable(): readonly TransferAction[] {
-    return this.#finished || this.#offering ? NOTHING : this.#sendFrom(this.#window.newest + 1);
+    return this.#finished || this.#awaitsAckZero ? NOTHING : this.#sendFrom(this.#window.newest + 1);
   }
 
-  /** Ends it from our side, and tells the client. */
+  /** Ends the transfer from our side and sends an ERROR. */
   abandon(reason: string): readonly TransferAction[] {
     if (this.#finished) return NOTHING;
     const bytes = encodeTftp({ op: 'error', code: TFTP_ERRORS.notDefined, message: shown(reason) });
@@ -153,16 +153,16 @@ export class TftpTransfer {
   }
 
   #onAck(wire: number): readonly TransferAction[] {
-    if (this.#offering) {
+    if (this.#awaitsAckZero) {
       if (wire !== 0) return NOTHING;
-      this.#offering = false;
+      this.#awaitsAckZero = false;
     } else {
       const block = blockFromWire(wire, this.#acknowledged, this.#opening.rolloverTo);
       if (block <= this.#acknowledged || block > this.#window.newest) return NOTHING;
       this.#acknowledged = block;
     }
-    this.#heard = true;
-    this.#silences = 0;
+    this.#clientAnswered = true;
+    this.#timeouts = 0;
     this.#silentMs = 0;
     if (this.#window.complete && this.#acknowledged === this.#window.newest) return this.#finish('completed', null);
     return this.#sendFrom(this.#acknowledged + 1);
@@ -178,25 +178,25 @@ export class TftpTransfer {
 
   #onRequestAgain(request: Uint8Array): readonly TransferAction[] {
     const same = equalBytes(request, this.#opening.request);
-    if (same && !this.#heard) {
-      const first = this.#offering ? this.#optionAck : this.#window.packet(1);
+    if (same && !this.#clientAnswered) {
+      const first = this.#awaitsAckZero ? this.#optionAck : this.#window.packet(1);
       if (!first) return NOTHING;
       this.#resent += 1;
       return [toSend(first)];
     }
-    // A request that the network doubled comes while the client acknowledges; it is late, not new. After a silence, the
-    // machine was reset: GRUB counts its ports from 25300 at every start, so the same request comes from the same port.
-    if (same && this.#silences === 0) return NOTHING;
-    return this.#finish('aborted', 'the client began again from the same port');
+    // A duplicate made by the network arrives while the client acknowledges; it is late, not new. After a timeout, the machine
+    // was reset: GRUB counts its ports from 25300 at every start, so the same request comes from the same port.
+    if (same && this.#timeouts === 0) return NOTHING;
+    return this.#finish('aborted', 'the client restarted the transfer from the same port');
   }
 
   #answer(): readonly TransferAction[] {
-    if (!this.#offering) return this.#sendFrom(this.#acknowledged + 1);
-    if (this.#silences > 0) this.#resent += 1;
+    if (!this.#awaitsAckZero) return this.#sendFrom(this.#acknowledged + 1);
+    if (this.#timeouts > 0) this.#resent += 1;
     return [{ do: 'send', bytes: this.#optionAck }, this.#timer()];
   }
 
-  /** The window from this block on: what is kept is sent again, what is not yet cut follows. */
+  /** Sends the window from this block on: buffered blocks again, then new ones. */
   #sendFrom(first: number): readonly TransferAction[] {
     const actions: TransferAction[] = [];
     const end = this.#acknowledged + this.#opening.terms.windowSize;
@@ -217,25 +217,26 @@ export class TftpTransfer {
   }
 
   #unanswered(): boolean {
-    return this.#offering || this.#window.newest > this.#acknowledged;
+    return this.#awaitsAckZero || this.#window.newest > this.#acknowledged;
   }
 
   #timer(): TransferAction {
-    // Until the client has answered once, a timeout it asked for is not agreed: a forged request for 255 seconds must not
-    // hold a transfer longer than any other. Agreed, it is kept to (RFC 2349 §2).
+    // A requested timeout counts only after the client has answered once: a forged request for 255 seconds must not hold a
+    // transfer longer than any other. After that it applies (RFC 2349 §2).
     const { timeoutSeconds } = this.#opening.terms;
-    if (!this.#heard) this.#waitMs = FIRST_WAIT_MS * 2 ** this.#silences;
+    if (!this.#clientAnswered) this.#waitMs = FIRST_WAIT_MS * 2 ** this.#timeouts;
     else if (timeoutSeconds !== null) this.#waitMs = timeoutSeconds * 1000;
-    else this.#waitMs = this.#silences % (TRIES_BEFORE_A_PAUSE + 1) === TRIES_BEFORE_A_PAUSE ? PAUSE_MS : FIRST_WAIT_MS;
+    else this.#waitMs = this.#timeouts % (TRIES_BEFORE_A_PAUSE + 1) === TRIES_BEFORE_A_PAUSE ? PAUSE_MS : FIRST_WAIT_MS;
     return { do: 'set-timer', afterMs: this.#waitMs };
   }
 
-  #silenceInWords(): string {
-    if (this.#offering) return `no answer to the OACK, sent ${TRIES_UNHEARD} times`;
+  #timeoutReason(): string {
+    if (this.#awaitsAckZero) return `no reply to the OACK, sent ${TRIES_UNANSWERED} times`;
     const onlyLastIsOpen = this.#window.complete && this.#acknowledged === this.#window.newest - 1;
-    if (onlyLastIsOpen) return `all was sent, but the last block (${this.#window.newest}) was never acknowledged`;
+    if (onlyLastIsOpen)
+      return `the whole file was sent, but the last block (${this.#window.newest}) was never acknowledged`;
     if (this.#acknowledged === 0) return 'the first block was never acknowledged';
-    return `nothing after the ACK of block ${this.#acknowledged}`;
+    return `no packet after the ACK of block ${this.#acknowledged}`;
   }
 
   #finish(
@@ -259,7 +260,7 @@ function windowOf({ terms, mode, source, rolloverTo }: TransferOpening): BlockWi
 const toSend = (packet: Uint8Array | BlockOfFile): TransferAction =>
   packet instanceof Uint8Array ? { do: 'send', bytes: packet } : { do: 'send-block', block: packet };
 
-/** Anything after the block number is padding. */
+/** Bytes after the block number are padding. */
 const isAck = (bytes: Uint8Array): boolean => bytes.length >= 4 && bytes[0] === 0 && bytes[1] === OPCODES.ack;
 
 function decodedOrNull(bytes: Uint8Array): TftpPacket | null {
@@ -271,12 +272,12 @@ function decodedOrNull(bytes: Uint8Array): TftpPacket | null {
   }
 }
 
-/** RFC 1350 §4. An ERROR is never answered: two servers would go on for ever. */
-function rejectStranger(packet: TftpPacket, to: TftpPeer): readonly TransferAction[] {
+/** RFC 1350 §4. An ERROR is never answered: two servers would loop forever. */
+function rejectUnknownTid(packet: TftpPacket, to: TftpPeer): readonly TransferAction[] {
   if (packet.op === 'error') return NOTHING;
   const message = 'unknown transfer ID';
   return [
-    { do: 'reject-stranger', to, bytes: encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message }) },
+    { do: 'reject-unknown-tid', to, bytes: encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message }) },
   ];
 }
 

@@ -1,30 +1,30 @@
-// What a server and a thread that carries transfers tell each other.
+// Messages between the server and a transfer thread.
 
 import type { TftpSettings } from './tftp-settings.ts';
 import type { TransferOutcome } from './tftp-transfer.ts';
 import type { TransferOrder } from './transfers.ts';
 
-/** What a thread is started with. */
+/** The worker data of a thread. */
 export interface ThreadSetup extends Pick<TftpSettings, 'idleMs' | 'rolloverTo'> {
   readonly address: string;
 }
 
 export type ToThread =
-  /** `heardAt` is shared memory: the thread writes down there when the client was last heard. */
-  | { readonly do: 'begin'; readonly id: number; readonly order: TransferOrder; readonly heardAt: Float64Array }
-  /** The client of a transfer has sent this to the port of the requests. */
-  | { readonly do: 'tell'; readonly id: number; readonly bytes: Uint8Array }
+  /** `lastPacketAt` is shared memory: the thread stores the time of the client's last packet there. */
+  | { readonly do: 'begin'; readonly id: number; readonly order: TransferOrder; readonly lastPacketAt: Float64Array }
+  /** The client of a transfer sent this packet to the request port. */
+  | { readonly do: 'forward'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly do: 'abandon'; readonly id: number; readonly reason: string }
   | { readonly do: 'stop'; readonly reason: string };
 
 export type FromThread =
-  /** It listens. `now`: by its own clock. */
-  | { readonly say: 'ready'; readonly now: number }
-  | { readonly say: 'ended'; readonly id: number; readonly outcome: TransferOutcome }
-  /** The transfer has got what it was to be told, and is over or not. */
-  | { readonly say: 'told'; readonly id: number; readonly isOver: boolean };
+  /** The thread listens. `now`: its own clock. */
+  | { readonly event: 'ready'; readonly now: number }
+  | { readonly event: 'ended'; readonly id: number; readonly outcome: TransferOutcome }
+  /** The forwarded packet was processed; `isOver`: the transfer has ended. */
+  | { readonly event: 'forwarded'; readonly id: number; readonly isOver: boolean };
 
-/** Of a transfer that could not go on, for a reason on our side. */
+/** Outcome of a transfer that failed on our side. */
 export const failedOutcome = (reason: string): TransferOutcome => ({
   result: 'error',
   reason,

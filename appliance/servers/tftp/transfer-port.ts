@@ -1,5 +1,5 @@
-// The transfers that speak from one socket, told apart by their clients' TIDs: whose packet it is, who has to be told that time
-// passes, and who has just ended.
+// The transfers of one socket, distinguished by their clients' TIDs: dispatches packets and timer ticks, and remembers
+// transfers that have just ended.
 
 import type { RolloverTo } from '../../codecs/tftp/block-number.ts';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
@@ -12,7 +12,7 @@ import { TftpTransfer } from './tftp-transfer.ts';
 import type { OnTransferEnd, TransferOrder } from './transfers.ts';
 
 export interface TransferClock {
-  /** Milliseconds that only ever go forward. */
+  /** Monotonic milliseconds. */
   now(): number;
   every(period: number, run: () => void): { readonly cancel: () => void };
 }
@@ -25,9 +25,9 @@ export const monotonicClock: TransferClock = {
   },
 };
 
-/** Against the second after which a packet is sent again, the delay does not count. */
+/** Small compared to the second after which a packet is retransmitted. */
 const TICK_MS = 100;
-/** So long a packet may be under way, or a client repeat its last ACK. */
+/** How long a packet may be in transit, or a client repeat its last ACK. */
 const LATE_PACKETS_MS = 3000;
 
 interface TransferPortDeps {
@@ -37,36 +37,36 @@ interface TransferPortDeps {
 }
 
 export class TransferPort {
-  readonly #parts: TransferPortDeps;
+  readonly #deps: TransferPortDeps;
   readonly #sessions = new Map<Endpoint, TftpSession>();
-  /** With the time, oldest first. */
+  /** With the end time, oldest first. */
   readonly #ended = new Map<Endpoint, number>();
   #ticking: { readonly cancel: () => void } | null = null;
 
-  constructor(parts: TransferPortDeps) {
-    this.#parts = parts;
+  constructor(deps: TransferPortDeps) {
+    this.#deps = deps;
   }
 
-  /** A packet that came to this port: for the transfer of its client, or from a stranger. */
+  /** A packet on this port: from the client of a transfer, or from an unknown TID. */
   onPacket(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
     const session = this.#sessions.get(from);
     if (session) session.onPacket(bytes);
-    else if (!this.hasJustEnded(from)) rejectStranger(bytes, from, socket);
+    else if (!this.hasJustEnded(from)) rejectUnknownTid(bytes, from, socket);
   }
 
   hasJustEnded(client: Endpoint): boolean {
     return this.#ended.has(client);
   }
 
-  /** `heardAt`: where it is written down when the client was last heard, by this port's clock. */
+  /** `lastPacketAt`: receives the time of the client's last packet, by this port's clock. */
   begin(
     order: Omit<TransferOrder, 'content'>,
     source: OpenBytes,
     socket: TransferSocket,
     onEnd: OnTransferEnd,
-    heardAt: Float64Array = new Float64Array(1),
+    lastPacketAt: Float64Array = new Float64Array(1),
   ): TftpSession {
-    const { clock, idleMs, rolloverTo } = this.#parts;
+    const { clock, idleMs, rolloverTo } = this.#deps;
     const { client, request, mode, terms } = order;
     const peer = peerAt(client);
     const session = new TftpSession({
@@ -75,7 +75,7 @@ export class TransferPort {
       socket,
       bytes: source,
       now: clock.now,
-      heardAt,
+      lastPacketAt,
       idleMs,
       onEnd: (outcome) => {
         this.#leave(client);
@@ -91,35 +91,35 @@ export class TransferPort {
   stop(reason: string): void {
     for (const session of [...this.#sessions.values()]) session.abandon(reason);
     this.#ended.clear();
-    this.#rest();
+    this.#stopTicking();
   }
 
   #leave(client: Endpoint): void {
-    // Anew, not again: the map keeps the order in which its keys came.
+    // Delete and insert: a map keeps insertion order.
     this.#ended.delete(client);
-    this.#ended.set(client, this.#parts.clock.now());
+    this.#ended.set(client, this.#deps.clock.now());
     this.#sessions.delete(client);
   }
 
   #tick(): void {
-    // A copy: those that end leave.
+    // A copy: sessions that end remove themselves.
     for (const session of [...this.#sessions.values()]) session.onTick();
-    const past = this.#parts.clock.now() - LATE_PACKETS_MS;
+    const past = this.#deps.clock.now() - LATE_PACKETS_MS;
     for (const [client, at] of this.#ended) {
       if (at > past) break;
       this.#ended.delete(client);
     }
-    if (this.#sessions.size === 0 && this.#ended.size === 0) this.#rest();
+    if (this.#sessions.size === 0 && this.#ended.size === 0) this.#stopTicking();
   }
 
-  #rest(): void {
+  #stopTicking(): void {
     this.#ticking?.cancel();
     this.#ticking = null;
   }
 }
 
-/** RFC 1350 §4. An ERROR is never answered: two servers would go on for ever. */
-export function rejectStranger(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
+/** RFC 1350 §4. An ERROR is never answered: two servers would loop forever. */
+export function rejectUnknownTid(bytes: Uint8Array, from: Endpoint, socket: Pick<BurstSocket, 'send'>): void {
   if (!isTftp(bytes) || bytes[1] === OPCODES.error) return;
   socket.send(encodeTftp({ op: 'error', code: TFTP_ERRORS.unknownTransferId, message: 'unknown transfer ID' }), from);
 }

@@ -1,6 +1,6 @@
-// Where transfers speak from: not the port that requests come to, so that a client learns the server's TID from the first
-// answer (RFC 1350 §4). All transfers of an address share one socket and are told apart by their clients' TIDs: what comes
-// in at once is handled, and answered, at once.
+// The socket of transfers: not the request port, so that a client learns the server's TID from the first reply (RFC 1350 §4).
+// All transfers of an address share one socket and are distinguished by their clients' TIDs: packets are received and
+// answered in batches.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { openBurstSocket } from '../../net/udp/burst-socket.ts';

@@ -1,5 +1,5 @@
-// A thread that carries transfers and does nothing else: it may wait for the next packet, and for the disk, right where it is.
-// It has a port of its own, and is told by messages what to send to whom.
+// A worker thread that only runs transfers: it may block on the next packet and on the disk. It has a port of its own, and
+// receives its orders as messages.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
@@ -12,8 +12,8 @@ import { monotonicClock, TransferPort } from './transfer-port.ts';
 import type { TransferOrder } from './transfers.ts';
 
 const server = parentPort;
-if (server === null) throw new Error('this is not a thread');
-const say = (message: FromThread): void => server.postMessage(message);
+if (server === null) throw new Error('this module runs only as a worker thread');
+const report = (message: FromThread): void => server.postMessage(message);
 
 const { address, idleMs, rolloverTo } = workerData as ThreadSetup;
 const port = new TransferPort({ clock: monotonicClock, idleMs, rolloverTo });
@@ -22,15 +22,15 @@ const socket = await openBurstSocket(address, 0, (bytes, from) => port.onPacket(
   lingers: true,
 });
 server.on('message', onMessage);
-say({ say: 'ready', now: monotonicClock.now() });
+report({ event: 'ready', now: monotonicClock.now() });
 
 function onMessage(message: ToThread): void {
   switch (message.do) {
     case 'begin':
-      begin(message.id, message.order, message.heardAt);
+      begin(message.id, message.order, message.lastPacketAt);
       break;
-    case 'tell':
-      tell(message.id, message.bytes);
+    case 'forward':
+      forward(message.id, message.bytes);
       break;
     case 'abandon':
       sessions.get(message.id)?.abandon(message.reason);
@@ -43,7 +43,7 @@ function onMessage(message: ToThread): void {
   }
 }
 
-function begin(id: number, { content, ...order }: TransferOrder, heardAt: Float64Array): void {
+function begin(id: number, { content, ...order }: TransferOrder, lastPacketAt: Float64Array): void {
   try {
     const source = openContentNow(content);
     const session = port.begin(
@@ -52,23 +52,23 @@ function begin(id: number, { content, ...order }: TransferOrder, heardAt: Float6
       socket,
       (outcome) => {
         sessions.delete(id);
-        say({ say: 'ended', id, outcome });
+        report({ event: 'ended', id, outcome });
       },
-      heardAt,
+      lastPacketAt,
     );
     if (!session.finished) sessions.set(id, session);
   } catch (error) {
     const reason = `the file cannot be read: ${(error as Error).message}`;
     const words = 'the file cannot be read';
     socket.send(encodeTftp({ op: 'error', code: TFTP_ERRORS.notDefined, message: words }), order.client);
-    say({ say: 'ended', id, outcome: failedOutcome(reason) });
+    report({ event: 'ended', id, outcome: failedOutcome(reason) });
   }
 }
 
-function tell(id: number, bytes: Uint8Array): void {
-  // A client that ends one transfer and begins the next from the same port sends the end to our port, and first.
+function forward(id: number, bytes: Uint8Array): void {
+  // A client that ends one transfer and begins the next from the same port sends its last packet first, to our port.
   socket.receive();
   const session = sessions.get(id);
   session?.onPacket(bytes);
-  say({ say: 'told', id, isOver: session === undefined || session.finished });
+  report({ event: 'forwarded', id, isOver: session === undefined || session.finished });
 }

@@ -1,5 +1,5 @@
-// Transfers in threads of their own, so that many machines are served by all processors and the rest of the appliance goes on
-// undisturbed. The first thread comes with the first transfer, more with more, and they go when nothing was asked for a while.
+// Runs transfers in worker threads, so that they use all processors and do not block the rest of the appliance. The first
+// transfer starts the first thread, more load starts more, and idle threads end after a while.
 
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -10,48 +10,49 @@ import type { TransferOutcome } from './tftp-transfer.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
 import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
 
-/** More than there are processors only take turns. Each costs some megabytes. */
-const MOST_THREADS = Math.min(8, availableParallelism());
-/** Beyond so many transfers in each thread one more is worth its start. */
-const SHARE = 6;
+/** More threads than processors would not run in parallel. Each costs some megabytes. */
+const MAX_THREADS = Math.min(8, availableParallelism());
+/** Transfers per thread above which another thread is started. */
+const TRANSFERS_PER_THREAD = 6;
 const HEADER_BYTES = 4;
 
-/** Each thread has a port of its own, which has to be free to choose. */
+/** Each thread needs a port of its own, of any number. */
 export const canUseThreads = ({ singlePort, transferPorts, maxBlockSize }: TftpSettings): boolean =>
   !singlePort && transferPorts === null && maxBlockSize + HEADER_BYTES <= SLOT_BYTES && batchCalls() !== null;
 
 interface TransferThreadsDeps extends ThreadSetup {
-  readonly threadRestMs: number;
+  readonly threadIdleMs: number;
   readonly onFailure: (error: Error) => void;
 }
 
 export class TransferThreads implements Transfers {
-  readonly #parts: TransferThreadsDeps;
-  /** Those that take transfers. */
+  readonly #deps: TransferThreadsDeps;
+  /** Threads that accept transfers. */
   readonly #threads = new Set<TransferThread>();
-  /** All that have not ended. */
+  /** All threads that have not ended. */
   readonly #alive = new Set<TransferThread>();
   #starting: Promise<TransferThread> | null = null;
   #stopped = false;
 
-  constructor(parts: TransferThreadsDeps) {
-    this.#parts = parts;
+  constructor(deps: TransferThreadsDeps) {
+    this.#deps = deps;
   }
 
-  /** A thread answers for its own port. */
+  /** Each thread handles late packets on its own port. */
   hasJustEnded(): boolean {
     return false;
   }
 
   async begin(order: TransferOrder, onEnd: OnTransferEnd): Promise<RunningTransfer> {
-    const idlest = [...this.#threads].sort((one, other) => one.size - other.size)[0];
-    if (idlest === undefined) {
+    const leastLoaded = [...this.#threads].sort((one, other) => one.size - other.size)[0];
+    if (leastLoaded === undefined) {
       const thread = await this.#start();
       if (this.#stopped) throw new Error('the server is stopping');
       return thread.begin(order, onEnd);
     }
-    if (idlest.size >= SHARE && this.#threads.size < MOST_THREADS) this.#start().catch(this.#parts.onFailure);
-    return idlest.begin(order, onEnd);
+    if (leastLoaded.size >= TRANSFERS_PER_THREAD && this.#threads.size < MAX_THREADS)
+      this.#start().catch(this.#deps.onFailure);
+    return leastLoaded.begin(order, onEnd);
   }
 
   async stop(reason: string): Promise<void> {
@@ -70,7 +71,7 @@ export class TransferThreads implements Transfers {
 
   async #startNow(): Promise<TransferThread> {
     if (this.#stopped) throw new Error('the server is stopping');
-    const { address, idleMs, rolloverTo, threadRestMs, onFailure } = this.#parts;
+    const { address, idleMs, rolloverTo, threadIdleMs, onFailure } = this.#deps;
     const thread = new TransferThread({ address, idleMs, rolloverTo });
     this.#alive.add(thread);
     thread.onGone = (failure) => {
@@ -81,33 +82,33 @@ export class TransferThreads implements Transfers {
     await thread.ready;
     this.#threads.add(thread);
     thread.onIdle = () => {
-      // From here on nobody gives it anything: it can end at leisure.
+      // It gets no more transfers, so it can end without haste.
       this.#threads.delete(thread);
-      void thread.stop('the thread rests');
+      void thread.stop('the thread was idle');
     };
-    thread.restAfter(threadRestMs);
+    thread.endAfterIdle(threadIdleMs);
     return thread;
   }
 }
 
 /** One thread, as seen from the server. */
 class TransferThread {
-  /** It had nothing to do for as long as was said. */
+  /** Called after the idle time without a transfer. */
   onIdle: () => void = () => undefined;
-  /** It has ended; null: as it was told to. */
+  /** The thread has ended; null: on request. */
   onGone: (failure: Error | null) => void = () => undefined;
   readonly ready: Promise<void>;
 
   readonly #worker: Worker;
   readonly #gone: Promise<void>;
   readonly #transfers = new Map<number, OnTransferEnd>();
-  /** Who wants to know whether the transfer is over, by its number. */
-  readonly #asking = new Map<number, () => void>();
+  /** Callbacks of forwarded packets, by transfer id. */
+  readonly #forwarded = new Map<number, () => void>();
   #nextId = 1;
-  /** What its clock lags behind ours; null: it has not said yet. */
+  /** How far its clock is behind ours; null: not reported yet. */
   #lag: number | null = null;
-  #restMs = Number.POSITIVE_INFINITY;
-  #rest: NodeJS.Timeout | null = null;
+  #idleMs = Number.POSITIVE_INFINITY;
+  #idleTimer: NodeJS.Timeout | null = null;
 
   constructor(setup: ThreadSetup) {
     const ready = Promise.withResolvers<void>();
@@ -117,8 +118,8 @@ class TransferThread {
     let failure: Error | null = null;
     this.#worker = new Worker(new URL('./transfer-thread.ts', import.meta.url), { workerData: setup });
     this.#worker.on('message', (message: FromThread) => {
-      this.#heard(message);
-      if (message.say === 'ready') ready.resolve();
+      this.#onMessage(message);
+      if (message.event === 'ready') ready.resolve();
     });
     this.#worker.on('error', (error) => {
       failure = error instanceof Error ? error : new Error(String(error));
@@ -139,54 +140,54 @@ class TransferThread {
     return this.#transfers.size;
   }
 
-  restAfter(milliseconds: number): void {
-    this.#restMs = milliseconds;
-    this.#restSoon();
+  endAfterIdle(milliseconds: number): void {
+    this.#idleMs = milliseconds;
+    this.#startIdleTimer();
   }
 
   begin(order: TransferOrder, onEnd: OnTransferEnd): RunningTransfer {
     const id = this.#nextId;
     this.#nextId += 1;
-    const heardAt = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
-    heardAt[0] = this.#now();
+    const lastPacketAt = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+    lastPacketAt[0] = this.#now();
     this.#transfers.set(id, onEnd);
-    this.#restLater();
-    this.#tell({ do: 'begin', id, order, heardAt });
+    this.#clearIdleTimer();
+    this.#forward({ do: 'begin', id, order, lastPacketAt });
     return {
       onRequestPort: (bytes, isOver) => {
-        // One at a time: a client that does not wait for an answer must not fill the thread's queue. What matters comes again.
-        if (this.#asking.has(id)) return;
-        this.#asking.set(id, isOver);
-        this.#tell({ do: 'tell', id, bytes: bytes.slice() });
+        // One at a time: a client that does not wait for a reply must not fill the thread's queue. Clients retransmit.
+        if (this.#forwarded.has(id)) return;
+        this.#forwarded.set(id, isOver);
+        this.#forward({ do: 'forward', id, bytes: bytes.slice() });
       },
-      silentFor: () => this.#now() - (heardAt[0] ?? 0),
-      abandon: (reason) => this.#tell({ do: 'abandon', id, reason }),
+      silentFor: () => this.#now() - (lastPacketAt[0] ?? 0),
+      abandon: (reason) => this.#forward({ do: 'abandon', id, reason }),
     };
   }
 
-  /** Its transfers are ended, and their ends told, before this resolves. */
+  /** Its transfers have ended, and onEnd was called for each, before this resolves. */
   async stop(reason: string): Promise<void> {
-    this.#restLater();
-    this.#tell({ do: 'stop', reason });
+    this.#clearIdleTimer();
+    this.#forward({ do: 'stop', reason });
     await this.#gone;
   }
 
-  #tell(message: ToThread): void {
+  #forward(message: ToThread): void {
     this.#worker.postMessage(message);
   }
 
-  #heard(message: FromThread): void {
-    switch (message.say) {
+  #onMessage(message: FromThread): void {
+    switch (message.event) {
       case 'ready':
         this.#lag = performance.now() - message.now;
         break;
       case 'ended':
         this.#end(message.id, message.outcome);
-        if (this.#transfers.size === 0) this.#restSoon();
+        if (this.#transfers.size === 0) this.#startIdleTimer();
         break;
-      case 'told': {
-        const isOver = this.#asking.get(message.id);
-        this.#asking.delete(message.id);
+      case 'forwarded': {
+        const isOver = this.#forwarded.get(message.id);
+        this.#forwarded.delete(message.id);
         if (message.isOver) isOver?.();
         break;
       }
@@ -199,22 +200,23 @@ class TransferThread {
     onEnd?.(outcome);
   }
 
-  /** Those that a thread leaves behind that has failed. */
+  /** Ends the transfers that a failed thread leaves behind. */
   #endAll(): void {
-    for (const id of [...this.#transfers.keys()]) this.#end(id, failedOutcome('the thread that sent it has failed'));
+    for (const id of [...this.#transfers.keys()])
+      this.#end(id, failedOutcome('the thread of this transfer has failed'));
   }
 
-  /** By its clock. */
+  /** The current time by the thread's clock. */
   #now(): number {
     return performance.now() - (this.#lag ?? 0);
   }
 
-  #restSoon(): void {
-    this.#restLater();
-    if (Number.isFinite(this.#restMs)) this.#rest = setTimeout(() => this.onIdle(), this.#restMs).unref();
+  #startIdleTimer(): void {
+    this.#clearIdleTimer();
+    if (Number.isFinite(this.#idleMs)) this.#idleTimer = setTimeout(() => this.onIdle(), this.#idleMs).unref();
   }
 
-  #restLater(): void {
-    if (this.#rest) clearTimeout(this.#rest);
+  #clearIdleTimer(): void {
+    if (this.#idleTimer) clearTimeout(this.#idleTimer);
   }
 }

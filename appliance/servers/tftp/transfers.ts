@@ -1,4 +1,4 @@
-// What a server asks of those that carry its transfers: they run beside it, or in threads of their own.
+// The interface between the server and its transfers, which run in the same thread or in worker threads.
 
 import type { TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import type { Endpoint } from '../../net/udp/endpoint.ts';
@@ -7,7 +7,7 @@ import type { TransferOutcome } from './tftp-transfer.ts';
 
 export interface TransferOrder {
   readonly client: Endpoint;
-  /** As it came: the same bytes again mean that our first answer was lost. */
+  /** As received: the same bytes again mean that our first reply was lost. */
   readonly request: Uint8Array;
   readonly mode: 'octet' | 'netascii';
   readonly terms: TransferTerms;
@@ -16,23 +16,23 @@ export interface TransferOrder {
 
 export interface RunningTransfer {
   /**
-   * What its client sent to the port of the requests while it is under way. `isOver` is called, now or soon, when that found
-   * the transfer at its end, or ended it: then the same packet may be the beginning of another.
+   * A packet that its client sent to the request port while the transfer runs. `isOver` is called, now or soon, if the transfer
+   * had ended or the packet ended it: then the same packet may start another.
    */
   onRequestPort(bytes: Uint8Array, isOver: () => void): void;
-  /** Milliseconds since the client was last heard. */
+  /** Milliseconds since the client's last packet. */
   silentFor(): number;
-  /** Ends it, and tells the client. */
+  /** Ends the transfer and sends an ERROR. */
   abandon(reason: string): void;
 }
 
 export type OnTransferEnd = (outcome: TransferOutcome) => void;
 
 export interface Transfers {
-  /** `onEnd` is called once, whatever ends it; perhaps before this resolves. */
+  /** `onEnd` is called exactly once, possibly before this resolves. */
   begin(order: TransferOrder, onEnd: OnTransferEnd): Promise<RunningTransfer>;
-  /** What comes from there now is late, and wrong only in that: an ERROR could hit the next transfer from the same port. */
+  /** A packet from this client is only late: an ERROR could hit the next transfer from the same port. */
   hasJustEnded(client: Endpoint): boolean;
-  /** Ends all of them. */
+  /** Ends all transfers. */
   stop(reason: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Walks the audit chain from its first entry to its head and names the first place where it does not hold.
+// Verifies the audit chain from its first entry to its head and reports the first broken link.
 
 import { setImmediate } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
@@ -20,11 +20,11 @@ interface Finding {
   readonly reason: string;
 }
 
-/** `entries` of a broken chain counts those before the named place. */
+/** `entries` of a broken chain counts the entries before the broken link. */
 export async function verifyChain(db: Reader): Promise<AuditVerdict> {
   let last: Link = { seq: 0, hash: AUDIT_GENESIS };
   for (let first = true; ; first = false) {
-    // A page and the head of the same moment: entries appended meanwhile are on the next page, with their head.
+    // A page and the head from one snapshot: entries appended in the meantime are on the next page, with their head.
     const { rows, head } = await reading(db, async (trx) => ({
       rows: await page(trx, first ? null : last.seq),
       head: await trx.selectFrom('audit_head').select(['seq', 'hash']).executeTakeFirst(),
@@ -43,7 +43,7 @@ export async function verifyChain(db: Reader): Promise<AuditVerdict> {
   }
 }
 
-/** The first page has no lower bound: an entry slipped in before number 1 is found too. */
+/** The first page has no lower bound, to find an entry inserted before number 1. */
 function page(db: Reader, after: number | null): Promise<Selectable<AuditTable>[]> {
   const select = db.selectFrom('audit').selectAll().orderBy('seq').limit(PAGE_ROWS);
   return (after === null ? select : select.where('seq', '>', after)).execute();
@@ -64,15 +64,19 @@ function brokenLink(last: Link, row: Selectable<AuditTable>): Finding | null {
 }
 
 function brokenEnd(last: Link, head: Link | undefined): Finding | null {
-  if (!head) return { seq: last.seq, reason: 'the head of the chain is missing, so nothing says where it has to end' };
+  if (!head)
+    return { seq: last.seq, reason: 'the head of the chain is missing: the end of the chain cannot be verified' };
   if (head.seq > last.seq) {
     return {
       seq: last.seq + 1,
-      reason: `the end was cut off: the chain stops at entry ${last.seq}, its head names entry ${head.seq}`,
+      reason: `the chain was truncated: it stops at entry ${last.seq}, its head names entry ${head.seq}`,
     };
   }
   if (head.seq < last.seq) {
-    return { seq: head.seq + 1, reason: `entry ${head.seq + 1} was added behind the head, which names ${head.seq}` };
+    return {
+      seq: head.seq + 1,
+      reason: `entry ${head.seq + 1} was added after the head, which names entry ${head.seq}`,
+    };
   }
   if (head.hash !== last.hash) {
     return { seq: last.seq, reason: `the head of the chain does not match entry ${last.seq}` };
@@ -80,7 +84,7 @@ function brokenEnd(last: Link, head: Link | undefined): Finding | null {
   return null;
 }
 
-/** Null for content that is not even readable any more. */
+/** Null for content that cannot be parsed. */
 function contentHash(row: Selectable<AuditTable>): string | null {
   try {
     return hashOf(toAuditEntry(row));

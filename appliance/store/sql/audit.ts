@@ -1,5 +1,5 @@
-// The audit chain: each entry's hash covers its content and the hash before it, so no entry can be changed, taken out or put
-// in without breaking every one after it; the head, kept apart, says where the chain has to end.
+// The audit chain: each entry's hash covers its content and the previous hash, so changing, deleting or inserting an entry
+// breaks every later one. The head, in its own table, records where the chain must end.
 
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
@@ -10,7 +10,7 @@ import type { Reader, Writer } from './transaction.ts';
 
 export async function insertAudit(trx: Writer, entries: readonly NewAuditEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  // Written first, read with it: on an engine with several writers this is also the lock that puts them in order.
+  // The update comes first and returns the head: on an engine with several writers it is also the lock that orders them.
   const head = await trx
     .updateTable('audit_head')
     .set((eb) => ({ seq: eb('seq', '+', entries.length) }))
@@ -40,7 +40,7 @@ export async function readAudit(db: Reader, after: number, limit: number, newest
   return (newest ? rows.reverse() : rows).map(toAuditEntry);
 }
 
-/** Text that is no valid Unicode comes back from the engine changed, and would not match its own hash. */
+/** The engine changes text that is not well-formed Unicode, and it would not match its hash. */
 function chained(entry: NewAuditEntry, seq: number, previousHash: string): AuditEntry {
   const content = {
     seq,

@@ -18,7 +18,7 @@ export async function insertFirstAuthority(
   authority: AuthorityRecord,
   audit: NewAuditEntry,
 ): Promise<boolean> {
-  // The index has room for one active authority: of two processes at once, the engine lets one in.
+  // The unique index allows one active authority: of two concurrent processes, one succeeds.
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('authorities')
     .values(toRow(authority))
@@ -34,15 +34,15 @@ export async function insertStagedAuthority(
   authority: AuthorityRecord,
   audit: NewAuditEntry,
 ): Promise<void> {
-  const under = await trx
+  const current = await trx
     .selectFrom('authorities')
     .select(['id', 'state'])
     .where('state', 'in', ['staged', 'outgoing'])
     .executeTakeFirst();
-  if (under) {
+  if (current) {
     throw new ColdironError(
       'conflict',
-      `a rotation is under way: authority ${under.id.slice(0, 16)} is ${under.state}; finish it first`,
+      `a rotation is in progress: authority ${current.id.slice(0, 16)} is ${current.state}; finish it first`,
     );
   }
   await trx.insertInto('authorities').values(toRow(authority)).execute();
@@ -58,7 +58,7 @@ export async function activateAuthority(
   const notStaged = new ColdironError('conflict', `authority ${id.slice(0, 16)} is not staged`);
   const named = await trx.selectFrom('authorities').select('state').where('id', '=', id).executeTakeFirst();
   if (named?.state !== 'staged') throw notStaged;
-  // The active one first: the index has room for one.
+  // First the active one: the unique index allows only one.
   await trx.updateTable('authorities').set({ state: 'outgoing' }).where('state', '=', 'active').execute();
   const { numUpdatedRows } = await trx
     .updateTable('authorities')
@@ -89,7 +89,7 @@ export async function retireAuthority(
     if (held.length > 0) {
       throw new ColdironError(
         'conflict',
-        `${held.length} certificates of authority ${id.slice(0, 16)} are still in use; renew them, or wait until they end`,
+        `${held.length} certificates of authority ${id.slice(0, 16)} are still in use; renew them, or wait until they expire`,
         held.map(({ kind, machine, serial }) => `${kind} certificate ${serial} of ${machine ?? 'the appliance'}`),
       );
     }
@@ -108,7 +108,7 @@ const toRow = (authority: AuthorityRecord): AuthorityTable => ({
   retired_at: authority.retiredAt,
 });
 
-/** The id is cast: only a record that had one is written. */
+/** The id is cast: rows are written only from records with a valid id. */
 const toAuthority = (row: Selectable<AuthorityTable>): AuthorityRecord => ({
   id: row.id as Fingerprint,
   state: row.state,

@@ -30,7 +30,7 @@ export async function writeCredentials(
   audit: NewAuditEntry,
 ): Promise<void> {
   const { hostname, state } = await requireMachine(trx, machine);
-  if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed, and that is final`);
+  if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed and cannot be changed`);
   await deleteSlots(trx, machine, slot === 'current' ? ['current', 'pending'] : ['pending']);
   await trx
     .insertInto('bmc_credentials')
@@ -59,11 +59,11 @@ export async function resealCredentials(
   after: HeldCredentials,
 ): Promise<void> {
   for (const slot of ['current', 'pending'] as const) {
-    const [old, anew] = [before[slot], after[slot]];
-    if (!old || !anew) continue;
+    const [old, resealed] = [before[slot], after[slot]];
+    if (!old || !resealed) continue;
     await trx
       .updateTable('bmc_credentials')
-      .set({ password: anew.password, key: anew.key })
+      .set({ password: resealed.password, key: resealed.key })
       .where('machine', '=', machine)
       .where('slot', '=', slot)
       .where('password', '=', old.password)
@@ -71,7 +71,7 @@ export async function resealCredentials(
   }
 }
 
-/** Nothing of a machine that is gone can be used again, and its secrets least of all. */
+/** The secrets of a removed machine are deleted: it is never used again. */
 export const dropCredentials = (trx: Writer, machine: MachineId): Promise<bigint> =>
   deleteSlots(trx, machine, ['current', 'pending']);
 
@@ -94,7 +94,7 @@ function toHeld(rows: readonly Selectable<BmcCredentialTable>[]): HeldCredential
   return { current: inSlot('current'), pending: inSlot('pending') };
 }
 
-/** The sealed texts are cast: what the vault sealed is the only thing that is ever written there. */
+/** The sealed texts are cast: only texts that the vault sealed are written. */
 const toCredentials = (row: Selectable<BmcCredentialTable>): SealedCredentials => ({
   username: row.username,
   password: row.password as SealedText,

@@ -1,4 +1,4 @@
-// The verbs of `bmc-store.ts`, each in its transaction.
+// The methods of `bmc-store.ts`, each in its transaction.
 
 import type { Kysely } from 'kysely';
 import type { BmcStore } from '../bmc-store.ts';

@@ -10,7 +10,7 @@ import { requireMachine } from './machines.ts';
 import type { CertificateTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-/** Of the same holder and kind, and not yet replaced. */
+/** Certificates of the same holder and kind that are not replaced yet. */
 const predecessors = (trx: Writer, { machine, kind, serial }: Pick<NewCertificate, 'machine' | 'kind' | 'serial'>) =>
   trx
     .updateTable('certificates')
@@ -21,7 +21,7 @@ const predecessors = (trx: Writer, { machine, kind, serial }: Pick<NewCertificat
 export async function recordCertificate(trx: Writer, certificate: NewCertificate, audit: NewAuditEntry): Promise<void> {
   if (certificate.machine !== null) {
     const { hostname, state } = await requireMachine(trx, certificate.machine);
-    if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed: it gets no certificate`);
+    if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed: it cannot get a certificate`);
   }
   await insertCertificate(trx, certificate);
   await predecessors(trx, certificate)
@@ -81,7 +81,7 @@ export async function readHeldCertificates(
   return (await query.orderBy('not_after').orderBy('serial').execute()).map(toCertificate);
 }
 
-/** What was signed after it is not replaced by it: an old certificate may be shown once more while a new one waits. */
+/** Newer certificates are not replaced: an old certificate may be presented again before the new one is used. */
 export async function confirmCertificate(trx: Writer, serial: string, now: Instant): Promise<void> {
   const row = await trx
     .updateTable('certificates')
@@ -125,7 +125,7 @@ export async function revokeCertificate(
   return true;
 }
 
-/** Returns how many were good until now. Those that have ended are not worth a mark. */
+/** Returns how many were valid. Expired ones are not marked. */
 export async function revokeCertificatesOf(
   trx: Writer,
   machine: MachineId,
@@ -144,7 +144,7 @@ export async function revokeCertificatesOf(
   return Number(numUpdatedRows);
 }
 
-/** The fingerprints are cast: only records that had them are written. */
+/** The fingerprints are cast: rows are written only from records with valid ones. */
 const toCertificate = (row: Selectable<CertificateTable>): CertificateRecord => ({
   serial: row.serial,
   fingerprint: row.fingerprint as Fingerprint,

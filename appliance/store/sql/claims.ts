@@ -1,5 +1,5 @@
-// What only one machine may have at a time: host name, MACs, reserved addresses, BMC address. A table of its own, because a
-// whole plan is checked at its end: two machines may swap names or addresses in one write.
+// Unique properties of machines: host name, MACs, reserved addresses, BMC address. They have their own table because a plan is
+// checked as a whole: two machines may swap names or addresses in one write.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { addressesOf, type MachineId, type MachineSpec, macsOf } from '../../domain/machine.ts';
@@ -7,7 +7,7 @@ import { inChunks } from './chunks.ts';
 import type { ClaimKind, ClaimTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-const WORDS: Readonly<Record<ClaimKind, string>> = {
+const LABELS: Readonly<Record<ClaimKind, string>> = {
   hostname: 'host name',
   mac: 'MAC',
   address: 'address',
@@ -23,7 +23,7 @@ export async function dropClaims(trx: Writer, machines: readonly MachineId[]): P
   await inChunks(machines, (chunk) => trx.deleteFrom('machine_claims').where('machine', 'in', chunk).execute());
 }
 
-/** The machines' rows are there already, and their earlier claims are gone. */
+/** The machines' rows must exist, and their earlier claims must be deleted. */
 export async function takeClaims(trx: Writer, machines: readonly Claimant[]): Promise<void> {
   const conflicts: string[] = [];
   await inChunks(machines.flatMap(claimsOf), async (chunk) => {
@@ -40,7 +40,7 @@ export async function takeClaims(trx: Writer, machines: readonly Claimant[]): Pr
   throw new ColdironError('conflict', message, conflicts);
 }
 
-/** Two interfaces of one machine may share a MAC (a VLAN on top of a card): one claim. */
+/** Two interfaces of one machine may share a MAC (a VLAN on a NIC): that is one claim. */
 function claimsOf({ id, spec }: Claimant): ClaimTable[] {
   const of = (kind: ClaimKind, values: readonly string[]): ClaimTable[] =>
     [...new Set(values)].map((value) => ({ kind, value, machine: id }));
@@ -52,8 +52,8 @@ function claimsOf({ id, spec }: Claimant): ClaimTable[] {
   ];
 }
 
-async function lostClaims(db: Reader, wanted: readonly ClaimTable[]): Promise<string[]> {
-  const values = wanted.map(({ value }) => value);
+async function lostClaims(db: Reader, claims: readonly ClaimTable[]): Promise<string[]> {
+  const values = claims.map(({ value }) => value);
   const held = await db
     .selectFrom('machine_claims')
     .innerJoin('machines', 'machines.id', 'machine_claims.machine')
@@ -61,7 +61,7 @@ async function lostClaims(db: Reader, wanted: readonly ClaimTable[]): Promise<st
     .where('value', 'in', values)
     .execute();
   const holders = new Map(held.map((claim) => [`${claim.kind} ${claim.value}`, claim]));
-  const lost = wanted.filter(({ kind, value, machine }) => holders.get(`${kind} ${value}`)?.machine !== machine);
+  const lost = claims.filter(({ kind, value, machine }) => holders.get(`${kind} ${value}`)?.machine !== machine);
   const names = await hostnames(
     db,
     lost.map(({ machine }) => machine),
@@ -69,7 +69,7 @@ async function lostClaims(db: Reader, wanted: readonly ClaimTable[]): Promise<st
   return lost.map(({ kind, value, machine }) => {
     const holder = holders.get(`${kind} ${value}`)?.hostname;
     const claimant = kind === 'hostname' ? '' : ` of ${names.get(machine)}`;
-    return `${WORDS[kind]} ${value}${claimant} is taken by ${holder}`;
+    return `${LABELS[kind]} ${value}${claimant} is taken by ${holder}`;
   });
 }
 

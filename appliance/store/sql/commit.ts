@@ -19,7 +19,7 @@ import { endSession, endSessionsOf, openSession, reopenSession, takeFile, writeS
 import type { Writer } from './transaction.ts';
 import { freeRemoved, writeLifecycle } from './transition.ts';
 
-/** Thrown to roll the transaction back; `commit` turns it into the outcome `refused`. */
+/** Thrown to roll back the transaction; `commit` converts it to the outcome `refused`. */
 export class WriteRefused extends Error {
   readonly write: Write['kind'];
 
@@ -31,8 +31,8 @@ export class WriteRefused extends Error {
 
 type Row = Pick<MachineTable, 'hostname' | 'state' | 'health' | 'version'>;
 
-/** What the writes want of the machine's own row; null: nothing, and its version stays. */
-interface Effort {
+/** Collects the update of the machine's row (null: none, and its version stays) and the events of the writes. */
+interface Collected {
   row: Partial<Pick<MachineTable, 'health' | 'intent'>> | null;
   readonly events: NewEvent[];
 }
@@ -46,11 +46,11 @@ export async function writeChange(trx: Writer, change: Change): Promise<Exclude<
   }
   const known = await requireMachine(trx, id);
   if (change.version !== null && known.version !== change.version) throw await refusedWrite(trx, id, change.version);
-  const effort: Effort = { row: null, events: [] };
-  for (const write of change.writes) await apply(trx, id, known, write, effort);
-  await writeRow(trx, change, known, effort);
+  const collected: Collected = { row: null, events: [] };
+  for (const write of change.writes) await apply(trx, id, known, write, collected);
+  await writeRow(trx, change, known, collected);
   await insertEffects(trx, change.effects, at);
-  const events = await insertEvents(trx, [...effort.events, ...change.events]);
+  const events = await insertEvents(trx, [...collected.events, ...change.events]);
   await insertAudit(trx, change.audit);
   const machine = await readMachine(trx, id);
   if (!machine) throw new ColdironError('not_found', `there is no node with the id ${id}`);
@@ -58,7 +58,7 @@ export async function writeChange(trx: Writer, change: Change): Promise<Exclude<
   return { outcome: 'committed', machine, events };
 }
 
-async function writeRow(trx: Writer, change: Change, known: Row, { row }: Effort): Promise<void> {
+async function writeRow(trx: Writer, change: Change, known: Row, { row }: Collected): Promise<void> {
   const { machine: id, lifecycle } = change;
   if (lifecycle === null && row === null) return;
   const revision = await advance(trx, 'revision');
@@ -67,7 +67,7 @@ async function writeRow(trx: Writer, change: Change, known: Row, { row }: Effort
     if (lifecycle.state === 'removed') await freeRemoved(trx, id, change.at);
     return;
   }
-  // The version is asked for again: on an engine with several writers the row may have changed since it was read.
+  // The version is checked again: on an engine with several writers the row may have changed since it was read.
   const { numUpdatedRows } = await trx
     .updateTable('machines')
     .set({ ...row, revision, version: known.version + 1 })
@@ -77,9 +77,9 @@ async function writeRow(trx: Writer, change: Change, known: Row, { row }: Effort
   if (numUpdatedRows !== 1n) throw await refusedWrite(trx, id, known.version);
 }
 
-async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, effort: Effort): Promise<void> {
-  const touch = (columns: Effort['row'] = {}): void => {
-    effort.row = { ...effort.row, ...columns };
+async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, collected: Collected): Promise<void> {
+  const touch = (columns: Collected['row'] = {}): void => {
+    collected.row = { ...collected.row, ...columns };
   };
   const must = (holds: boolean, reason: string): void => {
     if (!holds) throw new WriteRefused(write.kind, reason);
@@ -103,37 +103,37 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
     case 'open-session':
       return must(await openSession(trx, write.opening), 'the ticket is used, ended or expired');
     case 'reopen-session':
-      return must(await reopenSession(trx, write.reopening), 'the session was opened by somebody else');
+      return must(await reopenSession(trx, write.reopening), 'another client opened the session');
     case 'report-step':
-      return must(await writeStep(trx, write.report), 'the report was seen before, or its session has ended');
+      return must(await writeStep(trx, write.report), 'the report was received before, or its session has ended');
     case 'end-session':
       return must(await endSession(trx, write.session, write.end), 'the session is not open');
     case 'end-sessions':
       return endSessionsOf(trx, machine, write.end);
     case 'take-session-file':
-      return must(await takeFile(trx, write.session, write.name, write.at), `${write.name} was given out before`);
+      return must(await takeFile(trx, write.session, write.name, write.at), `${write.name} was already delivered`);
     case 'put-facts':
       return writeFacts(trx, machine, write.facts);
     case 'set-health':
-      must(known.health !== write.health, `its health is ${write.health} already`);
+      must(known.health !== write.health, `its health is already ${write.health}`);
       return touch({ health: write.health });
     case 'issue-token':
-      mustNotBeRemoved('it gets no token');
+      mustNotBeRemoved('it cannot get a token');
       return must(await issueToken(trx, write.token, write.replaces), 'another token is open');
     case 'redeem-token':
-      return must(await redeemToken(trx, write.redemption), 'the token is not good');
+      return must(await redeemToken(trx, write.redemption), 'the token is not valid');
     case 'repeat-redemption':
-      return must(await repeatRedemption(trx, write.redemption, write.since), 'the token was used by another key');
+      return must(await repeatRedemption(trx, write.redemption, write.since), 'the redemption cannot be repeated');
     case 'renew-certificate':
       must(known.state !== 'removed', 'the node is removed');
       return renewCertificate(trx, write.renewal);
     case 'revoke-identity': {
       const { event, tokenEvent, healthEvent } = write.revocation;
       const { apiTokens, credentials } = await revokeIdentity(trx, machine, write.revocation);
-      if (credentials > 0) effort.events.push(event);
-      if (apiTokens > 0) effort.events.push(tokenEvent);
+      if (credentials > 0) collected.events.push(event);
+      if (apiTokens > 0) collected.events.push(tokenEvent);
       if (known.health === 'unknown') return;
-      effort.events.push(healthEvent);
+      collected.events.push(healthEvent);
       return touch({ health: 'unknown' });
     }
     case 'finish-effect':

@@ -2,8 +2,8 @@ import type { CounterName } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
 /**
- * Adds to a counter and returns its new value. Numbers come from here and not from an engine's sequence because those give
- * numbers out before the commit: a reader that remembers the last one it saw would miss a slower transaction's rows.
+ * Adds to a counter and returns its new value. Numbers do not come from an engine's sequence, because a sequence assigns them
+ * before the commit: a reader that continues after the last number it saw would miss the rows of a slower transaction.
  */
 export async function advance(trx: Writer, name: CounterName, by = 1): Promise<number> {
   const { value } = await trx

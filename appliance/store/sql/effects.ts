@@ -8,7 +8,7 @@ import { advance } from './counters.ts';
 import type { EffectTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-/** Due at once: from the moment the state they belong to began. */
+/** Due immediately, from the start of their state visit. */
 export async function insertEffects(trx: Writer, effects: readonly NewEffect[], since: Instant): Promise<void> {
   if (effects.length === 0) return;
   const first = (await advance(trx, 'effect', effects.length)) - effects.length + 1;
@@ -26,7 +26,7 @@ export async function insertEffects(trx: Writer, effects: readonly NewEffect[], 
   await inChunks(rows, (chunk) => trx.insertInto('effects').values(chunk).execute());
 }
 
-/** Pending effects with nothing of the same machine running or waiting before them. */
+/** Pending effects without an earlier running or pending effect of the same machine. */
 const firstInLine = (db: Reader) =>
   db
     .selectFrom('effects as effect')
@@ -44,7 +44,7 @@ const firstInLine = (db: Reader) =>
       ),
     );
 
-/** The state is asked for again on the outside: a second taker that had to wait for the row then sees it taken. */
+/** The outer query checks the state again: a concurrent taker that waited for the row lock then sees it taken. */
 export async function takeEffects(trx: Writer, now: Instant, limit: number): Promise<Effect[]> {
   const due = firstInLine(trx)
     .select('effect.seq')
@@ -82,7 +82,7 @@ export async function readNextEffectDue(db: Reader): Promise<Instant | null> {
   return row?.next ?? null;
 }
 
-/** Only what runs can end. False: another runner has ended it, or there is no such effect. */
+/** Ends a running effect. False: another runner has ended it, or there is no such effect. */
 export async function settleEffect(
   trx: Writer,
   id: EffectId,
@@ -97,7 +97,7 @@ export async function settleEffect(
   return numUpdatedRows === 1n;
 }
 
-/** The id is cast: only `insertEffects` writes it, and there it was an EffectId. */
+/** The id is cast: only `insertEffects` writes it, from an EffectId. */
 const toEffect = (row: Selectable<EffectTable>): Effect => ({
   id: row.id as EffectId,
   seq: row.seq,

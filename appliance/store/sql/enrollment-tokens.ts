@@ -17,7 +17,7 @@ import type { Database, EnrollmentTokenTable } from './schema.ts';
 import { revokeNodeTokens } from './tokens.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-/** False: another token is open by now. */
+/** False: another token is open. */
 export async function issueToken(
   trx: Writer,
   token: NewEnrollmentToken,
@@ -52,7 +52,7 @@ export async function readEnrollmentTokensOf(db: Reader, machine: MachineId): Pr
   return rows.map(toToken);
 }
 
-/** One conditional update decides: of any number of callers, one changes the row. */
+/** One conditional update: exactly one of several concurrent callers changes the row. */
 export async function redeemToken(trx: Writer, redemption: Redemption): Promise<boolean> {
   const { token, machine, now, certificate, publicKey, recovery } = redemption;
   const consumed = await trx
@@ -68,14 +68,14 @@ export async function redeemToken(trx: Writer, redemption: Redemption): Promise<
     .returning('kind')
     .executeTakeFirst();
   if (!consumed) return false;
-  // A first enrollment starts anew: whoever still has a key of before is not this node any more.
-  if (consumed.kind === 'enrollment') await revokeCertificatesOf(trx, machine, now, 'enrolled anew', ['node']);
+  // A first enrollment invalidates earlier keys: their holder is no longer this node.
+  if (consumed.kind === 'enrollment') await revokeCertificatesOf(trx, machine, now, 'enrolled again', ['node']);
   await insertCertificate(trx, certificate);
   await insertToken(trx, recovery);
   return true;
 }
 
-/** The certificate of the answer that got lost goes, and the recovery token that came with it. */
+/** Revokes the certificate of the lost reply and its recovery token. */
 export async function repeatRedemption(trx: Writer, redemption: Redemption, since: Instant): Promise<boolean> {
   const { token, machine, now, certificate, publicKey, recovery } = redemption;
   const used = await trx
@@ -92,7 +92,11 @@ export async function repeatRedemption(trx: Writer, redemption: Redemption, sinc
   if (!used || (await requireMachine(trx, machine)).state === 'removed') return false;
   await trx
     .updateTable('certificates')
-    .set({ revoked_at: now, revoked_because: 'it never arrived, and was given again', replaced_by: certificate.serial })
+    .set({
+      revoked_at: now,
+      revoked_because: 'the reply was lost; a new one was issued',
+      replaced_by: certificate.serial,
+    })
     .where('serial', '=', used.serial)
     .execute();
   await trx
@@ -116,7 +120,7 @@ export async function renewCertificate(trx: Writer, { certificate, recovery }: R
   await insertToken(trx, recovery);
 }
 
-/** Returns how many were good until now; `credentials`: certificates, and the tokens to get one. */
+/** Returns how many were valid; `credentials`: certificates and enrollment tokens. */
 export async function revokeIdentity(
   trx: Writer,
   machine: MachineId,
@@ -131,7 +135,7 @@ export async function revokeIdentity(
 const unrevoked = (eb: ExpressionBuilder<Database, 'enrollment_tokens'>) =>
   eb.selectFrom('certificates').select('serial').where('revoked_at', 'is', null);
 
-/** Of several, the one that is good for longest. */
+/** Of several, the one that expires last. */
 async function openToken(db: Reader, machine: MachineId): Promise<EnrollmentToken | null> {
   const row = await db
     .selectFrom('enrollment_tokens')
@@ -176,7 +180,7 @@ async function insertToken(trx: Writer, token: NewEnrollmentToken): Promise<void
     .execute();
 }
 
-/** The id is cast: only `insertToken` writes it, and there it was one. */
+/** The id is cast: only `insertToken` writes it, from an EnrollmentTokenId. */
 const toToken = (row: Selectable<EnrollmentTokenTable>): EnrollmentToken => ({
   id: row.id as EnrollmentTokenId,
   machine: mustParse(parseMachineId(row.machine)),

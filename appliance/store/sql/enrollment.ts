@@ -1,4 +1,4 @@
-// The verbs of `enrollment-store.ts`, each in its transaction.
+// The methods of `enrollment-store.ts`, each in its transaction.
 
 import type { Kysely } from 'kysely';
 import type { EnrollmentStore } from '../enrollment-store.ts';

@@ -10,7 +10,7 @@ import { advance } from './counters.ts';
 import type { EventTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-/** Returns them with their numbers. */
+/** Returns the events with their sequence numbers. */
 export async function insertEvents(trx: Writer, events: readonly NewEvent[]): Promise<Event[]> {
   if (events.length === 0) return [];
   const first = (await advance(trx, 'event', events.length)) - events.length + 1;
@@ -37,7 +37,7 @@ export async function readEvents(db: Reader, query: EventQuery): Promise<StoredE
   if (machine !== undefined) select = select.where('machine', '=', machine);
   if (after !== undefined) select = select.where('seq', '>', after);
   if (kind !== undefined) {
-    // "/" is the character after ".": the range holds every text that begins with the kind and a dot.
+    // "/" is the character after ".": the range contains every text that begins with the kind and a dot.
     select = select.where((eb) =>
       eb.or([eb('kind', '=', kind), eb.and([eb('kind', '>', `${kind}.`), eb('kind', '<', `${kind}/`)])]),
     );

@@ -4,7 +4,7 @@ import type { IntentTable } from './schema.ts';
 
 type Terms = Pick<ArmedIntent, 'kind' | 'macs' | 'uuid' | 'profile' | 'actor'>;
 
-/** Names of its own where the machine's row has a column of the same name. */
+/** Aliased where the machine's row has a column of the same name. */
 export const joinedIntentColumns = [
   'intents.id as intent_id',
   'intents.terms',
@@ -14,7 +14,7 @@ export const joinedIntentColumns = [
   'intents.revoked_at',
 ] as const;
 
-/** Null throughout for a machine that was never armed. */
+/** All null for a machine that was never armed. */
 export interface JoinedIntent {
   readonly intent_id: string | null;
   readonly terms: string | null;
@@ -37,7 +37,7 @@ export function toIntentRow(intent: ArmedIntent): IntentTable {
   };
 }
 
-/** The terms are cast for the same reason as a machine's spec: only `toIntentRow` writes them. */
+/** The terms are cast, like a machine's spec: only `toIntentRow` writes them. */
 export function toJoinedIntent(row: JoinedIntent, machine: MachineId): ArmedIntent | null {
   if (row.intent_id === null || row.terms === null || row.armed_at === null || row.expires_at === null) return null;
   const { kind, macs, uuid, profile, actor } = JSON.parse(row.terms) as Terms;

@@ -4,13 +4,13 @@ import type { MachineId } from '../../domain/machine.ts';
 import { toIntentRow } from './intent-rows.ts';
 import type { Writer } from './transaction.ts';
 
-/** Leaves the machine's row alone, as the others here: the commit changes it once for all of them. */
+/** Does not update the machine's row, like all functions here: the commit updates it once. */
 export async function armIntent(trx: Writer, intent: ArmedIntent): Promise<void> {
   await closeIntents(trx, intent.machine, intent.armedAt);
   await trx.insertInto('intents').values(toIntentRow(intent)).execute();
 }
 
-/** One conditional update decides: of any number of callers, one changes the row. */
+/** One conditional update: exactly one of several concurrent callers changes the row. */
 export async function consumeIntent(trx: Writer, machine: MachineId, id: IntentId, at: Instant): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('intents')

@@ -105,7 +105,7 @@ async function writeCatalogue(trx: Writer, writes: InventoryWrites): Promise<voi
   );
 }
 
-/** Every claim is given up before any is taken, so machines may swap what they hold. */
+/** All old claims are deleted before any new one is inserted, so that machines may swap values. */
 async function writeMachines(trx: Writer, writes: InventoryWrites, revision: number): Promise<void> {
   const { createMachines, changeMachines, removeMachines } = writes;
   await oneByOne(removeMachines, async (removal) => {

@@ -8,7 +8,7 @@ import { inChunks } from './chunks.ts';
 import type { LeaseTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
 
-/** The last of several leases of one address counts: one statement may not write a row twice. */
+/** Only the last of several leases of one address is written: one statement must not write a row twice. */
 export async function upsertLeases(trx: Writer, leases: readonly Lease[]): Promise<void> {
   const rows = new Map(leases.map((lease) => [lease.address, toRow(lease)]));
   await inChunks([...rows.values()], (chunk) =>

@@ -18,8 +18,8 @@ export const selectMachines = (db: Reader) =>
     .select(joinedIntentColumns);
 
 /**
- * The JSON columns are cast, not parsed: they hold what the domain's parsers let in, and ten thousand of them are read at
- * every start.
+ * The JSON columns are cast, not validated: they were validated before they were written, and ten thousand of them are read
+ * at every start.
  */
 export function toMachine(row: Selectable<MachineTable> & JoinedIntent): Machine {
   const id = mustParse(parseMachineId(row.id));
@@ -79,10 +79,10 @@ export async function requireMachine(
   return row;
 }
 
-/** Why a write that named this version did not find its row. */
+/** The reason why a write with this version matched no row. */
 export async function refusedWrite(db: Reader, id: MachineId, version: number): Promise<ColdironError> {
   const { hostname, version: current } = await requireMachine(db, id);
   return current === version
-    ? new ColdironError('conflict', `${hostname} is removed, and that is final`)
+    ? new ColdironError('conflict', `${hostname} is removed and cannot be changed`)
     : new ColdironError('version_conflict', `${hostname} has changed: it is at version ${current}, not ${version}`);
 }

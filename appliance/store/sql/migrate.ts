@@ -1,20 +1,20 @@
-// Brings a database to the schema of this code, or says why that is not possible.
+// Migrates a database to the schema of this code, or explains why that is not possible.
 
 import type { Kysely } from 'kysely';
 import { ColdironError } from '../../domain/errors.ts';
 import type { EngineDdl, Migration } from './migrations/migration.ts';
 import type { Database } from './schema.ts';
 
-/** Runs what is missing, all in one transaction. Returns the steps that were carried out. */
+/** Runs the missing migrations in one transaction and returns them. */
 export async function migrate(
   db: Kysely<Database>,
   ddl: EngineDdl,
   migrations: readonly Migration[],
-  place: string,
+  file: string,
 ): Promise<readonly Migration[]> {
   return db.transaction().execute(async (trx) => {
-    const applied = await appliedMigrations(trx, place);
-    refuseNewer(applied, migrations, place);
+    const applied = await appliedMigrations(trx, file);
+    refuseNewer(applied, migrations, file);
     if (applied === null) {
       await trx.schema
         .createTable('schema_migrations')
@@ -31,29 +31,29 @@ export async function migrate(
   });
 }
 
-/** For readers, which may not bring it there themselves. */
+/** For readers, which must not migrate. */
 export async function requireCurrent(
   db: Kysely<Database>,
   migrations: readonly Migration[],
-  place: string,
+  file: string,
 ): Promise<void> {
-  const applied = await appliedMigrations(db, place);
-  refuseNewer(applied, migrations, place);
+  const applied = await appliedMigrations(db, file);
+  refuseNewer(applied, migrations, file);
   const current = migrations.at(-1)?.number ?? 0;
   if ((applied ?? 0) < current) {
     throw new ColdironError(
       'store_unavailable',
-      `${place} has schema ${applied ?? 0}, this version reads ${current}: start the appliance once to bring it up to date`,
+      `${file} has schema ${applied ?? 0}, this version reads ${current}: start the appliance once to migrate it`,
     );
   }
 }
 
-/** The number of the last step, or null for an empty database. */
-async function appliedMigrations(db: Kysely<Database>, place: string): Promise<number | null> {
+/** The number of the last migration, or null for an empty database. */
+async function appliedMigrations(db: Kysely<Database>, file: string): Promise<number | null> {
   const tables = await db.introspection.getTables();
   if (tables.length === 0) return null;
   if (!tables.some((table) => table.name === 'schema_migrations')) {
-    throw new ColdironError('store_unavailable', `${place} is a database of another program: name another file`);
+    throw new ColdironError('store_unavailable', `${file} is a database of another program: use another file`);
   }
   const row = await db
     .selectFrom('schema_migrations')
@@ -62,12 +62,12 @@ async function appliedMigrations(db: Kysely<Database>, place: string): Promise<n
   return row?.number ?? 0;
 }
 
-function refuseNewer(applied: number | null, migrations: readonly Migration[], place: string): void {
-  const known = migrations.at(-1)?.number ?? 0;
-  if (applied !== null && applied > known) {
+function refuseNewer(applied: number | null, migrations: readonly Migration[], file: string): void {
+  const latest = migrations.at(-1)?.number ?? 0;
+  if (applied !== null && applied > latest) {
     throw new ColdironError(
       'store_unavailable',
-      `${place} was written by a newer Coldiron (schema ${applied}, this version knows up to ${known}): ` +
+      `${file} was written by a newer Coldiron (schema ${applied}, this version knows up to ${latest}): ` +
         'run that version, or restore a backup from before the upgrade',
     );
   }

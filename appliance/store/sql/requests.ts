@@ -1,4 +1,4 @@
-// The verbs of `request-store.ts`, each in its transaction.
+// The methods of `request-store.ts`, each in its transaction.
 
 import type { Kysely } from 'kysely';
 import type { Instant } from '../../domain/instant.ts';

@@ -1,5 +1,5 @@
-// The tables, as the queries see them. Columns hold text and integers only, so that every engine stores the same thing:
-// instants are milliseconds, values of the domain are JSON text.
+// The types of the tables. Columns are text or integers only, so that every engine stores the same values: instants are
+// milliseconds, domain values are JSON text.
 
 import type { EffectKind } from '../../domain/effect.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -28,16 +28,16 @@ export interface Database {
   effects: EffectTable;
   leases: LeaseTable;
   tokens: TokenTable;
-  /** What each command came to; `result` is the machine as JSON. */
+  /** The recorded commands; `result` is the machine as JSON. */
   commands: { id: string; digest: string; machine: string; result: string; at: Instant };
   events: EventTable;
   audit: AuditTable;
   sessions: SessionTable;
-  /** Which secret files of an order were given out. */
+  /** The secret files of an order that were delivered. */
   session_files: { session: string; name: string; taken_at: Instant };
   facts: { machine: string; at: Instant; facts: string };
-  /** What each machine was last given; the files as a JSON list. */
   requests: RequestTable;
+  /** The files last delivered to each machine, as a JSON list. */
   renderings: {
     machine: string;
     at: Instant;
@@ -45,12 +45,12 @@ export interface Database {
     inventory_revision: number;
     files: string;
   };
-  /** One row: where the audit chain ends. It betrays a chain whose end was cut off. */
+  /** One row: the end of the audit chain. It reveals a truncated chain. */
   audit_head: { id: 1; seq: number; hash: string };
   bmc_credentials: BmcCredentialTable;
   bmc_places: BmcPlaceTable;
   bmc_quirks: BmcQuirkTable;
-  /** The last boots of a machine in milliseconds, as a JSON list. */
+  /** The last boot times of a machine in milliseconds, as a JSON list. */
   boot_times: { machine: string; took: string };
   persistent_boot_overrides: { machine: string; method: string; set_at: Instant };
   authorities: AuthorityTable;
@@ -58,13 +58,13 @@ export interface Database {
   enrollment_tokens: EnrollmentTokenTable;
   signing_keys: SigningKeyTable;
   tasks: TaskTable;
-  /** When each node was last heard, and what it said. */
+  /** The last heartbeat of each node. */
   heartbeats: { machine: string; at: Instant; report: string };
 }
 
 /**
- * `revision` counts every change, `declared` those of what is declared, `catalogue` is the revision of the catalogue's last
- * change. `event` and `effect` are the last numbers given out.
+ * `revision` counts every change, `declared` the changes of the declared inventory; `catalogue` is the revision of the last
+ * catalogue change. `event` and `effect` are the last assigned numbers.
  */
 export type CounterName = 'revision' | 'declared' | 'catalogue' | 'event' | 'effect';
 
@@ -86,7 +86,7 @@ export interface MachineTable {
 
 export type ClaimKind = 'hostname' | 'mac' | 'address' | 'bmc';
 
-/** What only one machine may have at a time. A removed machine has no claims. */
+/** Unique properties of machines. A removed machine has no claims. */
 export interface ClaimTable {
   kind: ClaimKind;
   value: string;
@@ -96,7 +96,7 @@ export interface ClaimTable {
 export interface IntentTable {
   id: string;
   machine: string;
-  /** What never changes after arming: kind, chassis, profile, actor. */
+  /** The values that are fixed at arming: kind, chassis, profile, actor. */
   terms: string;
   armed_at: Instant;
   expires_at: Instant;
@@ -221,7 +221,7 @@ export interface EnrollmentTokenTable {
   consumed_at: Instant | null;
   revoked_at: Instant | null;
   secret_hash: string;
-  /** What was given for it: the certified key's SHA-256, and the certificate's serial. */
+  /** What it was redeemed for: the SHA-256 of the certified key, and the serial of the certificate. */
   redeemed_key: string | null;
   redeemed_certificate: string | null;
 }
@@ -263,13 +263,13 @@ export interface SessionTable {
   ticket_made_at: Instant;
   ticket_expires_at: Instant;
   key_hash: string | null;
-  /** Of the opener, if it made one up. */
+  /** The nonce of the client, if it sent one. */
   nonce_hash: string | null;
   opened_at: Instant | null;
   expires_at: Instant | null;
   heard_at: Instant | null;
   sequence: number;
-  /** The last step it told, as JSON. */
+  /** The last reported step, as JSON. */
   last_step: string | null;
   ended_at: Instant | null;
   ended_how: SessionEnd | null;

@@ -1,4 +1,4 @@
-// The verbs of `session-store.ts`.
+// The methods of `session-store.ts`.
 
 import type { Kysely } from 'kysely';
 import type { SessionStore } from '../session-store.ts';

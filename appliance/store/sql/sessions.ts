@@ -55,7 +55,7 @@ export async function readSessionsOf(db: Reader, machine: MachineId, limit: numb
   return rows.map(toSession);
 }
 
-/** One conditional update decides: of any number of callers, one changes the row. */
+/** One conditional update: exactly one of several concurrent callers changes the row. */
 export async function openSession(trx: Writer, opening: Opening): Promise<boolean> {
   const { ticketHash, keyHash, nonceHash, now, expiresAt } = opening;
   const opened = await trx
@@ -138,7 +138,7 @@ export async function takeFile(trx: Writer, session: SessionId, name: string, at
   return numInsertedOrUpdatedRows === 1n;
 }
 
-/** The id is cast: only `writeTicket` writes it, and there it was one. */
+/** The id is cast: only `writeTicket` writes it, from a SessionId. */
 const toSession = (row: Selectable<SessionTable>): Session => ({
   id: row.id as SessionId,
   machine: mustParse(parseMachineId(row.machine)),

@@ -12,7 +12,7 @@ export async function readSigningKeys(db: Reader): Promise<SigningKeyRecord[]> {
   return rows.map(toSigningKey);
 }
 
-/** For the first, active one and for a staged one alike: there is room for one of each. False when it is taken. */
+/** For the first, active key and for a staged key: at most one of each is allowed. False when there already is one. */
 export async function insertSigningKey(trx: Writer, key: SigningKeyRecord, audit: NewAuditEntry): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('signing_keys')
@@ -26,7 +26,7 @@ export async function insertSigningKey(trx: Writer, key: SigningKeyRecord, audit
 
 export async function stageSigningKey(trx: Writer, key: SigningKeyRecord, audit: NewAuditEntry): Promise<void> {
   if (await insertSigningKey(trx, key, audit)) return;
-  throw new ColdironError('conflict', 'a task-signing key is staged already: activate that one first');
+  throw new ColdironError('conflict', 'a task-signing key is already staged: activate it first');
 }
 
 export async function activateSigningKey(
@@ -77,7 +77,7 @@ const toRow = (key: SigningKeyRecord): SigningKeyTable => ({
   grace_until: key.graceUntil,
 });
 
-/** The id is cast: only a record that had one is written. */
+/** The id is cast: rows are written only from records with a valid id. */
 const toSigningKey = (row: Selectable<SigningKeyTable>): SigningKeyRecord => ({
   id: row.id as SigningKeyId,
   state: row.state,

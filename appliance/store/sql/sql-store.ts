@@ -1,4 +1,4 @@
-// The store on any SQL engine: each verb in the transaction that `store.ts` promises.
+// The store on any SQL engine: each method in the transaction that `store.ts` promises.
 
 import type { Kysely } from 'kysely';
 import type { Change, Committed, Publication } from '../change.ts';
@@ -71,11 +71,11 @@ export function createSqlStore(db: Kysely<Database>, close: () => Promise<void>,
 
 interface Published<T> {
   readonly result: T;
-  /** Null: nobody needs to hear of it. */
+  /** Null: there is nothing to publish. */
   readonly publication: Publication | null;
 }
 
-/** The turn is taken while the write lock is held, so that turns are in the order of the commits. */
+/** The turn is taken while the write lock is held, so that turns are in commit order. */
 async function publishing<T>(
   db: Kysely<Database>,
   publisher: Publisher,

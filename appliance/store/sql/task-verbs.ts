@@ -1,4 +1,4 @@
-// The verbs of `task-store.ts`, each in its transaction.
+// The methods of `task-store.ts`, each in its transaction.
 
 import type { Kysely } from 'kysely';
 import type { TaskStore } from '../task-store.ts';

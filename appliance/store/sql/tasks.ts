@@ -5,21 +5,21 @@ import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import {
-  kindOfTask,
   type SweptTask,
   type Task,
   type TaskId,
   type TaskKind,
   type TaskParameters,
   type TaskResult,
+  taskDefinition,
 } from '../../domain/task.ts';
 import {
   type FinishedTask,
-  type Lease,
-  MOST_ATTEMPTS,
-  MOST_OPEN_TASKS,
+  MAX_OPEN_TASKS,
+  MAX_TASK_ATTEMPTS,
   type NewTask,
   type ResultVerdict,
+  type TaskLease,
 } from '../task-store.ts';
 import { insertAudit } from './audit.ts';
 import { insertEvents } from './events.ts';
@@ -31,15 +31,18 @@ const OPEN = ['queued', 'leased', 'running'] as const;
 
 export async function insertTask(trx: Writer, task: NewTask, event: NewEvent, audit: NewAuditEntry): Promise<void> {
   const { hostname, state } = await requireMachine(trx, task.machine);
-  if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed: it gets no tasks`);
+  if (state === 'removed') throw new ColdironError('conflict', `${hostname} is removed: it cannot get tasks`);
   const { open } = await trx
     .selectFrom('tasks')
     .select((eb) => eb.fn.countAll<number>().as('open'))
     .where('machine', '=', task.machine)
     .where('state', 'in', OPEN)
     .executeTakeFirstOrThrow();
-  if (Number(open) >= MOST_OPEN_TASKS) {
-    throw new ColdironError('conflict', `${hostname} has ${open} tasks waiting: it must do some of them first`);
+  if (Number(open) >= MAX_OPEN_TASKS) {
+    throw new ColdironError(
+      'conflict',
+      `${hostname} has ${open} open tasks, which is the limit: wait until some of them finish`,
+    );
   }
   await trx
     .insertInto('tasks')
@@ -83,8 +86,8 @@ export async function readTasksOf(db: Reader, machine: MachineId, limit: number)
   return rows.map(toTask);
 }
 
-/** One conditional update decides: of any number of callers, one changes the row. */
-export async function leaseTask(trx: Writer, { machine, lease, now, until }: Lease): Promise<Task | null> {
+/** One conditional update: exactly one of several concurrent callers changes the row. */
+export async function leaseTask(trx: Writer, { machine, lease, now, until }: TaskLease): Promise<Task | null> {
   const row = await trx
     .updateTable('tasks')
     .set((eb) => ({ state: 'leased', lease, lease_until: until, attempts: eb('attempts', '+', 1) }))
@@ -105,7 +108,7 @@ export async function leaseTask(trx: Writer, { machine, lease, now, until }: Lea
   return row ? toTask(row) : null;
 }
 
-export async function startTask(trx: Writer, id: TaskId, lease: Lease, event: NewEvent): Promise<boolean> {
+export async function startTask(trx: Writer, id: TaskId, lease: TaskLease, event: NewEvent): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable('tasks')
     .set({ state: 'running', lease_until: lease.until })
@@ -125,7 +128,7 @@ export async function finishTask(trx: Writer, finished: FinishedTask): Promise<R
   const task = await readTask(trx, finished.id);
   if (task?.machine !== finished.machine) return 'absent';
   if (task.result !== null) return sameResult(task.result, finished.result) ? 'repeated' : 'differs';
-  // Waiting for the second time it has been begun before, and what is told now may be of that time.
+  // A requeued task may have been started before, and the late result may be from that attempt.
   if (task.state === 'expired' || task.state === 'leased' || (task.state === 'queued' && task.attempts === 0)) {
     return 'refused';
   }
@@ -167,7 +170,7 @@ export async function sweepTasks(trx: Writer, now: Instant, event: (task: SweptT
       eb.or([eb('lease_until', '<=', now), eb.and([eb('state', '=', 'queued'), eb('expires_at', '<=', now)])]),
     )
     .execute();
-  const swept = rows.map(toTask).map((task) => ({ ...task, ...afterSilence(task, now) }));
+  const swept = rows.map(toTask).map((task) => ({ ...task, ...afterLeaseExpiry(task, now) }));
   for (const { id, state, lease, leaseUntil, finishedAt, result } of swept) {
     await trx
       .updateTable('tasks')
@@ -185,16 +188,16 @@ export async function sweepTasks(trx: Writer, now: Instant, event: (task: SweptT
   return swept;
 }
 
-type Silence = Pick<SweptTask, 'state' | 'lease' | 'leaseUntil' | 'finishedAt' | 'result'>;
+type ExpiredLease = Pick<SweptTask, 'state' | 'lease' | 'leaseUntil' | 'finishedAt' | 'result'>;
 
-function afterSilence({ state, kind, attempts, expiresAt }: Task, now: Instant): Silence {
-  const nobody = { lease: null, leaseUntil: null, result: null };
-  const over = (as: SweptTask['state']): Silence => ({ ...nobody, state: as, finishedAt: now });
-  if (state === 'running' && !kindOfTask(kind).repeatable) return over('unknown');
-  if (attempts >= MOST_ATTEMPTS) return over(state === 'running' ? 'unknown' : 'expired');
+function afterLeaseExpiry({ state, kind, attempts, expiresAt }: Task, now: Instant): ExpiredLease {
+  const unleased = { lease: null, leaseUntil: null, result: null };
+  const ended = (as: SweptTask['state']): ExpiredLease => ({ ...unleased, state: as, finishedAt: now });
+  if (state === 'running' && !taskDefinition(kind).repeatable) return ended('unknown');
+  if (attempts >= MAX_TASK_ATTEMPTS) return ended(state === 'running' ? 'unknown' : 'expired');
   return now < expiresAt
-    ? { ...nobody, state: 'queued', finishedAt: null }
-    : over(state === 'running' ? 'unknown' : 'expired');
+    ? { ...unleased, state: 'queued', finishedAt: null }
+    : ended(state === 'running' ? 'unknown' : 'expired');
 }
 
 export async function deleteTasksBefore(trx: Writer, before: Instant): Promise<number> {

@@ -26,7 +26,7 @@ export async function insertToken(
     })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows !== 1n) throw new ColdironError('conflict', `there is a token ${token.id} already`);
+  if (numInsertedOrUpdatedRows !== 1n) throw new ColdironError('conflict', `the token ${token.id} already exists`);
   await insertAudit(trx, [audit]);
 }
 
@@ -52,7 +52,7 @@ export async function revokeToken(trx: Writer, id: TokenId, now: Instant, audit:
   return true;
 }
 
-/** The API tokens of a node carry its id: its host name may be used again after its removal. */
+/** The API tokens of a node are named by its id: its host name may be reused after its removal. */
 export async function revokeNodeTokens(
   trx: Writer,
   name: string,
@@ -75,7 +75,7 @@ export async function revokeNodeTokens(
   return revoked.length;
 }
 
-/** The id is cast: only `insertToken` writes it, and there it was a TokenId. */
+/** The id is cast: only `insertToken` writes it, from a TokenId. */
 const toToken = (row: Selectable<TokenTable>): ApiToken => ({
   id: row.id as TokenId,
   name: row.name,

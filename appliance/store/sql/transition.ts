@@ -16,22 +16,22 @@ export async function writeLifecycle(
   also: Partial<Pick<MachineTable, 'health' | 'intent'>> = {},
 ): Promise<void> {
   const { id, version, lifecycle } = change;
-  // Whatever is heard from a removed machine, it is not this node.
+  // Heartbeats of a removed machine do not count.
   const health = lifecycle.state === 'removed' ? { health: 'unknown' as const } : {};
   let update = trx
     .updateTable('machines')
     .set({ ...lifecycleColumns(lifecycle), ...also, ...health, version: version + 1, revision })
     .where('id', '=', id)
     .where('version', '=', version);
-  // What a removed machine held may belong to another by now.
+  // The claims of a removed machine may belong to another one now.
   if (lifecycle.state !== 'removed') update = update.where('state', '<>', 'removed');
   const { numUpdatedRows } = await update.executeTakeFirst();
   if (numUpdatedRows !== 1n) throw await refusedWrite(trx, id, version);
 }
 
 /**
- * Name, MACs and addresses of a removed machine are free again, nothing stays armed for it, its secrets are gone, and whoever
- * kept one of its keys cannot use it any more.
+ * Frees the name, MACs and addresses of a removed machine, revokes its intents, deletes its secrets, and revokes its
+ * certificates and tokens.
  */
 export async function freeRemoved(trx: Writer, machine: MachineId, at: Instant): Promise<void> {
   await dropClaims(trx, [machine]);

@@ -1,7 +1,6 @@
-// Commits that do not keep the process waiting for the disk. Writing rows takes microseconds, waiting for the disk milliseconds,
-// and SQLite waits inside the call, with everything else in the process. So the transaction is committed to the write-ahead log
-// without a wait, and the log is then brought to disk by another thread. Only after that is the promise kept that a resolved
-// commit is durable.
+// Commits that do not block the process while the disk syncs. Writing rows takes microseconds, a sync takes milliseconds, and
+// SQLite syncs inside the call, which blocks the event loop. So the transaction is committed to the write-ahead log without a
+// sync, and another thread then syncs the log. The commit resolves only after that, so a resolved commit is durable.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import type BetterSqlite3 from 'better-sqlite3';
@@ -15,7 +14,7 @@ export class SqliteCommits {
   readonly #database: BetterSqlite3.Database;
   readonly #db: Kysely<Database>;
   #log: Promise<FileHandle> | null = null;
-  /** Frames of the log may be missing on disk, and what is written behind them would be lost with them. */
+  /** Frames of the log may be missing on disk; later frames would be lost with them. */
   #isTorn = false;
 
   constructor(database: BetterSqlite3.Database, db: Kysely<Database>) {
@@ -24,7 +23,7 @@ export class SqliteCommits {
   }
 
   async commit(write: (trx: Writer) => Promise<void>): Promise<void> {
-    // Holding the connection means that no other transaction is under way on it.
+    // While this holds the connection, no other transaction runs on it.
     await this.#db.connection().execute((connection) => this.#write(connection, write));
     await this.#sync();
   }
@@ -38,9 +37,8 @@ export class SqliteCommits {
   async #write(connection: Kysely<Database>, write: (trx: Writer) => Promise<void>): Promise<void> {
     const database = this.#database;
     if (!database.open) throw new ColdironError('store_unavailable', 'the store is closed');
-    if (this.#isTorn) this.#mend();
-    // NORMAL still syncs around checkpoints and new logs, which is what keeps the file whole; it only leaves the sync of
-    // this commit to us.
+    if (this.#isTorn) this.#checkpoint();
+    // NORMAL still syncs at checkpoints and new logs, which keeps the file consistent; it only skips the sync of this commit.
     database.exec('pragma synchronous = NORMAL');
     try {
       await connection.transaction().execute(write);
@@ -49,7 +47,7 @@ export class SqliteCommits {
     }
   }
 
-  /** One sync covers every commit before it. When it fails, whether the rows outlive a power cut is unknown. */
+  /** One sync covers every earlier commit. When it fails, it is unknown whether the rows survive a power cut. */
   async #sync(): Promise<void> {
     const file = `${this.#database.name}-wal`;
     try {
@@ -57,21 +55,22 @@ export class SqliteCommits {
       await (await this.#log).datasync();
     } catch (error) {
       this.#isTorn = true;
-      // Another try opens the log anew.
+      // The next sync opens the log again.
       await this.close();
       const reason = error instanceof Error ? error.message : String(error);
-      throw new ColdironError('store_unavailable', `${file}: cannot be brought to disk (${reason})`);
+      throw new ColdironError('store_unavailable', `${file}: cannot be synced to disk (${reason})`);
     }
   }
 
   /**
-   * Linux forgets pages that it could not write, and says so once (fsync(2)): a later sync that succeeds says nothing about them.
-   * So everything goes from memory into the database itself, synced, before anything is written to a log that begins anew.
+   * Linux drops pages that it could not write and reports the error once (fsync(2)): a later successful sync proves nothing.
+   * So everything is checkpointed from memory into the database, synced, and the log restarts empty.
    */
-  #mend(): void {
+  #checkpoint(): void {
     const file = this.#database.name;
     const [done] = translating(file, () => this.#database.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[];
-    if (done?.busy !== 0) throw new ColdironError('store_unavailable', `${file}: its log cannot be emptied, try again`);
+    if (done?.busy !== 0)
+      throw new ColdironError('store_unavailable', `${file}: its write-ahead log cannot be checkpointed: try again`);
     this.#isTorn = false;
   }
 }

@@ -1,5 +1,5 @@
-// What Kysely needs to speak to better-sqlite3, with three differences from its own driver: writers take the write lock
-// when they begin, statements are kept, and failures of the engine leave as `store_unavailable`.
+// Kysely's driver for better-sqlite3 with three differences: writers take the write lock when they begin, prepared statements
+// are cached, and engine failures become `store_unavailable`.
 
 import { setTimeout } from 'node:timers/promises';
 import BetterSqlite3 from 'better-sqlite3';
@@ -26,14 +26,14 @@ export function sqliteDialect(database: BetterSqlite3.Database): Dialect {
   };
 }
 
-/** Five seconds: longer than any write of ours, far longer than a checkpoint. */
+/** Five seconds: longer than any write of the appliance, far longer than a checkpoint. */
 const LOCK_RETRY_MS = 10;
 const LOCK_ATTEMPTS = 500;
 
 class LockingSqliteDriver extends SqliteDriver {
   readonly #database: BetterSqlite3.Database;
-  /** How long SQLite waits for others by itself, as it was set when the file was opened. */
-  #patience: number | null = null;
+  /** SQLite's own busy timeout, as set when the file was opened. */
+  #busyTimeout: number | null = null;
 
   constructor(database: BetterSqlite3.Database) {
     super({ database: guarded(database) });
@@ -41,8 +41,8 @@ class LockingSqliteDriver extends SqliteDriver {
   }
 
   /**
-   * A writer takes the write lock at once: one that reads first and writes later would fail when another process wrote in
-   * between. SQLite's own way to wait for the lock stops the whole process, so here the waiting is done outside of it.
+   * A writer takes the write lock at the start: one that reads first and writes later fails when another process wrote in
+   * between. SQLite's own wait for the lock blocks the whole process, so the driver retries with a timer instead.
    */
   override async beginTransaction(connection: DatabaseConnection, settings?: TransactionSettings): Promise<void> {
     if (settings?.accessMode === 'read only') {
@@ -61,19 +61,19 @@ class LockingSqliteDriver extends SqliteDriver {
 
   async #beginWithoutWaiting(connection: DatabaseConnection): Promise<void> {
     if (!this.#database.open) throw storeIsClosed();
-    this.#patience ??= Number(this.#database.pragma('busy_timeout', { simple: true }));
-    // Executed, not asked: leases are committed hundreds of times a second, and an answer costs more than the setting.
+    this.#busyTimeout ??= Number(this.#database.pragma('busy_timeout', { simple: true }));
+    // `exec`, not `pragma`: leases are committed hundreds of times a second, and reading the result costs more than the setting.
     this.#database.exec('pragma busy_timeout = 0');
     try {
       await connection.executeQuery(CompiledQuery.raw('begin immediate'));
     } finally {
-      this.#database.exec(`pragma busy_timeout = ${this.#patience}`);
+      this.#database.exec(`pragma busy_timeout = ${this.#busyTimeout}`);
     }
   }
 
   /**
-   * An I/O error while the log is written or synced leaves the outcome open: after a power cut the frames may be there or not.
-   * Any other failure means that nothing was committed.
+   * An I/O error while the log is written or synced leaves the outcome unknown: after a power cut the frames may exist or not.
+   * After any other failure nothing was committed.
    */
   override async commitTransaction(connection: DatabaseConnection): Promise<void> {
     try {
@@ -83,7 +83,7 @@ class LockingSqliteDriver extends SqliteDriver {
     }
   }
 
-  /** A full disk makes SQLite roll back by itself; a second rollback would then hide the first error. */
+  /** SQLite rolls back by itself when the disk is full; a second rollback would hide the first error. */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     if (this.#database.open && this.#database.inTransaction) await super.rollbackTransaction(connection);
   }
@@ -104,24 +104,24 @@ function outcomeUnknown(error: ColdironError): ColdironError {
 
 const storeIsClosed = (): ColdironError => new ColdironError('store_unavailable', 'the store is closed');
 
-const KEPT_STATEMENTS = 200;
-/** Longer ones are bulk inserts, whose text differs with the number of rows: keeping them costs more than it saves. */
-const KEPT_LENGTH = 4096;
+const CACHED_STATEMENTS = 200;
+/** Longer ones are bulk inserts, whose text depends on the number of rows: caching them costs more than it saves. */
+const MAX_CACHED_LENGTH = 4096;
 
 function guarded(database: BetterSqlite3.Database): SqliteDatabase {
-  const kept = new Map<string, SqliteStatement>();
+  const cache = new Map<string, SqliteStatement>();
 
   const prepare = (sql: string): SqliteStatement => {
     if (!database.open) throw storeIsClosed();
-    const known = kept.get(sql);
-    if (known) return known;
+    const cached = cache.get(sql);
+    if (cached) return cached;
     const statement = guardedStatement(
       translating(database.name, () => database.prepare(sql)),
       database.name,
     );
-    if (sql.length <= KEPT_LENGTH) {
-      if (kept.size >= KEPT_STATEMENTS) kept.clear();
-      kept.set(sql, statement);
+    if (sql.length <= MAX_CACHED_LENGTH) {
+      if (cache.size >= CACHED_STATEMENTS) cache.clear();
+      cache.set(sql, statement);
     }
     return statement;
   };
@@ -138,7 +138,7 @@ function guardedStatement(statement: BetterSqlite3.Statement, file: string): Sql
   };
 }
 
-const ENGINE_FAILURES: readonly (readonly [code: string, words: string])[] = [
+const ENGINE_FAILURES: readonly (readonly [code: string, reason: string])[] = [
   ['SQLITE_FULL', 'the disk is full'],
   ['SQLITE_IOERR', 'the disk reported an error'],
   ['SQLITE_BUSY', 'another process holds the write lock'],
@@ -148,12 +148,12 @@ const ENGINE_FAILURES: readonly (readonly [code: string, words: string])[] = [
   ['SQLITE_CANTOPEN', 'the file cannot be opened'],
   ['SQLITE_READONLY', 'the file cannot be written to'],
   ['SQLITE_PERM', 'access was denied'],
-  ['SQLITE_PROTOCOL', 'the file system does not lock as SQLite needs it'],
-  ['SQLITE_NOLFS', 'the file system does not take files this large'],
+  ['SQLITE_PROTOCOL', 'the file system does not support the locks that SQLite needs'],
+  ['SQLITE_NOLFS', 'the file system does not support files this large'],
   ['SQLITE_NOMEM', 'there is not enough memory'],
 ];
 
-/** Constraint violations and bad SQL stay what they are: mistakes in this code. */
+/** Constraint violations and invalid SQL are not translated: they are bugs. */
 export function translating<T>(file: string, call: () => T): T {
   try {
     return call();

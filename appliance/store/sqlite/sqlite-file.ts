@@ -1,4 +1,4 @@
-// The file below the store. It holds hashes of secrets and the audit chain: nobody but the appliance's own user reads it.
+// The database file. It contains hashes of secrets and the audit chain: only the appliance's user may read it.
 
 import { chmodSync, closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -7,10 +7,10 @@ import { ColdironError } from '../../domain/errors.ts';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** How every database begins (SQLite file format §1.3). */
+/** The first bytes of every database (SQLite file format §1.3). */
 const MAGIC = Buffer.from('SQLite format 3\0', 'latin1');
 
-/** Makes the folder and an empty file where they are missing. The modes hold whatever the umask is. */
+/** Creates the folder and an empty file if they are missing. The modes do not depend on the umask. */
 export function createDatabaseFile(file: string): void {
   explained(file, () => {
     const folder = dirname(file);
@@ -21,25 +21,25 @@ export function createDatabaseFile(file: string): void {
 }
 
 /**
- * False when there is none. A file that is something else is refused here, because SQLite takes one of a few bytes for an
- * empty database and would write over it.
+ * False when there is none. Any other file is refused here, because SQLite treats a file of a few bytes as an empty database
+ * and would overwrite it.
  */
 export function isDatabaseFile(file: string): boolean {
   return explained(file, () => {
     const found = statSync(file, { throwIfNoEntry: false });
     if (!found) return false;
-    if (found.isDirectory()) throw new ColdironError('store_unavailable', `${file} is a folder: name a file in it`);
+    if (found.isDirectory()) throw new ColdironError('store_unavailable', `${file} is a folder: use a file in it`);
     if (found.size > 0 && !firstBytes(file).equals(MAGIC)) {
-      throw new ColdironError('store_unavailable', `${file} is not a SQLite database: name another file`);
+      throw new ColdironError('store_unavailable', `${file} is not a SQLite database: use another file`);
     }
     return true;
   });
 }
 
-/** Takes access from everybody else, where a copy or a restored backup left some. */
+/** Removes the access of other users, which a copy or a restored backup may have. */
 export function tightenDatabaseFile(file: string): void {
   explained(file, () => {
-    // SQLite gives the two beside it the mode of the first when it makes them, not later.
+    // SQLite copies the mode of the database to the two other files only when it creates them.
     for (const path of [file, `${file}-wal`, `${file}-shm`]) {
       const found = statSync(path, { throwIfNoEntry: false });
       if (found && (found.mode & 0o777) !== FILE_MODE) chmodSync(path, FILE_MODE);

@@ -1,4 +1,4 @@
-// Leases on SQLite, for a server that acknowledges thousands a second: without the query builder, in commits that do not wait.
+// Leases on SQLite, for a server that acknowledges thousands a second: without the query builder, in non-blocking commits.
 
 import type BetterSqlite3 from 'better-sqlite3';
 import type { Lease } from '../../domain/lease.ts';

@@ -1,5 +1,4 @@
-// The SQLite engine: opens the file, sees to its settings and its schema, and hands the rest to the queries that all engines
-// share.
+// The SQLite engine: opens the file, applies the settings and migrations, and uses the queries that all engines share.
 
 import BetterSqlite3 from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
@@ -22,7 +21,7 @@ export interface SqliteStoreOptions {
   readonly logger?: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
-/** The verbs that only read. */
+/** The methods that only read. */
 export type ReadOnlyStore = Pick<
   Store,
   | 'inventory'
@@ -37,7 +36,7 @@ export type ReadOnlyStore = Pick<
   | 'close'
 >;
 
-/** For the moments in which even a reader has to wait, when another process repairs or closes the log. */
+/** Even a reader must wait while another process recovers or closes the log. */
 const BUSY_TIMEOUT_MS = 1000;
 
 export async function openSqliteStore({ file, logger }: SqliteStoreOptions): Promise<Store> {
@@ -46,18 +45,18 @@ export async function openSqliteStore({ file, logger }: SqliteStoreOptions): Pro
   return opened(file, { timeout: BUSY_TIMEOUT_MS }, publisher, async (database, db) => {
     configure(database);
     for (const { number, name } of await migrate(db, SQLITE_DDL, MIGRATIONS, file)) {
-      logger?.info({ file, migration: number, name }, 'store schema brought up to date');
+      logger?.info({ file, migration: number, name }, 'store schema migrated');
     }
     tightenDatabaseFile(file);
   });
 }
 
-/** For looking into a store while no appliance runs, and for nothing else: it brings no schema up to date. */
+/** For inspecting a store, also while no appliance runs. It runs no migrations. */
 export async function openSqliteStoreReadOnly({ file }: Pick<SqliteStoreOptions, 'file'>): Promise<ReadOnlyStore> {
   if (!isDatabaseFile(file)) {
     throw new ColdironError(
       'store_unavailable',
-      `there is no store at ${file}: the appliance makes it when it first starts`,
+      `there is no store at ${file}: the appliance creates it at its first start`,
     );
   }
   return opened(file, { readonly: true, timeout: BUSY_TIMEOUT_MS }, new Publisher(null), (_, db) =>
@@ -83,13 +82,13 @@ async function opened(
   const leases = new SqliteLeases(database, commits);
   const close = async (): Promise<void> => {
     await commits.close();
-    // Holding the connection means that no transaction is under way.
+    // While this holds the connection, no transaction runs.
     await db.connection().execute(async () => void database.close());
   };
   return {
     ...createSqlStore(db, close, publisher),
     commitLeases: (batch) => leases.commit(batch),
-    // Many a second while a rack boots.
+    // There are many per second while a rack boots.
     appendEvents: (events) => commits.commit(async (trx) => void (await insertEvents(trx, events))),
   };
 }
@@ -99,21 +98,21 @@ function configure(database: BetterSqlite3.Database): void {
   if (mode !== 'wal') {
     throw new ColdironError(
       'store_unavailable',
-      `${database.name}: no write-ahead log is possible here (a network file system?): put the state on a local disk`,
+      `${database.name}: SQLite cannot use a write-ahead log here (a network file system?): put the state on a local disk`,
     );
   }
-  // Without FULL, a commit in this mode is only in the operating system's memory when it is acknowledged.
+  // Without FULL, a commit in WAL mode is acknowledged while it is only in the operating system's memory.
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
 }
 
 const SQLITE_DDL: EngineDdl = {
-  // Exactly this spelling makes the column the row's own number, without a second index.
+  // Exactly this spelling makes the column the rowid, without a second index.
   numberKey: 'integer',
-  async forbid(db, operation, table, words) {
+  async forbid(db, operation, table, message) {
     await sql`create trigger ${sql.id(`${table}_no_${operation}`)}
       before ${sql.raw(operation)} on ${sql.table(table)}
-      begin select raise(abort, ${sql.lit(words)}); end`.execute(db);
+      begin select raise(abort, ${sql.lit(message)}); end`.execute(db);
   },
 };

@@ -1,50 +1,49 @@
-// Rules about machines that did not start, and the one that is left when nothing else fits.
+// Rules about machines that did not start, and the fallback rule.
 
 import { instantText } from '../../domain/instant.ts';
 import { runsSession } from '../../domain/lifecycle.ts';
-import { again, anyBoot, minutes, POWER_ON, type Rule, seen, text } from './rule.ts';
+import { again, anyBoot, minutes, POWER_ON_TIMEOUT, type Rule, seen, text } from './rule.ts';
 
 export const POWER_RULES: readonly Rule[] = [
   {
     id: 'power-failed',
-    fits: ({ effectFailed }) =>
-      seen(effectFailed, `what its BMC was to do failed: ${text(effectFailed?.data, 'reason')}`),
+    matches: ({ effectFailed }) => seen(effectFailed, `a BMC command failed: ${text(effectFailed?.data, 'reason')}`),
     reason: ({ effectFailed }) => `it could not be started through its BMC: ${text(effectFailed?.data, 'reason')}`,
-    nextStep: ({ hostname }) => `Ask its BMC: coldiron power ${hostname} status`,
+    nextStep: ({ hostname }) => `Check that its BMC works: coldiron power ${hostname} status`,
   },
   {
     id: 'start-by-hand',
-    fits: (signs) =>
+    matches: (signs) =>
       runsSession(signs.lifecycle.state) && !anyBoot(signs)
-        ? seen(signs.byHand, 'nothing may switch it on but a person')
+        ? seen(signs.manualStart, 'the appliance may not switch it on')
         : null,
-    reason: ({ hostname }) => `${hostname} waits to be started by hand: its BMC is absent, or not to be touched`,
-    nextStep: ({ byHand }) => {
-      const toDo = text(byHand?.data, 'to_do');
+    reason: ({ hostname }) => `${hostname} must be started by hand: it has no BMC, or the appliance may not use it`,
+    nextStep: ({ manualStart }) => {
+      const toDo = text(manualStart?.data, 'to_do');
       return toDo === 'unknown'
-        ? 'Choose network boot once, and power cycle the machine.'
+        ? 'Set the boot device to network once, and power cycle the machine.'
         : `${toDo[0]?.toUpperCase()}${toDo.slice(1)}.`;
     },
   },
   {
     id: 'no-discover',
-    fits: (signs) =>
+    matches: (signs) =>
       runsSession(signs.lifecycle.state) && !anyBoot(signs)
-        ? [`nothing was heard of it since ${instantText(signs.since)}, ${minutes(signs.now - signs.since)} ago`]
+        ? [`it has sent no packet since ${instantText(signs.since)}, ${minutes(signs.now - signs.since)} ago`]
         : null,
     reason: ({ hostname, now, since }) =>
-      now - since < POWER_ON
-        ? `${hostname} has not asked for an address yet; servers take minutes until they do`
-        : `${hostname} was started and never asked for an address: it starts from its disk, or its card is not where it should be`,
+      now - since < POWER_ON_TIMEOUT
+        ? `${hostname} has not requested an address yet; a server takes minutes to start`
+        : `${hostname} was started but never requested an address: it boots from its disk, or its network card is on another network`,
     nextStep: ({ hostname }) =>
-      `Look at its screen (coldiron console ${hostname}); check cable, VLAN and network boot of the card with the declared MAC.`,
+      `Look at its screen (coldiron console ${hostname}); check the cable, the VLAN and network boot of the card with the declared MAC.`,
   },
   {
     id: 'deadline',
-    fits: ({ lifecycle }) => (lifecycle.failure ? [lifecycle.failure.reason] : null),
+    matches: ({ lifecycle }) => (lifecycle.failure ? [lifecycle.failure.reason] : null),
     reason: ({ hostname, lifecycle }) =>
       `${hostname} failed at ${lifecycle.failure?.step}: ${lifecycle.failure?.reason}`,
     nextStep: ({ hostname, lifecycle }) =>
-      `Remove the cause, then: coldiron ${again(lifecycle.failure?.step)} ${hostname}`,
+      `Fix the cause, then run: coldiron ${again(lifecycle.failure?.step)} ${hostname}`,
   },
 ];

@@ -1,4 +1,4 @@
-// What a rule of the diagnosis is, and what the rules have in common.
+// The type of a diagnosis rule, and the helpers that the rules share.
 
 import { type Instant, instantText, MINUTE, SECOND } from '../../domain/instant.ts';
 import { awaitsEnrollment, type FailedStep, runsSession } from '../../domain/lifecycle.ts';
@@ -9,60 +9,60 @@ export interface Diagnosis {
   readonly id: string;
   readonly reason: string;
   readonly nextStep: string;
-  /** What was seen that speaks for it, in words. */
+  /** Observed events that support the diagnosis, as text. */
   readonly evidence: readonly string[];
 }
 
 export interface Rule {
   readonly id: string;
-  /** The evidence; null: it does not fit. */
-  readonly fits: (signs: Signs) => readonly string[] | null;
+  /** The evidence; null: the rule does not match. */
+  readonly matches: (signs: Signs) => readonly string[] | null;
   readonly reason: (signs: Signs) => string;
   readonly nextStep: (signs: Signs) => string;
 }
 
 /** How long a stage may be silent before it counts as stuck. */
-export const PATIENCE = {
+export const STAGE_TIMEOUT = {
   request: 40 * SECOND,
   loader: 20 * SECOND,
   script: 30 * SECOND,
   kernel: 30 * SECOND,
   system: 3 * MINUTE,
 };
-export const SILENT_SESSION = 2 * MINUTE;
-export const POWER_ON = 8 * MINUTE;
+export const SESSION_TIMEOUT = 2 * MINUTE;
+export const POWER_ON_TIMEOUT = 8 * MINUTE;
 
 export const enrolling = ({ lifecycle }: Signs): boolean => awaitsEnrollment(lifecycle);
 
 export const later = (one: Seen | null, other: Seen | null): boolean =>
   one !== null && (other === null || one.at >= other.at);
-/** In a state that has ended by itself nothing more will come. */
-export const stuck = ({ lifecycle, now }: Signs, last: Seen | null, patience: Instant): boolean =>
-  last !== null && (lifecycle.state === 'failed' || (runsSession(lifecycle.state) && now - last.at >= patience));
-export const anyBoot = ({ firmwareAsks, loader, loaderRuns, script, session }: Signs): boolean =>
-  [firmwareAsks, loader, loaderRuns, script].some((one) => one !== null) || session?.openedAt != null;
+/** In `failed` no further event is expected, so the timeout does not apply. */
+export const stuck = ({ lifecycle, now }: Signs, last: Seen | null, timeout: Instant): boolean =>
+  last !== null && (lifecycle.state === 'failed' || (runsSession(lifecycle.state) && now - last.at >= timeout));
+export const anyBoot = ({ firmwareDiscover, loader, loaderRuns, script, session }: Signs): boolean =>
+  [firmwareDiscover, loader, loaderRuns, script].some((one) => one !== null) || session?.openedAt != null;
 
 export const seen = (one: Seen | null, words: string): readonly string[] | null =>
   one === null ? null : [`${instantText(one.at)}: ${words}`];
 export const failed = (one: Seen | null, step: RegExp): readonly string[] | null =>
   one !== null && step.test(text(one.data, 'step'))
-    ? seen(one, `${text(one.data, 'step')} failed: ${said(one)}`)
+    ? seen(one, `${text(one.data, 'step')} failed: ${stepMessage(one)}`)
     : null;
-export const said = (one: Seen | null): string =>
-  typeof one?.data.message === 'string' ? one.data.message : 'it gave no reason';
-export function trouble(one: Seen): string {
+export const stepMessage = (one: Seen | null): string =>
+  typeof one?.data.message === 'string' ? one.data.message : 'no reason was reported';
+export function transferFailure(one: Seen): string {
   const { why, reason, bytes, of } = one.data;
-  if (one.kind === 'http.served') return `${fileOf(one)} was broken off over HTTP after ${bytes} of ${of} bytes`;
+  if (one.kind === 'http.served') return `${fileOf(one)} was interrupted over HTTP after ${bytes} of ${of} bytes`;
   return `${one.kind.replace('.', ' ')}, ${fileOf(one)}${why || reason ? `: ${why ?? reason}` : ''}`;
 }
-/** HTTP notes the name in the library, TFTP the name that was asked for. */
+/** HTTP events have the name in the asset library, TFTP events the requested name. */
 export const fileOf = (one: Seen | null): string =>
   typeof one?.data.asset === 'string' ? one.data.asset : text(one?.data, 'file');
 export const isGrub = (one: Seen | null): boolean =>
   one?.kind.startsWith('tftp.') === true && !/\.ipxe$/.test(fileOf(one));
-export function runsInWords(one: Seen): string {
-  if (one.kind === 'dhcp.discover') return 'iPXE asked for an address';
-  return one.kind === 'http.entry' ? 'iPXE fetched the script that all get' : `it asked for ${fileOf(one)}`;
+export function loaderRunsText(one: Seen): string {
+  if (one.kind === 'dhcp.discover') return 'iPXE requested an address';
+  return one.kind === 'http.entry' ? 'iPXE fetched the common script' : `it requested ${fileOf(one)}`;
 }
 export const minutes = (time: Instant): string => `${Math.max(0, Math.round(time / MINUTE))} min`;
 

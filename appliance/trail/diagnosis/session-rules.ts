@@ -1,40 +1,40 @@
-// Rules about the service OS: what it reported, and that it stopped reporting.
+// Rules about the service OS: a failure that it reported, or reports that stopped.
 
 import { instantText } from '../../domain/instant.ts';
-import { again, failed, type Rule, SILENT_SESSION, said, seen, text } from './rule.ts';
+import { again, failed, type Rule, SESSION_TIMEOUT, seen, stepMessage, text } from './rule.ts';
 
 export const SESSION_RULES: readonly Rule[] = [
   {
     id: 'disk-not-found',
-    fits: ({ failedStep }) => failed(failedStep, /^choose-disk/),
-    reason: ({ hostname, failedStep }) => `no disk of ${hostname} is the one that was meant: ${said(failedStep)}`,
+    matches: ({ failedStep }) => failed(failedStep, /^choose-disk/),
+    reason: ({ hostname, failedStep }) =>
+      `no disk of ${hostname} matches the storage selector: ${stepMessage(failedStep)}`,
     nextStep: ({ hostname }) =>
-      `Compare the disks (coldiron nodes show ${hostname}) with the storage of its profile; name one by its id.`,
+      `Compare its disks (coldiron nodes show ${hostname}) with \`storage\` of its profile; select the disk by its id.`,
   },
   {
     id: 'call-home-failed',
-    fits: ({ failedStep }) => failed(failedStep, /^rehearse/),
+    matches: ({ failedStep }) => failed(failedStep, /^rehearse/),
     reason: ({ hostname, failedStep }) =>
-      `with its final network configuration ${hostname} cannot reach the appliance: ${said(failedStep)}`,
-    nextStep: () => 'Check addresses, VLANs and routes of its links in the inventory, and the ports of its switch.',
+      `with its final network configuration ${hostname} cannot reach the appliance: ${stepMessage(failedStep)}`,
+    nextStep: () => 'Check the addresses, VLANs and routes of its links in the inventory, and its switch ports.',
   },
   {
     id: 'image-hash-wrong',
-    fits: ({ failedStep }) => failed(failedStep, /^(?:check-image-sum|verify-image)$/),
-    reason: ({ failedStep }) => `the image differs from the one that the profile names: ${said(failedStep)}`,
+    matches: ({ failedStep }) => failed(failedStep, /^(?:check-image-sum|verify-image)$/),
+    reason: ({ failedStep }) => `the image differs from the one in the profile: ${stepMessage(failedStep)}`,
     nextStep: () =>
-      'Check the image (coldiron assets verify) and its sha256 in the profile. If they agree, test the disk and the memory.',
+      'Verify the image (coldiron assets verify) and its sha256 in the profile. If they match, test the disk and the memory.',
   },
   {
     id: 'step-failed',
-    fits: ({ failedStep }) => failed(failedStep, /./),
-    reason: ({ failedStep }) => `${text(failedStep?.data, 'step')} failed: ${said(failedStep)}`,
-    nextStep: ({ hostname }) =>
-      `Read its log (coldiron trail ${hostname} --json), remove the cause, and ask for it again.`,
+    matches: ({ failedStep }) => failed(failedStep, /./),
+    reason: ({ failedStep }) => `${text(failedStep?.data, 'step')} failed: ${stepMessage(failedStep)}`,
+    nextStep: ({ hostname }) => `Read its log (coldiron trail ${hostname} --json), fix the cause, and repeat the step.`,
   },
   {
     id: 'restarted',
-    fits: ({ lifecycle, restarted }) =>
+    matches: ({ lifecycle, restarted }) =>
       lifecycle.failure ? seen(restarted, `it restarted: ${lifecycle.failure.reason}`) : null,
     reason: ({ hostname, lifecycle }) => `${hostname} restarted before its work was done: ${lifecycle.failure?.reason}`,
     nextStep: ({ hostname, lifecycle }) =>
@@ -42,22 +42,22 @@ export const SESSION_RULES: readonly Rule[] = [
   },
   {
     id: 'session-silent',
-    fits: ({ session, now }) => {
+    matches: ({ session, now }) => {
       if (!session || session.openedAt === null || session.ended) return null;
-      const heard = session.heardAt ?? session.openedAt;
-      return now - heard >= SILENT_SESSION ? [`it was last heard of at ${instantText(heard)}`] : null;
+      const lastReport = session.heardAt ?? session.openedAt;
+      return now - lastReport >= SESSION_TIMEOUT ? [`its last report came at ${instantText(lastReport)}`] : null;
     },
     reason: ({ hostname, session }) =>
-      `the service OS of ${hostname} came up and then fell silent${session?.last ? ` at ${session.last.step}` : ''}`,
+      `the service OS of ${hostname} started and then stopped reporting${session?.last ? ` at step ${session.last.step}` : ''}`,
     nextStep: ({ hostname }) =>
-      `Look at its screen (coldiron console ${hostname}), and at the cable of the card that it booted from.`,
+      `Look at its screen (coldiron console ${hostname}), and check the cable of the network card that it booted from.`,
   },
   {
     id: 'session-refused',
-    fits: ({ refused, session }) =>
-      refused && !session?.openedAt ? seen(refused, `a session was refused: ${text(refused.data, 'reason')}`) : null,
-    reason: ({ refused }) => `whoever came with its ticket was refused: ${text(refused?.data, 'reason')}`,
+    matches: ({ refused, session }) =>
+      refused && !session?.openedAt ? seen(refused, `a session was rejected: ${text(refused.data, 'reason')}`) : null,
+    reason: ({ refused }) => `a client presented its ticket and was rejected: ${text(refused?.data, 'reason')}`,
     nextStep: ({ hostname }) =>
-      `Compare MAC, UUID and address of ${hostname} with the inventory; find out who else is on this network.`,
+      `Compare the MAC, UUID and address of ${hostname} with the inventory; look for other machines on this network that use its ticket.`,
   },
 ];

@@ -1,10 +1,10 @@
-// What of a boot was seen, stage by stage, out of the events since a machine was put to work.
+// Extracts from a machine's events what was observed of each boot stage since its current work started.
 
 import type { Json, StoredEvent } from '../../domain/event.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
 import type { Health, Lifecycle } from '../../domain/lifecycle.ts';
 import type { Session } from '../../domain/session.ts';
-import { type TftpPart, tftpPart } from '../tftp-files.ts';
+import { type TftpFileKind, tftpFileKind } from '../tftp-files.ts';
 
 export type Data = { readonly [key: string]: Json };
 
@@ -14,7 +14,7 @@ export interface Seen {
   readonly data: Data;
 }
 
-export interface Case {
+export interface DiagnosisInput {
   readonly hostname: string;
   readonly lifecycle: Lifecycle;
   readonly health: Health;
@@ -26,8 +26,8 @@ export interface Case {
 }
 
 /**
- * The last of each, since the work began; null: it was not seen. Once its service OS has come up, only a boot that began after
- * that counts: whatever lies before has worked.
+ * The last event of each stage since the work started; null: not observed. After its service OS has started, only a boot that
+ * began later counts: the stages of the earlier boot succeeded.
  */
 export interface Signs {
   readonly hostname: string;
@@ -35,12 +35,12 @@ export interface Signs {
   readonly health: Health;
   readonly session: Session | null;
   readonly now: Instant;
-  /** When it was last put to work. */
+  /** When its current work started. */
   readonly since: Instant;
-  readonly byHand: Seen | null;
+  readonly manualStart: Seen | null;
   readonly effectFailed: Seen | null;
-  readonly firmwareAsks: Seen | null;
-  readonly systemAsks: Seen | null;
+  readonly firmwareDiscover: Seen | null;
+  readonly osDiscover: Seen | null;
   readonly offer: Seen | null;
   readonly request: Seen | null;
   readonly ack: Seen | null;
@@ -48,29 +48,29 @@ export interface Signs {
   readonly decline: Seen | null;
   readonly silent: Seen | null;
   readonly loader: Seen | null;
-  readonly loaderTrouble: Seen | null;
-  /** The size of its loader was asked for, as EDK2 does before it fetches it. */
+  readonly loaderFailure: Seen | null;
+  /** It requested the size of its loader, as EDK2 does before it fetches it. */
   readonly loaderProbe: Seen | null;
-  /** What we handed out is running: iPXE asks for an address or a text, GRUB reads its files. */
+  /** The loader that we served runs: iPXE requests an address or a script, GRUB reads its files. */
   readonly loaderRuns: Seen | null;
-  /** Its own script, or its own configuration of GRUB. */
+  /** Its own iPXE script or GRUB configuration. */
   readonly script: Seen | null;
   readonly bootFailed: Seen | null;
-  /** A kernel or an initrd that it has whole, over HTTP or TFTP. */
+  /** A kernel or initrd that it fetched completely, over HTTP or TFTP. */
   readonly kernel: Seen | null;
-  readonly imageTrouble: Seen | null;
-  /** One that it is fetching: over TFTP an initrd takes minutes. */
-  readonly imageUnderWay: Seen | null;
+  readonly imageFailure: Seen | null;
+  /** A kernel or initrd transfer in progress: over TFTP an initrd takes minutes. */
+  readonly imageInProgress: Seen | null;
   readonly refused: Seen | null;
   readonly failedStep: Seen | null;
   readonly installed: Seen | null;
-  /** It entered `enrolling`, installed by us or not. */
+  /** It entered `enrolling`, whether or not the appliance installed it. */
   readonly enrolling: Seen | null;
-  /** It failed because it booted again before its work was done. */
+  /** It failed because it rebooted before its work was finished. */
   readonly restarted: Seen | null;
   readonly loop: Seen | null;
-  /** Its last request for an address, where that came in on another network than the declared one. */
-  readonly wrongNetwork: { readonly asks: Seen; readonly declared: string } | null;
+  /** Its last DHCP discover, if that came from another network than the declared one. */
+  readonly wrongNetwork: { readonly discover: Seen; readonly declared: string } | null;
   readonly healthSilent: Seen | null;
 }
 
@@ -83,18 +83,26 @@ const WORKING: ReadonlySet<string> = new Set([
 
 const FIRMWARE: ReadonlySet<Json | undefined> = new Set(['firmware-pxe', 'firmware-http']);
 
-export function signsOf({ hostname, lifecycle, health, interfaces, session: latest, events, now }: Case): Signs {
+export function signsOf({
+  hostname,
+  lifecycle,
+  health,
+  interfaces,
+  session: latest,
+  events,
+  now,
+}: DiagnosisInput): Signs {
   const since = events.findLast(startsWork)?.at ?? 0;
   const session = latest && latest.ticketMadeAt >= since ? latest : null;
   const seen: readonly Seen[] = events
     .filter(({ at }) => at >= since)
     .map(({ at, kind, data }): Seen => ({ at, kind, data: dataOf(data) }));
   const boot = bootOf(seen, session);
-  const last = (fits: (one: Seen) => boolean, among = seen): Seen | null => among.findLast(fits) ?? null;
+  const last = (matches: (one: Seen) => boolean, among = seen): Seen | null => among.findLast(matches) ?? null;
   const ofKind = (...kinds: string[]): Seen | null => last(({ kind }) => kinds.includes(kind));
   const inBoot = (...kinds: string[]): Seen | null => last(({ kind }) => kinds.includes(kind), boot);
-  const asks = (fits: (program: Json | undefined) => boolean, among: readonly Seen[]): Seen | null =>
-    among.findLast((one) => isDiscover(one, fits)) ?? null;
+  const discover = (matches: (program: Json | undefined) => boolean, among: readonly Seen[]): Seen | null =>
+    among.findLast((one) => isDiscover(one, matches)) ?? null;
   return {
     hostname,
     lifecycle,
@@ -102,12 +110,12 @@ export function signsOf({ hostname, lifecycle, health, interfaces, session: late
     session,
     now,
     since,
-    byHand:
+    manualStart:
       last(({ kind, data }) => /^bmc\.(absent|skipped)$/.test(kind) && typeof data.to_do === 'string') ??
       ofKind('bmc.recorded'),
     effectFailed: last(({ kind, data }) => kind === 'effect.failed' && BMC_EFFECTS.has(data.effect)),
-    firmwareAsks: asks((program) => FIRMWARE.has(program), boot),
-    systemAsks: asks((program) => program === 'os', seen),
+    firmwareDiscover: discover((program) => FIRMWARE.has(program), boot),
+    osDiscover: discover((program) => program === 'os', seen),
     offer: inBoot('dhcp.offer'),
     request: inBoot('dhcp.request'),
     ack: inBoot('dhcp.ack'),
@@ -115,14 +123,14 @@ export function signsOf({ hostname, lifecycle, health, interfaces, session: late
     decline: inBoot('dhcp.decline'),
     silent: inBoot('dhcp.silent'),
     loader: last(isLoaderFetch, boot),
-    loaderTrouble: last(isLoaderTrouble, boot),
+    loaderFailure: last(isLoaderFailure, boot),
     loaderProbe: last(isLoaderProbe, boot),
     loaderRuns: last(isLoaderRunning, boot),
     script: last(isScript, boot),
     bootFailed: inBoot('boot.failed'),
     kernel: last(isImageFetch, boot),
-    imageTrouble: last(isImageTrouble, boot),
-    imageUnderWay: imageUnderWay(boot, now),
+    imageFailure: last(isImageFailure, boot),
+    imageInProgress: imageInProgress(boot, now),
     refused: ofKind('session.refused'),
     failedStep: last(({ kind, data }) => kind === 'session.step' && data.status === 'failed'),
     installed: last(({ kind, data }) => kind === 'lifecycle.enrolling' && data.event === 'installed'),
@@ -134,7 +142,7 @@ export function signsOf({ hostname, lifecycle, health, interfaces, session: late
   };
 }
 
-/** A fallback enters the same state a second time: that is still the same work. */
+/** A fallback enters the same state again: that continues the same work. */
 const startsWork = ({ kind, data }: StoredEvent): boolean => {
   const { before, after } = dataOf(data);
   return WORKING.has(kind) && (before === undefined || dataOf(before).state !== dataOf(after ?? null).state);
@@ -142,13 +150,13 @@ const startsWork = ({ kind, data }: StoredEvent): boolean => {
 
 const BMC_EFFECTS: ReadonlySet<Json | undefined> = new Set(['boot-from-network', 'boot-from-disk', 'power-off']);
 
-function wrongNetwork(boot: readonly Seen[], interfaces: Case['interfaces']): Signs['wrongNetwork'] {
-  const asks = boot.findLast(({ kind }) => kind === 'dhcp.discover');
-  const declared = interfaces.find(({ mac }) => mac !== null && mac === asks?.data.mac)?.network ?? null;
-  return asks && declared !== null && asks.data.network !== declared ? { asks, declared } : null;
+function wrongNetwork(boot: readonly Seen[], interfaces: DiagnosisInput['interfaces']): Signs['wrongNetwork'] {
+  const discover = boot.findLast(({ kind }) => kind === 'dhcp.discover');
+  const declared = interfaces.find(({ mac }) => mac !== null && mac === discover?.data.mac)?.network ?? null;
+  return discover && declared !== null && discover.data.network !== declared ? { discover, declared } : null;
 }
 
-/** The boot that leads to the session, or the one that began since: then it was started anew. */
+/** The events of the boot that led to the session, or of a later boot if the machine restarted since. */
 function bootOf(seen: readonly Seen[], session: Session | null): readonly Seen[] {
   const opened = session?.openedAt ?? null;
   if (opened === null) return seen;
@@ -157,50 +165,51 @@ function bootOf(seen: readonly Seen[], session: Session | null): readonly Seen[]
   return begins === -1 ? [] : after.slice(begins);
 }
 
-const TFTP_TROUBLES: ReadonlySet<string> = new Set([
+const TFTP_FAILURES: ReadonlySet<string> = new Set([
   ...['tftp.not-found', 'tftp.refused', 'tftp.timeout', 'tftp.aborted', 'tftp.ignored', 'tftp.error', 'tftp.malformed'],
 ]);
 
 const isLoaderProgram = (program: Json | undefined): boolean => FIRMWARE.has(program) || program === 'ipxe';
-const isDiscover = ({ kind, data }: Seen, fits: (program: Json | undefined) => boolean): boolean =>
-  kind === 'dhcp.discover' && fits(data.program);
+const isDiscover = ({ kind, data }: Seen, matches: (program: Json | undefined) => boolean): boolean =>
+  kind === 'dhcp.discover' && matches(data.program);
 
-const isPart = ({ data: { file } }: Seen, ...parts: TftpPart[]): boolean =>
-  typeof file === 'string' && parts.includes(tftpPart(file));
-const isTftp = (one: Seen, kind: string, ...parts: TftpPart[]): boolean => one.kind === kind && isPart(one, ...parts);
+const isFileKind = ({ data: { file } }: Seen, ...kinds: TftpFileKind[]): boolean =>
+  typeof file === 'string' && kinds.includes(tftpFileKind(file));
+const isTftp = (one: Seen, kind: string, ...kinds: TftpFileKind[]): boolean =>
+  one.kind === kind && isFileKind(one, ...kinds);
 
 const isLoaderFetch = (one: Seen): boolean =>
   isTftp(one, 'tftp.completed', 'loader') || (one.kind === 'http.served' && !isSystem(one.data));
-/** A request that could not be read names no file. */
-const isLoaderTrouble = (one: Seen): boolean =>
-  TFTP_TROUBLES.has(one.kind) && (isPart(one, 'loader') || one.data.file === undefined);
+/** A malformed request has no file name. */
+const isLoaderFailure = (one: Seen): boolean =>
+  TFTP_FAILURES.has(one.kind) && (isFileKind(one, 'loader') || one.data.file === undefined);
 const isLoaderProbe = (one: Seen): boolean =>
   isTftp(one, 'tftp.probe', 'loader') || (one.kind === 'http.probe' && !isSystem(one.data));
 const isLoaderRunning = (one: Seen): boolean =>
   isDiscover(one, (program) => program === 'ipxe') ||
   one.kind === 'http.entry' ||
-  (one.kind.startsWith('tftp.') && isPart(one, 'grub', 'ipxe'));
+  (one.kind.startsWith('tftp.') && isFileKind(one, 'grub', 'ipxe'));
 const isScript = ({ kind }: Seen): boolean => kind === 'http.script' || kind === 'boot.decided';
 
 const isImageFetch = (one: Seen): boolean =>
   isTftp(one, 'tftp.completed', 'image') ||
   (one.kind === 'http.served' && isSystem(one.data) && one.data.complete === true);
-const isImageTrouble = (one: Seen): boolean =>
-  (TFTP_TROUBLES.has(one.kind) && isPart(one, 'image')) ||
+const isImageFailure = (one: Seen): boolean =>
+  (TFTP_FAILURES.has(one.kind) && isFileKind(one, 'image')) ||
   (one.kind === 'http.served' && isSystem(one.data) && one.data.complete === false);
 
-/** Beyond this nobody waits for one any more: an appliance that was switched off meanwhile notes no end. */
-const LONGEST_TRANSFER = 30 * MINUTE;
+/** A longer transfer counts as ended: an appliance that was off at its end recorded none. */
+const MAX_TRANSFER_TIME = 30 * MINUTE;
 
-/** Every transfer has an end that is noted, so one without an end goes on. */
-function imageUnderWay(boot: readonly Seen[], now: Instant): Seen | null {
-  const begun = boot.findLastIndex((one) => isTftp(one, 'tftp.begun', 'image') && now - one.at < LONGEST_TRANSFER);
+/** The end of each transfer is recorded, so a transfer without one is in progress. */
+function imageInProgress(boot: readonly Seen[], now: Instant): Seen | null {
+  const begun = boot.findLastIndex((one) => isTftp(one, 'tftp.begun', 'image') && now - one.at < MAX_TRANSFER_TIME);
   if (begun === -1) return null;
-  const ended = boot.slice(begun + 1).some((one) => one.kind.startsWith('tftp.') && isPart(one, 'image'));
+  const ended = boot.slice(begun + 1).some((one) => one.kind.startsWith('tftp.') && isFileKind(one, 'image'));
   return ended ? null : (boot[begun] ?? null);
 }
 
-/** Kernels and initrds lie below these two; loaders elsewhere. */
+/** Kernels and initrds are below these two folders; loaders are elsewhere. */
 const isSystem = ({ asset }: Data): boolean => typeof asset === 'string' && /^(?:images|nixos)\//.test(asset);
 
 const dataOf = (data: Json): Data =>

@@ -1,72 +1,74 @@
-// Rules about the kernel and initrd: from the script to a service OS that is up.
+// Rules about the kernel and initrd: from the boot script to a running service OS.
 
 import { runsSession } from '../../domain/lifecycle.ts';
-import { fileOf, later, PATIENCE, type Rule, seen, stuck, text, trouble } from './rule.ts';
+import { fileOf, later, type Rule, STAGE_TIMEOUT, seen, stuck, text, transferFailure } from './rule.ts';
 
 export const SYSTEM_RULES: readonly Rule[] = [
   {
     id: 'image-broken-off',
-    fits: (signs) =>
-      signs.imageTrouble &&
-      !signs.imageUnderWay &&
-      !later(signs.kernel, signs.imageTrouble) &&
+    matches: (signs) =>
+      signs.imageFailure &&
+      !signs.imageInProgress &&
+      !later(signs.kernel, signs.imageFailure) &&
       !signs.session?.openedAt &&
-      stuck(signs, signs.imageTrouble, PATIENCE.kernel)
-        ? seen(signs.imageTrouble, trouble(signs.imageTrouble))
+      stuck(signs, signs.imageFailure, STAGE_TIMEOUT.kernel)
+        ? seen(signs.imageFailure, transferFailure(signs.imageFailure))
         : null,
-    reason: ({ hostname, imageTrouble }) =>
-      `${hostname} did not get all of its kernel and initrd: ${imageTrouble ? trouble(imageTrouble) : ''}`,
+    reason: ({ hostname, imageFailure }) =>
+      `${hostname} did not fetch its kernel and initrd completely: ${imageFailure ? transferFailure(imageFailure) : ''}`,
     nextStep: ({ hostname }) =>
-      `Look at its screen (coldiron console ${hostname}) for too little memory; check cable, duplex and MTU of its port, and the boot files: coldiron check`,
+      `Look at its screen (coldiron console ${hostname}) for an out-of-memory message; check the cable, duplex and MTU of its port. Verify the boot files: coldiron check`,
   },
   {
     id: 'no-session',
-    fits: (signs) =>
-      signs.kernel && !signs.imageUnderWay && !signs.session?.openedAt && stuck(signs, signs.kernel, PATIENCE.system)
+    matches: (signs) =>
+      signs.kernel &&
+      !signs.imageInProgress &&
+      !signs.session?.openedAt &&
+      stuck(signs, signs.kernel, STAGE_TIMEOUT.system)
         ? seen(signs.kernel, `it fetched ${fileOf(signs.kernel)}`)
         : null,
-    reason: ({ hostname, systemAsks }) =>
-      systemAsks
-        ? `the service OS of ${hostname} has an address, but does not reach the appliance over HTTP`
-        : `${hostname} fetched the service OS, and it never came up: a kernel panic, or no driver for its network card`,
-    nextStep: ({ hostname }) => `Look at its screen (coldiron console ${hostname}) for the last lines of the kernel.`,
+    reason: ({ hostname, osDiscover }) =>
+      osDiscover
+        ? `the service OS of ${hostname} has an address, but cannot reach the appliance over HTTP`
+        : `${hostname} fetched the service OS, but it did not start: a kernel panic, or no driver for its network card`,
+    nextStep: ({ hostname }) => `Look at its screen (coldiron console ${hostname}) for the last kernel messages.`,
   },
   {
     id: 'boot-failed',
-    fits: ({ bootFailed, kernel }) =>
+    matches: ({ bootFailed, kernel }) =>
       bootFailed && !later(kernel, bootFailed)
         ? seen(bootFailed, `iPXE reports error ${text(bootFailed.data, 'errno')}`)
         : null,
     reason: ({ bootFailed }) =>
-      `its boot loader gave up at ${text(bootFailed?.data, 'stage')}, iPXE error ${text(bootFailed?.data, 'errno')}`,
-    nextStep: () =>
-      'Look the error number up at ipxe.org/err; check that the boot files are whole: coldiron assets verify',
+      `its boot loader failed at ${text(bootFailed?.data, 'stage')}, iPXE error ${text(bootFailed?.data, 'errno')}`,
+    nextStep: () => 'Look up the error number at ipxe.org/err. Verify the boot files: coldiron assets verify',
   },
   {
     id: 'sent-elsewhere',
-    fits: ({ script, lifecycle, session }) =>
+    matches: ({ script, lifecycle, session }) =>
       script &&
       !session &&
       runsSession(lifecycle.state) &&
       !/^(service-os|installer)$/.test(text(script.data, 'outcome'))
-        ? seen(script, `its script said ${text(script.data, 'outcome')}`)
+        ? seen(script, `its script has the outcome ${text(script.data, 'outcome')}`)
         : null,
     reason: ({ script }) =>
-      `it asked for its script and got ${text(script?.data, 'outcome')}, because ${text(script?.data, 'words')}`,
-    nextStep: ({ hostname }) => `Read what it would get now, and why: coldiron explain ${hostname}`,
+      `its boot script has the outcome ${text(script?.data, 'outcome')}, because ${text(script?.data, 'words')}`,
+    nextStep: ({ hostname }) => `Show the current boot decision and its reason: coldiron explain ${hostname}`,
   },
   {
     id: 'kernel-not-fetched',
-    fits: (signs) =>
+    matches: (signs) =>
       signs.script &&
       !later(signs.kernel, signs.script) &&
-      !signs.imageUnderWay &&
+      !signs.imageInProgress &&
       !signs.session?.openedAt &&
-      stuck(signs, signs.script, PATIENCE.kernel)
+      stuck(signs, signs.script, STAGE_TIMEOUT.kernel)
         ? seen(signs.script, 'it fetched its script')
         : null,
-    reason: ({ hostname }) => `${hostname} has its script, and fetches neither kernel nor initrd`,
+    reason: ({ hostname }) => `${hostname} fetched its script, but neither kernel nor initrd`,
     nextStep: ({ hostname }) =>
-      `Look at its screen (coldiron console ${hostname}): a prompt, a menu, or too little memory.`,
+      `Look at its screen (coldiron console ${hostname}) for a prompt, a menu or an out-of-memory message.`,
   },
 ];

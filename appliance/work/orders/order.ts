@@ -1,4 +1,4 @@
-// What the service OS is told to do, from the plan of its node. An order holds no secret: it is kept beside its ticket.
+// The order for the service OS, from the plan of its node. An order holds no secret: it is stored beside its ticket.
 
 import type { Json } from '../../domain/event.ts';
 import { prefixText } from '../../domain/ipv4.ts';
@@ -10,11 +10,11 @@ import { nixosPlanProblems } from '../installers/nixos/order.ts';
 /** An image as the machine fetches it. */
 export interface ServedImage extends Pick<DiskImage, 'sha256' | 'format'> {
   readonly url: string;
-  /** Null: whoever serves it was not asked. */
+  /** Null: the server was not asked. */
   readonly bytes: number | null;
 }
 
-/** The files of a NoCloud seed, in the order they are put down. */
+/** The files of a NoCloud seed, in the order in which they are written. */
 export const SEED_FILES = ['meta-data', 'user-data', 'vendor-data', 'network-config'] as const;
 
 const ANY_DISK: DiskSelector = {
@@ -43,23 +43,23 @@ export const installOrder = (plan: NodePlan, image: ServedImage, callHome: strin
   boot_entry: `Coldiron ${plan.hostname}`,
 });
 
-/** What of a plan stands in the way of its installation. */
+/** What in a plan prevents its installation. */
 export function installProblems(plan: NodePlan): string[] {
   const { profile, storage } = plan;
   if (profile.kind === 'nixos') return nixosProblems(plan);
   if (profile.kind !== 'cloud-image') {
-    return [`profile ${profile.name} is of kind ${profile.kind}; installed are cloud-image and nixos`];
+    return [`profile ${profile.name} is of kind ${profile.kind}; only cloud-image and nixos can be installed`];
   }
   if (storage === null || (storage.layout === 'single' && storage.disks.length === 1)) return [];
-  return [`profile ${profile.name} writes an image, which goes onto one disk, and storage says ${storage.layout}`];
+  return [`profile ${profile.name} writes an image to one disk, but its storage layout is ${storage.layout}`];
 }
 
-/** NixOS brings an installer of its own. */
+/** NixOS has its own installer. */
 const nixosProblems = (plan: NodePlan): string[] => [
   ...nixosPlanProblems(plan),
   ...(plan.storage?.layout === 'luks'
     ? [
-        `profile ${plan.profile.name} encrypts its disks, and nobody keeps their passphrase: install it from its rendering`,
+        `profile ${plan.profile.name} encrypts its disks, and the appliance does not store their passphrase: install it from its rendering`,
       ]
     : []),
 ];
@@ -83,15 +83,15 @@ export const rescueOrder = (hostname: string, authorizedKeys: readonly string[],
   minutes,
 });
 
-/** What an outcome of the boot decision starts. */
+/** The session mode of a boot outcome. */
 export const modeOf = (
   outcome: { readonly kind: 'installer' } | { readonly kind: 'service-os'; readonly mode: SessionMode },
 ): SessionMode => (outcome.kind === 'installer' ? 'install' : outcome.mode);
 
-/** What ends up on the disk; of a packed image nobody knows how much that is. */
+/** The bytes on the disk; unknown for a compressed image. */
 const writtenBytes = ({ format, bytes }: ServedImage): number | null => (format === 'raw' ? bytes : null);
 
-/** Where an image goes; a disk that is smaller than the image is none. */
+/** The target disk of an image; a disk that is smaller than the image does not match. */
 export function imageDisk(plan: NodePlan, image: ServedImage): DiskSelector {
   const disk = plan.storage?.disks[0] ?? ANY_DISK;
   return { ...disk, minBytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? 1) };

@@ -1,4 +1,4 @@
-// The image of a profile as its machines fetch it: from this appliance's library, or from where the profile says.
+// The image of a profile as its machines fetch it: from this appliance's library, or from the URL in the profile.
 
 import type { Asset } from '../../assets/asset.ts';
 import { imagePath } from '../../boot/boot-images.ts';
@@ -11,7 +11,7 @@ export type FindAsset = (name: string) => Asset | null;
 
 const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
 
-/** The library's name for it; null: it comes from elsewhere. */
+/** The library's name of it; null: it is not in the library. */
 export const libraryName = ({ source }: DiskImage): string | null =>
   isUrl(source) ? null : source.startsWith('images/') ? source : `images/${source}`;
 
@@ -25,7 +25,7 @@ export function servedImage(image: DiskImage, server: BootServer, find: FindAsse
   return parsed({ url: bootUrl(server, imagePath(asset.name)), sha256, format, bytes: asset.size });
 }
 
-/** What is wrong with an image of the library; null: nothing, or it comes from elsewhere. */
+/** What is wrong with an image of the library; null: nothing, or it is served elsewhere. */
 export function imageProblem(image: DiskImage, find: FindAsset): string | null {
   const { sha256, source } = image;
   const name = libraryName(image);
@@ -33,5 +33,5 @@ export function imageProblem(image: DiskImage, find: FindAsset): string | null {
   const asset = find(name);
   if (asset === null) return `its image ${shown(source)} is not in the library (${name})`;
   if (asset.sha256 === sha256) return null;
-  return `its image ${shown(source)} has sha256 ${asset.sha256}, and the profile says ${sha256}`;
+  return `its image ${shown(source)} has sha256 ${asset.sha256}, but the profile says ${sha256}`;
 }

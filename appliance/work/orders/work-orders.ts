@@ -1,4 +1,4 @@
-// What a machine that starts our code is to do, worked out from the inventory as it is now; and the files that go with it.
+// The order for a machine that starts our code, from the current inventory; and the files that belong to it.
 
 import { type BootServer, bootUrl } from '../../boot/boot-paths.ts';
 import { ColdironError } from '../../domain/errors.ts';
@@ -33,29 +33,29 @@ export interface WorkOrdersDeps {
   readonly fleet: Pick<Fleet, 'inventory' | 'at' | 'site' | 'profile'>;
   readonly find: FindAsset;
   readonly templates: Templates;
-  /** What makes the machine a node, made for it at this moment: it holds a one-time token. */
+  /** The parts that make the machine a node, made on demand: they hold a one-time token. */
   readonly nodeParts: (machine: Machine) => Promise<readonly BootPart[]>;
-  /** Told once for each installation, so that later renderings can be compared with it. */
+  /** Called once for each installation, so that later renderings can be compared with it. */
   readonly given: (machine: Machine, plan: NodePlan, files: readonly RenderedFile[]) => Promise<void>;
-  /** Whom the installer lets in, where the appliance installs NixOS: the public half of this deployment's key. */
+  /** The key that the installer authorizes, where the appliance installs NixOS: the public half of this deployment's key. */
   readonly pushKey: (machine: Machine) => string;
-  /** A file of a NixOS installation; null: there is none of this name. Making it may issue keys and tokens. */
+  /** A file of a NixOS installation; null: there is no such file. Making it may issue keys and tokens. */
   readonly nixosFile: (machine: Machine, plan: NodePlan, name: string) => Promise<RenderedFile | null>;
 }
 
-/** Where /health is: it answers whoever can reach the appliance at all. */
+/** The path of /health: it answers every client that can reach the appliance. */
 const HEALTH_PATH = '/health';
 
 export class WorkOrders {
   readonly #deps: WorkOrdersDeps;
-  /** Many machines boot at once from the same inventory. */
+  /** Cached: many machines boot at once from the same inventory. */
   #index: { readonly revision: number; readonly index: PlanIndex } | null = null;
 
   constructor(deps: WorkOrdersDeps) {
     this.#deps = deps;
   }
 
-  /** The plan of the profile that is armed, or else declared. */
+  /** The plan of the armed profile, or else of the declared one. */
   plan(machine: Machine, profile: ObjectName | null): Parsed<NodePlan> {
     const spec = profile === null ? machine.spec : { ...machine.spec, profile };
     const planned = planNode(this.#indexed(), { ...machine, spec });
@@ -79,15 +79,15 @@ export class WorkOrders {
   }
 
   /**
-   * Why there is no order for it; null: there is one. Asked for every packet of a machine that starts our code, and by
-   * `explain`: it makes no keys, which `order` does for a pushed installation.
+   * Why there is no order for it; null: there is one. Called for every packet of a machine that starts our code, and by
+   * `explain`: it makes no keys, unlike `order` for a pushed installation.
    */
   problem(machine: Machine, mode: SessionMode, server: BootServer): string | null {
     const possible = mode === 'install' ? this.#installable(machine, server) : this.order(machine, mode, server);
     return possible.ok ? null : possible.reason;
   }
 
-  /** One file of an order for an installation; null: there is none of this name. */
+  /** One file of an installation order; null: there is no such file. */
   async file(machine: Machine, name: string, instanceId: string): Promise<RenderedFile | null> {
     const plan = this.plan(machine, machine.intent?.profile ?? null);
     if (!plan.ok) throw new ColdironError('conflict', `${machine.spec.hostname} cannot be installed: ${plan.reason}`);
@@ -97,15 +97,15 @@ export class WorkOrders {
       return made;
     }
     if (!SEED_FILES.some((known) => known === name)) return null;
-    // What makes it a node is in user-data only, and made for whoever fetches that.
-    const wantsParts = name === 'user-data' && plan.value.enrollment === 'first-boot';
-    const nodeParts = wantsParts ? await this.#deps.nodeParts(machine) : [];
+    // The parts that make it a node are only in user-data, and made when it is fetched.
+    const needsParts = name === 'user-data' && plan.value.enrollment === 'first-boot';
+    const nodeParts = needsParts ? await this.#deps.nodeParts(machine) : [];
     const file = this.seed(plan.value, instanceId, nodeParts).find(({ path }) => path === name) ?? null;
     if (file !== null && name === 'user-data') await this.#deps.given(machine, plan.value, [file]);
     return file;
   }
 
-  /** Throws a ColdironError that lists what cannot be rendered. */
+  /** Throws a ColdironError that lists every problem. */
   seed(plan: NodePlan, instanceId: string, nodeParts: readonly BootPart[]): RenderedFile[] {
     return renderCloudInit(plan, { instanceId, nodeParts }, this.#deps.templates);
   }
@@ -119,14 +119,14 @@ export class WorkOrders {
   }
 
   #install(machine: Machine, server: BootServer): Parsed<Json> {
-    const found = this.#installable(machine, server);
-    if (!found.ok) return found;
-    const { plan, image } = found.value;
+    const installable = this.#installable(machine, server);
+    if (!installable.ok) return installable;
+    const { plan, image } = installable.value;
     if (image === null) return parsed(nixosOrder(plan, this.#manner(machine, plan)));
     return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH)));
   }
 
-  /** `image`: what is written to its disk; null: NixOS brings an installer of its own. */
+  /** `image`: the image for its disk; null: NixOS has its own installer. */
   #installable(machine: Machine, server: BootServer): Parsed<{ plan: NodePlan; image: ServedImage | null }> {
     const planned = this.plan(machine, machine.intent?.profile ?? null);
     if (!planned.ok) return planned;
@@ -146,7 +146,7 @@ export class WorkOrders {
       : { way: 'pull' };
   }
 
-  /** Whoever may become root on the installed system may look after it. */
+  /** The users who may become root on the installed system may log in. */
   #rescue(machine: Machine): Parsed<Json> {
     const keys = this.rescueKeys(machine);
     if (keys.length === 0) return unparsable('no account with admin: true has a key, so nobody could log in');

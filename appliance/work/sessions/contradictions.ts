@@ -1,4 +1,4 @@
-// What a machine was found to be against what was declared about it. Nothing is corrected: a person decides who is right.
+// The facts of a machine compared with its declaration. Nothing is corrected: an operator decides which is right.
 
 import { parseChassisUuid } from '../../domain/chassis.ts';
 import { parseMac } from '../../domain/mac.ts';
@@ -13,20 +13,20 @@ export interface Contradiction {
 }
 
 export function contradictions(spec: MachineSpec, facts: MachineFactsBody): Contradiction[] {
-  const found: Contradiction[] = [];
+  const mismatches: Contradiction[] = [];
   const compare = (field: string, declared: unknown, seen: unknown): void => {
     if (declared === null || declared === undefined || seen === null || seen === undefined || declared === seen) return;
-    found.push({ field, declared: String(declared), found: shown(String(seen)) });
+    mismatches.push({ field, declared: String(declared), found: shown(String(seen)) });
   };
   compare('serial', spec.serial, facts.system?.serial);
   compare('uuid', spec.uuid, canonicalUuid(facts.system?.uuid));
   compare('architecture', spec.architecture, cpuOf(facts.cpu?.architecture));
   compare('secure_boot', spec.secureBoot, facts.firmware?.secure_boot);
   compare('bmc.address', spec.bmc?.address, facts.bmc?.address);
-  return [...found, ...missingCards(spec, facts)];
+  return [...mismatches, ...missingCards(spec, facts)];
 }
 
-/** A declared card that the machine does not have is a wrong cable, a wrong slot or a wrong machine. */
+/** A declared card that is not in the machine means a wrong cable, a wrong slot or a wrong machine. */
 function missingCards(spec: MachineSpec, { nics }: MachineFactsBody): Contradiction[] {
   const there = new Set(nics.flatMap(({ mac }) => canonicalMac(mac) ?? []));
   return macsOf(spec)
@@ -48,11 +48,11 @@ function canonicalUuid(text: string | null | undefined): string | null {
   return uuid.ok ? uuid.value : null;
 }
 
-/** What `uname -m` says, in the inventory's words. */
+/** The output of `uname -m`, as the inventory names it. */
 const UNAME: Readonly<Record<string, string>> = {
   aarch64: 'arm64',
   armv7l: 'arm32',
   i686: 'i386',
   loongarch64: 'loong64',
 };
-const cpuOf = (told: string | null | undefined): string | null => (told ? (UNAME[told] ?? told) : null);
+const cpuOf = (uname: string | null | undefined): string | null => (uname ? (UNAME[uname] ?? uname) : null);

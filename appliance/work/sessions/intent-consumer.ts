@@ -1,4 +1,4 @@
-// Consumes an armed intent when its script is given out.
+// Consumes an armed intent when its script is issued.
 
 import type { Instant } from '../../domain/instant.ts';
 import type { IntentId } from '../../domain/intent.ts';
@@ -7,7 +7,7 @@ import { consumed } from '../../machines/commands/intents.ts';
 import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
 
-/** True for exactly one caller. */
+/** Resolves to true for exactly one caller. */
 export const intentConsumer =
   (store: Pick<Store, 'commit'>, now: () => Instant) =>
   async (intent: IntentId, machine: Machine, ticket: NewTicket | null): Promise<boolean> =>

@@ -1,4 +1,4 @@
-// What the service OS sends, against its schema. Every place that does not fit is named; what nobody asked for is left out.
+// Validates what the service OS sends against its schema. Every invalid field is named; unknown fields are dropped.
 
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';

@@ -1,4 +1,4 @@
-// How far a session had come, in words: for whoever finds out that it came no further.
+// How far a session had come, as text, for a reader who learns that it came no further.
 
 import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 import type { Session } from '../../domain/session.ts';
@@ -7,10 +7,10 @@ export function lastHeard(session: Session | null, now: Instant): string {
   if (session?.openedAt == null) return 'nothing was heard of its service OS';
   const { last, heardAt, openedAt } = session;
   const ago = agoText(now - (heardAt ?? openedAt));
-  if (last === null) return `its service OS came up, and told of no step (${ago})`;
+  if (last === null) return `its service OS came up, and reported no step (${ago})`;
   const percent = last.percent === null ? '' : `, ${Math.floor(last.percent)} %`;
-  const said = last.message === null ? '' : `: ${last.message}`;
-  return `the last that was heard was ${last.step} (${last.status}${percent}${said}), ${ago}`;
+  const message = last.message === null ? '' : `: ${last.message}`;
+  return `the last that was heard was ${last.step} (${last.status}${percent}${message}), ${ago}`;
 }
 
 const agoText = (milliseconds: number): string =>

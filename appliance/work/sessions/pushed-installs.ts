@@ -1,5 +1,5 @@
-// Installations of NixOS that the appliance does itself, with nixos-anywhere. The installer's session says when it may begin; steps and
-// outcome are told to that session as if the machine had told them.
+// NixOS installations that the appliance performs itself, with nixos-anywhere. The installer's session reports when it may
+// begin; steps and outcome are recorded in that session as if the machine had reported them.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { type Instant, SECOND } from '../../domain/instant.ts';
@@ -23,16 +23,16 @@ import {
 import { probePushTools } from '../installers/nixos/push-tools.ts';
 import { readFacts } from './reports.ts';
 import { fileTaken } from './session-commands.ts';
-import { sessionStanding } from './session-eligibility.ts';
+import { sessionEligibility } from './session-eligibility.ts';
 import type { Held, Sessions } from './sessions.ts';
 
 export interface PushedInstallDeps extends Pick<PushInstallerDeps, 'workFolders' | 'environment' | 'limits'> {
-  /** Where the installer's SSH server listens, if not where they all do. */
+  /** The port of the installer's SSH server, if not the default. */
   readonly sshPort?: number;
   readonly store: Pick<Store, 'machine' | 'sessionsOf' | 'factsOf' | 'commit'>;
   readonly sessions: Pick<Sessions, 'report' | 'conclude'>;
   readonly plan: (machine: Machine) => Parsed<NodePlan>;
-  /** Made at this moment: with new keys and a one-time token. */
+  /** Made on demand: with new keys and a one-time token. */
   readonly files: (machine: Machine, plan: NodePlan) => Promise<NixosFiles>;
   readonly now: () => Instant;
   readonly log: { error(fields: object, message: string): void };
@@ -40,7 +40,7 @@ export interface PushedInstallDeps extends Pick<PushInstallerDeps, 'workFolders'
 
 const SSH_PORT = 22;
 const LOOK_EVERY = 2 * SECOND;
-/** The one that it is about is among the last ones of its machine. */
+/** How many sessions of a machine to search: the session of a push is among the last. */
 const LAST_SESSIONS = 5;
 
 export class PushedInstalls {
@@ -57,15 +57,16 @@ export class PushedInstalls {
     const pushes = await PushInstaller.open({
       ...deps,
       sshPort: deps.sshPort ?? SSH_PORT,
-      lookEvery: LOOK_EVERY,
+      checkEvery: LOOK_EVERY,
       files: async (subject) => ({ ...(await sessions.files(subject)), diskPassphrase: null }),
       report: async (subject, progress) => {
         const held = await sessions.held(subject);
         if (held) await deps.sessions.report(held, progress);
       },
       finish: (subject, result) => sessions.finish(subject, result),
-      stillWanted: async (subject) => (await sessions.held(subject)) !== null,
-      complain: ({ hostname }, error) => deps.log.error({ err: error, node: hostname }, 'a push could not be told'),
+      isSessionOpen: async (subject) => (await sessions.held(subject)) !== null,
+      logError: ({ hostname }, error) =>
+        deps.log.error({ err: error, node: hostname }, 'the progress of a push could not be recorded'),
     });
     return new PushedInstalls(deps, pushes);
   }
@@ -75,13 +76,13 @@ export class PushedInstalls {
     return this.#pushes.authorizedKey(id, spec.hostname, lifecycle.since);
   }
 
-  /** Why this appliance cannot push; asked before anything is armed. */
+  /** Why this appliance cannot push; checked before anything is armed. */
   async problems(): Promise<readonly string[]> {
     const tools = await probePushTools(this.#deps.environment.PATH ?? '');
     return tools.ok ? [] : [tools.reason];
   }
 
-  /** The installer has let us in. Whoever was ordered something else cannot ask for it. */
+  /** The installer waits for our login. A machine with another order cannot trigger this. */
   begin(held: Held, address: Ipv4 | null): void {
     if (!isPushOrder(held.session.order)) return;
     this.#begin(held, address).catch((error: unknown) =>
@@ -91,12 +92,12 @@ export class PushedInstalls {
 
   async #begin({ session, machine }: Held, address: Ipv4 | null): Promise<void> {
     if (address === null) {
-      const reason = 'nobody knows at which address its installer is';
+      const reason = 'the address of its installer is unknown';
       await this.#deps.sessions.conclude({ session, machine }, { ok: false, step: 'prepare', reason });
       return;
     }
     const [newest] = await this.#deps.store.factsOf(machine.id);
-    // Those of an earlier start are another installer's.
+    // Host keys of an earlier boot belong to another installer.
     const facts = newest && newest.at >= (session.openedAt ?? 0) ? readFacts(newest.facts) : null;
     const { id, spec } = machine;
     this.#pushes.begin({
@@ -108,13 +109,13 @@ export class PushedInstalls {
     });
   }
 
-  /** Of a process that was killed: nobody has their keys any more, and their installers would wait until the deadline. */
+  /** Fails the pushes of a killed process: their keys are lost, and their installers would wait until the deadline. */
   async failAbandoned(machines: Iterable<Machine>): Promise<void> {
     for (const machine of machines) {
       if (STATES[machine.lifecycle.state].session?.mode !== 'install') continue;
       const [session] = await this.#deps.store.sessionsOf(machine.id, 1);
       if (!session || !isPushOrder(session.order) || !hasWaited(session)) continue;
-      if (!sessionStanding(session, machine, this.#deps.now()).open) continue;
+      if (!sessionEligibility(session, machine, this.#deps.now()).open) continue;
       await this.#deps.sessions.conclude({ session, machine }, { ok: false, reason: LOST_KEY });
     }
   }
@@ -124,11 +125,11 @@ export class PushedInstalls {
   }
 }
 
-/** One that has not will be told when it does. */
+/** A session that has not reached the step is handled when it does. */
 const hasWaited = ({ last }: Session): boolean =>
   last !== null && (last.step === AWAIT_PUSH || INSTALL_STEPS.some((step) => step === last.step));
 
-/** What a push has to do with the session it is for. */
+/** What a push needs from its session. */
 class PushedSessions {
   readonly #deps: PushedInstallDeps;
 
@@ -136,33 +137,33 @@ class PushedSessions {
     this.#deps = deps;
   }
 
-  /** Null: nobody waits for it any more. */
-  async held({ machine: id, session: wanted }: PushSubject): Promise<Held | null> {
+  /** Null: the session has ended. */
+  async held({ machine: id, session: sessionId }: PushSubject): Promise<Held | null> {
     const { store, now } = this.#deps;
     const machine = await store.machine(id);
-    const session = (await store.sessionsOf(id, LAST_SESSIONS)).find((each) => each.id === wanted);
-    return machine && session && sessionStanding(session, machine, now()).open ? { session, machine } : null;
+    const session = (await store.sessionsOf(id, LAST_SESSIONS)).find((each) => each.id === sessionId);
+    return machine && session && sessionEligibility(session, machine, now()).open ? { session, machine } : null;
   }
 
   async files(subject: PushSubject): Promise<NixosFiles> {
     const { store, plan, files, now } = this.#deps;
     const held = await this.held(subject);
-    if (!held) throw new ColdironError('session_over', 'its session has ended');
+    if (!held) throw new ColdironError('session_over', 'the session has ended');
     const { session, machine } = held;
     const planned = plan(machine);
     if (!planned.ok) throw new ColdironError('conflict', planned.reason);
     const taken = fileTaken({ at: now(), machine, correlationId: session.id }, session, SECRETS_FILE);
     if ((await store.commit(taken)).outcome === 'refused') {
-      throw new ColdironError('conflict', 'its secrets were given out before, and are given out once');
+      throw new ColdironError('conflict', 'its secrets were already issued, and are issued only once');
     }
     return files(machine, planned.value);
   }
 
-  /** What nobody waits for any more has been judged already. */
+  /** A session that has ended already has an outcome. */
   async finish(subject: PushSubject, result: PushResult): Promise<void> {
     const held = await this.held(subject);
     if (!held) return;
-    const told = result.ok ? { ok: true } : { ok: false, step: result.step, reason: result.reason };
-    await this.#deps.sessions.conclude(held, told);
+    const outcome = result.ok ? { ok: true } : { ok: false, step: result.step, reason: result.reason };
+    await this.#deps.sessions.conclude(held, outcome);
   }
 }

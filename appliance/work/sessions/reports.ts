@@ -1,9 +1,9 @@
-// What a service OS may say, field by field, as docs/service-os.md has it.
+// The schemas of what a service OS may send; documented in docs/service-os.md.
 
 import { type Static, type TSchema, Type } from 'typebox';
 import { jsonReader } from './json-reader.ts';
 
-/** What cannot be found out is null, or left out. */
+/** A value that cannot be determined is null or omitted. */
 const maybe = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 const Word = Type.String({ maxLength: 200 });
@@ -19,7 +19,7 @@ const Opening = Type.Object({
   architecture: maybe(Word),
   firmware: maybe(Word),
   secure_boot: maybe(Type.Boolean()),
-  /** Made up by the opener and told to nobody else: with it, an answer that got lost is given again. */
+  /** Random, made by the opener and kept secret: with it, a lost reply can be requested again. */
   nonce: maybe(Type.String({ pattern: '^[0-9a-f]{64}$', description: '256 random bits in hexadecimal digits' })),
 });
 
@@ -87,7 +87,7 @@ export const Facts = Type.Object({
   disks: Type.Array(Disk, { maxItems: 512 }),
   nics: Type.Array(Nic, { maxItems: 256 }),
   bmc: maybe(Type.Object({ address: maybe(Word), mac: maybe(Word), vendor: maybe(Word) })),
-  /** Of an installer that lets the appliance in: public key lines. */
+  /** From an installer that accepts the appliance's login: public key lines. */
   ssh_host_keys: maybe(Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 8 })),
 });
 
@@ -104,7 +104,7 @@ export const readFacts = jsonReader(Facts);
 const LONGEST_MESSAGE = 500;
 const LONGEST_LOG = 4000;
 
-/** Bounded, and it says so. */
+/** Truncated, with a note of how much is missing. */
 export const boundedMessage = (text: string | null | undefined): string | null => {
   if (!text) return null;
   return text.length <= LONGEST_MESSAGE
@@ -112,7 +112,7 @@ export const boundedMessage = (text: string | null | undefined): string | null =
     : `${text.slice(0, LONGEST_MESSAGE)}… (${text.length - LONGEST_MESSAGE} more characters)`;
 };
 
-/** Of a log the end matters. */
+/** Keeps the end of a log. */
 export const boundedLog = (text: string | null | undefined): string | null => {
   if (!text) return null;
   return text.length <= LONGEST_LOG

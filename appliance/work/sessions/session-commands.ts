@@ -1,4 +1,4 @@
-// What sessions of the service OS write, as changes. The store refuses what somebody else did first.
+// The writes of service OS sessions, as changes. The store refuses a write that another caller did first.
 
 import type { EventData } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -8,11 +8,11 @@ import { type CommandContext, type Decision, emptyChange } from '../../machines/
 import { moved } from '../../machines/commands/move.ts';
 import type { Change, SessionEnding, Write } from '../../store/change.ts';
 import type { MachineFacts, NewTicket, Opening, Reopening } from '../../store/session-store.ts';
-import type { JudgedOutcome } from './outcomes.ts';
-import { isWanted } from './session-eligibility.ts';
+import type { ResolvedOutcome } from './outcomes.ts';
+import { isSessionCurrent } from './session-eligibility.ts';
 import { sessionAudit, sessionEvent } from './session-records.ts';
 
-/** Whom a report is about, and when it came. */
+/** The machine of a report, and when it arrived. */
 export interface Exchange {
   readonly at: Instant;
   readonly machine: Machine;
@@ -21,7 +21,7 @@ export interface Exchange {
 
 type Opener = EventData<'session.reopened'>;
 
-/** The preconditions of its writes are enough: sessions do not change the machine's version. */
+/** The preconditions of the writes are sufficient: sessions do not change the machine's version. */
 const sessionChange = ({ machine, at }: Pick<Exchange, 'machine' | 'at'>, writes: readonly Write[]): Change => ({
   ...emptyChange(machine, at),
   version: null,
@@ -52,7 +52,7 @@ export const sessionReopened = (exchange: Exchange, session: Session, reopening:
   audit: [sessionAudit(exchange, 'reopened', session, said)],
 });
 
-/** Nothing is opened: only that somebody tried. */
+/** Opens nothing: records only the attempt. */
 export const sessionRefused = (
   exchange: Exchange,
   session: Session,
@@ -93,22 +93,22 @@ export const fileTaken = (exchange: Exchange, session: Session, name: string): C
   audit: [sessionAudit(exchange, 'file', session, { file: name })],
 });
 
-/** Its time is over, or its machine has left the state that it was for. */
+/** The session has expired, or its machine has left the state that it was for. */
 export const sessionOutlived = (exchange: Exchange, session: Session, end: SessionEnding): Change => ({
   ...sessionChange(exchange, [{ kind: 'end-session', session: session.id, end }]),
   events: [endedEvent(exchange, session, { ok: false, step: null, reason: end.reason })],
 });
 
-/** The end of the session and what it means to the machine's life, in one change. */
+/** The end of the session and its lifecycle event, in one change. */
 export function sessionConcluded(
   machine: Machine,
   session: Session,
-  judged: JudgedOutcome,
+  outcome: ResolvedOutcome,
   step: string | null,
   context: CommandContext,
 ): Decision {
   const { now: at } = context;
-  const { ok, reason, event } = judged;
+  const { ok, reason, event } = outcome;
   const exchange = { at, machine, correlationId: session.id };
   const end: Write = {
     kind: 'end-session',
@@ -116,7 +116,7 @@ export function sessionConcluded(
     end: { how: ok ? 'succeeded' : 'failed', at, reason },
   };
   const events = [endedEvent(exchange, session, { ok, step, reason })];
-  if (event === null || !isWanted(machine, session)) {
+  if (event === null || !isSessionCurrent(machine, session)) {
     return { outcome: 'change', change: { ...sessionChange(exchange, [end]), events } };
   }
   const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };

@@ -1,4 +1,4 @@
-// Whether a session still counts: it ends with its outcome, its deadline, a newer one, or the stay in the state it was made for.
+// Whether a session is still valid: it ends with its outcome, its deadline, a newer session, or its state visit.
 
 import type { Instant } from '../../domain/instant.ts';
 import { HOUR } from '../../domain/instant.ts';
@@ -16,8 +16,8 @@ export function outcomeEvents(
   return session?.succeeded && session.failed ? { ok: session.succeeded, failed: session.failed } : null;
 }
 
-/** The stay that the script was handed out in still lasts. */
-export function isWanted(machine: Machine, session: Pick<Session, 'mode' | 'ticketMadeAt'>): boolean {
+/** The machine is still in the state visit that the script was issued in. */
+export function isSessionCurrent(machine: Machine, session: Pick<Session, 'mode' | 'ticketMadeAt'>): boolean {
   const { state, since, fallbackUsed } = machine.lifecycle;
   if (STATES[state].boots.into === 'refusal') return false;
   // An inspection only reads, so it is not bound to a state.
@@ -30,18 +30,18 @@ const INSPECTION = HOUR;
 /** A session lasts no longer than the state of its machine. */
 export const sessionEnd = (machine: Machine, now: Instant): Instant => machine.lifecycle.deadline ?? now + INSPECTION;
 
-export type SessionStanding =
+export type SessionEligibility =
   | { readonly open: true }
   | { readonly open: false; readonly how: SessionEnd; readonly reason: string };
 
-export function sessionStanding(session: Session, machine: Machine | null, now: Instant): SessionStanding {
+export function sessionEligibility(session: Session, machine: Machine | null, now: Instant): SessionEligibility {
   if (session.ended) return { open: false, how: session.ended.how, reason: session.ended.reason ?? session.ended.how };
-  if (machine === null) return { open: false, how: 'cancelled', reason: 'the machine is no longer there' };
-  if (!isWanted(machine, session)) {
+  if (machine === null) return { open: false, how: 'cancelled', reason: 'the machine was removed' };
+  if (!isSessionCurrent(machine, session)) {
     return { open: false, how: 'cancelled', reason: `${machine.spec.hostname} is ${machine.lifecycle.state} now` };
   }
   if (session.expiresAt !== null && now >= session.expiresAt) {
-    return { open: false, how: 'expired', reason: 'the session has lasted too long' };
+    return { open: false, how: 'expired', reason: 'the session has expired' };
   }
   return { open: true };
 }

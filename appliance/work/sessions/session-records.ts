@@ -1,4 +1,4 @@
-// What sessions leave behind for people to read: events of the trail, and audit entries for what somebody answers for.
+// What sessions record for people: events of the trail, and audit entries.
 
 import { type Json, type NewAuditEntry, type NewEvent, newEvent } from '../../domain/event.ts';
 import type { EventData, EventKind } from '../../domain/events/event-table.ts';

@@ -1,4 +1,4 @@
-// Tickets and session keys: made here, and known to the store by their hash only.
+// Tickets and session keys: generated here; the store has only their hashes.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { mustParse } from '../../domain/parsed.ts';
@@ -13,7 +13,7 @@ export function newSessionSecret(): { readonly text: SessionSecret; readonly has
 
 export const hashOfSecret = (secret: SessionSecret): string => sha256(secret);
 
-/** What an opener made up for itself. */
+/** The nonce of an opener. */
 export const hashOfNonce = (nonce: string): string => sha256(nonce);
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,10 +1,10 @@
-// Everything that machines which start our code have to do with: their orders, their tickets and sessions, and the installations
-// that the appliance does on them itself.
+// Everything for machines that start our code: their orders, tickets and sessions, and the installations
+// that the appliance performs on them.
 
 import type { MachineCommands } from '../../machines/execute.ts';
 import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
-import { nixosPushFiles, nixosSessionFile, type SessionFileParts } from '../installers/nixos/session-files.ts';
+import { nixosPushFiles, nixosSessionFile, type SessionFileDeps } from '../installers/nixos/session-files.ts';
 import { WorkOrders, type WorkOrdersDeps } from '../orders/work-orders.ts';
 import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
 import { ticketIssued } from './session-commands.ts';
@@ -14,7 +14,7 @@ import { ticketMaker } from './tickets.ts';
 
 export interface SessionServiceDeps
   extends Omit<WorkOrdersDeps, 'nixosFile' | 'pushKey'>,
-    Omit<SessionFileParts, 'templates'>,
+    Omit<SessionFileDeps, 'templates'>,
     Pick<SessionsDeps, 'seenAt' | 'now'>,
     Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
   readonly store: Store;
@@ -25,12 +25,13 @@ export interface SessionServiceDeps
 
 export interface SessionService {
   readonly orders: WorkOrders;
-  /** What boot scripts and the boot server ask for. */
+  /** For boot scripts and the boot server. */
   readonly sessions: {
     readonly draft: ReturnType<typeof ticketMaker>;
     readonly put: (ticket: NewTicket) => Promise<void>;
     readonly onRestart: ReturnType<typeof failOnRestart>;
-    readonly desk: Sessions;
+    /** Handles the requests of the service OS. */
+    readonly handler: Sessions;
   };
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
   readonly pushProblems: () => Promise<readonly string[]>;
@@ -44,14 +45,14 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
     nixosFile: nixosSessionFile(deps),
     pushKey: (machine) => pushes.authorizedKey(machine),
   });
-  const desk = new Sessions({
+  const handler = new Sessions({
     ...deps,
     files: orders,
     installerWaits: (held, address) => pushes.begin(held, address),
   });
   const pushes = await PushedInstalls.open({
     ...deps,
-    sessions: desk,
+    sessions: handler,
     plan: (machine) => orders.plan(machine, machine.intent?.profile ?? null),
     files: nixosPushFiles(deps, deps.given),
   });
@@ -62,7 +63,7 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
       draft: ticketMaker(orders, now, newId),
       put: async (ticket) => void (await store.commit(ticketIssued(ticket))),
       onRestart: failOnRestart(store, commands, now, log),
-      desk,
+      handler,
     },
     pushProblems: () => pushes.problems(),
     stop: () => pushes.stop(),

@@ -1,4 +1,4 @@
-// What the lifecycle wants to know of sessions: how far one had come, and that a machine has left one behind.
+// What the lifecycle needs from sessions: how far one had come, and that a machine rebooted during one.
 
 import type { Instant } from '../../domain/instant.ts';
 import type { IntentKind } from '../../domain/intent.ts';
@@ -20,22 +20,22 @@ interface Log {
 
 type SessionReads = Pick<Store, 'sessionsOf'>;
 
-/** The newest session of the machine's stay in its state; null: there was none. */
-export async function sessionOfStay(store: SessionReads, { id, lifecycle }: Machine): Promise<Session | null> {
+/** The newest session of the machine's current state visit; null: there was none. */
+export async function sessionOfVisit(store: SessionReads, { id, lifecycle }: Machine): Promise<Session | null> {
   const [newest] = await store.sessionsOf(id, 1);
   return newest && newest.ticketMadeAt >= lifecycle.since ? newest : null;
 }
 
-export const heardOf =
+export const lastHeardReader =
   (store: SessionReads, now: () => Instant) =>
   async (machine: Machine): Promise<string | undefined> =>
-    runsSession(machine.lifecycle.state) ? lastHeard(await sessionOfStay(store, machine), now()) : undefined;
+    runsSession(machine.lifecycle.state) ? lastHeard(await sessionOfVisit(store, machine), now()) : undefined;
 
 const DONE: Readonly<Record<IntentKind, string>> = { deploy: 'installed', erase: 'erased' };
 
 /**
- * An installation or an erasure whose machine boots once more has been cut off, and what was armed is used up: it is told at
- * once, not at the deadline.
+ * A machine that boots again during an installation or an erasure was interrupted, and its intent is consumed: this is
+ * reported at once, not at the deadline.
  */
 export function failOnRestart(
   store: SessionReads,
@@ -49,7 +49,7 @@ export function failOnRestart(
     const { id, spec } = machine;
     underWay.add(id);
     try {
-      const session = await sessionOfStay(store, machine);
+      const session = await sessionOfVisit(store, machine);
       const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
       const origin = { actor: APPLIANCE, correlationId: session?.id ?? null };
       const command = { machine: id, name: 'restarted', input: { event }, origin };
@@ -58,12 +58,12 @@ export function failOnRestart(
         const also = { writes: [{ kind: 'end-sessions', end } as const] };
         return moved(current, { event, origin, failureReason, failureCause: 'restarted', also }, context);
       });
-      // Otherwise its outcome, or its deadline, came first.
+      // Otherwise its outcome or its deadline came first.
       if (executed.outcome === 'done') {
-        log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted in the middle of its work');
+        log.warn({ node: spec.hostname, reason: failureReason }, 'a machine restarted during its work');
       }
     } catch (error) {
-      log.error({ err: error, node: spec.hostname }, 'a restart could not be written down; the deadline will tell');
+      log.error({ err: error, node: spec.hostname }, 'a restart could not be recorded; the work fails at its deadline');
     } finally {
       underWay.delete(id);
     }

@@ -1,5 +1,5 @@
-// A session from its ticket to its outcome. Whatever is answered with "yes" is on disk before; whoever is refused is told why,
-// and so are the trail and the audit.
+// A session from its ticket to its outcome. A positive reply is sent only after the commit; a refusal is sent with its reason,
+// and recorded in the trail and the audit.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { canonicalJson, type Json } from '../../domain/event.ts';
@@ -16,7 +16,7 @@ import { AWAIT_PUSH, ONCE_FILES } from '../installers/nixos/order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
 import { openerOf, type SeenAt } from './openers.ts';
-import { type JudgedOutcome, judgeOutcome, type NextStep, nextStep } from './outcomes.ts';
+import { type NextStep, nextStep, type ResolvedOutcome, resolveOutcome } from './outcomes.ts';
 import {
   boundedLog,
   boundedMessage,
@@ -37,7 +37,7 @@ import {
   sessionReopened,
   stepReported,
 } from './session-commands.ts';
-import { isWanted, sessionEnd, sessionStanding } from './session-eligibility.ts';
+import { isSessionCurrent, sessionEligibility, sessionEnd } from './session-eligibility.ts';
 import { hashOfNonce, hashOfSecret, newSessionSecret } from './session-secret.ts';
 
 export interface SessionsDeps {
@@ -45,18 +45,18 @@ export interface SessionsDeps {
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly files: Pick<WorkOrders, 'file'>;
   readonly seenAt: (address: Ipv4 | null) => SeenAt;
-  /** An installer has let the appliance in, which now has to do the work. */
+  /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
   readonly now: () => Instant;
 }
 
-/** One request, as far as it matters here. */
+/** What is needed of a request. */
 export interface SessionCall {
   readonly address: Ipv4 | null;
   readonly correlationId: string;
 }
 
-/** A session that still counts, and its machine. */
+/** A valid session, and its machine. */
 export interface Held {
   readonly session: Session;
   readonly machine: Machine;
@@ -75,12 +75,12 @@ export class Sessions {
   }
 
   /**
-   * Once for each ticket. The answer holds the key, which is nowhere else from then on: an opener that did not hear it, and
-   * shows its nonce again, gets another key.
+   * Once for each ticket. The reply holds the key, which is stored nowhere else: an opener that did not receive it, and
+   * sends its nonce again, gets a new key.
    */
   async open(ticket: SessionSecret, body: unknown, call: SessionCall): Promise<Json> {
     const { store, now } = this.#deps;
-    const told = readOpening(body);
+    const request = readOpening(body);
     const ticketHash = hashOfSecret(ticket);
     const session = await store.sessionByTicket(ticketHash);
     const machine = session && (await store.machine(session.machine));
@@ -88,18 +88,18 @@ export class Sessions {
     const at = now();
     const refusal = ticketProblem(session, machine, at);
     if (refusal !== null) throw await this.#refuse({ session, machine }, refusal, call);
-    const opener = openerOf(machine, told, this.#deps.seenAt(call.address));
+    const opener = openerOf(machine, request, this.#deps.seenAt(call.address));
     if (!opener.ok) throw await this.#refuse({ session, machine }, opener.reason, call);
 
     const key = newSessionSecret();
     const expiresAt = sessionEnd(machine, at);
     const exchange = { at, machine, correlationId: call.correlationId };
     const said = { mode: session.mode, mac: opener.value, address: call.address };
-    const nonceHash = told.nonce ? hashOfNonce(told.nonce) : null;
+    const nonceHash = request.nonce ? hashOfNonce(request.nonce) : null;
     const opening = { ticketHash, keyHash: key.hash, nonceHash, now: at, expiresAt };
     const opened =
       session.openedAt === null &&
-      (await this.#committed(sessionOpened(exchange, session, opening, said, told.firmware ?? null)));
+      (await this.#committed(sessionOpened(exchange, session, opening, said, request.firmware ?? null)));
     const reopening = nonceHash !== null && {
       ticketHash,
       keyHash: key.hash,
@@ -118,10 +118,10 @@ export class Sessions {
     };
   }
 
-  /** The order as it was given; `cancelled` when there is nothing to do any more. */
+  /** The order as it was issued; `cancelled` when it no longer applies. */
   async order(key: SessionSecret): Promise<Json> {
     const { session, machine } = await this.#known(key);
-    const cancelled = !sessionStanding(session, machine, this.#deps.now()).open;
+    const cancelled = !sessionEligibility(session, machine, this.#deps.now()).open;
     return { ...(session.order as { readonly [key: string]: Json }), cancelled };
   }
 
@@ -130,86 +130,92 @@ export class Sessions {
     const { store, now } = this.#deps;
     const { sequence: _, ...facts } = readFacts(body);
     const newest = (await store.factsOf(machine.id))[0];
-    // A report that came twice is the same report.
+    // A repeated report changes nothing.
     if (newest && newest.at >= (session.openedAt ?? 0) && canonicalJson(newest.facts) === canonicalJson(facts)) return;
     const at = now();
-    const found = contradictions(machine.spec, facts).map(({ field, declared, found }) => ({ field, declared, found }));
-    await store.commit(factsReported({ at, machine, correlationId: session.id }, { facts, at }, summary(facts), found));
+    const mismatches = contradictions(machine.spec, facts).map(({ field, declared, found }) => ({
+      field,
+      declared,
+      found,
+    }));
+    await store.commit(
+      factsReported({ at, machine, correlationId: session.id }, { facts, at }, summary(facts), mismatches),
+    );
   }
 
   async step(key: SessionSecret, body: unknown, call: SessionCall): Promise<void> {
     const held = await this.#open(key, call);
-    const told = readStep(body);
-    await this.report(held, told);
-    if (told.step === AWAIT_PUSH && told.status === 'started') this.#deps.installerWaits?.(held, call.address);
+    const report = readStep(body);
+    await this.report(held, report);
+    if (report.step === AWAIT_PUSH && report.status === 'started') this.#deps.installerWaits?.(held, call.address);
   }
 
-  /** Whoever does the work, the machine or the appliance. */
-  async report({ session, machine }: Held, told: StepBody): Promise<void> {
+  /** Reported by the machine or by the appliance. */
+  async report({ session, machine }: Held, body: StepBody): Promise<void> {
     const at = this.#deps.now();
     const step: SessionStep = {
-      step: told.step,
-      status: told.status,
-      percent: told.percent ?? null,
-      message: boundedMessage(told.message),
+      step: body.step,
+      status: body.status,
+      percent: body.percent ?? null,
+      message: boundedMessage(body.message),
       at,
     };
-    const log = boundedLog(told.log);
+    const log = boundedLog(body.log);
     const { at: _, ...said } = step;
     const data = { mode: session.mode, ...said, ...(log === null ? {} : { log }) };
     await this.#deps.store.commit(
       stepReported({ at, machine, correlationId: session.id }, session, {
         step,
-        sequence: told.sequence ?? session.sequence + 1,
-        news: isNews(session.last, told) ? data : null,
+        sequence: body.sequence ?? session.sequence + 1,
+        news: isNews(session.last, body) ? data : null,
       }),
     );
   }
 
-  /** A secret file is given out a single time, and that is audited; null: the order has no such file. */
+  /** A secret file is issued only once, and that is audited; null: the order has no such file. */
   async file(key: SessionSecret, name: string, call: SessionCall): Promise<RenderedFile | null> {
     const { session, machine } = await this.#open(key, call);
     if (session.mode !== 'install') return null;
-    // Taken before it is made: making it may issue a token, and of two that ask at once one shall come to that.
+    // Claimed before it is made: making it may issue a token, and of two concurrent requests only one may do that.
     const exchange = { at: this.#deps.now(), machine, correlationId: call.correlationId };
     if (SECRET_FILES.includes(name) && !(await this.#committed(fileTaken(exchange, session, name)))) {
-      throw await this.#refuse({ session, machine }, `${name} was given out before, and is given out once`, call);
+      throw await this.#refuse({ session, machine }, `${name} was already issued, and is issued only once`, call);
     }
     return this.#deps.files.file(machine, name, session.id);
   }
 
   async outcome(key: SessionSecret, body: unknown): Promise<{ readonly next: NextStep }> {
-    const told = readOutcome(body);
-    return this.conclude(await this.#known(key), told);
+    const outcome = readOutcome(body);
+    return this.conclude(await this.#known(key), outcome);
   }
 
-  /** Reported by whoever does the work. A report that came before is answered as it was then. */
-  async conclude({ session, machine }: Known, told: OutcomeBody): Promise<{ readonly next: NextStep }> {
+  /** Reported by the machine or by the appliance. A repeated report gets the same reply. */
+  async conclude({ session, machine }: Known, body: OutcomeBody): Promise<{ readonly next: NextStep }> {
     const before = concludedBefore(session);
     if (before) return before;
-    const standing = sessionStanding(session, machine, this.#deps.now());
-    if (machine === null || !standing.open) throw ended(standing.open ? 'removed' : standing.reason);
-    const judged = await this.#judge(session, machine, told);
+    const eligibility = sessionEligibility(session, machine, this.#deps.now());
+    if (machine === null || !eligibility.open) throw ended(eligibility.open ? 'removed' : eligibility.reason);
+    const outcome = await this.#resolveOutcome(session, machine, body);
     const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
-    const input = { session: session.id, ok: judged.ok, reason: judged.reason };
+    const input = { session: session.id, ok: outcome.ok, reason: outcome.reason };
     const executed = await this.#deps.commands.execute(
       { machine: machine.id, name: 'session-outcome', input, origin },
-      (current, context) => sessionConcluded(current, session, judged, told.step ?? null, context),
+      (current, context) => sessionConcluded(current, session, outcome, body.step ?? null, context),
     );
     if (executed.outcome === 'refused') throw refusalError(executed.refusal);
     if (executed.outcome === 'lost') {
-      // Somebody ended it meanwhile: this report, on another connection, or whoever cancelled the work.
+      // Ended meanwhile: by the same report on another connection, or by a cancel.
       const now = (await this.#deps.store.sessionsOf(machine.id, LAST_SESSIONS)).find(({ id }) => id === session.id);
       const first = now ? concludedBefore(now) : null;
       if (first) return first;
-      throw ended(now?.ended?.reason ?? 'somebody else ended it');
+      throw ended(now?.ended?.reason ?? 'another request ended it');
     }
-    return { next: nextStep(session.mode, judged.ok) };
+    return { next: nextStep(session.mode, outcome.ok) };
   }
 
-  async #judge(session: Session, machine: Machine, told: OutcomeBody): Promise<JudgedOutcome> {
+  async #resolveOutcome(session: Session, machine: Machine, body: OutcomeBody): Promise<ResolvedOutcome> {
     const facts = (await this.#deps.store.factsOf(machine.id))[0];
-    return judgeOutcome(session, told, facts !== undefined && facts.at >= (session.openedAt ?? 0));
+    return resolveOutcome(session, body, facts !== undefined && facts.at >= (session.openedAt ?? 0));
   }
 
   async #known(key: SessionSecret): Promise<Known> {
@@ -218,16 +224,16 @@ export class Sessions {
     return { session, machine: await this.#deps.store.machine(session.machine) };
   }
 
-  /** Ends what has outlived itself, so that the trail says when that was noticed. */
+  /** Ends an expired session, so that the trail shows when that was noticed. */
   async #open(key: SessionSecret, call: SessionCall): Promise<Held> {
     const { session, machine } = await this.#known(key);
     const at = this.#deps.now();
-    const standing = sessionStanding(session, machine, at);
-    if (machine !== null && standing.open) return { session, machine };
-    const reason = standing.open ? 'the machine is no longer there' : standing.reason;
-    if (machine !== null && !standing.open && session.ended === null) {
+    const eligibility = sessionEligibility(session, machine, at);
+    if (machine !== null && eligibility.open) return { session, machine };
+    const reason = eligibility.open ? 'the machine was removed' : eligibility.reason;
+    if (machine !== null && !eligibility.open && session.ended === null) {
       const exchange = { at, machine, correlationId: call.correlationId };
-      await this.#deps.store.commit(sessionOutlived(exchange, session, { how: standing.how, at, reason }));
+      await this.#deps.store.commit(sessionOutlived(exchange, session, { how: eligibility.how, at, reason }));
     }
     throw ended(reason);
   }
@@ -238,32 +244,32 @@ export class Sessions {
     return new ColdironError('conflict', `refused: ${reason}`);
   }
 
-  /** False: the store refused it, because somebody else was first. */
+  /** False: the store refused it, because another request was first. */
   async #committed(change: Change): Promise<boolean> {
     return (await this.#deps.store.commit(change)).outcome === 'committed';
   }
 }
 
-/** These hold what lets their reader speak for the machine. */
+/** Their reader could act as the machine. */
 const SECRET_FILES: readonly string[] = ['user-data', ...ONCE_FILES];
 
-/** Enough to notice that an answer is lost, and for an appliance to be restarted meanwhile. */
+/** Enough to notice a lost reply, and to restart an appliance. */
 const REOPENED_WITHIN = 5 * MINUTE;
 
-/** The one that an outcome is about is among the last ones of its machine. */
+/** How many sessions of a machine to search: the session of an outcome is among the last. */
 const LAST_SESSIONS = 5;
 
-const USED = 'the ticket was used already: somebody else was there';
+const USED = 'the ticket was used already: another client opened the session';
 
 function ticketProblem(session: Session, machine: Machine, now: Instant): string | null {
-  // Whether it is the same opener, the store decides.
+  // The store decides whether it is the same opener.
   const unused = session.openedAt === null;
-  if (session.ended !== null) return unused ? (session.ended.reason ?? 'the ticket is no longer good') : USED;
+  if (session.ended !== null) return unused ? (session.ended.reason ?? 'the ticket is no longer valid') : USED;
   if (unused && now >= session.ticketExpiresAt) return 'the ticket has expired; boot again for a new one';
-  return isWanted(machine, session) ? null : `${machine.spec.hostname} is ${machine.lifecycle.state} now`;
+  return isSessionCurrent(machine, session) ? null : `${machine.spec.hostname} is ${machine.lifecycle.state} now`;
 }
 
-/** The answer to it may have been lost: the same answer again. */
+/** The reply may have been lost: the same reply again. */
 function concludedBefore({ mode, ended }: Session): { readonly next: NextStep } | null {
   if (ended?.how !== 'succeeded' && ended?.how !== 'failed') return null;
   return { next: nextStep(mode, ended.how === 'succeeded') };
@@ -271,10 +277,10 @@ function concludedBefore({ mode, ended }: Session): { readonly next: NextStep } 
 
 const ended = (reason: string): ColdironError => new ColdironError('session_over', `the session has ended: ${reason}`);
 
-/** Of a progress that comes every second, one line for every tenth is enough for the trail. */
-function isNews(last: SessionStep | null, told: StepBody): boolean {
-  if (told.status !== 'progress' || last === null || last.step !== told.step) return true;
-  return Math.floor((last.percent ?? 0) / 10) !== Math.floor((told.percent ?? 0) / 10);
+/** For progress every second, one event per 10 % is enough for the trail. */
+function isNews(last: SessionStep | null, body: StepBody): boolean {
+  if (body.status !== 'progress' || last === null || last.step !== body.step) return true;
+  return Math.floor((last.percent ?? 0) / 10) !== Math.floor((body.percent ?? 0) / 10);
 }
 
 function summary(facts: ReturnType<typeof readFacts>): EventData<'session.facts'> {

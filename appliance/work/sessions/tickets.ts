@@ -1,4 +1,4 @@
-// Makes the ticket that goes into a boot script: good for one session of one machine, once, for a quarter of an hour.
+// Makes the ticket of a boot script: valid for one session of one machine, once, for a quarter of an hour.
 
 import { type BootServer, bootUrl, SESSION_PATH } from '../../boot/boot-paths.ts';
 import type { StartingOutcome } from '../../boot/startability.ts';
@@ -11,7 +11,7 @@ import { modeOf } from '../orders/order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { newSessionSecret } from './session-secret.ts';
 
-/** In no store yet: whoever hands it out puts it there first. */
+/** Not stored yet: the issuer stores it first. */
 export interface DraftTicket {
   readonly url: string;
   readonly ticket: NewTicket;

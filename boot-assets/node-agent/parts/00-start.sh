@@ -13,7 +13,7 @@
 # This file is joined from boot-assets/node-agent/parts by `npm run docs`; edit the parts. Each part starts with the globals
 # that it sets. Globals that several parts use:
 #
-#   answer, status      body and HTTP status of the last request; status 000 means that there was no answer
+#   answer, status      body and HTTP status of the last request; status 000 means that there was no reply
 #   child               what a signal must end: the process id that `run` waits for, or empty
 #   handler             the process group of the running task handler with a minus sign, or empty
 #   stopping            yes after SIGTERM or SIGINT

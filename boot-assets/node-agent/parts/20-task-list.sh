@@ -36,7 +36,7 @@ task_run_diagnostics() {
   return 0
 }
 
-# run_programs FOLDER WORD: runs the site's own programs in name order. They know which workload runs here and how it moves.
+# run_programs FOLDER WORD: runs the site's own programs in name order. They know which workload runs here and how to move it.
 # Without programs there is nothing to do. A program that others can write is not run.
 run_programs() {
   programs_run=0
@@ -58,7 +58,7 @@ task_drain() { run_programs "${env_file%/*}/drain.d" drained; }
 task_undrain() { run_programs "${env_file%/*}/undrain.d" undrained; }
 
 # The restart itself follows after the result is reported: see do_task.
-task_restart_agent() { printf 'the agent restarts\n'; }
+task_restart_agent() { printf 'restarting the agent\n'; }
 task_reboot() { printf 'restarting in %s s\n' "$(parameter delay_seconds)"; }
 
 handle() {

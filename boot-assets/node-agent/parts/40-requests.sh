@@ -1,16 +1,16 @@
 # Requests to the node API, and files that are written whole. Sets status, failures.
 now() { date +%s; }
 random_below() { printf '%s' "$(($(od -An -N4 -tu4 /dev/urandom | tr -d ' ') % $1))"; }
-# field NAME: one line of the last answer. decoded NAME: a field of several lines, sent in base64 as NAME.base64.
+# field NAME: one line of the last reply. decoded NAME: a field of several lines, sent in base64 as NAME.base64.
 field() { sed -n "s/^$1 //p" "$answer" | head -n 1; }
 decoded() { field "$1.base64" | openssl base64 -d -A; }
-# The message of an error answer, without control characters.
+# The message of an error reply, without control characters.
 reason() { sed -n 's/.*"message":"\([^"]*\)".*/\1/p' "$answer" | tr -cd '[:print:]' | cut -c 1-300; }
 
-# place FILE MODE: replaces the file with standard input, on disk, complete or not at all.
+# place FILE MODE: atomically replaces the file with standard input, and syncs it to disk.
 place() {
-  { cat >"$1.new" && chmod "$2" "$1.new"; } 2>"$scratch/trouble" || {
-    say "cannot write $1 (is the disk full or read-only?): $(tr -d '\n' <"$scratch/trouble" | cut -c 1-200)"
+  { cat >"$1.new" && chmod "$2" "$1.new"; } 2>"$scratch/errors" || {
+    say "cannot write $1 (is the disk full or read-only?): $(tr -d '\n' <"$scratch/errors" | cut -c 1-200)"
     rm -f "$1.new" 2>/dev/null
     return 1
   }
@@ -36,12 +36,12 @@ request() {
   : >"$answer"
   run curl --silent --show-error --proto '=https' --noproxy '*' --tlsv1.2 --cacert "$ca_bundle" \
     --connect-timeout 10 --max-time "$seconds" --header 'Accept: text/plain' --output "$answer" \
-    --write-out '%{http_code}' "$@" "$api_url$path" >"$scratch/status" 2>"$scratch/trouble"
+    --write-out '%{http_code}' "$@" "$api_url$path" >"$scratch/status" 2>"$scratch/errors"
   status=$(cat "$scratch/status")
   [ -n "$status" ] || status=000
-  [ "$status" != 000 ] || say "no answer from $api_url: $(tr -d '\n' <"$scratch/trouble" | cut -c 1-300)"
+  [ "$status" != 000 ] || say "no reply from $api_url: $(tr -d '\n' <"$scratch/errors" | cut -c 1-300)"
   # A certificate looks expired, or not yet valid, when the clock of this node is wrong.
-  if [ "$status" = 000 ] && grep -q -e 'not yet valid' -e 'has expired' "$scratch/trouble"; then
+  if [ "$status" = 000 ] && grep -q -e 'not yet valid' -e 'has expired' "$scratch/errors"; then
     say "is the clock of this node right? It says $(date -u '+%Y-%m-%d %H:%M:%S') UTC"
   fi
 }

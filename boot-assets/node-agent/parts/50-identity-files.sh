@@ -8,8 +8,8 @@ keep_token() {
     place "$env_file" 600
 }
 
-# The key is on disk before it is certified, and is kept until it is. A second request with the same key gets the answer again
-# that was lost.
+# The key is on disk before it is certified, and is kept until then. A second request with the same key gets the lost reply
+# again.
 next_key=$key.next
 make_request() {
   if ! openssl pkey -in "$next_key" -noout 2>/dev/null; then
@@ -23,13 +23,13 @@ make_request() {
 take_identity() {
   decoded certificate | place "$cert.next" 644 || return 1
   fits "$cert.next" "$next_key" || {
-    say 'the answer holds no certificate for this key'
+    say 'the reply has no certificate for this key'
     return 1
   }
   keep_token "$(field recovery_token)" || return 1
   take_trust
   finish_taking || return 1
-  # Also kept in memory: on a disk that cannot be written, the agent must not renew all the time.
+  # Also kept in memory: if the disk cannot be written, the agent must not renew in every round.
   renew_at=$(field renew_after)
   printf '%s\n' "$renew_at" | place "$state/renew-after" 600
   task_keys=$(field task_keys)
@@ -43,20 +43,20 @@ fits() {
   [ -s "$1" ] && [ -s "$2" ] &&
     [ "$(openssl x509 -in "$1" -noout -pubkey 2>/dev/null)" = "$(openssl pkey -in "$2" -pubout 2>/dev/null)" ]
 }
-# Completes an identity that an interruption left half replaced.
-mend_identity() {
+# Completes an identity that was interrupted while it was replaced.
+repair_identity() {
   [ -s "$cert.next" ] || return 0
   if fits "$cert.next" "$next_key"; then
     finish_taking
   elif fits "$cert.next" "$key"; then
     mv -f "$cert.next" "$cert"
   fi
-  # Its recovery token may be lost. The next certificate brings another one.
+  # Its recovery token may be lost. The next certificate comes with a new one.
   rm -f "$cert.next" "$state/renew-after"
   renew_at=0
 }
 
-# Replaces the trusted authorities. The answer came over a connection that the current ones verified.
+# Replaces the trusted authorities. The reply came over a connection that the current ones verified.
 take_trust() {
   decoded ca_pem >"$scratch/ca"
   openssl x509 -in "$scratch/ca" -noout 2>/dev/null || return 1
@@ -73,13 +73,13 @@ set_clock() {
 }
 
 set_heartbeat() {
-  wanted_seconds=$(field heartbeat_seconds)
-  case $wanted_seconds in '' | *[!0-9]*) ;; *) heartbeat_seconds=$wanted_seconds ;; esac
+  interval=$(field heartbeat_seconds)
+  case $interval in '' | *[!0-9]*) ;; *) heartbeat_seconds=$interval ;; esac
 }
 
 has_certificate() { fits "$cert" "$key"; }
 has_expired() { ! openssl x509 -in "$cert" -noout -checkend "$clock_offset" >/dev/null 2>&1; }
-# Asks for the appliance's time before it gives up a certificate because of this node's clock.
+# Asks for the appliance's time before it discards a certificate because of this node's clock.
 has_expired_for_sure() {
   has_expired || return 1
   request /node/v1/ca 20

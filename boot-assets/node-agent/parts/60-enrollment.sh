@@ -65,7 +65,7 @@ ensure_identity() {
     must_recover=no
     enroll /node/v1/recover 'the certificate is not accepted: recovering with the recovery token'
   elif renew_is_due && [ "$(now)" -ge "$renew_again" ]; then
-    # The certificate is still valid, so the work goes on when this fails.
-    renew 'two thirds of the certificate are over: renewing' || renew_again=$(($(now) + 60 + $(random_below 240)))
+    # The certificate is still valid, so the agent continues when this fails.
+    renew 'two thirds of the certificate lifetime have passed: renewing' || renew_again=$(($(now) + 60 + $(random_below 240)))
   fi
 }

@@ -35,7 +35,7 @@ heartbeat() {
 heartbeat_if_due() { [ "$(now)" -lt "$next_heartbeat" ] || heartbeat; }
 
 # heartbeats_during TASK-ID: runs as a background process beside the handler, so its variables and files are its own. When
-# the appliance no longer wants the task, it creates the file `stop` and ends the handler.
+# the appliance has cancelled the task, it creates the file `stop` and ends the handler.
 heartbeats_during() {
   stop_file=$scratch/stop
   scratch=$scratch/during

@@ -38,12 +38,12 @@ problem_of() {
   elif [ "$(part 4)" != "$node_id" ]; then
     printf 'it is for another node'
   elif has_passed "$(part 1)"; then
-    printf 'its time is over'
+    printf 'it has expired'
   elif ! is_on_list "$2"; then
     printf 'this agent knows no task %s' "$2"
   elif ! command -v setsid >/dev/null 2>&1; then
     printf 'setsid is missing on this node'
   elif [ -e "$state/tasks/$1" ]; then
-    printf 'it was done before'
+    printf 'it was already run'
   fi
 }

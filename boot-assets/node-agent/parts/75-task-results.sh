@@ -9,9 +9,9 @@ report() {
   as_node "/node/v1/tasks/$1/result" 30 --data-urlencode "status=$result_status" \
     --data-urlencode "output@$scratch/output"
   case $status in
-    # A result that is rejected now will be rejected again, and must not block the next ones.
+    # A result that is rejected now would be rejected again, and must not block the next ones.
     200 | 400 | 404 | 409 | 413)
-      [ "$status" = 200 ] || say "the result of task $1 is not taken ($status): $(reason)"
+      [ "$status" = 200 ] || say "the result of task $1 was rejected ($status): $(reason)"
       printf 'over\n' | place "$state/tasks/$1" 600
       return 0
       ;;
@@ -23,7 +23,7 @@ report() {
   esac
 }
 
-# finish ID STATUS, with the output on standard input. A result that cannot be stored is reported all the same.
+# finish ID STATUS, with the output on standard input. A result that cannot be stored is still reported.
 finish() {
   { printf '%s\n' "$2" && cat; } >"$scratch/result"
   reported_all=no
@@ -34,7 +34,7 @@ finish() {
   fi
 }
 
-# Reports what was not reported when the agent ended. A task that had begun is not run again: nobody knows how far it came.
+# Reports results that were not reported before the agent ended. A task that had begun is not run again: its progress is unknown.
 report_unreported() {
   [ "$reported_all" = no ] || return 0
   for file in "$state/tasks"/*; do
@@ -49,7 +49,7 @@ report_unreported() {
     case $(head -n 1 "$file") in
       over) find "$file" -mtime +7 -exec rm -f {} + ;;
       begun)
-        printf 'the agent was ended while it did this\n' >"$scratch/output-of-task"
+        printf 'the agent ended while this task was running\n' >"$scratch/output-of-task"
         finish "$id" failed <"$scratch/output-of-task"
         ;;
       succeeded | failed) report "$id" "$file" ;;

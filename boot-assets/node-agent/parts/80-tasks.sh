@@ -1,6 +1,6 @@
 # One task from the wait to its result. Sets task_parameters, handler, next_heartbeat.
 
-# begin ID LEASE: asks whether the task may begin. The question may be repeated with the same lease when an answer is lost.
+# begin ID LEASE: asks whether the task may begin. The request may be repeated with the same lease when a reply is lost.
 begin() {
   for pause in 1 2 4; do
     as_node "/node/v1/tasks/$1/begin" 20 --data-urlencode "lease=$2"
@@ -23,8 +23,8 @@ refuse_task() {
   finish "$1" failed <"$scratch/output-of-task"
 }
 
-# handle_within SECONDS KIND ID: runs the handler, with heartbeats beside it. Its output is in a file afterwards, and nothing
-# that it started is left.
+# handle_within SECONDS KIND ID: runs the handler, with heartbeats beside it. Afterwards its output is in a file, and all its
+# processes have ended.
 handle_within() {
   rm -f "$scratch/late" "$scratch/stop"
   setsid /bin/sh "$0" handle "$2" "$1" "$task_parameters" "$clock_offset" "$scratch/late" \
@@ -45,7 +45,7 @@ handle_within() {
   if [ -e "$scratch/stop" ]; then
     printf 'stopped: the appliance cancelled it\n' >>"$scratch/output-of-task"
   elif [ -e "$scratch/late" ]; then
-    printf 'ended after %s s, with everything that it had started: its time was over\n' "$1" >>"$scratch/output-of-task"
+    printf 'ended after %s s, with all its processes: the time limit was exceeded\n' "$1" >>"$scratch/output-of-task"
   else
     return "$handled"
   fi
@@ -58,11 +58,11 @@ do_task() {
   limit=$(field limit_seconds)
   case $limit in '' | *[!0-9]*) limit=60 ;; esac
   case $id in '' | *[!0-9a-f-]*)
-    say 'a task without a proper id was refused'
+    say 'refused a task without a valid id'
     return 0
     ;;
   esac
-  # The key may be newer than the last heartbeat: the next one brings it.
+  # The key may be newer than the last heartbeat: the next one fetches it.
   if [ -z "$(pubkey_of "$(field key_id)")" ]; then
     cp "$answer" "$scratch/task" && heartbeat
     cp "$scratch/task" "$answer"
@@ -90,11 +90,11 @@ do_task() {
   finish "$id" "$outcome" <"$scratch/output-of-task" || return 1
   case $outcome-$kind in
     succeeded-restart-agent)
-      say 'restarting the agent, as the task says'
+      say 'restarting the agent, as the task requires'
       exit 0
       ;;
     succeeded-reboot)
-      say 'restarting the machine, as the task says'
+      say 'restarting the machine, as the task requires'
       run sleep "$(parameter delay_seconds)"
       systemctl reboot 2>/dev/null || reboot
       ;;
@@ -102,15 +102,15 @@ do_task() {
 }
 
 wait_for_task() {
-  patience=$((next_heartbeat - $(now)))
-  [ "$patience" -gt 0 ] || patience=1
-  [ "$patience" -le 55 ] || patience=55
+  wait_seconds=$((next_heartbeat - $(now)))
+  [ "$wait_seconds" -gt 0 ] || wait_seconds=1
+  [ "$wait_seconds" -le 55 ] || wait_seconds=55
   began=$(now)
-  as_node "/node/v1/tasks/wait?timeout=$patience" $((patience + 20))
+  as_node "/node/v1/tasks/wait?timeout=$wait_seconds" $((wait_seconds + 20))
   case $status in
     200) do_task ;;
-    # The appliance ended the wait early: the next heartbeat brings news.
-    204) [ "$(($(now) - began))" -ge "$((patience - 1))" ] || next_heartbeat=0 ;;
+    # The appliance ended the wait early: the next heartbeat has news.
+    204) [ "$(($(now) - began))" -ge "$((wait_seconds - 1))" ] || next_heartbeat=0 ;;
     000) return 1 ;;
     *)
       say "waiting for tasks refused ($status): $(reason)"

@@ -1,5 +1,5 @@
 say "started for node $node_id, $api_url"
-mend_identity
+repair_identity
 while [ "$stopping" = no ]; do
   { ensure_identity && heartbeat_if_due && report_unreported && wait_for_task; } || back_off
 done

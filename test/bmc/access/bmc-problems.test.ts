@@ -2,51 +2,51 @@ import { describe, expect, it } from 'vitest';
 import { BmcOpener } from '../../../appliance/bmc/access/bmc-opener.ts';
 import { bmcProblems } from '../../../appliance/bmc/access/bmc-problems.ts';
 import { BmcError } from '../../../appliance/bmc/bmc-error.ts';
-import { deskRig } from './desk-rig.ts';
+import { openerRig } from './opener-rig.ts';
 
-/** A desk whose BMC fails in each protocol as it is told, or does not. */
+/** An opener whose BMC fails in the given protocols. */
 const failing = async (failures: Readonly<Record<string, BmcError>>, driver: 'ipmi' | 'ipmi+redfish' = 'ipmi') => {
-  const { machine, hardware, door, keep, store, vault, clock } = await deskRig({ driver });
+  const { machine, hardware, bmcLogin, keep, store, vault, clock } = await openerRig({ driver });
   await keep('current', 'factory');
-  const desk = new BmcOpener({
+  const opener = new BmcOpener({
     ...{ store, vault, now: () => clock.now(), bmcMode: () => 'real' as const },
     openDriver: (_machine, at, login) => {
-      const bmc = door.bmc(hardware, login);
+      const bmc = bmcLogin.bmc(hardware, login);
       const failure = failures[at.driver];
       return failure ? { ...bmc, powerState: () => Promise.reject(failure) } : bmc;
     },
   });
-  return bmcProblems(desk, machine);
+  return bmcProblems(opener, machine);
 };
 
-const unreachable = new BmcError('unreachable', 'nothing answers');
+const unreachable = new BmcError('unreachable', 'no reply');
 
-describe('what is asked of a BMC before a machine depends on it', () => {
-  it('is nothing where it answers, or is only busy', async () => {
+describe('the BMC check before a machine depends on it', () => {
+  it('finds no problem when the BMC replies, or is only busy', async () => {
     expect(await failing({})).toEqual([]);
     expect(await failing({ ipmi: new BmcError('busy', 'all sessions are taken') })).toEqual([]);
   });
 
   it('names the BMC, what is wrong, and what to do', async () => {
     expect(await failing({ ipmi: unreachable })).toEqual([
-      'its BMC at 10.2.10.1 cannot be asked (ipmi): nothing answers',
-      'nothing would switch it on: when its BMC answers (coldiron power node1 status), ask again',
+      'its BMC at 10.2.10.1 cannot be used (ipmi): no reply',
+      'the machine could not be powered on: repair its BMC, check it with coldiron power node1 status, then retry',
     ]);
   });
 
-  it('is satisfied with one protocol that answers', async () => {
+  it('accepts one working protocol', async () => {
     expect(await failing({ ipmi: unreachable }, 'ipmi+redfish')).toEqual([]);
     expect(await failing({ ipmi: unreachable, redfish: unreachable }, 'ipmi+redfish')).toHaveLength(3);
   });
 
-  it('says so when there is no login for it', async () => {
-    const { desk, machine } = await deskRig();
-    expect((await bmcProblems(desk, machine))[0]).toMatch(/^its BMC at 10\.2\.10\.1 cannot be asked/);
+  it('reports missing credentials', async () => {
+    const { opener, machine } = await openerRig();
+    expect((await bmcProblems(opener, machine))[0]).toMatch(/^its BMC at 10\.2\.10\.1 cannot be used/);
   });
 
-  it.each(['recorder', 'disabled', null] as const)('touches nobody in mode %s', async (mode) => {
-    const { desk, machine, door } = await deskRig({ mode });
-    expect(await bmcProblems(desk, machine)).toEqual([]);
-    expect(door.drivers).toEqual([]);
+  it.each(['recorder', 'disabled', null] as const)('contacts no BMC in mode %s', async (mode) => {
+    const { opener, machine, bmcLogin } = await openerRig({ mode });
+    expect(await bmcProblems(opener, machine)).toEqual([]);
+    expect(bmcLogin.drivers).toEqual([]);
   });
 });

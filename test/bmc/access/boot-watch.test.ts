@@ -30,16 +30,16 @@ describe('the boot watch', () => {
     ['the HTTP client of a firmware', discover('firmware-http'), true],
     ['iPXE', discover('ipxe'), true],
     ['an operating system', discover('os'), false],
-    ['a machine that nobody knows', discover('firmware-pxe', null), false],
+    ['an unknown machine', discover('firmware-pxe', null), false],
     ['another machine', discover('firmware-pxe', machineId(2)), false],
     ['another kind of note', request, false],
-  ])('sees a boot in a packet of %s: %#', (_who, note, seen) => {
+  ])('decides whether a packet of %s is a boot: %#', (_who, note, seen) => {
     const { watch, trail } = aWatch();
     trail.note(note);
     expect(watch.lastSeen(machineId(1), T0)).toBe(seen ? T0 : null);
   });
 
-  it('resolves for whoever waits, and not for what was before', async () => {
+  it('resolves waiters, and not for an earlier boot', async () => {
     const { watch, trail, clock } = aWatch();
     trail.note(discover('ipxe'));
     const waiting = watch.untilSeen(machineId(1), T0 + 1, new AbortController().signal);
@@ -50,13 +50,13 @@ describe('the boot watch', () => {
     expect(await waiting).toBe(T0 + 9);
   });
 
-  it('resolves at once for what was seen already', async () => {
+  it('resolves at once for a boot that was already seen', async () => {
     const { watch, trail } = aWatch();
     trail.note(discover('ipxe'));
     expect(await watch.untilSeen(machineId(1), T0, new AbortController().signal)).toBe(T0);
   });
 
-  it('rejects with the reason when waiting is given up, before or during', async () => {
+  it('rejects with the reason when the wait is aborted, before or during it', async () => {
     const { watch } = aWatch();
     const given = new AbortController();
     const waiting = watch.untilSeen(machineId(1), T0, given.signal);

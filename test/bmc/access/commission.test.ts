@@ -1,4 +1,4 @@
-// The life of a machine in a site that operates BMCs: runner, store, desk and IPMI driver against a simulated BMC.
+// The lifecycle of a machine in a site with real BMC access: runner, store, opener and IPMI driver against a simulated BMC.
 
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -15,17 +15,17 @@ import { newKeyText, parseVaultKeys } from '../../../appliance/identity/vault/va
 import { effectHandlers } from '../../../appliance/machines/effects.ts';
 import { systemClock } from '../../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
-import { tellStory } from '../../../appliance/trail/story.ts';
+import { storyLines } from '../../../appliance/trail/story.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
 import { ENGINES } from '../../store/engines.ts';
 import { addMachines, mac, machineIn, specOf } from '../../store/samples.ts';
 import { NoteBoard } from '../../trail/note-board.ts';
 import { ADMIN, SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
 
-/** IPMI has one port; the process id keeps tests that run side by side apart. */
+/** IPMI has one port; the process id gives parallel tests different addresses. */
 const ADDRESS = mustParse(parseIpv4(`127.${64 + ((process.pid >> 8) & 63)}.${process.pid & 255}.9`));
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
-const PATIENCE = { factor: 2, least: 2 * SECOND, most: MINUTE, unknown: 2 * SECOND };
+const BOOT_WAIT = { factor: 2, least: 2 * SECOND, most: MINUTE, unknown: 2 * SECOND };
 const [ON, EFI_BIT] = [1, 0x20];
 
 async function laboratory() {
@@ -50,7 +50,7 @@ async function laboratory() {
     current: () => now,
     scanned: [],
     nodeAtBmc: () => null,
-    patience: PATIENCE,
+    bootWait: BOOT_WAIT,
     log: QUIET,
   });
   onTestFinished(() => service.stop());
@@ -70,7 +70,7 @@ async function laboratory() {
   const request = async (event: 'commission' | 'commissioned' | 'quarantine'): Promise<void> => {
     now = await commands.request(machine.id, event, by);
   };
-  /** The machine's firmware: each time it is switched on, it asks for an address if it obeys the boot flags. */
+  /** The machine's firmware: at each power-on it sends a DHCP request if it honours the boot flags. */
   const firmware = (obeys: (flags: number) => boolean): void => {
     const { controls, bootParameters } = bmc.machine;
     controls.push = (...codes) => {
@@ -109,18 +109,18 @@ describe('commissioning', () => {
     expect(bmc.activeSessions).toBe(0);
   });
 
-  it('says when the BMC accepted and the firmware ignored, and finds the way that works', async () => {
+  it('reports that the firmware ignored the override, and finds the method that works', async () => {
     const { request, firmware, runner, until, store, machine } = await laboratory();
     firmware((flags) => (flags & EFI_BIT) === 0);
     await request('commission');
     await until('bmc.boot-obeyed');
     await runner.idle();
     const events = await store.events({ machine: machine.id, kind: 'bmc', limit: 100 });
-    const story = tellStory(
+    const text = storyLines(
       events.map((event) => ({ ...event, at: new Date(event.at).toISOString(), attempt: event.correlationId })),
     ).join('\n');
-    expect(story).toContain('the BMC accepted, the firmware ignored: not seen within 2 s');
-    expect(story).toContain('the machine boots from network: it was seen after');
+    expect(text).toContain('the firmware ignored it: the machine did not show up within 2 s');
+    expect(text).toContain('the machine boots from network: it showed up after');
     expect((await machineIn(store, machine.id)).lifecycle.state).toBe('commissioning');
     expect(await store.bmcQuirks()).toMatchObject([
       { vendor: expect.any(String), method: 'ipmi-efi-once', worked: 0, ignored: 1 },
@@ -128,7 +128,7 @@ describe('commissioning', () => {
     ]);
   });
 
-  it('fails with everything that was tried when the machine never boots', async () => {
+  it('fails with a list of all attempts when the machine never boots', async () => {
     const { request, firmware, until, store, machine } = await laboratory();
     firmware(() => false);
     await request('commission');
@@ -137,11 +137,11 @@ describe('commissioning', () => {
     expect(lifecycle.state).toBe('failed');
     expect(lifecycle.failure).toMatchObject({
       step: 'commission',
-      reason: expect.stringMatching(/^boot-from-network: .*Tried: .*the firmware ignored.*Look at its console/),
+      reason: expect.stringMatching(/^boot-from-network: .*Tried: .*the firmware ignored.*Check its console/),
     });
   });
 
-  it('stops at once when the machine is quarantined meanwhile', async () => {
+  it('stops at once when the machine is quarantined', async () => {
     const { request, firmware, runner, until, bmc } = await laboratory();
     firmware(() => false);
     await request('commission');

@@ -7,7 +7,7 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { createVault } from '../../../appliance/identity/vault/vault.ts';
 import { newKeyText, parseVaultKeys } from '../../../appliance/identity/vault/vault-keys.ts';
 import { address, newAudit } from '../../store/samples.ts';
-import { BY, deskRig, login, text } from './desk-rig.ts';
+import { BY, login, openerRig, text } from './opener-rig.ts';
 
 const HERE = address('10.2.10.0', 1);
 
@@ -23,7 +23,7 @@ function passwordFile(content: string | null, mode = 0o600): string {
 }
 
 async function rig(file: string | null) {
-  const made = await deskRig({ passwordFile: file });
+  const made = await openerRig({ passwordFile: file });
   const { bmc } = made.machine.spec;
   if (!bmc) throw new Error('the machine has a BMC');
   return { ...made, logins: () => loginsOf(made.store, made.vault, made.machine, bmc) };
@@ -31,28 +31,28 @@ async function rig(file: string | null) {
 
 describe("a BMC's login", () => {
   it.each([
-    ['as it is', 'hunter2', 'hunter2'],
+    ['unchanged', 'hunter2', 'hunter2'],
     ['without the line end of an editor', 'hunter2\n', 'hunter2'],
     ['without the line end of another editor', 'hunter2\r\n', 'hunter2'],
-    ['with the spaces it has', ' hunter 2 \n', ' hunter 2 '],
+    ['with its spaces', ' hunter 2 \n', ' hunter 2 '],
   ])('comes from the password file of the inventory, %s', async (_how, content, password) => {
     const { current, pending } = await (await rig(passwordFile(content, 0o640))).logins();
     expect([current.username, text(current.password), pending]).toEqual(['ADMIN', password, null]);
   });
 
-  it('comes from the vault where it has one, whatever the inventory says', async () => {
+  it('comes from the vault if it has one, whatever the inventory says', async () => {
     const { logins, keep } = await rig(passwordFile('from the file'));
     await keep('current', 'from the vault');
     expect(text((await logins()).current.password)).toBe('from the vault');
   });
 
-  it('is shown to no other BMC: an address that was changed needs it to be set again', async () => {
-    const { desk, keep, keys, door, machine } = await rig(passwordFile('from the file'));
+  it('is not sent to another BMC: after a change of the address it must be set again', async () => {
+    const { opener, keep, keys, bmcLogin, machine } = await rig(passwordFile('from the file'));
     await keep('current', 'factory');
     const { bmc } = machine.spec;
     const moved = { ...machine, spec: { ...machine.spec, bmc: bmc && { ...bmc, address: address('10.66.6.0', 6) } } };
     await expect(
-      desk.using(
+      opener.using(
         moved,
         () => undefined,
         (opened) => opened.powerState(),
@@ -60,13 +60,13 @@ describe("a BMC's login", () => {
     ).rejects.toMatchObject({
       code: 'bmc_login_failed',
       message:
-        'node1: the bmc-password in the vault is for the BMC at 10.2.10.1, and is not shown to 10.66.6.6, which is the ' +
-        'address of its BMC now; if that is right, set the credentials again',
+        'node1: the bmc-password in the vault is for the BMC at 10.2.10.1, but the BMC address is now 10.66.6.6: ' +
+        'if that is correct, set the credentials again',
     });
-    expect(door.logins).toEqual([]);
+    expect(bmcLogin.logins).toEqual([]);
     await keys.set(moved, BY, login('factory'), true);
     expect(
-      await desk.using(
+      await opener.using(
         moved,
         () => undefined,
         (opened) => opened.powerState(),
@@ -74,23 +74,23 @@ describe("a BMC's login", () => {
     ).toBe('on');
   });
 
-  it('is refused from a file that everybody may read, with its name and mode and never its content', async () => {
+  it('rejects a world-readable file, with its name and mode and never its content', async () => {
     const file = passwordFile('hunter2', 0o644);
     const refusal = await (await rig(file)).logins().catch((error: Error) => error);
     expect(refusal).toMatchObject({
       code: 'bmc_login_failed',
-      message: `node1: the password file cannot be used: ${file} is open to everybody (mode 0644): chmod 0640 ${file}`,
+      message: `node1: the password file cannot be used: ${file} is accessible to everybody (mode 0644): chmod 0640 ${file}`,
     });
     expect(String(refusal)).not.toContain('hunter2');
   });
 
   it.each([
-    ['is not there', passwordFile, null, /^node1: the password file .* is not there$/],
+    ['does not exist', passwordFile, null, /^node1: the password file .* does not exist$/],
     ['is empty', passwordFile, '\n', /^node1: the password file .* is empty$/],
-    ['is a key of the vault', passwordFile, `${newKeyText()}\n`, /^node1: what is in .* is not a password$/],
-    ['has several lines', passwordFile, '-----BEGIN\nMIIE\n', /^node1: what is in .* is not a password$/],
-    ['is longer than any password', passwordFile, 'x'.repeat(129), /^node1: what is in .* is not a password$/],
-  ])('is refused from a file that %s', async (_what, made, content, words) => {
+    ['is a key of the vault', passwordFile, `${newKeyText()}\n`, /^node1: the content of .* is not a password$/],
+    ['has several lines', passwordFile, '-----BEGIN\nMIIE\n', /^node1: the content of .* is not a password$/],
+    ['is longer than any password', passwordFile, 'x'.repeat(129), /^node1: the content of .* is not a password$/],
+  ])('rejects a file that %s', async (_what, made, content, words) => {
     const { logins } = await rig(made(content));
     await expect(logins()).rejects.toMatchObject({
       code: 'bmc_login_failed',
@@ -98,10 +98,10 @@ describe("a BMC's login", () => {
     });
   });
 
-  it('is missed where nobody has given one', async () => {
+  it('is an error when none is set', async () => {
     await expect((await rig(null)).logins()).rejects.toMatchObject({
       code: 'bmc_login_failed',
-      message: 'node1: nobody has said how to log in to its BMC',
+      message: 'node1: no credentials for its BMC: set them with coldiron bmc set-credentials, or in the inventory',
     });
   });
 });
@@ -110,8 +110,8 @@ describe('a new key of the vault', () => {
   const [OLD, NEW] = [newKeyText(), newKeyText()];
   const vaultWith = (...lines: string[]) => createVault(mustParse(parseVaultKeys(lines.join('\n'), 'vault-key')));
 
-  it('seals everything anew, so that the old one can go', async () => {
-    const { store, machine } = await deskRig();
+  it('seals everything again, so that the old one can be deleted', async () => {
+    const { store, machine } = await openerRig();
     const before = vaultWith(OLD);
     await store.setBmcCredentials(machine.id, sealed(before, machine.id, HERE, login('a'), 1), newAudit('set'));
     await store.setPendingBmcCredentials(machine.id, sealed(before, machine.id, HERE, login('b'), 2), newAudit('set'));
@@ -125,8 +125,8 @@ describe('a new key of the vault', () => {
     expect([current?.setAt, pending?.setAt]).toEqual([1, 2]);
   });
 
-  it('leaves what nobody can open any more, and tells of it', async () => {
-    const { store, machine } = await deskRig();
+  it('keeps what it cannot open, and reports it', async () => {
+    const { store, machine } = await openerRig();
     await store.setBmcCredentials(machine.id, sealed(vaultWith(OLD), machine.id, HERE, login('a'), 1), newAudit('set'));
     const held = await store.bmcCredentials(machine.id);
     const { machines, problems } = await resealAll(store, vaultWith(NEW));

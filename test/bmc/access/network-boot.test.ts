@@ -8,20 +8,20 @@ import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
 import { mac, newEvent } from '../../store/samples.ts';
 import { NoteBoard } from '../../trail/note-board.ts';
-import { BY, deskRig } from './desk-rig.ts';
+import { BY, openerRig } from './opener-rig.ts';
 
 const BOOT_TIME = 90 * SECOND;
 
 async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
-  const rig = await deskRig({ driver });
-  const { store, desk, machine, clock, hardware, keep } = rig;
+  const rig = await openerRig({ driver });
+  const { store, opener, machine, clock, hardware, keep } = rig;
   await keep('current', 'factory');
   const trail = new NoteBoard();
   const watch = new BootWatch(trail, () => clock.now());
   const now: { machine: Machine | null } = { machine };
   const stopping = new AbortController();
   const networkBoot = new NetworkBoot({
-    desk,
+    opener,
     watch,
     store,
     clock,
@@ -44,20 +44,22 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
 }
 
 describe('booting from the network', () => {
-  it('is over when the machine was seen, and its time is remembered', async () => {
-    const { clock, boot, reports, store, machine, door } = await bootRig();
+  it('ends when the machine showed up, and records the boot time', async () => {
+    const { clock, boot, reports, store, machine, bmcLogin } = await bootRig();
     expect(await clock.until(boot())).toEqual({ kind: 'seen', method: 'ipmi-efi-once', took: BOOT_TIME });
     expect(reports.map(({ kind }) => kind)).toEqual(['asked', 'obeyed']);
     expect(await store.bootTimes(machine.id)).toEqual([BOOT_TIME]);
-    expect(door.open).toBe(0);
+    expect(bmcLogin.open).toBe(0);
   });
 
-  it('goes on another way when the BMC accepts and the firmware ignores; the next machine of its kind profits', async () => {
+  it('tries another method when the firmware ignores the override, and starts with it the next time', async () => {
     const { clock, boot, reports, store, hardware } = await bootRig();
     hardware.obeys = ({ firmware }) => firmware === 'legacy';
     expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'ipmi-legacy-once' });
     expect(reports.map(({ kind, method }) => `${kind} ${method}`)).toContain('ignored ipmi-efi-once');
-    expect(reports.find(({ kind }) => kind === 'ignored')?.words).toContain('the BMC accepted, the firmware ignored');
+    expect(reports.find(({ kind }) => kind === 'ignored')?.words).toContain(
+      'the BMC accepted the setting and the firmware ignored it',
+    );
     expect(await store.bmcQuirks()).toMatchObject([
       { method: 'ipmi-efi-once', worked: 0, ignored: 1 },
       { method: 'ipmi-legacy-once', worked: 1, ignored: 0 },
@@ -70,7 +72,7 @@ describe('booting from the network', () => {
     ]);
   });
 
-  it('is broken off when the machine moves on to another state, and nothing stays set', async () => {
+  it('is aborted when the machine leaves its state, and leaves no override set', async () => {
     const { clock, boot, hardware, now, machine, reports } = await bootRig();
     hardware.obeys = () => false;
     const starts = clock.now();
@@ -78,7 +80,7 @@ describe('booting from the network', () => {
       const lifecycle = { ...machine.lifecycle, state: 'failed', since: clock.now() } as const;
       now.machine = { ...machine, lifecycle, version: machine.version + 1 };
     });
-    expect(await clock.until(boot())).toEqual({ kind: 'moved-on', reason: 'the machine is failed by now' });
+    expect(await clock.until(boot())).toEqual({ kind: 'moved-on', reason: 'the machine is now failed' });
     expect(clock.now() - starts).toBeLessThan(4 * MINUTE);
     expect(hardware.starts).toHaveLength(1);
     expect(hardware.boot.device).toBe('none');
@@ -86,7 +88,7 @@ describe('booting from the network', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('is broken off also when the BMC does not take its choice back, and that is told', async () => {
+  it('is aborted also when the override cannot be removed, and reports that', async () => {
     const { clock, boot, hardware, now, reports } = await bootRig();
     hardware.obeys = () => false;
     clock.wakeAt(clock.now() + MINUTE, () => {
@@ -97,7 +99,7 @@ describe('booting from the network', () => {
     expect(reports.at(-1)).toMatchObject({ kind: 'not-undone', words: expect.stringContaining('vanished') });
   });
 
-  it('is not broken off by what was known of the machine before', async () => {
+  it('is not aborted by an older version of the machine', async () => {
     const { clock, boot, now, machine } = await bootRig();
     for (const stale of [
       null,
@@ -111,29 +113,29 @@ describe('booting from the network', () => {
     }
   });
 
-  it('is broken off when the machine is removed', async () => {
+  it('is aborted when the machine is removed', async () => {
     const { clock, boot, now } = await bootRig();
     clock.wakeAt(clock.now() + SECOND, () => {
       now.machine = null;
     });
-    expect(await clock.until(boot())).toEqual({ kind: 'moved-on', reason: 'the machine is removed by now' });
+    expect(await clock.until(boot())).toEqual({ kind: 'moved-on', reason: 'the machine is now removed' });
   });
 
-  it('is given up when the appliance stops, to be taken up again', async () => {
+  it('is aborted when the appliance stops, and resumes later', async () => {
     const { clock, boot, stopping } = await bootRig();
     clock.wakeAt(clock.now() + SECOND, () => stopping.abort(new Error('the appliance stops')));
     await expect(clock.until(boot())).rejects.toThrow('the appliance stops');
     expect(clock.pending).toBeLessThanOrEqual(1);
   });
 
-  it('fails at its end, and not before, when it could not be told', async () => {
+  it('fails at its end, and not before, when it could not be reported', async () => {
     const { clock, networkBoot, machine, hardware } = await bootRig();
-    const untold = networkBoot.bootFromNetwork(machine, () => Promise.reject(new Error('the disk is gone')));
-    await expect(clock.until(untold)).rejects.toThrow('the disk is gone');
+    const unreported = networkBoot.bootFromNetwork(machine, () => Promise.reject(new Error('the disk is gone')));
+    await expect(clock.until(unreported)).rejects.toThrow('the disk is gone');
     expect(hardware.starts).toHaveLength(1);
   });
 
-  it('names everything that was tried when nothing helped', async () => {
+  it('lists all attempts when none worked', async () => {
     const { clock, boot, hardware } = await bootRig();
     hardware.obeys = () => false;
     await expect(clock.until(boot())).rejects.toMatchObject({
@@ -142,27 +144,27 @@ describe('booting from the network', () => {
     });
   });
 
-  it('goes to Redfish where the node has both and IPMI does not do it', async () => {
-    const { clock, boot, hardware, door } = await bootRig('ipmi+redfish');
+  it('falls back to Redfish when the node has both and IPMI does not work', async () => {
+    const { clock, boot, hardware, bmcLogin } = await bootRig('ipmi+redfish');
     let starts = 0;
     hardware.obeys = () => ++starts > 2;
     expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'redfish-efi-once' });
-    expect([...new Set(door.drivers)]).toEqual(['ipmi', 'redfish']);
+    expect([...new Set(bmcLogin.drivers)]).toEqual(['ipmi', 'redfish']);
   });
 
-  it('takes its choice back over the protocol that it was told in', async () => {
-    const { clock, boot, hardware, door, now } = await bootRig('ipmi+redfish');
+  it('removes the override over the protocol that set it', async () => {
+    const { clock, boot, hardware, bmcLogin, now } = await bootRig('ipmi+redfish');
     hardware.obeys = () => false;
     hardware.onStart = () => {
       if (hardware.starts.length === 3) now.machine = null;
     };
     expect(await clock.until(boot())).toMatchObject({ kind: 'moved-on' });
-    expect(door.drivers.at(-1)).toBe('redfish');
+    expect(bmcLogin.drivers.at(-1)).toBe('redfish');
     expect(hardware.boot.device).toBe('none');
   });
 
-  it('goes on with a password that was changed meanwhile', async () => {
-    const { clock, boot, hardware, keys, machine, door } = await bootRig();
+  it('continues with a password that was changed meanwhile', async () => {
+    const { clock, boot, hardware, keys, machine, bmcLogin } = await bootRig();
     hardware.obeys = ({ firmware }) => firmware === 'legacy';
     let rotated: Promise<unknown> = Promise.resolve();
     clock.wakeAt(clock.now() + MINUTE, () => {
@@ -170,10 +172,10 @@ describe('booting from the network', () => {
     });
     expect(await clock.until(boot())).toMatchObject({ kind: 'seen', method: 'ipmi-legacy-once' });
     await rotated;
-    expect(door.password).not.toBe('factory');
+    expect(bmcLogin.password).not.toBe('factory');
   });
 
-  it('is over before the machine has to leave its state', async () => {
+  it('ends before the deadline of the state', async () => {
     const { clock, networkBoot, machine, hardware } = await bootRig();
     hardware.obeys = () => false;
     const began = clock.now();
@@ -182,7 +184,7 @@ describe('booting from the network', () => {
     expect(clock.now() - began).toBeLessThan(20 * MINUTE);
   });
 
-  it('asks a BIOS machine as one, once it has shown itself', async () => {
+  it('uses legacy mode for a machine whose last boot was BIOS', async () => {
     const { clock, boot, store, machine } = await bootRig();
     const data = { ...sampleData('dhcp.discover'), program: 'firmware-pxe', architecture: 0 };
     await store.appendEvents([newEvent('dhcp.discover', { machine: machine.id, data })]);
@@ -191,7 +193,7 @@ describe('booting from the network', () => {
 });
 
 describe('whether a machine has booted from the network', () => {
-  it('is known from the trail, also of an earlier process', async () => {
+  it('is read from the trail, also of an earlier process', async () => {
     const { networkBoot, store, machine, clock } = await bootRig();
     const at = clock.now();
     const packet = (program: string, when: number) =>

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { explained } from '../../../appliance/bmc/access/failure.ts';
+import { KeyedMutex } from '../../../appliance/bmc/access/keyed-mutex.ts';
 import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
-import { Turns } from '../../../appliance/bmc/access/turns.ts';
 import { BmcError, type BmcFailure } from '../../../appliance/bmc/bmc-error.ts';
 import { aMachine } from '../../machines/machines.ts';
 import { brokenStore } from '../../store/broken-store.ts';
-import { BY, deskRig } from './desk-rig.ts';
+import { BY, openerRig } from './opener-rig.ts';
 
 const OFF = { what: 'power', details: { action: 'off' } } as const;
 
-describe('a wish', () => {
-  it('is in the audit before the BMC hears of it, and in the trail with its outcome', async () => {
-    const { nodes, machine, store, hardware, keep } = await deskRig();
+describe('a BMC request', () => {
+  it('is in the audit log before it is executed, and in the trail with its outcome', async () => {
+    const { nodes, machine, store, hardware, keep } = await openerRig();
     await keep('current', 'factory');
     const { mode } = await nodes.act(machine, BY, OFF, async (bmc) => {
       expect((await store.auditEntries(0, 10)).at(-1)).toMatchObject({
@@ -29,18 +29,18 @@ describe('a wish', () => {
     ]);
   });
 
-  it('does not reach the BMC when it cannot be audited', async () => {
-    const { desk, machine, hardware, keep } = await deskRig();
+  it('is not executed when it cannot be audited', async () => {
+    const { opener, machine, hardware, keep } = await openerRig();
     await keep('current', 'factory');
-    const nodes = new NodeBmcs({ desk, store: brokenStore(), now: () => 0 });
+    const nodes = new NodeBmcs({ opener, store: brokenStore(), now: () => 0 });
     await expect(nodes.act(machine, BY, OFF, (bmc) => bmc.powerOff())).rejects.toMatchObject({
       code: 'store_unavailable',
     });
     expect(hardware.power).toBe('on');
   });
 
-  it('that fails is told as it failed, in the trail and to the caller', async () => {
-    const { nodes, machine, store, hardware, keep } = await deskRig();
+  it('that fails is reported in the trail and to the caller', async () => {
+    const { nodes, machine, store, hardware, keep } = await openerRig();
     await keep('current', 'factory');
     hardware.fails.set('powerOff', 'refused');
     await expect(nodes.act(machine, BY, OFF, (bmc) => bmc.powerOff())).rejects.toMatchObject({
@@ -52,8 +52,8 @@ describe('a wish', () => {
     ]);
   });
 
-  it('is only written down where the site records', async () => {
-    const { nodes, machine, store, hardware } = await deskRig({ mode: 'recorder' });
+  it('is only recorded in recorder mode', async () => {
+    const { nodes, machine, store, hardware } = await openerRig({ mode: 'recorder' });
     expect(await nodes.act(machine, BY, OFF, (bmc) => bmc.powerOff())).toMatchObject({ mode: 'recorder' });
     expect(hardware.power).toBe('on');
     expect(await store.events({ limit: 10 })).toMatchObject([
@@ -61,8 +61,8 @@ describe('a wish', () => {
     ]);
   });
 
-  it('is nobody’s when the BMC may not be touched', async () => {
-    const { nodes, machine, audited } = await deskRig({ mode: 'disabled' });
+  it('is not audited when the BMC may not be used', async () => {
+    const { nodes, machine, audited } = await openerRig({ mode: 'disabled' });
     await expect(nodes.act(machine, BY, OFF, (bmc) => bmc.powerOff())).rejects.toMatchObject({
       code: 'bmc_off_limits',
     });
@@ -70,9 +70,9 @@ describe('a wish', () => {
   });
 });
 
-describe('a question', () => {
-  it('leaves nothing behind, also when it fails', async () => {
-    const { nodes, machine, store, hardware, keep } = await deskRig();
+describe('a BMC query', () => {
+  it('records nothing, also when it fails', async () => {
+    const { nodes, machine, store, hardware, keep } = await openerRig();
     await keep('current', 'factory');
     expect(await nodes.ask(machine, (bmc) => bmc.powerState())).toEqual({ mode: 'real', result: 'on' });
     hardware.fails.set('powerState', 'vanished');
@@ -83,13 +83,13 @@ describe('a question', () => {
 });
 
 describe('a console', () => {
-  it('keeps its BMC open until it is closed, and the trail tells why it ended', async () => {
-    const { nodes, machine, store, door, keep } = await deskRig();
+  it('keeps its BMC open until it is closed, and the trail has the reason', async () => {
+    const { nodes, machine, store, bmcLogin, keep } = await openerRig();
     await keep('current', 'factory');
     const opened = await nodes.openConsole(machine, BY, { steal: true });
-    expect(door.open).toBe(1);
+    expect(bmcLogin.open).toBe(1);
     await opened.closed('the viewer left');
-    expect(door.open).toBe(0);
+    expect(bmcLogin.open).toBe(0);
     expect(await store.events({ limit: 10 })).toMatchObject([
       { kind: 'bmc.done', data: { what: 'console', steal: true } },
       { kind: 'bmc.console-closed', data: { because: 'the viewer left' } },
@@ -110,29 +110,29 @@ describe('a failure of a BMC', () => {
     ['locked-out', 'bmc_locked_out'],
   ];
 
-  it.each(CODES)('%s is told as %s, with the node and the BMC’s own words', (failure, code) => {
-    const told = explained(new BmcError(failure, 'BMC 10.0.10.50: no'), aMachine({}));
-    expect(told).toMatchObject({ code, message: 'node01: BMC 10.0.10.50: no' });
+  it.each(CODES)('%s becomes %s, with the node and the message of the BMC', (failure, code) => {
+    const error = explained(new BmcError(failure, 'BMC 10.0.10.50: no'), aMachine({}));
+    expect(error).toMatchObject({ code, message: 'node01: BMC 10.0.10.50: no' });
   });
 
-  it('is the only thing that is told otherwise', () => {
+  it('is the only error that is converted', () => {
     const other = new Error('x');
     expect(explained(other, aMachine({}))).toBe(other);
   });
 });
 
-describe('turns', () => {
-  it('go one after the other by name, also past a failure, and beside each other for different names', async () => {
-    const turns = new Turns<string>();
+describe('a keyed mutex', () => {
+  it('serializes work per key, also after a failure, and runs different keys concurrently', async () => {
+    const mutex = new KeyedMutex<string>();
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const first = turns.take('a', async () => {
+    const first = mutex.run('a', async () => {
       await gate.promise;
       order.push('first');
       throw new Error('no');
     });
-    const second = turns.take('a', async () => order.push('second'));
-    await turns.take('b', async () => order.push('beside'));
+    const second = mutex.run('a', async () => order.push('second'));
+    await mutex.run('b', async () => order.push('beside'));
     gate.resolve();
     await expect(first).rejects.toThrow('no');
     await second;

@@ -5,83 +5,83 @@ import { PersistentBootOverrides } from '../../../appliance/bmc/access/persisten
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { BmcMode } from '../../../appliance/domain/network.ts';
 import { NoteBoard } from '../../trail/note-board.ts';
-import { deskRig } from './desk-rig.ts';
+import { openerRig } from './opener-rig.ts';
 
 const CHOSEN = { device: 'network', persistent: true, firmware: 'efi' } as const;
 
-/** A process that set a lasting choice, and was gone. */
+/** After a process that set a persistent override crashed. */
 async function afterACrash(changes: { mode?: BmcMode; machine?: (machine: Machine) => Machine | null } = {}) {
   const { mode = 'real', machine: as = (machine) => machine } = changes;
-  const rig = await deskRig({ mode, driver: 'ipmi+redfish' });
-  const { store, desk, machine, clock, hardware, keep } = rig;
+  const rig = await openerRig({ mode, driver: 'ipmi+redfish' });
+  const { store, opener, machine, clock, hardware, keep } = rig;
   await keep('current', 'factory');
   hardware.boot = CHOSEN;
   const set = (method: string) => store.setPersistentBootOverride({ machine: machine.id, method, setAt: clock.now() });
   await set('ipmi-efi-persistent');
-  const lasting = new PersistentBootOverrides({ desk, store, now: () => clock.now(), current: () => as(machine) });
-  const takeBack = async () => clock.until((await lasting.takeBack()).over);
+  const overrides = new PersistentBootOverrides({ opener, store, now: () => clock.now(), current: () => as(machine) });
+  const removeAll = async () => clock.until((await overrides.removeAll()).finished);
   const trail = async () => (await store.events({ machine: machine.id, limit: 100 })).map(({ kind }) => kind);
-  return { ...rig, set, lasting, takeBack, trail };
+  return { ...rig, set, overrides, removeAll, trail };
 }
 
 describe('a persistent boot override that a crash left behind', () => {
-  it('is taken back at the next start, and only once', async () => {
-    const { takeBack, hardware, trail, store, machine } = await afterACrash();
-    await takeBack();
+  it('is removed at the next start, and only once', async () => {
+    const { removeAll, hardware, trail, store, machine } = await afterACrash();
+    await removeAll();
     expect(hardware.boot.device).toBe('none');
     expect(await trail()).toEqual(['bmc.boot-undone']);
     expect((await store.events({ machine: machine.id, limit: 10 })).at(-1)?.data).toMatchObject({
-      words: 'the appliance stopped in the middle of a boot; the boot choice was taken back',
+      words: 'the appliance stopped in the middle of a boot; the boot override was removed',
     });
     hardware.boot = CHOSEN;
-    await takeBack();
+    await removeAll();
     expect(hardware.boot).toEqual(CHOSEN);
   });
 
-  it('is undone also after retention has trimmed every event', async () => {
-    const { takeBack, hardware, store, clock } = await afterACrash();
+  it('is removed also after retention has trimmed every event', async () => {
+    const { removeAll, hardware, store, clock } = await afterACrash();
     await store.trimEvents(clock.now() + 1);
-    await takeBack();
+    await removeAll();
     expect(hardware.boot.device).toBe('none');
   });
 
-  it('stays as an operator has set it since', async () => {
-    const { takeBack, hardware, store, desk, clock, machine } = await afterACrash();
-    const nodes = new NodeBmcs({ desk, store, now: () => clock.now() });
+  it('is kept when an operator has set another since', async () => {
+    const { removeAll, hardware, store, opener, clock, machine } = await afterACrash();
+    const nodes = new NodeBmcs({ opener, store, now: () => clock.now() });
     const choice = { device: 'disk', persistent: true, firmware: 'efi' } as const;
     const by = { actor: 'token:alice', correlationId: null };
     await clock.until(nodes.act(machine, by, { what: 'bootdev', details: choice }, (bmc) => bmc.setBoot(choice)));
-    await takeBack();
+    await removeAll();
     expect(hardware.boot).toEqual(choice);
   });
 
-  it('is taken back over the protocol that it was set in', async () => {
-    const { takeBack, set, door } = await afterACrash();
+  it('is removed over the protocol that set it', async () => {
+    const { removeAll, set, bmcLogin } = await afterACrash();
     await set('redfish-efi-persistent');
-    await takeBack();
-    expect(door.drivers).toEqual(['redfish']);
+    await removeAll();
+    expect(bmcLogin.drivers).toEqual(['redfish']);
   });
 
-  it('is tried again at every start until its BMC is there', async () => {
-    const { takeBack, hardware, trail } = await afterACrash();
+  it('is retried at every start until its BMC is reachable', async () => {
+    const { removeAll, hardware, trail } = await afterACrash();
     hardware.fails.set('setBoot', 'unreachable');
-    await takeBack();
+    await removeAll();
     expect(await trail()).toEqual(['bmc.boot-not-undone']);
     hardware.fails.clear();
-    await takeBack();
+    await removeAll();
     expect((await trail()).at(-1)).toBe('bmc.boot-undone');
   });
 
-  it('keeps others from telling the BMC something that would be taken back too', async () => {
-    const { lasting, machine, hardware } = await afterACrash();
-    const { over } = await lasting.takeBack();
-    await lasting.settled(machine);
+  it('delays other uses of the BMC until it is removed', async () => {
+    const { overrides, machine, hardware } = await afterACrash();
+    const { finished } = await overrides.removeAll();
+    await overrides.settled(machine);
     expect(hardware.boot.device).toBe('none');
-    await over;
+    await finished;
   });
 
-  it('is taken back by the service before the machine’s life goes on', async () => {
-    const { store, vault, clock, machine, door, hardware } = await afterACrash();
+  it('is removed by the service before any effect of the machine runs', async () => {
+    const { store, vault, clock, machine, bmcLogin, hardware } = await afterACrash();
     const service = await openBmcService({
       store,
       vault,
@@ -91,7 +91,7 @@ describe('a persistent boot override that a crash left behind', () => {
       current: () => machine,
       scanned: [],
       nodeAtBmc: () => null,
-      openDriver: (_machine, _door, given) => door.bmc(hardware, given),
+      openDriver: (_machine, _address, given) => bmcLogin.bmc(hardware, given),
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     });
     const found = service.effects.using(
@@ -104,11 +104,11 @@ describe('a persistent boot override that a crash left behind', () => {
   });
 
   it.each([
-    ['whose site records', { mode: 'recorder' }],
+    ['whose site is in recorder mode', { mode: 'recorder' }],
     ['that was removed', { machine: () => null }],
-  ] as const)('is left alone at a machine %s', async (_which, changes) => {
-    const { takeBack, hardware, door } = await afterACrash(changes);
-    await takeBack();
-    expect([hardware.boot, door.logins]).toEqual([CHOSEN, []]);
+  ] as const)('is not removed at a machine %s', async (_which, changes) => {
+    const { removeAll, hardware, bmcLogin } = await afterACrash(changes);
+    await removeAll();
+    expect([hardware.boot, bmcLogin.logins]).toEqual([CHOSEN, []]);
   });
 });

@@ -8,20 +8,23 @@ export function describeBoot({ start, lacks }: Contract): void {
   const has = (device: string): boolean => device !== 'http' || !lacks.has('http-boot');
 
   describe('the boot device', () => {
-    it.each(SET.filter(has))('%s is set for once and read back, and power is not touched', async (device) => {
-      const { open, machine } = await start();
-      const bmc = open();
-      const choice = { device, persistent: false, firmware: 'efi' } as const;
-      expect((await bmc.setBoot(choice)).device).toBe(device);
-      expect(machine.boot().device).toBe(device);
-      expect((await bmc.setBoot(choice)).device).toBe(device);
-      expect(machine.boot().device).toBe(device);
-      expect(machine.power()).toBe('off');
-      expect(machine.starts()).toBe(0);
-    });
+    it.each(SET.filter(has))(
+      'sets %s for one boot, reads it back, and does not change the power state',
+      async (device) => {
+        const { open, machine } = await start();
+        const bmc = open();
+        const choice = { device, persistent: false, firmware: 'efi' } as const;
+        expect((await bmc.setBoot(choice)).device).toBe(device);
+        expect(machine.boot().device).toBe(device);
+        expect((await bmc.setBoot(choice)).device).toBe(device);
+        expect(machine.boot().device).toBe(device);
+        expect(machine.power()).toBe('off');
+        expect(machine.starts()).toBe(0);
+      },
+    );
 
     if (!lacks.has('boot-details')) {
-      it('is for once and for UEFI where that was said', async () => {
+      it('sets a one-time UEFI override', async () => {
         const { open, machine } = await start();
         const readBack = await open().setBoot({ device: 'network', persistent: false, firmware: 'efi' });
         expect(readBack.differences).toEqual([]);
@@ -30,7 +33,7 @@ export function describeBoot({ start, lacks }: Contract): void {
     }
 
     if (!lacks.has('boot-details') && !lacks.has('persistent-boot')) {
-      it('is for good where that was said', async () => {
+      it('sets a persistent override', async () => {
         const { open, machine } = await start();
         const readBack = await open().setBoot({ device: 'cdrom', persistent: true, firmware: 'efi' });
         expect(readBack.differences).toEqual([]);
@@ -38,7 +41,7 @@ export function describeBoot({ start, lacks }: Contract): void {
       });
     }
 
-    it('is the last one that was set', async () => {
+    it('keeps the last override', async () => {
       const { open, machine } = await start();
       const bmc = open();
       for (const device of ['cdrom', 'network', 'setup'] as const) {
@@ -47,7 +50,7 @@ export function describeBoot({ start, lacks }: Contract): void {
       expect(machine.boot().device).toBe('setup');
     });
 
-    it('is none again when it is taken back', async () => {
+    it('removes the override with device none', async () => {
       const { open, machine } = await start();
       const bmc = open();
       await bmc.setBoot({ device: 'network', persistent: false, firmware: 'efi' });
@@ -56,7 +59,7 @@ export function describeBoot({ start, lacks }: Contract): void {
     });
 
     if (lacks.has('http-boot')) {
-      it('http is refused where there is no word for it, and nothing is set', async () => {
+      it('rejects http where the protocol does not support it, and sets nothing', async () => {
         const { open, machine } = await start();
         const setting = open().setBoot({ device: 'http', persistent: false, firmware: 'efi' });
         await expect(setting).rejects.toMatchObject({ failure: 'unsupported', retryable: false });

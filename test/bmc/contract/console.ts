@@ -5,7 +5,7 @@ import type { Contract } from './describe-bmc.ts';
 export function describeConsole({ start, lacks }: Contract): void {
   describe('the console', () => {
     if (lacks.has('console')) {
-      it('is refused where there is none', async () => {
+      it('is unsupported where the protocol has none', async () => {
         const { open } = await start();
         await expect(open().openConsole({ steal: true })).rejects.toMatchObject({
           failure: 'unsupported',
@@ -15,7 +15,7 @@ export function describeConsole({ start, lacks }: Contract): void {
       return;
     }
 
-    it('carries bytes both ways, and ends for the reader when it is closed', async () => {
+    it('transfers bytes in both directions, and ends for the reader on close', async () => {
       const { open, machine } = await start();
       const bmc = open();
       const console = await bmc.openConsole({ steal: false });
@@ -30,7 +30,7 @@ export function describeConsole({ start, lacks }: Contract): void {
       expect(machine.openSessions()).toBe(0);
     });
 
-    it('does not keep other verbs waiting', async () => {
+    it('does not block other verbs', async () => {
       const { open } = await start();
       const bmc = open();
       const console = await bmc.openConsole({ steal: false });
@@ -38,7 +38,7 @@ export function describeConsole({ start, lacks }: Contract): void {
       await console.close();
     });
 
-    it('that somebody has is busy, unless it is taken over', async () => {
+    it('rejects with busy while another client has it, unless it steals it', async () => {
       const { open, holdConsole } = await start();
       holdConsole?.();
       const bmc = open();

@@ -1,5 +1,5 @@
-// What bmc.ts promises, asked of every driver alike. A driver names what its protocol or its peer does not have; everything else
-// has to hold.
+// The contract of bmc.ts, run against every driver. A driver lists what its protocol or its peer does not have; everything else
+// must hold.
 
 import { describe, onTestFinished } from 'vitest';
 import type { Bmc, BootChoice, IdentifyLight } from '../../../appliance/bmc/bmc.ts';
@@ -9,16 +9,16 @@ import { describeLogin } from './login.ts';
 import { describePower } from './power.ts';
 import { describeRecords } from './records.ts';
 
-/** The machine behind the BMC, as somebody who stands before it sees it. */
+/** The machine behind the BMC, observed without the BMC. */
 export interface ContractMachine {
   power(): 'on' | 'off';
-  /** As with its button. */
+  /** As with its power button. */
   switchTo(power: 'on' | 'off'): void;
-  /** Every time it began to boot because the BMC said so. */
+  /** Number of boots that the BMC caused. */
   starts(): number;
-  /** How often its operating system was asked to shut down. */
+  /** Number of shutdown requests to its operating system. */
   shutdowns(): number;
-  /** What the BMC will tell the firmware; `none` where that is nothing. */
+  /** The boot device that the BMC passes to the firmware; `none` for no override. */
   boot(): Pick<BootChoice, 'device' | 'persistent' | 'firmware'>;
   light(): IdentifyLight;
   openSessions(): number;
@@ -27,18 +27,18 @@ export interface ContractMachine {
 export interface BmcUnderTest {
   readonly machine: ContractMachine;
   readonly password: string;
-  /** A driver of its own, closed after the test. */
+  /** A new driver, closed after the test. */
   open(password?: string): Bmc;
-  /** Nothing answers any more. */
+  /** The BMC stops replying. */
   unplug(): Promise<void> | void;
-  /** Somebody else has the console. */
+  /** Another client has the console. */
   holdConsole?(): void;
 }
 
 export type Lacks =
   | 'http-boot'
   | 'console'
-  /** The peer forgets whether a choice is for once, and for which firmware. */
+  /** The peer does not store whether an override is one-time, nor its boot mode. */
   | 'boot-details'
   | 'persistent-boot'
   | 'light-state'
@@ -64,7 +64,7 @@ export function describeBmc(name: string, start: () => Promise<BmcUnderTest>, la
       };
     },
   };
-  describe(`${name} keeps the promises of a BMC:`, () => {
+  describe(`${name} fulfils the BMC contract:`, () => {
     describePower(contract);
     describeBoot(contract);
     describeRecords(contract);

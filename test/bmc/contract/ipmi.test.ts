@@ -17,7 +17,7 @@ const DEVICES: Readonly<Record<number, ReturnType<ContractMachine['boot']>['devi
   2: 'disk',
   5: 'cdrom',
   6: 'setup',
-  // What Supermicro's UEFI firmware takes for its disks; the simulator says that it is one.
+  // The device that Supermicro's UEFI firmware uses for its disks; the simulator reports Supermicro.
   9: 'disk',
 };
 
@@ -50,15 +50,15 @@ function contractMachine(simulator: SimulatedBmc): ContractMachine {
 
 async function simulated(suite: number): Promise<BmcUnderTest> {
   const simulator = await startSimulator({ suites: [suite] });
-  let tools = RACING;
+  let deps = RACING;
   return {
     machine: contractMachine(simulator),
     password: ADMIN.password,
     open: (password = ADMIN.password) =>
-      ipmiBmc(targetOf(simulator.port, { ...ADMIN, password }), { efi: true, keepFor: 5000 }, tools),
+      ipmiBmc(targetOf(simulator.port, { ...ADMIN, password }), { efi: true, keepFor: 5000 }, deps),
     unplug: () => {
-      tools = QUICK;
-      simulator.deaf = true;
+      deps = QUICK;
+      simulator.offline = true;
     },
     holdConsole: () => {
       simulator.console.active = true;
@@ -71,7 +71,7 @@ describeBmc('IPMI over suite 3', () => simulated(3), ['http-boot']);
 
 const OPENIPMI = { name: 'admin', password: 'lab-password' };
 
-/** As its chassis program is told them. */
+/** The names that its chassis program receives. */
 const OPENIPMI_DEVICES: Readonly<Record<string, ReturnType<ContractMachine['boot']>['device']>> = {
   none: 'none',
   pxe: 'network',
@@ -82,15 +82,15 @@ const OPENIPMI_DEVICES: Readonly<Record<string, ReturnType<ContractMachine['boot
 
 async function openIpmi(): Promise<BmcUnderTest> {
   const simulator = await startOpenIpmi();
-  let tools = PATIENT;
-  const told = (...lines: readonly string[]): number =>
+  let deps = PATIENT;
+  const count = (...lines: readonly string[]): number =>
     simulator.chassisLog().filter((line) => lines.includes(line)).length;
   return {
     machine: {
       power: () => (simulator.chassis('power') === '1' ? 'on' : 'off'),
       switchTo: (power) => simulator.setChassis('power', power === 'on' ? '1' : '0'),
-      starts: () => told('power 1', 'reset 1'),
-      shutdowns: () => told('shutdown 1'),
+      starts: () => count('power 1', 'reset 1'),
+      shutdowns: () => count('shutdown 1'),
       boot: () => ({
         device: OPENIPMI_DEVICES[simulator.chassis('boot')] ?? 'http',
         persistent: false,
@@ -101,9 +101,9 @@ async function openIpmi(): Promise<BmcUnderTest> {
     },
     password: OPENIPMI.password,
     open: (password = OPENIPMI.password) =>
-      ipmiBmc(targetOf(simulator.port, { ...OPENIPMI, password }), { efi: true }, tools),
+      ipmiBmc(targetOf(simulator.port, { ...OPENIPMI, password }), { efi: true }, deps),
     unplug: async () => {
-      tools = QUICK;
+      deps = QUICK;
       await simulator.kill();
     },
   };
@@ -117,9 +117,9 @@ describe('with OpenIPMI', () => {
 describeBmc('IPMI behind its gate', async () => {
   const under = await simulated(17);
   const gates = new BmcGates(RACING.clock);
-  const mark = (password: string): string => gates.mark(ADMIN.name, new Secret(password));
+  const fingerprint = (password: string): string => gates.fingerprint(ADMIN.name, new Secret(password));
   return {
     ...under,
-    open: (password = ADMIN.password) => paced(under.open(password), gates.gate('127.0.0.1'), mark(password)),
+    open: (password = ADMIN.password) => paced(under.open(password), gates.gate('127.0.0.1'), fingerprint(password)),
   };
 }, ['http-boot']);

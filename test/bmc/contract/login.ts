@@ -8,19 +8,19 @@ const NEW = 'An0ther-password';
 
 export function describeLogin({ start }: Contract): void {
   describe('the login', () => {
-    it('with a wrong password is refused, is never tried again by itself, and is not told to anybody', async () => {
+    it('rejects a wrong password, never retries it, and does not reveal it', async () => {
       const { open, password } = await start();
       const refusal: unknown = await open(WRONG)
         .powerState()
         .catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(BmcError);
       expect(refusal).toMatchObject({ failure: 'authentication', retryable: false });
-      const told = `${String(refusal)}${JSON.stringify(refusal)}${(refusal as Error).stack}`;
-      expect(told).not.toContain(WRONG);
-      expect(told).not.toContain(password);
+      const text = `${String(refusal)}${JSON.stringify(refusal)}${(refusal as Error).stack}`;
+      expect(text).not.toContain(WRONG);
+      expect(text).not.toContain(password);
     });
 
-    it('gets another password, and only then needs it', async () => {
+    it('changes the password, and needs the new one from then on', async () => {
       const { open } = await start();
       const bmc = open();
       await bmc.setOwnPassword(new Secret(NEW));
@@ -29,7 +29,7 @@ export function describeLogin({ start }: Contract): void {
       await expect(open().powerState()).rejects.toMatchObject({ failure: 'authentication' });
     });
 
-    it('can be given its old password back by the session that changed it', async () => {
+    it('restores the old password in the session that changed it', async () => {
       const { open, password } = await start();
       const bmc = open();
       await bmc.setOwnPassword(new Secret(NEW));
@@ -39,7 +39,7 @@ export function describeLogin({ start }: Contract): void {
   });
 
   describe('the driver', () => {
-    it('lets verbs wait for each other', async () => {
+    it('queues concurrent verbs', async () => {
       const { open, machine } = await start();
       const bmc = open();
       const [before, , after, log] = await Promise.all([
@@ -53,7 +53,7 @@ export function describeLogin({ start }: Contract): void {
       expect(machine.openSessions()).toBeLessThanOrEqual(1);
     });
 
-    it('leaves no session behind, ends once, and answers nothing afterwards', async () => {
+    it('leaves no session open, closes once, and rejects verbs afterwards', async () => {
       const { open, machine } = await start();
       const bmc = open();
       await bmc.powerState();
@@ -63,13 +63,13 @@ export function describeLogin({ start }: Contract): void {
       await expect(bmc.powerState()).rejects.toMatchObject({ failure: 'closed', retryable: false });
     });
 
-    it('touches nobody before it is asked', async () => {
+    it('opens no session before the first verb', async () => {
       const { open, machine } = await start();
       await open().close();
       expect(machine.openSessions()).toBe(0);
     });
 
-    it('says that nothing answers, and that it may later', async () => {
+    it('reports an unreachable BMC as retryable', async () => {
       const { open, unplug } = await start();
       await unplug();
       await expect(open().powerState()).rejects.toMatchObject({ failure: 'unreachable', retryable: true });

@@ -3,7 +3,7 @@ import type { Contract } from './describe-bmc.ts';
 
 export function describePower({ start }: Contract): void {
   describe('power', () => {
-    it('is told as it is, and not changed by asking', async () => {
+    it('is reported, and a query does not change it', async () => {
       const { open, machine } = await start();
       const bmc = open();
       for (const power of ['off', 'on', 'off'] as const) {
@@ -14,7 +14,7 @@ export function describePower({ start }: Contract): void {
       expect(machine.starts()).toBe(0);
     });
 
-    it('goes on, and on again changes nothing', async () => {
+    it('turns on, and a second power-on has no effect', async () => {
       const { open, machine } = await start();
       const bmc = open();
       machine.switchTo('off');
@@ -24,7 +24,7 @@ export function describePower({ start }: Contract): void {
       expect(machine.starts()).toBe(1);
     });
 
-    it('goes off, and off again changes nothing', async () => {
+    it('turns off, and a second power-off has no effect', async () => {
       const { open, machine } = await start();
       const bmc = open();
       machine.switchTo('on');
@@ -36,7 +36,7 @@ export function describePower({ start }: Contract): void {
       expect(machine.shutdowns()).toBe(0);
     });
 
-    it.each(['powerCycle', 'powerReset'] as const)('of a machine that is off goes on with %s', async (verb) => {
+    it.each(['powerCycle', 'powerReset'] as const)('turns on with %s when the machine is off', async (verb) => {
       const { open, machine } = await start();
       const bmc = open();
       machine.switchTo('off');
@@ -45,7 +45,7 @@ export function describePower({ start }: Contract): void {
       expect(machine.starts()).toBe(1);
     });
 
-    it.each(['powerCycle', 'powerReset'] as const)('stays on with %s, and twice is two starts', async (verb) => {
+    it.each(['powerCycle', 'powerReset'] as const)('stays on with %s, and two calls are two boots', async (verb) => {
       const { open, machine } = await start();
       const bmc = open();
       machine.switchTo('on');
@@ -55,7 +55,7 @@ export function describePower({ start }: Contract): void {
       expect(machine.starts()).toBe(2);
     });
 
-    it('is left to the operating system by a soft request, which a machine that is off never sees', async () => {
+    it('sends a soft request to the operating system, and none when the machine is off', async () => {
       const { open, machine } = await start();
       const bmc = open();
       machine.switchTo('off');

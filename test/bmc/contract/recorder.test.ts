@@ -1,4 +1,4 @@
-// The recorder keeps those promises that can be kept without touching anybody.
+// The recorder fulfils the part of the contract that needs no BMC.
 
 import { describe, expect, it } from 'vitest';
 import { type Bmc, BOOT_DEVICES } from '../../../appliance/bmc/bmc.ts';
@@ -23,20 +23,17 @@ const EVERY_VERB: Readonly<Record<keyof Bmc, (bmc: Bmc) => Promise<unknown>>> = 
   close: (bmc) => bmc.close(),
 };
 
-const ONLY_ASK: readonly string[] = ['identity', 'powerState', 'sensors', 'eventLog', 'close'];
+const READ_ONLY: readonly string[] = ['identity', 'powerState', 'sensors', 'eventLog', 'close'];
 
-describe('the recorder keeps the promises of a BMC:', () => {
-  it.each(Object.keys(EVERY_VERB) as (keyof Bmc)[])(
-    '%s is written down once where it changes something',
-    async (verb) => {
-      const actions: string[] = [];
-      await EVERY_VERB[verb](recorderBmc((action) => actions.push(action)));
-      expect(actions).toHaveLength(ONLY_ASK.includes(verb) ? 0 : 1);
-      expect(actions.join()).not.toContain('hunter2');
-    },
-  );
+describe('the recorder fulfils the BMC contract:', () => {
+  it.each(Object.keys(EVERY_VERB) as (keyof Bmc)[])('records %s once if it changes something', async (verb) => {
+    const actions: string[] = [];
+    await EVERY_VERB[verb](recorderBmc((action) => actions.push(action)));
+    expect(actions).toHaveLength(READ_ONLY.includes(verb) ? 0 : 1);
+    expect(actions.join()).not.toContain('hunter2');
+  });
 
-  it('a boot device reads back as it was set', async () => {
+  it('reads back the boot device that was set', async () => {
     const bmc = recorderBmc(() => undefined);
     for (const device of BOOT_DEVICES) {
       const readBack = await bmc.setBoot({ device, persistent: true, firmware: null });
@@ -44,7 +41,7 @@ describe('the recorder keeps the promises of a BMC:', () => {
     }
   });
 
-  it('what nobody was asked is unknown', async () => {
+  it('returns unknown or empty values for queries', async () => {
     const bmc = recorderBmc(() => undefined);
     expect(await bmc.powerState()).toBe('unknown');
     expect(await bmc.identity()).toEqual({ vendor: 'unknown', product: 'unknown', firmware: 'unknown', serial: null });

@@ -4,15 +4,15 @@ import type { Contract } from './describe-bmc.ts';
 const HEALTH = ['ok', 'warning', 'critical', 'unknown'];
 
 export function describeRecords({ start, lacks }: Contract): void {
-  describe('what the BMC knows', () => {
-    it('is what it is, the same whenever it is asked', async () => {
+  describe('the records of the BMC', () => {
+    it('return the same identity every time', async () => {
       const { open } = await start();
       const identity = await open().identity();
       for (const part of [identity.vendor, identity.product, identity.firmware]) expect(part).not.toBe('');
       expect(await open().identity()).toEqual(identity);
     });
 
-    it('is its sensors, each with a name, a kind and a health', async () => {
+    it('contain sensors, each with a name, a kind and a health', async () => {
       const { open } = await start();
       const sensors = await open().sensors();
       expect(sensors.length).toBeGreaterThan(0);
@@ -27,7 +27,7 @@ export function describeRecords({ start, lacks }: Contract): void {
       expect(sensors.map(({ kind }) => kind)).toContain('temperature');
     });
 
-    it('is its event log, the oldest first, a line each', async () => {
+    it('contain an event log, oldest first, one line per entry', async () => {
       const { open } = await start();
       const log = await open().eventLog();
       expect(log.length).toBeGreaterThan(0);
@@ -40,7 +40,7 @@ export function describeRecords({ start, lacks }: Contract): void {
       }
     });
 
-    it('is forgotten when its log is cleared, and clearing twice is no mistake', async () => {
+    it('are empty after the log is cleared, and a second clear succeeds', async () => {
       const { open } = await start();
       const bmc = open();
       await bmc.clearEventLog();
@@ -50,8 +50,8 @@ export function describeRecords({ start, lacks }: Contract): void {
     });
   });
 
-  describe('the light', () => {
-    it('goes on and off, and twice is once', async () => {
+  describe('the identify light', () => {
+    it('turns on and off, and repeating has no effect', async () => {
       const { open, machine } = await start();
       const bmc = open();
       for (const light of ['on', 'on', 'off', 'off', 'on'] as const) {
@@ -60,7 +60,7 @@ export function describeRecords({ start, lacks }: Contract): void {
       }
     });
 
-    it('blinks for a while where the BMC can, and is on where it cannot', async () => {
+    it('is timed where the BMC supports it, and stays on where it does not', async () => {
       const { open, machine } = await start();
       await open().identify({ seconds: 20 });
       if (lacks.has('light-state')) return;

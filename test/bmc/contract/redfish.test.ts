@@ -1,4 +1,4 @@
-// Redfish, with the firmware of each vendor that the mock service plays.
+// Redfish, with the firmware of each vendor that the mock service simulates.
 
 import type { BootDevice } from '../../../appliance/bmc/bmc.ts';
 import { redfishBmc } from '../../../appliance/bmc/redfish/redfish-bmc.ts';
@@ -6,7 +6,7 @@ import { Secret } from '../../../appliance/domain/secret.ts';
 import { ADMIN } from '../redfish/mock/machine.ts';
 import type { MockServer } from '../redfish/mock/mock-server.ts';
 import { VENDORS, type VendorProfile } from '../redfish/mock/vendors.ts';
-import { racingTools, startMock, targetOf } from '../redfish/rig.ts';
+import { fastDeps, startMock, targetOf } from '../redfish/rig.ts';
 import { type BmcUnderTest, type ContractMachine, describeBmc, type Lacks } from './describe-bmc.ts';
 
 const DEVICES: Readonly<Record<string, BootDevice>> = {
@@ -44,16 +44,16 @@ async function mocked(vendor: VendorProfile): Promise<BmcUnderTest> {
   return {
     machine: contractMachine(mock),
     password: ADMIN.password,
-    open: (password = ADMIN.password) => redfishBmc({ ...target, password: new Secret(password) }, {}, racingTools()),
+    open: (password = ADMIN.password) => redfishBmc({ ...target, password: new Secret(password) }, {}, fastDeps()),
     unplug: () => mock.stop(),
   };
 }
 
-/** A light that goes off by itself is IPMI's; a console is not Redfish's. */
+/** Timed identify exists only in IPMI; Redfish has no console. */
 const ALL: readonly Lacks[] = ['console', 'timed-light'];
 
 const LACKS: Readonly<Partial<Record<keyof typeof VENDORS, readonly Lacks[]>>> = {
-  // The mode cannot be set there.
+  // The mode is read-only there.
   ilo: ['boot-details'],
   openbmc: ['http-boot'],
   xcc: ['persistent-boot'],

@@ -1,20 +1,20 @@
-// The client as tests use it: real sockets on loopback, and a clock that can run faster than ours.
+// The client for tests: real sockets on loopback, and a clock that can run faster than real time.
 
 import { onTestFinished } from 'vitest';
 import type { BmcConsole } from '../../../appliance/bmc/bmc.ts';
 import type { BmcClock } from '../../../appliance/bmc/clock.ts';
-import { IPMI_TOOLS, type IpmiTarget, type IpmiTools } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, type IpmiDeps, type IpmiTarget } from '../../../appliance/bmc/ipmi/connection.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { ADMIN, SimulatedBmc, type SimulatorOptions } from './simulator/simulated-bmc.ts';
 
-/** For BMCs that fall silent: two seconds, and they are given up. */
-export const QUICK: IpmiTools = {
-  ...IPMI_TOOLS,
+/** For BMCs that stop replying: they time out after two seconds. */
+export const QUICK: IpmiDeps = {
+  ...IPMI_DEPS,
   timings: { firstWait: 400, growth: 1.5, tries: 3, keepAliveAfter: 25_000, verb: 300_000 },
 };
 
-/** For BMCs that answer: on the busiest machine nothing is asked twice, so that what they were told can be counted. */
-export const PATIENT: IpmiTools = { ...QUICK, timings: { ...QUICK.timings, firstWait: 20_000 } };
+/** For BMCs that reply: even on a busy machine nothing is retransmitted, so that requests can be counted. */
+export const PATIENT: IpmiDeps = { ...QUICK, timings: { ...QUICK.timings, firstWait: 20_000 } };
 
 const FACTOR = 200;
 
@@ -26,8 +26,8 @@ const racing: BmcClock = {
   },
 };
 
-/** Minutes pass in less than a second; the waits for packets are as long as ever. For BMCs that answer. */
-export const RACING: IpmiTools = {
+/** Minutes pass in less than a second; the timeouts for packets stay as long in real time. For BMCs that reply. */
+export const RACING: IpmiDeps = {
   ...PATIENT,
   clock: racing,
   timings: {
@@ -56,7 +56,7 @@ export const targetOf = (
   bmcKey: bmcKey === null ? null : new Secret(bmcKey),
 });
 
-/** Reads a console until this text has come. */
+/** Reads a console until this text has arrived. */
 export async function readUntil(console: BmcConsole, end: string): Promise<string> {
   let text = '';
   for await (const bytes of console) {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BmcConsole } from '../../../appliance/bmc/bmc.ts';
-import { IpmiConnection, type IpmiTools } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IpmiConnection, type IpmiDeps } from '../../../appliance/bmc/ipmi/connection.ts';
 import { type ConsoleOptions, openConsole } from '../../../appliance/bmc/ipmi/console.ts';
 import { powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
 import { PATIENT, QUICK, RACING, readUntil, startSimulator, targetOf } from './client-rig.ts';
@@ -8,13 +8,13 @@ import type { SimulatedBmc } from './simulator/simulated-bmc.ts';
 
 interface RigOptions extends Partial<ConsoleOptions> {
   readonly prepare?: (bmc: SimulatedBmc) => void;
-  readonly tools?: IpmiTools;
+  readonly deps?: IpmiDeps;
 }
 
-async function rig({ prepare, tools = PATIENT, steal = false }: RigOptions = {}) {
+async function rig({ prepare, deps = PATIENT, steal = false }: RigOptions = {}) {
   const bmc = await startSimulator();
   prepare?.(bmc);
-  const connection = await IpmiConnection.open(targetOf(bmc.port), tools);
+  const connection = await IpmiConnection.open(targetOf(bmc.port), deps);
   onTestFinished(() => connection.close());
   const console = await openConsole(connection, { steal });
   return { bmc, connection, console };
@@ -23,7 +23,7 @@ async function rig({ prepare, tools = PATIENT, steal = false }: RigOptions = {})
 const type = (console: BmcConsole, text: string): void => console.write(new TextEncoder().encode(text));
 
 describe('the console', () => {
-  it('shows what the machine prints and carries what is typed', async () => {
+  it('shows the output of the machine and sends the input', async () => {
     const { bmc, connection, console } = await rig();
     expect(await readUntil(console, 'login: ')).toBe('node login: ');
     type(console, 'root\n');
@@ -34,7 +34,7 @@ describe('the console', () => {
     expect(bmc.activeSessions).toBe(0);
   });
 
-  it('delivers once what the BMC says twice', async () => {
+  it('delivers retransmitted output once', async () => {
     const { console } = await rig({
       prepare: (bmc) => {
         bmc.console.stutters = true;
@@ -43,9 +43,9 @@ describe('the console', () => {
     expect(await readUntil(console, 'login: ')).toBe('node login: ');
   });
 
-  it('repeats what was typed until the BMC has taken all of it', async () => {
+  it('retransmits the input until the BMC has accepted all of it', async () => {
     const { bmc, console } = await rig({
-      tools: RACING,
+      deps: RACING,
       prepare: (simulator) => {
         simulator.console.ignoreTyped = 2;
         simulator.console.accepts = 3;
@@ -57,7 +57,7 @@ describe('the console', () => {
     expect(bmc.console.typed).toEqual(['shu', 'tdo', 'wn\n']);
   });
 
-  it('that somebody holds is refused in words, or taken over on request', async () => {
+  it('is refused with a message while another client has it, or taken over on request', async () => {
     const prepare = (bmc: SimulatedBmc): void => {
       bmc.console.active = true;
     };
@@ -69,17 +69,17 @@ describe('the console', () => {
     expect(await readUntil(console, 'login: ')).toBe('node login: ');
   });
 
-  it('ends with a reason when the BMC takes it away', async () => {
+  it('ends with a reason when the BMC deactivates it', async () => {
     const { bmc, console } = await rig();
     await readUntil(console, 'login: ');
     bmc.takeConsoleAway();
-    await expect(readUntil(console, 'never')).rejects.toThrow('the BMC took the console away');
+    await expect(readUntil(console, 'never')).rejects.toThrow('the BMC deactivated the console');
   });
 
   it('ends with a reason when the BMC vanishes', async () => {
-    const { bmc, connection, console } = await rig({ tools: QUICK });
+    const { bmc, connection, console } = await rig({ deps: QUICK });
     await readUntil(console, 'login: ');
-    bmc.deaf = true;
+    bmc.offline = true;
     const reading = readUntil(console, 'never');
     await Promise.all([
       expect(reading).rejects.toMatchObject({ failure: 'vanished' }),
@@ -87,7 +87,7 @@ describe('the console', () => {
     ]);
   });
 
-  it('ends without one when it is closed', async () => {
+  it('ends without a reason when it is closed', async () => {
     const { console } = await rig();
     await readUntil(console, 'login: ');
     const reading = readUntil(console, 'never');

@@ -1,4 +1,4 @@
-// A million spoiled answers over the steps of the handshake and the open session: none crashes, none is accepted.
+// A million corrupted packets over the steps of the handshake and the open session: none crashes, none is accepted.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { beginHandshake, continueHandshake, type Handshake } from '../../../appliance/bmc/ipmi/handshake.ts';
@@ -21,11 +21,11 @@ function numbers(seed: number): () => number {
   };
 }
 
-/** Bytes that carry no meaning: RMCP's reserved byte and sequence, and what each message reserves. */
+/** Offsets of bytes without meaning: RMCP's reserved byte and sequence, and the reserved bytes of each message. */
 type Meaningless = ReadonlySet<number>;
 
-/** Flips bits, overwrites bytes, cuts or lengthens; always differs in a byte that means something. */
-function* spoiled(genuine: Uint8Array, meaningless: Meaningless, count: number): Generator<Uint8Array> {
+/** Flips bits, overwrites bytes, truncates or extends; always changes at least one meaningful byte. */
+function* corrupted(genuine: Uint8Array, meaningless: Meaningless, count: number): Generator<Uint8Array> {
   const next = numbers(0x5eed ^ genuine.length);
   const meaningful = Array.from(genuine.keys()).filter((at) => !meaningless.has(at));
   const pick = (): number => meaningful[next() % meaningful.length] ?? 0;
@@ -53,7 +53,7 @@ const openResponse = peer.answer(begun.send);
 
 const advance = (handshake: Handshake, packet: Uint8Array) => {
   const step = continueHandshake(handshake, packet);
-  if (step.kind !== 'continued') throw new Error(`the genuine answer is ${step.kind}`);
+  if (step.kind !== 'continued') throw new Error(`the genuine reply is ${step.kind}`);
   return step;
 };
 
@@ -62,14 +62,14 @@ const rakp2 = peer.answer(afterOpen.send);
 const afterRakp2 = advance(afterOpen.handshake, rakp2);
 const rakp4 = peer.answer(afterRakp2.send);
 
-// RMCP's reserved byte and sequence; the two flags beside the payload type and the sequence number, which mean nothing
+// RMCP's reserved byte and sequence; the two flags beside the payload type and the sequence number, which have no meaning
 // outside a session.
 const HEADER: readonly number[] = [1, 2, 5, 10, 11, 12, 13];
-/** The granted privilege, which Set Session Privilege decides anyway, and the reserved bytes of the algorithms. */
+/** The granted privilege, which Set Session Privilege decides later, and the reserved bytes of the algorithms. */
 const OPEN_RESERVED = [18, 19, 29, 30, 33, 34, 35, 37, 38, 41, 42, 43, 45, 46, 49, 50, 51];
 
-describe('a million spoiled packets', () => {
-  // Most of the time would go into the stack traces of refusals that nobody looks at.
+describe('a million corrupted packets', () => {
+  // Stack traces of the refusals would take most of the time.
   const { stackTraceLimit } = Error;
   beforeAll(() => {
     Error.stackTraceLimit = 0;
@@ -78,24 +78,24 @@ describe('a million spoiled packets', () => {
     Error.stackTraceLimit = stackTraceLimit;
   });
 
-  it('genuine answers do lead to a session', () => {
+  it('genuine replies establish a session', () => {
     expect(continueHandshake(afterRakp2.handshake, rakp4).kind).toBe('established');
   });
 
-  it('as Open Session Responses lead nowhere, or to a RAKP 2 that no longer fits', () => {
+  it('as Open Session Responses are rejected, or make the RAKP 2 fail', () => {
     let followed = 0;
-    for (const packet of spoiled(openResponse, new Set([...HEADER, ...OPEN_RESERVED]), PER_STEP)) {
+    for (const packet of corrupted(openResponse, new Set([...HEADER, ...OPEN_RESERVED]), PER_STEP)) {
       const step = continueHandshake(begun.handshake, packet);
       if (step.kind !== 'continued') continue;
-      // Nothing vouches for this message; but the session id in it goes into every later hash.
+      // This message is not authenticated; but its session id goes into every later hash.
       if (followed++ % 16 === 0) expect(continueHandshake(step.handshake, rakp2).kind).not.toBe('continued');
     }
     expect(followed).toBeGreaterThan(0);
   });
 
-  it('as RAKP 2 are never believed', () => {
+  it('as RAKP 2 are never accepted', () => {
     const outcomes = { ignored: 0, refused: 0, continued: 0, established: 0 };
-    for (const packet of spoiled(rakp2, new Set([...HEADER, 18, 19]), PER_STEP)) {
+    for (const packet of corrupted(rakp2, new Set([...HEADER, 18, 19]), PER_STEP)) {
       outcomes[continueHandshake(afterOpen.handshake, packet).kind] += 1;
     }
     expect(outcomes).toMatchObject({ continued: 0, established: 0 });
@@ -103,19 +103,19 @@ describe('a million spoiled packets', () => {
 
   it('as RAKP 4 never open a session', () => {
     const outcomes = { ignored: 0, refused: 0, continued: 0, established: 0 };
-    for (const packet of spoiled(rakp4, new Set([...HEADER, 18, 19]), PER_STEP)) {
+    for (const packet of corrupted(rakp4, new Set([...HEADER, 18, 19]), PER_STEP)) {
       outcomes[continueHandshake(afterRakp2.handshake, packet).kind] += 1;
     }
     expect(outcomes).toMatchObject({ continued: 0, established: 0 });
   });
 
-  it('inside the session are never opened', () => {
+  it('inside the session are never decrypted', () => {
     const step = continueHandshake(afterRakp2.handshake, rakp4);
     if (step.kind !== 'established') throw new Error(step.kind);
     const channel = new SessionChannel(step.established, (count) => new Uint8Array(count));
     const genuine = peer.session.seal(PAYLOAD.ipmi, Uint8Array.of(0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0x00, 0xdb));
     let opened = 0;
-    for (const bytes of spoiled(genuine, new Set([1, 2]), PER_STEP)) {
+    for (const bytes of corrupted(genuine, new Set([1, 2]), PER_STEP)) {
       try {
         const packet = decodePacket(bytes);
         if (channel.isOurs(packet) && channel.open(packet) !== null) opened += 1;

@@ -1,4 +1,4 @@
-// The BMC's genuine side of a handshake, packet by packet, for tests that look at every step.
+// The BMC's genuine side of a handshake, packet by packet, for tests of single steps.
 
 import type { Offer } from '../../../appliance/bmc/ipmi/handshake.ts';
 import { type Login, parseLogin } from '../../../appliance/bmc/ipmi/login.ts';
@@ -17,7 +17,7 @@ export const LOGIN: Login = mustParse(
 
 export const OFFER: Offer = { suite: SUITE_17, privilege: 'administrator' };
 
-/** The three genuine answers of a BMC to the messages of a handshake. */
+/** The three genuine replies of a BMC in a handshake. */
 export class HandshakePeer {
   readonly session: SimulatedSession;
 

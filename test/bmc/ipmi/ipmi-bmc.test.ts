@@ -10,10 +10,10 @@ import { Secret } from '../../../appliance/domain/secret.ts';
 import { PATIENT, RACING, startSimulator, targetOf } from './client-rig.ts';
 import type { SimulatorOptions } from './simulator/simulated-bmc.ts';
 
-async function rig(options: SimulatorOptions = {}, tools = RACING) {
+async function rig(options: SimulatorOptions = {}, deps = RACING) {
   const simulator = await startSimulator(options);
   const target = targetOf(simulator.port, undefined, options.bmcKey ?? null);
-  const bmc = ipmiBmc(target, { efi: true, keepFor: 0 }, tools);
+  const bmc = ipmiBmc(target, { efi: true, keepFor: 0 }, deps);
   onTestFinished(() => bmc.close());
   return { simulator, target, bmc };
 }
@@ -24,7 +24,7 @@ describe.each<[string, SimulatorOptions]>([
   ['suite 17 with a BMC key', { bmcKey: 'twenty bytes of key!' }],
   ['suite 3 with a BMC key', { suites: [3], bmcKey: 'short key' }],
 ])('power over %s', (_name, options) => {
-  it('is told, and goes on and off', async () => {
+  it('is reported, and turns on and off', async () => {
     const { bmc, simulator } = await rig(options);
     expect(await bmc.powerState()).toBe('off');
     await bmc.powerOn();
@@ -37,7 +37,7 @@ describe.each<[string, SimulatorOptions]>([
 });
 
 describe('power', () => {
-  it('that is as wanted already is left alone', async () => {
+  it('is not changed when it has the requested state', async () => {
     const { bmc, simulator } = await rig();
     await bmc.powerOff();
     await bmc.powerOn();
@@ -45,14 +45,14 @@ describe('power', () => {
     expect(simulator.machine.controls).toEqual([1]);
   });
 
-  it('cycles by going off and on, and just on when it was off', async () => {
+  it('cycles off and on, and turns just on when it was off', async () => {
     const { bmc, simulator } = await rig();
     await bmc.powerCycle();
     await bmc.powerCycle();
     expect(simulator.machine.controls).toEqual([1, 0, 1]);
   });
 
-  it('resets a machine that is on and starts one that is off', async () => {
+  it('resets a machine that is on and powers on one that is off', async () => {
     const { bmc, simulator } = await rig();
     await bmc.powerReset();
     await bmc.powerReset();
@@ -61,9 +61,9 @@ describe('power', () => {
     expect(simulator.machine.controls).toEqual([1, 3, 5]);
   });
 
-  it('that the BMC accepts and does not switch is called out', async () => {
+  it('that the BMC accepts and does not switch is an error', async () => {
     const { bmc, simulator } = await rig();
-    simulator.lies.ignoresPower = true;
+    simulator.faults.ignoresPower = true;
     await expect(bmc.powerOn()).rejects.toMatchObject({
       failure: 'contradiction',
       message: expect.stringContaining('the BMC accepted power on'),
@@ -73,7 +73,7 @@ describe('power', () => {
 });
 
 describe('the boot device', () => {
-  it('is set for once, with the UEFI bit, and read back', async () => {
+  it('is set for one boot, with the UEFI bit, and read back', async () => {
     const { bmc, simulator } = await rig();
     await bmc.setBoot({ device: 'network', persistent: false, firmware: null });
     expect(simulator.machine.bootParameters.get(5)).toEqual([0xa0, 0x04, 0, 0, 0]);
@@ -82,7 +82,7 @@ describe('the boot device', () => {
     expect(simulator.machine.controls).toEqual([]);
   });
 
-  it('is set for good, and for legacy firmware', async () => {
+  it('is set persistently, and for legacy firmware', async () => {
     const { bmc, simulator } = await rig();
     expect(await bmc.setBoot({ device: 'disk', persistent: true, firmware: 'legacy' })).toEqual({
       device: 'disk',
@@ -91,20 +91,23 @@ describe('the boot device', () => {
     expect(simulator.machine.bootParameters.get(5)).toEqual([0xc0, 0x08, 0, 0, 0]);
   });
 
-  it('that reads back as another one is called out', async () => {
+  it('that reads back as another one is an error', async () => {
     const { bmc, simulator } = await rig();
-    simulator.lies.bootReadBack = [0xa0, 0x08, 0, 0, 0];
+    simulator.faults.bootReadBack = [0xa0, 0x08, 0, 0, 0];
     await expect(bmc.setBoot({ device: 'network', persistent: false, firmware: null })).rejects.toThrow(
-      'accepted boot device network, and shows disk',
+      'accepted boot device network, but reads back disk',
     );
     expect(simulator.activeSessions).toBe(0);
   });
 
-  it('whose other bits are lost is reported with them', async () => {
+  it('reports other bits that were lost', async () => {
     const { bmc, simulator } = await rig();
-    simulator.lies.bootReadBack = [0x00, 0x04, 0, 0, 0];
+    simulator.faults.bootReadBack = [0x00, 0x04, 0, 0, 0];
     const { differences } = await bmc.setBoot({ device: 'network', persistent: false, firmware: 'efi' });
-    expect(differences).toEqual(['valid is false, set was true', 'efi is false, set was true']);
+    expect(differences).toEqual([
+      'valid reads back as false, requested was true',
+      'efi reads back as false, requested was true',
+    ]);
   });
 });
 
@@ -112,7 +115,7 @@ describe('the boot device of a Supermicro', () => {
   it.each([
     ['UEFI', 'efi', [0xa0, 0x24, 0, 0, 0]],
     ['legacy', 'legacy', [0x80, 0x08, 0, 0, 0]],
-  ] as const)('is its disk under the number that its %s firmware knows', async (_name, firmware, flags) => {
+  ] as const)('is its disk with the number that its %s firmware uses', async (_name, firmware, flags) => {
     const { bmc, simulator } = await rig();
     const choice = { device: 'disk', persistent: false, firmware } as const;
     expect(await bmc.setBoot(choice)).toEqual({ device: 'disk', differences: [] });
@@ -121,7 +124,7 @@ describe('the boot device of a Supermicro', () => {
 });
 
 describe('the identity', () => {
-  it('is what the vendor wrote into the machine, and the firmware of the BMC', async () => {
+  it('comes from the FRU inventory, with the firmware version of the BMC', async () => {
     const { bmc } = await rig();
     expect(await bmc.identity()).toEqual({
       vendor: 'Ironworks',
@@ -132,9 +135,9 @@ describe('the identity', () => {
   });
 
   it.each([
-    ['there is nothing written', new Uint8Array()],
-    ['what is written is damaged', Uint8Array.of(1, 0, 1, 0, 0, 0, 0, 0x55)],
-  ])('is the word of the BMC where %s', async (_what, fru) => {
+    ['the FRU inventory is empty', new Uint8Array()],
+    ['the FRU inventory is damaged', Uint8Array.of(1, 0, 1, 0, 0, 0, 0, 0x55)],
+  ])('comes from the device id when %s', async (_what, fru) => {
     const { bmc, simulator } = await rig();
     simulator.machine.fru = fru;
     const identity = await bmc.identity();
@@ -142,8 +145,8 @@ describe('the identity', () => {
   });
 });
 
-describe('the rest of what a BMC knows', () => {
-  it('is its event log', async () => {
+describe('the other verbs', () => {
+  it('read, delete and clear the event log', async () => {
     const { bmc, simulator, target } = await rig();
     expect(await bmc.eventLog()).toEqual([
       {
@@ -166,9 +169,9 @@ describe('the rest of what a BMC knows', () => {
     expect(simulator.machine.events).toEqual([]);
   });
 
-  it.each([255, 20, 10])('is its sensors, where it sends %i bytes at most', async (largestRead) => {
+  it.each([255, 20, 10])('read the sensors when the BMC sends at most %i bytes', async (largestRead) => {
     const { bmc, simulator, target } = await rig();
-    simulator.lies.largestRead = largestRead;
+    simulator.faults.largestRead = largestRead;
     expect(await bmc.sensors()).toEqual([
       { name: 'Inlet Temp', kind: 'temperature', value: 23, unit: '°C', health: 'ok', states: [] },
       { name: 'Vcore', kind: 'voltage', value: 1.2, unit: 'V', health: 'ok', states: [] },
@@ -186,16 +189,16 @@ describe('the rest of what a BMC knows', () => {
     expect(info.records).toBe(4);
   });
 
-  it.each([255, 6])('is its hardware, where it sends %i bytes at most', async (largestRead) => {
+  it.each([255, 6])('read the hardware when the BMC sends at most %i bytes', async (largestRead) => {
     const { bmc, simulator } = await rig();
-    simulator.lies.largestRead = largestRead;
+    simulator.faults.largestRead = largestRead;
     expect(await bmc.hardware()).toMatchObject({
       board: { serial: 'BRD123' },
       product: { name: 'Anvil 2', serial: 'SN42' },
     });
   });
 
-  it('is its light', async () => {
+  it('set the identify light', async () => {
     const { bmc, simulator } = await rig();
     await bmc.identify({ seconds: 30 });
     expect(simulator.machine.identify).toEqual([30]);
@@ -203,7 +206,7 @@ describe('the rest of what a BMC knows', () => {
     expect(simulator.machine.identify).toEqual([0, 1]);
   });
 
-  it('is its users, whose passwords are set and tested', async () => {
+  it('list users, and set and test their passwords', async () => {
     const { bmc, simulator, target } = await rig();
     expect((await bmc.users()).map(({ name, privilege }) => [name, privilege])).toContainEqual([
       'operator',
@@ -222,7 +225,7 @@ describe('the rest of what a BMC knows', () => {
     expect(simulator.machine.users[0]).toMatchObject({ name: 'spare', privilege: 2, enabled: true });
   });
 
-  it('is asked one thing at a time, in a session each', async () => {
+  it('run one at a time, in one session each', async () => {
     const { bmc, simulator } = await rig({ slots: 1 });
     const answers = await Promise.all([bmc.powerState(), bmc.eventLog(), bmc.powerState()]);
     expect(answers).toEqual(['off', expect.any(Array), 'off']);

@@ -1,30 +1,30 @@
-// A network between client and BMC that loses, doubles and swaps datagrams, the same ones in the same order each time.
+// A proxy between client and BMC that drops, duplicates and reorders datagrams, the same ones in every run.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 
-export interface Weather {
-  /** Out of a hundred, each. */
-  readonly lost: number;
-  readonly doubled: number;
-  readonly swapped: number;
+export interface PacketFaults {
+  /** Percentages. */
+  readonly dropped: number;
+  readonly duplicated: number;
+  readonly reordered: number;
 }
 
-/** A swapped datagram goes after the next one, or after this long when none follows. */
+/** A reordered datagram is sent after the next one, or after this time when none follows. */
 const LONGEST_HOLD_MS = 20;
 
 export async function lossyProxy(
   bmcPort: number,
-  weather: Weather,
+  faults: PacketFaults,
   seed: number,
-): Promise<{ port: number; spoiled: number }> {
+): Promise<{ port: number; affected: number }> {
   const front = createSocket('udp4');
   front.bind(0, '127.0.0.1');
   await once(front, 'listening');
   const backs = new Map<number, Socket>();
   const held = new Set<NodeJS.Timeout>();
-  const result = { port: front.address().port, spoiled: 0 };
+  const result = { port: front.address().port, affected: 0 };
   let state = seed;
   const percent = (): number => {
     state = (Math.imul(state, 1103515245) + 12345) >>> 0;
@@ -35,10 +35,10 @@ export async function lossyProxy(
     let waiting: (() => void) | null = null;
     return (bytes) => {
       const dice = percent();
-      const { lost, doubled, swapped } = weather;
-      if (dice < lost + doubled + swapped) result.spoiled += 1;
-      if (dice < lost) return;
-      if (dice >= lost + doubled && dice < lost + doubled + swapped && !waiting) {
+      const { dropped, duplicated, reordered } = faults;
+      if (dice < dropped + duplicated + reordered) result.affected += 1;
+      if (dice < dropped) return;
+      if (dice >= dropped + duplicated && dice < dropped + duplicated + reordered && !waiting) {
         const release = (): void => {
           clearTimeout(timeout);
           held.delete(timeout);
@@ -51,7 +51,7 @@ export async function lossyProxy(
         return;
       }
       deliver(bytes);
-      if (dice < lost + doubled) deliver(bytes);
+      if (dice < dropped + duplicated) deliver(bytes);
       waiting?.();
     };
   };

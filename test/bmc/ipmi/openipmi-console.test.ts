@@ -1,4 +1,4 @@
-// Serial over LAN through OpenIPMI's simulator to a serial port that this test holds the other end of.
+// Serial over LAN through OpenIPMI's simulator to a serial port whose other end this test holds.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { startOpenIpmi } from './openipmi.ts';
 
 beforeAll(() => needPackages(['openipmi', 'socat']));
 
-/** A pseudo terminal for the simulator; the machine's end of the cable is the socket. */
+/** A pseudo terminal for the simulator; the socket is the machine's end of the cable. */
 async function serialPort(): Promise<{ device: string; machine: Socket }> {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-serial-'));
   const device = join(folder, 'tty');
@@ -30,14 +30,14 @@ async function serialPort(): Promise<{ device: string; machine: Socket }> {
     server.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  // socat makes the terminal first and connects then.
+  // socat creates the terminal before it connects.
   const [machine] = (await once(server, 'connection')) as [Socket];
   onTestFinished(() => void machine.destroy());
   return { device, machine };
 }
 
 describe('the console through OpenIPMI', () => {
-  it('carries a whole boot log out and a login in', async () => {
+  it('transfers a whole boot log out and a login in', async () => {
     const { device, machine } = await serialPort();
     const simulator = await startOpenIpmi(device);
     const connection = await IpmiConnection.open(
@@ -51,14 +51,14 @@ describe('the console through OpenIPMI', () => {
     expect(await readUntil(console, 'login: ')).toBe(`${log}login: `);
 
     let typed = '';
-    const heard = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       machine.on('data', (data) => {
         typed += data.toString('latin1');
         if (typed.endsWith('\n')) resolve();
       });
     });
     console.write(new TextEncoder().encode(`${'x'.repeat(500)}\n`));
-    await heard;
+    await received;
     expect(typed).toBe(`${'x'.repeat(500)}\n`);
     await console.close();
   });

@@ -1,4 +1,4 @@
-// Our client with a BMC that we did not write; ipmitool looks at the result with its own eyes.
+// Our client with OpenIPMI's BMC simulator; ipmitool verifies the results independently.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -31,7 +31,7 @@ async function ipmitool({ port }: OpenIpmi, ...args: readonly string[]): Promise
 }
 
 describe('OpenIPMI', () => {
-  it('switches its chassis on, off and round as we say', async () => {
+  it('switches its chassis on, off, and cycles it', async () => {
     const { simulator, bmc } = await rig();
     expect(await bmc.powerState()).toBe('off');
     await bmc.powerOn();
@@ -47,25 +47,28 @@ describe('OpenIPMI', () => {
     expect(simulator.chassis('power')).toBe('0');
   });
 
-  it('boots from where we say, as ipmitool reads it back', async () => {
+  it('stores the boot device, as ipmitool reads it back', async () => {
     const { simulator, bmc } = await rig();
     await bmc.setBoot({ device: 'network', persistent: false, firmware: null });
     expect(simulator.chassis('boot')).toBe('pxe');
     expect(await ipmitool(simulator, 'chassis', 'bootparam', 'get', '5')).toContain('Force PXE');
-    // It keeps the device and loses every other bit: that is told, not hidden.
+    // It stores the device and loses every other bit: that is reported.
     const { differences } = await bmc.setBoot({ device: 'disk', persistent: false, firmware: 'efi' });
-    expect(differences).toEqual(['valid is false, set was true', 'efi is false, set was true']);
+    expect(differences).toEqual([
+      'valid reads back as false, requested was true',
+      'efi reads back as false, requested was true',
+    ]);
     expect(await ipmitool(simulator, 'chassis', 'bootparam', 'get', '5')).toContain(
       'Force Boot from default Hard-Drive',
     );
   });
 
-  it('tells its events, and forgets them', async () => {
+  it('lists its events, and clears them', async () => {
     const { simulator, bmc } = await rig();
     expect(await bmc.eventLog()).toEqual([
       {
         id: '1',
-        // It counts from its own start.
+        // Its clock counts from its own start.
         at: null,
         severity: 'ok',
         message: "sensor 0x01 (system event): vendor's boot event",
@@ -76,7 +79,7 @@ describe('OpenIPMI', () => {
     expect(await ipmitool(simulator, 'sel', 'info')).toMatch(/Entries\s+: 0/);
   });
 
-  it('tells its sensors as it tells ipmitool', async () => {
+  it('reports the same sensors as to ipmitool', async () => {
     const { simulator, bmc } = await rig();
     expect(await bmc.sensors()).toEqual([
       { name: 'CPU_Temp', kind: 'temperature', value: 45, unit: '°C', health: 'ok', states: [] },
@@ -84,7 +87,7 @@ describe('OpenIPMI', () => {
     expect(await ipmitool(simulator, 'sdr')).toContain('45 degrees C');
   });
 
-  it('has users, a light, and no hardware description', async () => {
+  it('has users, an identify light, and no FRU inventory', async () => {
     const { bmc } = await rig();
     expect((await bmc.users()).map(({ name, privilege }) => [name, privilege])).toContainEqual([
       'admin',
@@ -97,7 +100,7 @@ describe('OpenIPMI', () => {
   it.each([
     ['a wrong password', { name: 'admin', password: 'guess' }, 'wrong-password'],
     ['a wrong user', { name: 'nobody', password: 'guess' }, 'wrong-user'],
-  ])('refuses %s', async (_what, user, reason) => {
+  ])('rejects %s', async (_what, user, reason) => {
     const { simulator } = await rig();
     await expect(IpmiConnection.open(targetOf(simulator.port, user), PATIENT)).rejects.toMatchObject({
       reason,
@@ -105,7 +108,7 @@ describe('OpenIPMI', () => {
     });
   });
 
-  it('refuses an operator what only administrators may, in words', async () => {
+  it('refuses an operator what only administrators may do, with a message', async () => {
     const { simulator } = await rig();
     await withIpmiSession(targetOf(simulator.port, ADMIN), PATIENT, async (connection) => {
       expect(await connection.call(setSessionPrivilege('operator'))).toBe(3);
@@ -117,7 +120,7 @@ describe('OpenIPMI', () => {
     });
   });
 
-  it('vanishes in the middle, and we say so', async () => {
+  it('is reported as vanished when it is killed', async () => {
     const { simulator } = await rig();
     const connection = await IpmiConnection.open(targetOf(simulator.port, ADMIN), QUICK);
     expect(await powerStatus(connection)).toBe('off');

@@ -14,9 +14,9 @@ export interface OpenIpmi {
   readonly port: number;
   /** Contents of `power` (1 or 0), `boot`, `reset`, `shutdown`, as the chassis program wrote them. */
   chassis(file: string): string;
-  /** As somebody at the machine does it. */
+  /** As with the machine's own buttons. */
   setChassis(file: string, content: string): void;
-  /** Everything that the chassis program was told to set, such as `power 1`. */
+  /** Everything that the chassis program set, such as `power 1`. */
   chassisLog(): readonly string[];
   /** As if unplugged. */
   kill(): Promise<void>;
@@ -45,7 +45,7 @@ sel_add 0x20 0x02 0 0 0 0x65 0x20 0 4 0x12 1 0x6f 1 0 0
 mc_enable 0x20
 `;
 
-/** `serialPort` is a device: what the console of the simulated machine is connected to. */
+/** `serialPort`: the device that the console of the simulated machine is connected to. */
 export async function startOpenIpmi(serialPort: string | null = null): Promise<OpenIpmi> {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-openipmi-'));
   const port = await freePort();
@@ -74,7 +74,7 @@ export async function startOpenIpmi(serialPort: string | null = null): Promise<O
     await kill();
     rmSync(folder, { recursive: true, force: true });
   });
-  await answersPing(port);
+  await waitForPing(port);
   const read = (file: string): string => readFileSync(join(chassis, file), 'utf8').trim();
   return {
     port,
@@ -101,14 +101,14 @@ set_working_mc 0x20
   user 2 true "admin" "lab-password" admin 10 none md2 md5 straight
 `;
 
-/** Asks until it is there: it has no other way to say that it is ready. */
-async function answersPing(port: number): Promise<void> {
+/** Pings until it replies: the simulator has no other readiness signal. */
+async function waitForPing(port: number): Promise<void> {
   const socket = createSocket('udp4');
-  const ask = setInterval(() => socket.send(encodePing(1), port, '127.0.0.1'), 50);
+  const ping = setInterval(() => socket.send(encodePing(1), port, '127.0.0.1'), 50);
   try {
     await once(socket, 'message', { signal: AbortSignal.timeout(20_000) });
   } finally {
-    clearInterval(ask);
+    clearInterval(ping);
     socket.close();
   }
 }

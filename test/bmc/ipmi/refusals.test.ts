@@ -1,4 +1,4 @@
-// What goes wrong with BMCs, and what the person reads then. Every one leaves no session behind.
+// Failures of BMCs, and their messages. None leaves a session open.
 
 import { describe, expect, it } from 'vitest';
 import { IpmiConnection, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
@@ -33,7 +33,7 @@ const CASES: readonly Case[] = [
     reason: 'wrong-password',
     words: 'wrong password or privilege',
   },
-  { sentence: 'a missing BMC key', options: { bmcKey: 'k' }, reason: 'wrong-bmc-key', words: 'none was given' },
+  { sentence: 'a missing BMC key', options: { bmcKey: 'k' }, reason: 'wrong-bmc-key', words: 'none is configured' },
   { sentence: 'a wrong BMC key', options: { bmcKey: 'k' }, key: 'z', reason: 'wrong-bmc-key', words: 'another key' },
   {
     sentence: 'a user who is neither administrator nor operator',
@@ -61,10 +61,10 @@ const CASES: readonly Case[] = [
     words: 'suite 17: no cipher suite match',
   },
   {
-    sentence: 'an answer without any protection',
+    sentence: 'a reply without any protection',
     options: { forcedAlgorithms: NONE },
     reason: 'unauthenticated',
-    words: 'the BMC answers with unauthenticated',
+    words: 'the BMC offers an unauthenticated',
   },
   { sentence: 'IPMI 1.5 only', options: { ipmi2: false }, reason: 'too-old', words: 'IPMI 1.5' },
 ];
@@ -83,43 +83,43 @@ describe('opening a session', () => {
   it('tries credentials once', async () => {
     const bmc = await startSimulator();
     await expect(IpmiConnection.open(targetOf(bmc.port, { name: 'admin', password: 'x' }), PATIENT)).rejects.toThrow();
-    await expect.poll(() => bmc.heard).toEqual(['payload 10', 'payload 12', 'payload 14']);
+    await expect.poll(() => bmc.received).toEqual(['payload 10', 'payload 12', 'payload 14']);
   });
 
-  it('goes to suite 3 when suite 17 is answered with SHA-1', async () => {
+  it('falls back to suite 3 when suite 17 is answered with SHA-1', async () => {
     const bmc = await startSimulator({ forcedAlgorithms: SHA1 });
     const terms = await withIpmiSession(targetOf(bmc.port), PATIENT, (connection) => connection.terms);
     expect(terms).toMatchObject({ suite: 3 });
   });
 
-  it('takes operator where administrator is not allowed', async () => {
+  it('falls back to operator when administrator is not allowed', async () => {
     const bmc = await startSimulator();
     const terms = await withIpmiSession(targetOf(bmc.port, OPERATOR), PATIENT, (connection) => connection.terms);
     expect(terms).toMatchObject({ suite: 17, privilege: 'operator' });
     expect(bmc.activeSessions).toBe(0);
   });
 
-  it('takes operator where administrator is refused inside the session only', async () => {
+  it('falls back to operator when administrator is refused only inside the session', async () => {
     const bmc = await startSimulator({ privilegeCap: 3 });
     const terms = await withIpmiSession(targetOf(bmc.port), PATIENT, (connection) => connection.terms);
     expect(terms).toMatchObject({ privilege: 'operator' });
   });
 
-  it('says that there is no way to an address', async () => {
-    const nowhere = { ...targetOf(623), address: '300.1.2.3' };
-    await expect(IpmiConnection.open(nowhere, PATIENT)).rejects.toMatchObject({ failure: 'unreachable' });
+  it('reports an invalid address as unreachable', async () => {
+    const invalid = { ...targetOf(623), address: '300.1.2.3' };
+    await expect(IpmiConnection.open(invalid, PATIENT)).rejects.toMatchObject({ failure: 'unreachable' });
   });
 
-  it('refuses a password that no BMC keeps before anything is sent', async () => {
+  it('rejects a password that is too long for a BMC before anything is sent', async () => {
     const bmc = await startSimulator();
     const opening = IpmiConnection.open(targetOf(bmc.port, { name: 'admin', password: 'x'.repeat(21) }), PATIENT);
-    await expect(opening).rejects.toThrow('the BMC password has 21 bytes, IPMI keeps 20');
-    expect(bmc.heard).toEqual([]);
+    await expect(opening).rejects.toThrow('the BMC password has 21 bytes; IPMI allows at most 20');
+    expect(bmc.received).toEqual([]);
   });
 
-  it('says that nothing listens where nothing does', async () => {
+  it('reports a BMC that does not reply as unreachable', async () => {
     const bmc = await startSimulator();
-    bmc.deaf = true;
+    bmc.offline = true;
     await expect(IpmiConnection.open(targetOf(bmc.port), QUICK)).rejects.toMatchObject({
       failure: 'unreachable',
       retryable: true,
@@ -129,15 +129,15 @@ describe('opening a session', () => {
 });
 
 describe('inside a session', () => {
-  it('a busy BMC is asked again', async () => {
+  it('retries a busy BMC', async () => {
     const bmc = await startSimulator();
-    bmc.lies.refuses = { command: 0x0001, codes: [0xc0, 0xc3] };
+    bmc.faults.refuses = { command: 0x0001, codes: [0xc0, 0xc3] };
     expect(await withIpmiSession(targetOf(bmc.port), RACING, powerStatus)).toBe('off');
   });
 
-  it('a BMC that stays busy is given up, and worth another try later', async () => {
+  it('fails with a retryable error when the BMC stays busy', async () => {
     const bmc = await startSimulator();
-    bmc.lies.refuses = { command: 0x0001, codes: [0xc0, 0xc0, 0xc0, 0xc0, 0xc0] };
+    bmc.faults.refuses = { command: 0x0001, codes: [0xc0, 0xc0, 0xc0, 0xc0, 0xc0] };
     await expect(withIpmiSession(targetOf(bmc.port), RACING, powerStatus)).rejects.toMatchObject({
       failure: 'busy',
       completionCode: 0xc0,
@@ -146,32 +146,32 @@ describe('inside a session', () => {
     expect(bmc.activeSessions).toBe(0);
   });
 
-  it('a refusal comes in words, with the command', async () => {
+  it('reports a refusal as text, with the command', async () => {
     const bmc = await startSimulator();
-    const asking = withIpmiSession(targetOf(bmc.port, OPERATOR), PATIENT, (connection) =>
+    const request = withIpmiSession(targetOf(bmc.port, OPERATOR), PATIENT, (connection) =>
       connection.call(setUserEnabled(2, true)),
     );
-    await expect(asking).rejects.toThrow('Set User Password (enable): the user lacks the privilege');
+    await expect(request).rejects.toThrow('Set User Password (enable): the user lacks the privilege');
     expect(bmc.activeSessions).toBe(0);
   });
 
-  it('wrong checksums under a right authentication code do not matter', async () => {
+  it('accepts wrong checksums with a valid authentication code', async () => {
     const bmc = await startSimulator();
-    bmc.lies.wrongChecksums = true;
+    bmc.faults.wrongChecksums = true;
     expect(await withIpmiSession(targetOf(bmc.port), PATIENT, powerStatus)).toBe('off');
   });
 
-  it('a BMC that vanishes ends the session and what was asked', async () => {
+  it('ends the session and its requests when the BMC vanishes', async () => {
     const bmc = await startSimulator();
     const connection = await IpmiConnection.open(targetOf(bmc.port), QUICK);
     expect(await powerStatus(connection)).toBe('off');
-    bmc.deaf = true;
+    bmc.offline = true;
     await expect(powerStatus(connection)).rejects.toMatchObject({ failure: 'vanished', retryable: true });
     expect(await connection.ended).toMatchObject({ failure: 'vanished' });
     await connection.close();
   });
 
-  it('work that throws still closes the session', async () => {
+  it('closes the session when the work throws', async () => {
     const bmc = await startSimulator();
     const work = withIpmiSession(targetOf(bmc.port), PATIENT, () => Promise.reject(new Error('of the caller')));
     await expect(work).rejects.toThrow('of the caller');

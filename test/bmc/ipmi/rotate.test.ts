@@ -1,31 +1,31 @@
-// A new password over real sessions: with BMCs that take it, cut it and ignore it, and behind the gate that guards against
-// being locked out.
+// A password rotation over real sessions: with BMCs that accept, truncate and ignore it, and behind the gate that prevents a
+// lock-out.
 
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { BmcGates } from '../../../appliance/bmc/gates.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { paced } from '../../../appliance/bmc/paced.ts';
-import { type PasswordKeeper, rotatePassword } from '../../../appliance/bmc/rotate.ts';
+import { type PasswordStore, rotatePassword } from '../../../appliance/bmc/rotate.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { RACING, startSimulator, targetOf } from './client-rig.ts';
-import type { Lies } from './simulator/commands.ts';
+import type { BmcFaults } from './simulator/commands.ts';
 import { ADMIN, OPERATOR } from './simulator/simulated-bmc.ts';
 
 const USER = { ...ADMIN, password: 'the-old-password' };
 
-async function rotate(lies: Lies, length: number) {
+async function rotate(faults: BmcFaults, length: number) {
   const simulator = await startSimulator({ users: [USER, OPERATOR] });
-  Object.assign(simulator.lies, lies);
+  Object.assign(simulator.faults, faults);
   const disk: { current: string; pending: string | null } = { current: USER.password, pending: null };
   const gates = new BmcGates(RACING.clock);
   const open = (password: Secret) =>
     paced(
       ipmiBmc({ ...targetOf(simulator.port, USER), password }, { efi: true, keepFor: 60_000 }, RACING),
       gates.gate('127.0.0.1'),
-      gates.mark(USER.name, password),
+      gates.fingerprint(USER.name, password),
     );
-  const keeper: PasswordKeeper = {
+  const store: PasswordStore = {
     savePending: async (password) => {
       disk.pending = new TextDecoder().decode(password.reveal());
     },
@@ -36,8 +36,8 @@ async function rotate(lies: Lies, length: number) {
       disk.pending = null;
     },
   };
-  const tools = { clock: RACING.clock, random: (count: number) => Uint8Array.from(randomBytes(count)) };
-  const outcome = await rotatePassword({ current: new Secret(USER.password), open, keeper, length }, tools);
+  const deps = { clock: RACING.clock, random: (count: number) => Uint8Array.from(randomBytes(count)) };
+  const outcome = await rotatePassword({ current: new Secret(USER.password), open, store, length }, deps);
   const next = open(new Secret(disk.current));
   expect(await next.powerState()).toBe('off');
   await next.close();
@@ -51,15 +51,15 @@ const ROTATED = { outcome: 'rotated', changed: true, pending: null };
 const ROLLED_BACK = { outcome: 'rolled-back', changed: false, pending: null };
 
 describe('rotating a password over IPMI', () => {
-  it.each<[string, Lies, number, object]>([
-    ['a BMC that keeps sixteen bytes', {}, 16, ROTATED],
-    ['a BMC that keeps twenty bytes', {}, 20, ROTATED],
+  it.each<[string, BmcFaults, number, object]>([
+    ['a BMC that stores sixteen bytes', {}, 16, ROTATED],
+    ['a BMC that stores twenty bytes', {}, 20, ROTATED],
     ['one that cannot test passwords', { cannotTestPasswords: true }, 16, ROTATED],
-    ['one that cuts at sixteen what has sixteen', { passwordBytes: 16 }, 16, ROTATED],
-    ['one that cuts at sixteen what has twenty, and says so when asked', { passwordBytes: 16 }, 20, ROLLED_BACK],
-    ['one that cuts it and cannot be asked', { passwordBytes: 16, cannotTestPasswords: true }, 20, ROLLED_BACK],
+    ['one that truncates at sixteen, given sixteen', { passwordBytes: 16 }, 16, ROTATED],
+    ['one that truncates at sixteen, given twenty, and whose test reports it', { passwordBytes: 16 }, 20, ROLLED_BACK],
+    ['one that truncates it and cannot test it', { passwordBytes: 16, cannotTestPasswords: true }, 20, ROLLED_BACK],
     ['one that accepts and ignores it', { passwordBytes: 0, cannotTestPasswords: true }, 16, ROLLED_BACK],
-  ])('with %s', async (_what, lies, length, expected) => {
-    expect(await rotate(lies, length)).toEqual(expected);
+  ])('with %s', async (_what, faults, length, expected) => {
+    expect(await rotate(faults, length)).toEqual(expected);
   });
 });

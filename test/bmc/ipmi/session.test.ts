@@ -1,4 +1,4 @@
-// The session's machine in virtual time: no socket, no timer, every packet looked at.
+// The session's state machine in virtual time: no socket, no timer, every packet checked.
 
 import { describe, expect, it } from 'vitest';
 import { IpmiSession, type Reaction, type SessionSignal } from '../../../appliance/bmc/ipmi/session.ts';
@@ -34,8 +34,8 @@ class Rig {
     this.wakeAt = reaction.wakeAt;
   }
 
-  /** What was sent last, by name. */
-  get said(): string[] {
+  /** The names of the last packets sent. */
+  get sentNames(): string[] {
     return this.sent.map((bytes) => {
       const packet = decodePacket(bytes);
       if (packet.kind !== 'rmcp-plus') return packet.kind;
@@ -54,7 +54,7 @@ class Rig {
     this.take(this.session.receive(bytes, this.now));
   }
 
-  /** Lets the time pass until it wants to be woken. */
+  /** Advances to the next wake-up without a packet. */
   silence(): void {
     this.now = this.wakeAt ?? this.now;
     this.take(this.session.wake(this.now));
@@ -90,22 +90,22 @@ class Rig {
 }
 
 describe('opening a session', () => {
-  it('asks for the capabilities, opens, raises the privilege, and is open', () => {
+  it('requests the capabilities, opens a session, and raises the privilege', () => {
     const rig = new Rig();
-    expect(rig.said).toEqual(['sessionless']);
+    expect(rig.sentNames).toEqual(['sessionless']);
     rig.receive(CAPABILITIES);
-    expect(rig.said).toEqual(['payload 10']);
+    expect(rig.sentNames).toEqual(['payload 10']);
     rig.answerHandshake();
-    expect(rig.said).toEqual(['payload 12']);
+    expect(rig.sentNames).toEqual(['payload 12']);
     rig.answerHandshake();
-    expect(rig.said).toEqual(['payload 14']);
+    expect(rig.sentNames).toEqual(['payload 14']);
     rig.answerHandshake();
-    expect(rig.said).toEqual(['command 6/3b rq 0 #1']);
+    expect(rig.sentNames).toEqual(['command 6/3b rq 0 #1']);
     rig.answer(0, 4);
     expect(rig.signals).toEqual([{ kind: 'opened', suite: 17, privilege: 'administrator' }]);
   });
 
-  it('repeats the first question with growing waits, then calls the BMC unreachable', () => {
+  it('retransmits the first request with growing timeouts, then reports the BMC as unreachable', () => {
     const rig = new Rig();
     const waits: (number | null)[] = [rig.wakeAt];
     rig.silence();
@@ -118,30 +118,30 @@ describe('opening a session', () => {
     expect(rig.wakeAt).toBeNull();
   });
 
-  it('begins again from Open Session when a RAKP answer is lost, with new numbers', () => {
+  it('restarts from Open Session with new ids when a RAKP reply is lost', () => {
     const rig = new Rig();
     rig.receive(CAPABILITIES);
     const [first] = rig.sent;
     rig.answerHandshake();
     rig.silence();
-    expect(rig.said).toEqual(['payload 10']);
+    expect(rig.sentNames).toEqual(['payload 10']);
     expect(rig.sent[0]).not.toEqual(first);
     for (let step = 0; step < 3; step++) rig.answerHandshake();
     rig.answer(0, 4);
     expect(rig.signals).toMatchObject([{ kind: 'opened' }]);
   });
 
-  it('closes what the BMC may have opened when the last answer is lost', () => {
+  it('closes a session that the BMC may have opened when the last reply is lost', () => {
     const rig = new Rig();
     rig.receive(CAPABILITIES);
     rig.answerHandshake();
     rig.answerHandshake();
     rig.peer?.answer(rig.sent[0] ?? new Uint8Array());
     rig.silence();
-    expect(rig.said).toEqual(['command 6/3c rq 0 #1', 'payload 10']);
+    expect(rig.sentNames).toEqual(['command 6/3c rq 0 #1', 'payload 10']);
   });
 
-  it('tries suite 3 when suite 17 gets no answer at all', () => {
+  it('tries suite 3 when suite 17 gets no reply', () => {
     const rig = new Rig();
     rig.receive(CAPABILITIES);
     for (let wait = 0; wait < TIMINGS.tries; wait++) rig.silence();
@@ -150,70 +150,70 @@ describe('opening a session', () => {
     expect(rig.signals).toMatchObject([{ kind: 'opened', suite: 3 }]);
   });
 
-  it('asks for operator when administrator is refused, and closes when that is refused too', () => {
+  it('requests operator when administrator is refused, and closes when that is refused too', () => {
     const rig = new Rig();
     rig.receive(CAPABILITIES);
     for (let step = 0; step < 3; step++) rig.answerHandshake();
     rig.answer(0x81);
-    expect(rig.said).toEqual(['command 6/3b rq 1 #2']);
+    expect(rig.sentNames).toEqual(['command 6/3b rq 1 #2']);
     rig.answer(0x81);
-    expect(rig.said).toEqual(['command 6/3c rq 2 #3']);
+    expect(rig.sentNames).toEqual(['command 6/3c rq 2 #3']);
     rig.answer();
     expect(rig.signals).toMatchObject([{ kind: 'ended', error: { failure: 'privilege' } }]);
   });
 });
 
 describe('an open session', () => {
-  it('sends one request at a time and matches the answers', () => {
+  it('sends one request at a time and matches the replies', () => {
     const rig = new Rig();
     rig.open();
     rig.take(rig.session.request(1, getChassisStatus(), rig.now));
-    expect(rig.said).toEqual(['command 0/1 rq 1 #2']);
+    expect(rig.sentNames).toEqual(['command 0/1 rq 1 #2']);
     const first = rig.sent;
     rig.take(rig.session.request(2, getChassisStatus(), rig.now));
-    expect(rig.said).toEqual([]);
+    expect(rig.sentNames).toEqual([]);
     rig.sent = first;
     rig.answer(0, 1, 0, 0);
-    expect(rig.said).toEqual(['command 0/1 rq 2 #3']);
+    expect(rig.sentNames).toEqual(['command 0/1 rq 2 #3']);
     expect(rig.signals.at(-1)).toMatchObject({ kind: 'answered', id: 1, reply: { data: Uint8Array.of(1, 0, 0) } });
   });
 
-  it('repeats with the same request number in a new packet', () => {
+  it('retransmits with the same request number in a new packet', () => {
     const rig = new Rig();
     rig.open();
     rig.take(rig.session.request(1, getChassisStatus(), rig.now));
     rig.silence();
-    expect(rig.said).toEqual(['command 0/1 rq 1 #3']);
+    expect(rig.sentNames).toEqual(['command 0/1 rq 1 #3']);
     rig.answer(0, 1, 0, 0);
     expect(rig.signals.at(-1)).toMatchObject({ kind: 'answered', id: 1 });
   });
 
-  it('never repeats a reset, and says that nothing came back', () => {
+  it('never retransmits a reset, and reports the lost reply', () => {
     const rig = new Rig();
     rig.open();
     rig.take(rig.session.request(1, chassisControl('reset'), rig.now));
     expect(rig.wakeAt).toBe(7000);
     rig.silence();
-    expect(rig.said).toEqual(['command 6/3c rq 2 #3']);
+    expect(rig.sentNames).toEqual(['command 6/3c rq 2 #3']);
     expect(rig.signals.slice(-2)).toMatchObject([
       { kind: 'failed', id: 1, error: { failure: 'vanished' } },
       { kind: 'ended', error: { failure: 'vanished' } },
     ]);
   });
 
-  it('keeps itself alive when nothing is asked, and notices when the BMC is gone', () => {
+  it('sends keep-alives when idle, and detects a lost BMC', () => {
     const rig = new Rig();
     rig.open();
     expect(rig.wakeAt).toBe(25_000);
     rig.silence();
-    expect(rig.said).toEqual(['command 6/1 rq 1 #2']);
+    expect(rig.sentNames).toEqual(['command 6/1 rq 1 #2']);
     rig.answer(0, ...new Uint8Array(11));
     expect(rig.wakeAt).toBe(50_000);
     for (let wait = 0; wait <= TIMINGS.tries; wait++) rig.silence();
     expect(rig.signals.at(-1)).toMatchObject({ kind: 'ended', error: { failure: 'vanished' } });
   });
 
-  it('overlooks packets that are not genuine, and mentions them when nothing else comes', () => {
+  it('ignores forged packets, and mentions them after a timeout', () => {
     const rig = new Rig();
     rig.open();
     rig.take(rig.session.request(1, getChassisStatus(), rig.now));
@@ -225,12 +225,12 @@ describe('an open session', () => {
     expect(rig.signals.at(-1)).toMatchObject({ error: { message: expect.stringContaining('not authenticated') } });
   });
 
-  it('closes with the BMC knowing, fails what was outstanding, and ends', () => {
+  it('sends Close Session, fails outstanding requests, and ends', () => {
     const rig = new Rig();
     rig.open();
     rig.take(rig.session.request(1, getChassisStatus(), rig.now));
     rig.take(rig.session.close(rig.now));
-    expect(rig.said).toEqual(['command 6/3c rq 2 #3']);
+    expect(rig.sentNames).toEqual(['command 6/3c rq 2 #3']);
     rig.answer();
     expect(rig.signals.slice(-2)).toMatchObject([
       { kind: 'failed', id: 1, error: { failure: 'closed' } },

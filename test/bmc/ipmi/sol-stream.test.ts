@@ -18,11 +18,11 @@ const fromBmc = (change: Partial<SolFromBmc>): SolFromBmc => ({
   ...change,
 });
 
-/** Number, acknowledged number, accepted count and characters of what goes to the BMC. */
+/** Number, acknowledged number, accepted count and characters of a packet to the BMC. */
 const shown = (packet: Uint8Array | undefined): string =>
   packet ? `${packet[0]} ack ${packet[1]}/${packet[2]} "${text(packet.subarray(4))}"` : 'nothing';
 
-describe('what the machine prints', () => {
+describe('console output', () => {
   it('is delivered and acknowledged', () => {
     const stream = new SolStream(64, TIMINGS);
     const { deliver, send } = stream.receive(fromBmc({ number: 3, characters: bytes('boot') }), 0);
@@ -30,40 +30,42 @@ describe('what the machine prints', () => {
     expect(send.map(shown)).toEqual(['0 ack 3/4 ""']);
   });
 
-  it('is delivered once when it is repeated, and only the new end when it has grown', () => {
+  it('is delivered once when it is retransmitted, and only the new end when it has grown', () => {
     const stream = new SolStream(64, TIMINGS);
     const say = (number: number, characters: string) =>
       text(stream.receive(fromBmc({ number, characters: bytes(characters) }), 0).deliver);
     expect([say(1, 'ab'), say(1, 'ab'), say(1, 'abcd'), say(2, 'ef'), say(2, 'e')]).toEqual(['ab', '', 'cd', 'ef', '']);
   });
 
-  it('ends when the BMC takes the console away', () => {
-    expect(new SolStream(64, TIMINGS).receive(fromBmc({ deactivating: true }), 0).ended).toContain('took the console');
+  it('ends when the BMC deactivates the console', () => {
+    expect(new SolStream(64, TIMINGS).receive(fromBmc({ deactivating: true }), 0).ended).toContain(
+      'deactivated the console',
+    );
   });
 });
 
-describe('what is typed', () => {
-  it('goes one packet at a time, the next after the acknowledgement', () => {
+describe('console input', () => {
+  it('is sent one packet at a time, the next after the acknowledgement', () => {
     const stream = new SolStream(64, TIMINGS);
     expect(stream.type(bytes('a'), 0).send.map(shown)).toEqual(['1 ack 0/0 "a"']);
     expect(stream.type(bytes('bc'), 0).send).toEqual([]);
     expect(stream.receive(fromBmc({ acknowledges: 1, accepted: 1 }), 10).send.map(shown)).toEqual(['2 ack 0/0 "bc"']);
   });
 
-  it('is cut to what the BMC takes, and to 200 where it names nonsense', () => {
+  it('is split at the packet size of the BMC, or at 200 when that is implausible', () => {
     expect(shown(new SolStream(20, TIMINGS).type(bytes('x'.repeat(300)), 0).send[0])).toBe(
       `1 ack 0/0 "${'x'.repeat(16)}"`,
     );
     expect(new SolStream(0xffff, TIMINGS).type(bytes('x'.repeat(300)), 0).send[0]).toHaveLength(204);
   });
 
-  it('is sent again from where the BMC stopped taking it', () => {
+  it('is resent from where the BMC stopped accepting it', () => {
     const stream = new SolStream(64, TIMINGS);
     stream.type(bytes('hello'), 0);
     expect(stream.receive(fromBmc({ acknowledges: 1, accepted: 2 }), 10).send.map(shown)).toEqual(['2 ack 0/0 "llo"']);
   });
 
-  it('is repeated with the same number until acknowledged, and given up in the end', () => {
+  it('is retransmitted with the same number until acknowledged, and finally fails', () => {
     const stream = new SolStream(64, TIMINGS);
     stream.type(bytes('hi'), 0);
     expect(stream.wakeAt).toBe(1000);
@@ -71,16 +73,16 @@ describe('what is typed', () => {
     expect(stream.wake(1000).send.map(shown)).toEqual(['1 ack 0/0 "hi"']);
     expect(stream.receive(fromBmc({ acknowledges: 1, accepted: 2, refused: true }), 1500).send).toEqual([]);
     expect(stream.wake(2000).send.map(shown)).toEqual(['1 ack 0/0 "hi"']);
-    expect(stream.wake(3000).ended).toContain('does not take');
+    expect(stream.wake(3000).ended).toContain('does not acknowledge');
   });
 
-  it('ends the console when it is far more than the BMC takes', () => {
+  it('ends the console when it far exceeds what the BMC accepts', () => {
     const stream = new SolStream(64, TIMINGS);
     expect(stream.type(new Uint8Array(1024 * 1024), 0).ended).toBeNull();
-    expect(stream.type(new Uint8Array(1024 * 1024), 0).ended).toBe('more is typed than the BMC takes');
+    expect(stream.type(new Uint8Array(1024 * 1024), 0).ended).toBe('the input exceeds what the BMC accepts');
   });
 
-  it('counts its packets 1 to 15 and round', () => {
+  it('numbers its packets 1 to 15, cyclically', () => {
     const stream = new SolStream(64, TIMINGS);
     const numbers: number[] = [];
     for (let typed = 0; typed < 17; typed++) {
@@ -93,7 +95,7 @@ describe('what is typed', () => {
 });
 
 describe('a status byte', () => {
-  it('says what the BMC means by it', () => {
+  it('is decoded', () => {
     expect(decodeSol(Uint8Array.of(1, 2, 3, 0x78, 0x41))).toEqual(
       fromBmc({
         number: 1,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Unread } from '../../../appliance/bmc/ipmi/unread.ts';
 
-describe('what nobody has read yet', () => {
-  it('comes out as it came in, and does not change with what it was made of', () => {
+describe('the unread buffer', () => {
+  it('returns the bytes in order, and copies them', () => {
     const unread = new Unread(10);
     const bytes = Uint8Array.of(1, 2);
     unread.push(bytes);
@@ -11,7 +11,7 @@ describe('what nobody has read yet', () => {
     expect([unread.shift(), unread.shift(), unread.shift()]).toEqual([Uint8Array.of(1, 2), Uint8Array.of(3), null]);
   });
 
-  it('is never more than its limit, and there is room again once it was read', () => {
+  it('never exceeds its limit, and has room again after a read', () => {
     const unread = new Unread(4);
     expect([unread.push(new Uint8Array(3)), unread.push(new Uint8Array(2)), unread.push(new Uint8Array(1))]).toEqual([
       true,

@@ -1,4 +1,4 @@
-// A verified boot over real sessions, with firmware that wants the boot flags its own way.
+// A verified boot over real sessions, with firmware that honours only some boot flags.
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
@@ -11,8 +11,8 @@ const PERSISTENT = 0x40;
 const EFI = 0x20;
 const NETWORK = 0x04;
 
-/** `wants`: the flags that the machine's firmware obeys. */
-async function rig(wants: (flags: number) => boolean) {
+/** `obeys`: the flags that the machine's firmware honours. */
+async function rig(obeys: (flags: number) => boolean) {
   const simulator = await startSimulator();
   const { machine } = simulator;
   const { clock } = RACING;
@@ -20,7 +20,7 @@ async function rig(wants: (flags: number) => boolean) {
   let seen: (() => void) | null = null;
   let seenAt: number | null = null;
   machine.onStart = ([flags = 0, device]) => {
-    if ((flags & VALID) === 0 || device !== NETWORK || !wants(flags)) return;
+    if ((flags & VALID) === 0 || device !== NETWORK || !obeys(flags)) return;
     if ((flags & PERSISTENT) === 0) machine.bootParameters.set(5, [0, 0, 0, 0, 0]);
     seenAt = clock.now();
     seen?.();
@@ -28,14 +28,14 @@ async function rig(wants: (flags: number) => boolean) {
   const bmc = ipmiBmc(targetOf(simulator.port), { efi: true }, RACING);
   onTestFinished(() => bmc.close());
   const reports: BootReport[] = [];
-  const tools = {
+  const deps = {
     clock,
     ledger: memoryLedger(),
     report: (report: BootReport) => void reports.push(report),
-    patience: { factor: 2, least: 10_000, most: 10_000, unknown: 10_000 },
+    bootWait: { factor: 2, least: 10_000, most: 10_000, unknown: 10_000 },
   };
   const boot = () =>
-    verified([{ driver: 'ipmi', bmc }], tools).bootFrom(
+    verified([{ driver: 'ipmi', bmc }], deps).bootFrom(
       { device: 'network', firmware: 'efi' },
       {
         earlier: [],
@@ -54,13 +54,13 @@ async function rig(wants: (flags: number) => boolean) {
 }
 
 describe('a verified boot over IPMI', () => {
-  it('is obeyed at once by firmware that wants the UEFI bit', async () => {
+  it('works at once with firmware that requires the UEFI bit', async () => {
     const { boot, machine } = await rig((flags) => (flags & EFI) !== 0);
     expect(await boot()).toMatchObject({ method: 'ipmi-efi-once' });
     expect(machine.controls).toEqual([0, 1]);
   });
 
-  it('comes to the other way with firmware that ignores the UEFI bit, and goes there first the next time', async () => {
+  it('falls back with firmware that ignores the UEFI bit, and tries that method first the next time', async () => {
     const { boot, machine, reports } = await rig((flags) => (flags & EFI) === 0);
     expect(await boot()).toMatchObject({ method: 'ipmi-legacy-once' });
     expect(reports.map(({ kind }) => kind)).toEqual(['asked', 'ignored', 'undone', 'asked', 'obeyed']);
@@ -69,7 +69,7 @@ describe('a verified boot over IPMI', () => {
     expect(machine.controls).toEqual([0, 1]);
   });
 
-  it('leaves no lasting choice with firmware that obeys nothing else', async () => {
+  it('removes the persistent override with firmware that honours nothing else', async () => {
     const { boot, machine } = await rig((flags) => (flags & PERSISTENT) !== 0);
     expect(await boot()).toMatchObject({ method: 'ipmi-efi-persistent' });
     expect(machine.bootParameters.get(5)?.[0]).toBe(EFI);

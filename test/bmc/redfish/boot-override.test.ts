@@ -1,4 +1,4 @@
-// Which words are sent for a choice, firmware by firmware.
+// The properties that are sent for a boot choice, per firmware.
 
 import { describe, expect, it } from 'vitest';
 import { bodiesFor, deviceOf, overrideFor } from '../../../appliance/bmc/redfish/boot-override.ts';
@@ -34,17 +34,17 @@ describe('the quirk table', () => {
     ['xcc', facts({ vendor: 'Lenovo' })],
     ['openbmc', facts({ systemPath: '/redfish/v1/Systems/system' })],
     ['dgx', facts({ vendor: 'NVIDIA', product: 'DGX H100' })],
-  ])('has %s for what it is', (name, of) => {
+  ])('matches the row %s', (name, of) => {
     expect(QUIRK_ROWS.filter((row) => row.matches(of)).map((row) => row.name)).toEqual([name]);
   });
 
-  it('has nothing for a service that keeps to the standard', () => {
+  it('matches no row for a service that follows the standard', () => {
     expect(QUIRK_ROWS.filter((row) => row.matches(facts({ vendor: 'Dell Inc.' })))).toEqual([]);
   });
 });
 
-describe('what is sent', () => {
-  it('has the kind of start where it was asked for, and not otherwise', () => {
+describe('the request', () => {
+  it('contains the boot mode only when it was requested', () => {
     expect(firstBody(ONCE, 'Dell Inc.')).toEqual({
       Boot: {
         BootSourceOverrideTarget: 'Pxe',
@@ -57,7 +57,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('has it always for Supermicro, and never for iLO', () => {
+  it('always contains the mode for Supermicro, and never for iLO', () => {
     expect(firstBody({ ...ONCE, firmware: null }, 'Supermicro')).toMatchObject({
       Boot: { BootSourceOverrideMode: 'Legacy' },
     });
@@ -66,7 +66,7 @@ describe('what is sent', () => {
     });
   });
 
-  it('calls the CD drive what the maker calls it, and what there is otherwise', () => {
+  it('uses the vendor name of the CD drive, or the available one', () => {
     const cd = { device: 'cdrom', persistent: false, firmware: null } as const;
     const allowed = (...names: string[]) => ({ 'BootSourceOverrideTarget@Redfish.AllowableValues': names });
     const supermicro = quirksOf(facts({ vendor: 'Supermicro' }));
@@ -75,35 +75,35 @@ describe('what is sent', () => {
     expect(overrideFor(cd, allowed('Cd', 'UsbCd'), STANDARD).target).toBe('Cd');
   });
 
-  it('is tried in ever simpler forms, none twice', () => {
+  it('is retried in simpler forms, none twice', () => {
     const bodies = bodiesFor(overrideFor({ ...ONCE, persistent: true }, SHOWS_MODE, STANDARD), SHOWS_MODE, STANDARD);
     expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(bodies.length);
     expect(bodies.at(-1)).toEqual({ Boot: { BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' } });
   });
 
-  it('is found by trying where no row of the table helps', async () => {
+  it('is found by retries when no row of the table matches', async () => {
     const { bmc, service } = await rig({ ...VENDORS.idrac, mode: 'read-only' });
     const { differences } = await bmc.setBoot(ONCE);
     expect(service.machine.boot).toMatchObject({ target: 'Pxe', enabled: 'Once' });
-    expect(differences).toEqual(['the kind of start is shown as Legacy, asked for was UEFI']);
+    expect(differences).toEqual(['the boot mode reads back as Legacy, requested was UEFI']);
   });
 
-  it('falls back to once where a persistent override is refused, and says so', async () => {
+  it('falls back to a one-time override when a persistent one is refused, and reports it', async () => {
     const { bmc, service } = await rig(VENDORS.idrac);
     service.intercept = ({ method, body }) =>
       method === 'PATCH' && body.includes('Continuous') ? refusal(400, 'Base.1.8.PropertyValueNotInList') : null;
     const { differences } = await bmc.setBoot({ ...ONCE, persistent: true });
     expect(service.machine.boot).toMatchObject({ target: 'Pxe', enabled: 'Once', mode: 'UEFI' });
-    expect(differences).toEqual(['it holds for the next start only: this BMC keeps no override for longer']);
+    expect(differences).toEqual(['the override is for the next boot only: this BMC does not support a persistent one']);
   });
 
-  it('goes to the settings resource also where only the refusal tells of it', async () => {
+  it('uses the settings resource also when only the refusal names it', async () => {
     const { bmc, service } = await rig(VENDORS.megarac);
     const path = service.paths.settings;
     let missing = 2;
-    // With and without the slash at its end.
-    service.intercept = ({ method, path: asked }) =>
-      method === 'GET' && asked.replace(/\/$/, '') === path && missing-- > 0
+    // With and without the trailing slash.
+    service.intercept = ({ method, path: requested }) =>
+      method === 'GET' && requested.replace(/\/$/, '') === path && missing-- > 0
         ? refusal(404, 'Base.1.8.ResourceMissingAtURI')
         : null;
     await bmc.setBoot(ONCE);
@@ -112,7 +112,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('what is read back', () => {
+describe('the read-back', () => {
   it.each([
     [{ BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Once' }, 'network'],
     [{ BootSourceOverrideTarget: 'Pxe', BootSourceOverrideEnabled: 'Disabled' }, 'none'],
@@ -122,7 +122,7 @@ describe('what is read back', () => {
     [{ BootSourceOverrideTarget: 'Floppy' }, null],
     [{ BootSourceOverrideTarget: 'constructor' }, null],
     [{}, null],
-  ])('%o is %s', (boot, device) => {
+  ])('of %o is %s', (boot, device) => {
     expect(deviceOf(boot, STANDARD)).toBe(device);
   });
 });

@@ -1,4 +1,4 @@
-// The If-Match ladder: what is tried, in which order, and what a service gets to see of it.
+// The If-Match values: what is tried, in which order, and what the service receives.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -14,18 +14,18 @@ const ifMatches = async (vendor: (typeof VENDORS)[keyof typeof VENDORS]): Promis
   return service.written.map(({ ifMatch }) => ifMatch);
 };
 
-describe('the ladder', () => {
-  it('begins with the tag as it was read, and ends without', () => {
+describe('the If-Match values', () => {
+  it('start with the tag as it was read, and end without one', () => {
     expect(matchLadder('"1"', 'send')).toEqual(['"1"', 'W/"1"', '*', null]);
     expect(matchLadder('W/"1"', 'send')).toEqual(['W/"1"', '"1"', '*', null]);
   });
 
-  it('begins without where tags do not work or there is none', () => {
+  it('start without one when tags do not work or there is none', () => {
     expect(matchLadder('"1"', 'omit')).toEqual([null, '"1"', 'W/"1"', '*']);
     expect(matchLadder(null, 'send')).toEqual([null, '*']);
   });
 
-  it('always reaches every form, and none twice', () => {
+  it('contain every form, and none twice', () => {
     const tags = fc.option(fc.string().map((text) => `"${text}"`));
     fc.assert(
       fc.property(tags, fc.constantFrom('send' as const, 'omit' as const), (tag, etag) => {
@@ -38,34 +38,34 @@ describe('the ladder', () => {
 });
 
 describe('a change', () => {
-  it('of a service without tags goes without', async () => {
+  it('has no If-Match for a service without tags', async () => {
     expect(await ifMatches(VENDORS.supermicro)).toEqual([null]);
   });
 
-  it('names the tag where there is one', async () => {
+  it('sends the tag if there is one', async () => {
     expect(await ifMatches(VENDORS.idrac)).toEqual(['"0"']);
   });
 
-  it('names the strong form where a weak one is shown and strong ones are compared', async () => {
+  it('sends the strong form when the service shows weak tags and compares strong ones', async () => {
     expect(await ifMatches(VENDORS.xcc)).toEqual(['W/"0"', '"0"']);
   });
 
-  it('of OpenBMC goes without at once', async () => {
+  it('is sent without If-Match to OpenBMC', async () => {
     expect(await ifMatches(VENDORS.openbmc)).toEqual([null]);
   });
 
-  it('goes without at last where no tag ever fits', async () => {
+  it('is finally sent without If-Match when no tag ever matches', async () => {
     expect(await ifMatches({ ...VENDORS.idrac, etag: 'never-fits' })).toEqual(['W/"0"', '"0"', '*', null]);
   });
 
-  it('names "any" where a tag is wanted and none is shown', async () => {
+  it('sends "*" when a tag is required and none is shown', async () => {
     const { bmc, service } = await rig({ ...VENDORS.idrac, etag: 'required' });
     service.tagOf = () => null;
     await bmc.identify('on');
     expect(service.written.map(({ ifMatch }) => ifMatch)).toEqual([null, '*']);
   });
 
-  it('reads anew when somebody else was faster', async () => {
+  it('reads again after a concurrent change', async () => {
     const { bmc, service } = await rig(VENDORS.idrac);
     const genuine = service.tagOf.bind(service);
     let reads = 0;
@@ -74,11 +74,11 @@ describe('a change', () => {
     expect(service.written.map(({ ifMatch }) => ifMatch)).toEqual(['"old"', '"0"']);
   });
 
-  it('that is refused for another reason is not tried again', async () => {
+  it('is not retried when it is refused for another reason', async () => {
     const { bmc, service } = await rig(VENDORS.idrac);
     service.intercept = ({ method }) => (method === 'PATCH' ? answer(500) : null);
     await expect(bmc.identify('off')).resolves.toBe(undefined);
     await expect(bmc.identify('on')).rejects.toMatchObject({ failure: 'refused', retryable: true });
-    expect(service.heard.filter((one) => one.startsWith('PATCH'))).toHaveLength(1);
+    expect(service.received.filter((one) => one.startsWith('PATCH'))).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-// Logs as they come: in either order, with clocks that were never set, and several of them.
+// Logs of real services: in either order, with clocks that were never set, and several of them.
 
 import { describe, expect, it } from 'vitest';
 import type { Bmc, LogEntry } from '../../../appliance/bmc/bmc.ts';
@@ -16,12 +16,12 @@ async function logWith(...entries: readonly object[]): Promise<LogEntry[]> {
 const ids = (entries: readonly LogEntry[]): string[] => entries.map(({ id }) => id);
 
 describe('the event log', () => {
-  it('is in order when it comes the newest first', async () => {
+  it('is sorted when the service sends the newest first', async () => {
     const newestFirst = [3, 2, 1].map((day) => ({ Id: String(day), Created: `2024-01-0${day}T00:00:00Z` }));
     expect(ids(await logWith(...newestFirst))).toEqual(['1', '2', '3']);
   });
 
-  it('keeps the order of entries of one moment', async () => {
+  it('keeps the order of entries with the same time', async () => {
     const Created = '2024-01-01T00:00:00Z';
     expect(ids(await logWith({ Id: 'a', Created }, { Id: 'b', Created }, { Id: 'c', Created }))).toEqual([
       'a',
@@ -30,7 +30,7 @@ describe('the event log', () => {
     ]);
   });
 
-  it('keeps entries of a clock that was not set beside their neighbours, and says that it was not', async () => {
+  it('keeps entries without a valid time beside their neighbours, with time null', async () => {
     const entries = await logWith(
       { Id: 'a', Created: '2024-01-01T00:00:00Z' },
       { Id: 'b', Created: '1970-01-01T00:00:07Z' },
@@ -47,14 +47,14 @@ describe('the event log', () => {
     expect(ids(newestFirst)).toEqual(['a', 'b', 'c']);
   });
 
-  it('has one line for each entry, whatever is missing', async () => {
+  it('has one line per entry, whatever is missing', async () => {
     expect(await logWith({ '@odata.id': '/x/Entries/9', Severity: 'Odd', Message: 'two\nlines' })).toEqual([
       { id: '9', at: null, severity: 'unknown', message: 'two lines' },
     ]);
-    expect((await logWith({ Id: '1' }))[0]?.message).toBe('no words');
+    expect((await logWith({ Id: '1' }))[0]?.message).toBe('no message');
   });
 
-  it('is taken from entries that are only linked to', async () => {
+  it('reads entries that are only linked', async () => {
     const { bmc, service } = await rig(VENDORS.idrac);
     const path = `${service.paths.log}/Entries`;
     const links = { Members: [{ '@odata.id': `${path}/7` }] };
@@ -65,14 +65,14 @@ describe('the event log', () => {
     expect((await bmc.eventLog()).map(({ message }) => message)).toEqual(['linked']);
   });
 
-  it('that is empty is cleared without a word', async () => {
+  it('sends no clear when it is empty', async () => {
     const { bmc, service } = await rig(VENDORS.idrac);
     service.machine.log = [];
     await bmc.clearEventLog();
     expect(service.written).toEqual([]);
   });
 
-  it('may be cleared twice by a BMC whose clock stands still', async () => {
+  it('can be cleared twice on a BMC whose clock does not run', async () => {
     const { bmc, service } = await rig(VENDORS.idrac);
     const cleared = { id: '1', created: '1970-01-01T00:00:00Z', severity: 'OK', message: 'Log area reset/cleared' };
     service.intercept = ({ path }) => {
@@ -88,7 +88,7 @@ describe('the event log', () => {
   it.each([
     ['reading', (bmc: Bmc) => bmc.eventLog()],
     ['clearing', (bmc: Bmc) => bmc.clearEventLog()],
-  ])('that is not there is no use %s', async (_, verb) => {
+  ])('is unsupported without a log service, when %s', async (_, verb) => {
     const { bmc, service } = await rig(VENDORS.openbmc);
     service.intercept = ({ path }) => (path.endsWith('/LogServices') ? answer(200, { Members: [] }) : null);
     await expect(verb(bmc)).rejects.toMatchObject({ failure: 'unsupported' });

@@ -1,27 +1,27 @@
-// Whatever a service answers: a verb ends, with a result of its type or a BmcError, and no secret is in it.
+// Fuzzing: whatever a service replies, a verb ends with a result of its type or a BmcError, without secrets.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BmcError } from '../../../appliance/bmc/bmc-error.ts';
 import { type RedfishBmc, redfishBmc } from '../../../appliance/bmc/redfish/redfish-bmc.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
+import { corruptingLink, numbers } from './corrupted-replies.ts';
 import { ADMIN } from './mock/machine.ts';
 import { MockService } from './mock/mock-service.ts';
 import { VENDORS } from './mock/vendors.ts';
-import { racingTools } from './rig.ts';
-import { numbers, spoilingLink } from './spoiled-answers.ts';
+import { fastDeps } from './rig.ts';
 
 const NEW_PASSWORD = 'Another-Horse-8';
 
-type Judged = (bmc: RedfishBmc) => Promise<boolean>;
+type CheckedVerb = (bmc: RedfishBmc) => Promise<boolean>;
 
-/** Fit for a log line. */
+/** Safe for a log line. */
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= 1200 && !/\p{C}/u.test(value);
 const isNumberOrNull = (value: unknown): boolean => value === null || Number.isFinite(value);
 const nothing = (result: unknown): boolean => result === undefined;
 
-/** Each verb, and whether its result is of the type that it promises. */
-const VERBS: Readonly<Record<string, Judged>> = {
+/** Each verb, and whether its result has the declared type. */
+const VERBS: Readonly<Record<string, CheckedVerb>> = {
   identity: async (bmc) => {
     const { vendor, product, firmware, serial } = await bmc.identity();
     return [vendor, product, firmware].every(isText) && (serial === null || isText(serial));
@@ -54,16 +54,16 @@ const VERBS: Readonly<Record<string, Judged>> = {
   ejectMedia: async (bmc) => nothing(await bmc.ejectMedia()),
 };
 
-const outcomes = { held: 0, refused: 0 };
+const outcomes = { succeeded: 0, refused: 0 };
 
 async function tryVerb(vendorName: keyof typeof VENDORS, verbName: string, seed: number): Promise<void> {
   const service = new MockService(VENDORS[vendorName]);
-  const tools = { ...racingTools(), openLink: spoilingLink(service, numbers(seed)) };
+  const deps = { ...fastDeps(), openLink: corruptingLink(service, numbers(seed)) };
   const login = { address: '192.0.2.5', userName: ADMIN.name, password: new Secret(ADMIN.password) };
-  const bmc = redfishBmc(login, {}, tools);
+  const bmc = redfishBmc(login, {}, deps);
   try {
     expect(await VERBS[verbName]?.(bmc)).toBe(true);
-    outcomes.held += 1;
+    outcomes.succeeded += 1;
   } catch (error) {
     if (!(error instanceof BmcError)) throw error;
     expect(error.message).toMatch(/^BMC 192\.0\.2\.5: /);
@@ -76,7 +76,7 @@ async function tryVerb(vendorName: keyof typeof VENDORS, verbName: string, seed:
 }
 
 describe.each(Object.keys(VERBS))('%s', (verb) => {
-  it('survives spoiled answers', async () => {
+  it('survives corrupted replies', async () => {
     const vendors = fc.constantFrom(...(Object.keys(VENDORS) as (keyof typeof VENDORS)[]));
     await fc.assert(
       fc.asyncProperty(vendors, fc.integer(), (vendor, seed) => tryVerb(vendor, verb, seed)),
@@ -85,9 +85,9 @@ describe.each(Object.keys(VERBS))('%s', (verb) => {
   });
 });
 
-describe('the spoiling', () => {
+describe('the corruption', () => {
   it('is neither harmless nor total', () => {
-    expect(outcomes.held).toBeGreaterThan(100);
+    expect(outcomes.succeeded).toBeGreaterThan(100);
     expect(outcomes.refused).toBeGreaterThan(1000);
   });
 });

@@ -1,8 +1,8 @@
-// From the many ways in which services say no to one sentence and one kind of failure.
+// Maps the refusals of services to one message and one kind of failure.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inOneLine, isNotNow, messagesIn, refusalOf, withoutSecrets } from '../../../appliance/bmc/redfish/refusal.ts';
+import { isTemporary, messagesIn, oneLine, refusalOf, withoutSecrets } from '../../../appliance/bmc/redfish/refusal.ts';
 import { refusal } from './mock/mock-answers.ts';
 
 const CASES = [
@@ -30,39 +30,39 @@ describe('a refusal', () => {
     expect(error).toMatchObject({ failure, retryable, message: `GET /x: its own words (HTTP ${status} ${shortId})` });
   });
 
-  it('without a body says so', () => {
+  it('without a body has no reason', () => {
     expect(refusalOf('GET /x', 418, null).message).toBe('GET /x: no reason given (HTTP 418)');
   });
 
-  it('without words has the id and what it is about, as iLO sends it', () => {
+  it('without a message has the id and the arguments, as iLO sends it', () => {
     const body = { error: { '@Message.ExtendedInfo': [{ MessageId: 'iLO.2.14.Odd', MessageArgs: ['Boot', 7] }] } };
     expect(refusalOf('PATCH /x', 400, body).message).toBe('PATCH /x: Odd Boot 7 (HTTP 400 Odd)');
   });
 
-  it('with a resolution adds it, unless that is "None."', () => {
+  it('includes the resolution, unless it is "None."', () => {
     const entry = (Resolution: string) => ({ '@Message.ExtendedInfo': [{ Message: 'No.', Resolution }] });
     expect(messagesIn(entry('Ask later.'))[0]?.words).toBe('No. Ask later.');
     expect(messagesIn(entry('None.'))[0]?.words).toBe('No.');
   });
 
-  it('of the oldest form has a code and a message', () => {
+  it('of the oldest form is parsed from code and message', () => {
     expect(messagesIn({ error: { code: 'Base.1.0.GeneralError', message: 'Broken' } })).toMatchObject([
       { id: 'GeneralError', words: 'Broken' },
     ]);
   });
 });
 
-describe('"not now"', () => {
-  it('is not what a service with all sessions taken says', () => {
+describe('a temporary refusal', () => {
+  it('does not include full sessions', () => {
     const messages = messagesIn(refusal(503, 'IDRAC.2.8.RAC0218').body);
-    expect(isNotNow({ status: 503, messages })).toBe(false);
-    expect(isNotNow({ status: 503, messages: [] })).toBe(true);
-    expect(isNotNow({ status: 200, messages: messagesIn(refusal(200, 'IDRAC.2.8.SYS518').body) })).toBe(false);
+    expect(isTemporary({ status: 503, messages })).toBe(false);
+    expect(isTemporary({ status: 503, messages: [] })).toBe(true);
+    expect(isTemporary({ status: 200, messages: messagesIn(refusal(200, 'IDRAC.2.8.SYS518').body) })).toBe(false);
   });
 });
 
-describe('words for a person', () => {
-  it('hold no secret, however it is spelled', () => {
+describe('a message for the operator', () => {
+  it('contains no secret, in any encoding', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 4, unit: 'grapheme' }), (secret) => {
         fc.pre(!'[secret]'.includes(secret));
@@ -73,18 +73,18 @@ describe('words for a person', () => {
     );
   });
 
-  it('are not changed by a secret that is empty', () => {
+  it('is not changed by an empty secret', () => {
     expect(withoutSecrets('words', [''])).toBe('words');
   });
 
-  it('are one line with an end', () => {
+  it('is one line of limited length', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (text) => {
-        const line = inOneLine(text);
+        const line = oneLine(text);
         expect(/\p{C}/u.test(line)).toBe(false);
         expect(line.length).toBeLessThanOrEqual(1001);
       }),
     );
-    expect(inOneLine(' a\r\n\tb\u001b[2Jc ')).toBe('a b[2Jc');
+    expect(oneLine(' a\r\n\tb\u001b[2Jc ')).toBe('a b[2Jc');
   });
 });

@@ -1,15 +1,15 @@
-// The driver as tests use it: a mock BMC on loopback, and a clock that leaps over every pause.
+// The driver for tests: a mock BMC on loopback, and a clock that skips every pause.
 
 import { onTestFinished } from 'vitest';
 import type { BmcClock } from '../../../appliance/bmc/clock.ts';
 import type { CertificatePins } from '../../../appliance/bmc/redfish/certificate-pin.ts';
+import { type RedfishDeps, redfishDeps } from '../../../appliance/bmc/redfish/deps.ts';
 import {
   type RedfishBmc,
   type RedfishSettings,
   type RedfishTarget,
   redfishBmc,
 } from '../../../appliance/bmc/redfish/redfish-bmc.ts';
-import { type RedfishTools, redfishTools } from '../../../appliance/bmc/redfish/tools.ts';
 import { HOUR, SECOND } from '../../../appliance/domain/instant.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { ADMIN } from './mock/machine.ts';
@@ -30,8 +30,8 @@ export class MemoryPins implements CertificatePins {
 }
 
 /**
- * Pauses are over at once, and by then it is later; nothing else takes any time. What a test sees does not depend on how busy
- * the machine is that it runs on. What takes longer than a pause never comes: limits are for tests of their own.
+ * Pauses end at once and advance the clock; nothing else takes time. The results do not depend on the load of the machine.
+ * Timers longer than a pause never fire: limits have their own tests.
  */
 function leapingClock(): BmcClock {
   let now = Date.UTC(2024, 0, 1);
@@ -50,17 +50,17 @@ function leapingClock(): BmcClock {
 
 const LONGEST_PAUSE = 15 * SECOND;
 
-/** Minutes of waiting pass at once; a request has as long as it needs. */
-export function racingTools(pins: CertificatePins = new MemoryPins()): RedfishTools {
-  const tools = redfishTools(pins);
-  const ample = { exchange: HOUR, verb: HOUR, idle: HOUR, farewell: HOUR };
-  return { ...tools, clock: leapingClock(), limits: { ...tools.limits, ...ample } };
+/** Minutes of pauses pass at once; requests have no timeout. */
+export function fastDeps(pins: CertificatePins = new MemoryPins()): RedfishDeps {
+  const deps = redfishDeps(pins);
+  const ample = { exchange: HOUR, verb: HOUR, idle: HOUR, logout: HOUR };
+  return { ...deps, clock: leapingClock(), limits: { ...deps.limits, ...ample } };
 }
 
-/** The real clock, and little patience. */
-export function impatientTools(pins: CertificatePins = new MemoryPins()): RedfishTools {
-  const tools = redfishTools(pins);
-  return { ...tools, limits: { ...tools.limits, exchange: 3 * SECOND, idle: SECOND / 20, farewell: SECOND } };
+/** The real clock, and short timeouts. */
+export function shortTimeoutDeps(pins: CertificatePins = new MemoryPins()): RedfishDeps {
+  const deps = redfishDeps(pins);
+  return { ...deps, limits: { ...deps.limits, exchange: 3 * SECOND, idle: SECOND / 20, logout: SECOND } };
 }
 
 export async function startMock(vendor: VendorProfile): Promise<MockServer> {
@@ -82,9 +82,9 @@ export interface Rig {
   readonly bmc: RedfishBmc;
 }
 
-export async function rig(vendor: VendorProfile, settings: RedfishSettings = {}, tools = racingTools()): Promise<Rig> {
+export async function rig(vendor: VendorProfile, settings: RedfishSettings = {}, deps = fastDeps()): Promise<Rig> {
   const mock = await startMock(vendor);
-  const bmc = redfishBmc(targetOf(mock), settings, tools);
+  const bmc = redfishBmc(targetOf(mock), settings, deps);
   onTestFinished(() => bmc.close());
   return { mock, service: mock.service, bmc };
 }

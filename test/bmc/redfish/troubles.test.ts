@@ -1,4 +1,4 @@
-// What goes wrong with Redfish services, and what the person reads then.
+// Failures of Redfish services, and their messages.
 
 import { describe, expect, it } from 'vitest';
 import { redfishBmc } from '../../../appliance/bmc/redfish/redfish-bmc.ts';
@@ -6,51 +6,51 @@ import { Secret } from '../../../appliance/domain/secret.ts';
 import { ADMIN } from './mock/machine.ts';
 import { answer, refusal } from './mock/mock-answers.ts';
 import { VENDORS } from './mock/vendors.ts';
-import { impatientTools, racingTools, rig, startMock, targetOf } from './rig.ts';
+import { fastDeps, rig, shortTimeoutDeps, startMock, targetOf } from './rig.ts';
 
 const { idrac, ilo, openbmc, megarac, supermicro, xcc } = VENDORS;
 const NETWORK_ONCE = { device: 'network', persistent: false, firmware: 'efi' } as const;
 
-const logins = (heard: readonly string[]): number => heard.filter((one) => /^POST .*Sessions$/.test(one)).length;
+const logins = (requests: readonly string[]): number => requests.filter((one) => /^POST .*Sessions$/.test(one)).length;
 
 describe('logging in', () => {
-  it('tries a wrong password once, and does not show it', async () => {
+  it('tries a wrong password once, and does not reveal it', async () => {
     const mock = await startMock(idrac);
-    const bmc = redfishBmc(targetOf(mock, { name: 'root', password: 'Wrong-Horse-9' }), {}, racingTools());
+    const bmc = redfishBmc(targetOf(mock, { name: 'root', password: 'Wrong-Horse-9' }), {}, fastDeps());
     await expect(bmc.powerState()).rejects.toMatchObject({
       failure: 'authentication',
       retryable: false,
-      message: expect.stringMatching(/^BMC 127\.0\.0\.1:\d+: the BMC does not let "root" in: .*HTTP 401/),
+      message: expect.stringMatching(/^BMC 127\.0\.0\.1:\d+: the BMC rejects the login of "root": .*HTTP 401/),
     });
-    expect(logins(mock.service.heard)).toBe(1);
+    expect(logins(mock.service.received)).toBe(1);
   });
 
-  it('logs in again, once, when the session has run out, and the change is made', async () => {
+  it('logs in again, once, after the session expired, and makes the change', async () => {
     const { bmc, service } = await rig(idrac);
     await bmc.powerState();
     service.forgetSessions();
     await bmc.setBoot(NETWORK_ONCE);
     expect(service.machine.boot.target).toBe('Pxe');
-    expect(logins(service.heard)).toBe(2);
+    expect(logins(service.received)).toBe(2);
   });
 
-  it('gives up on a BMC that forgets every session at once', async () => {
+  it('fails on a BMC that drops every session at once', async () => {
     const { bmc, service } = await rig(idrac);
     service.intercept = ({ path }) => (path.includes('/Systems') ? refusal(401, 'Base.1.8.NoValidSession') : null);
     await expect(bmc.powerState()).rejects.toMatchObject({ failure: 'authentication', retryable: false });
-    expect(logins(service.heard)).toBe(2);
+    expect(logins(service.received)).toBe(2);
   });
 
-  it('does not go on guessing when the password was changed behind its back', async () => {
+  it('does not retry when the password was changed elsewhere', async () => {
     const { bmc, service } = await rig(idrac);
     await bmc.powerState();
     service.forgetSessions();
     for (const user of service.machine.users) user.password = 'Unknown-To-Us-1';
     await expect(bmc.powerState()).rejects.toMatchObject({ failure: 'authentication' });
-    expect(logins(service.heard)).toBe(2);
+    expect(logins(service.received)).toBe(2);
   });
 
-  it.each([404, 405, 501])('uses basic authentication where sessions are answered with %i', async (status) => {
+  it.each([404, 405, 501])('uses basic authentication when a login is answered with %i', async (status) => {
     const { bmc, service } = await rig(openbmc);
     service.intercept = ({ method, path }) => (method === 'POST' && path.endsWith('/Sessions') ? answer(status) : null);
     expect(await bmc.powerState()).toBe('off');
@@ -59,37 +59,37 @@ describe('logging in', () => {
     expect(service.sessions.size).toBe(0);
   });
 
-  it('uses basic authentication where no sessions are offered, and a wrong password is tried once', async () => {
+  it('uses basic authentication when no sessions are offered, and tries a wrong password once', async () => {
     const mock = await startMock(openbmc);
     mock.service.intercept = ({ path }) =>
       path === '/redfish/v1/' ? answer(200, { Systems: { '@odata.id': '/redfish/v1/Systems' } }) : null;
-    const right = redfishBmc(targetOf(mock), {}, racingTools());
+    const right = redfishBmc(targetOf(mock), {}, fastDeps());
     expect(await right.powerState()).toBe('off');
     await right.close();
-    const before = mock.service.heard.length;
-    const wrong = redfishBmc(targetOf(mock, { name: 'root', password: 'x' }), {}, racingTools());
+    const before = mock.service.received.length;
+    const wrong = redfishBmc(targetOf(mock, { name: 'root', password: 'x' }), {}, fastDeps());
     await expect(wrong.powerState()).rejects.toMatchObject({ failure: 'authentication' });
-    expect(mock.service.heard.slice(before)).toEqual(['GET /redfish/v1/', 'GET /redfish/v1/Systems']);
+    expect(mock.service.received.slice(before)).toEqual(['GET /redfish/v1/', 'GET /redfish/v1/Systems']);
   });
 
-  it('gives a session back that nobody has used for a while, and takes a new one when needed', async () => {
-    const { bmc, service } = await rig(supermicro, {}, impatientTools());
+  it('closes an idle session, and opens a new one when needed', async () => {
+    const { bmc, service } = await rig(supermicro, {}, shortTimeoutDeps());
     await bmc.powerState();
     await expect.poll(() => service.sessions.size).toBe(0);
     expect(await bmc.powerState()).toBe('off');
-    expect(logins(service.heard)).toBe(2);
+    expect(logins(service.received)).toBe(2);
   });
 
-  it('gives the session back also when the verb failed', async () => {
+  it('closes the session also when the verb failed', async () => {
     const { bmc, service } = await rig(supermicro);
-    service.lies.bootIgnored = true;
+    service.faults.bootIgnored = true;
     await expect(bmc.setBoot(NETWORK_ONCE)).rejects.toThrow();
     await bmc.close();
     expect(service.sessions.size).toBe(0);
     await expect(bmc.powerState()).rejects.toMatchObject({ failure: 'closed' });
   });
 
-  it('changes a password that has to be changed before anything else', async () => {
+  it('changes a password when the BMC requires it first', async () => {
     const { bmc, service } = await rig(openbmc);
     for (const user of service.machine.users) user.mustChangePassword = true;
     await expect(bmc.powerState()).rejects.toMatchObject({
@@ -102,16 +102,16 @@ describe('logging in', () => {
   });
 });
 
-describe('"not now"', () => {
-  it('is waited for while the BMC starts', async () => {
+describe('a temporary refusal', () => {
+  it('is retried while the BMC starts', async () => {
     const { bmc, service } = await rig(idrac);
-    service.lies.unavailable = 4;
+    service.faults.unavailable = 4;
     expect(await bmc.powerState()).toBe('off');
   });
 
-  it('is an error worth another try when it does not end', async () => {
+  it('is a retryable error when it does not end', async () => {
     const { bmc, service } = await rig(idrac);
-    service.lies.unavailable = Number.POSITIVE_INFINITY;
+    service.faults.unavailable = Number.POSITIVE_INFINITY;
     await expect(bmc.powerState()).rejects.toMatchObject({
       failure: 'refused',
       retryable: true,
@@ -122,23 +122,23 @@ describe('"not now"', () => {
   it.each([
     ['iDRAC that is not ready', idrac, 500, 'IDRAC.2.8.SYS518'],
     ['iLO in the self-test', ilo, 400, 'iLO.2.14.UnableToModifyDuringSystemPOST'],
-  ])('is waited for with an %s', async (_, vendor, status, messageId) => {
+  ])('is retried with an %s', async (_, vendor, status, messageId) => {
     const { bmc, service } = await rig(vendor);
-    service.lies.notNow = { status, messageId, times: 3 };
+    service.faults.notNow = { status, messageId, times: 3 };
     await bmc.setBoot(NETWORK_ONCE);
     expect(service.machine.boot.target).toBe('Pxe');
   });
 
   it('right after a power-off does not stop a power-on', async () => {
     const { bmc, service } = await rig(idrac);
-    service.lies.notNow = { status: 409, messageId: 'Base.1.12.ActionParameterValueConflict', times: 3 };
+    service.faults.notNow = { status: 409, messageId: 'Base.1.12.ActionParameterValueConflict', times: 3 };
     await bmc.powerOn();
     expect(service.machine.resets).toEqual(['On']);
   });
 
-  it('without an end comes in the words of the BMC', async () => {
+  it('that does not end is reported with the message of the BMC', async () => {
     const { bmc, service } = await rig(ilo);
-    service.lies.notNow = { status: 400, messageId: 'iLO.2.14.InvalidOperationForSystemState', times: 1000 };
+    service.faults.notNow = { status: 400, messageId: 'iLO.2.14.InvalidOperationForSystemState', times: 1000 };
     await expect(bmc.powerOn()).rejects.toMatchObject({
       retryable: true,
       message: expect.stringContaining('words for iLO.2.14.InvalidOperationForSystemState'),
@@ -147,41 +147,41 @@ describe('"not now"', () => {
   });
 });
 
-describe('a BMC that says one thing and shows another', () => {
+describe('a BMC that contradicts itself', () => {
   it('accepts power and does nothing', async () => {
     const { bmc, service } = await rig(supermicro);
-    service.lies.powerIgnored = true;
+    service.faults.powerIgnored = true;
     await expect(bmc.powerOn()).rejects.toMatchObject({
       failure: 'contradiction',
-      message: expect.stringContaining('the BMC accepted power on, and after 90 s the machine is not on'),
+      message: expect.stringContaining('the BMC accepted power on, but after 90 s the machine is not on'),
     });
     expect(service.machine.resets).toEqual(['On']);
   });
 
-  it('accepts an override and keeps none', async () => {
+  it('accepts an override and stores none', async () => {
     const { bmc, service } = await rig(supermicro);
-    service.lies.bootIgnored = true;
+    service.faults.bootIgnored = true;
     await expect(bmc.setBoot(NETWORK_ONCE)).rejects.toMatchObject({
       failure: 'contradiction',
-      message: expect.stringContaining('the BMC accepted a start from Pxe (Once), and shows None (Disabled)'),
+      message: expect.stringContaining('the BMC accepted boot from Pxe (Once), but reads back None (Disabled)'),
     });
   });
 
-  it('shows the old override for a while, which is only slow', async () => {
+  it('shows the old override for a while without an error', async () => {
     const { bmc, service } = await rig(supermicro);
-    service.lies.bootTakes = 3;
+    service.faults.bootTakes = 3;
     expect(await bmc.setBoot(NETWORK_ONCE)).toEqual({ device: 'network', differences: [] });
   });
 
   it.each([
-    ['light', 'lightIgnored', (bmc) => bmc.identify('on'), 'it is not on'],
-    ['log', 'logKept', (bmc) => bmc.clearEventLog(), 'old entries are in it'],
+    ['light', 'lightIgnored', (bmc) => bmc.identify('on'), 'the light is not on'],
+    ['log', 'logKept', (bmc) => bmc.clearEventLog(), 'it still contains old entries'],
     ['virtual drive', 'mediaIgnored', (bmc) => bmc.insertMedia('http://192.0.2.1/a.iso'), 'shows an empty drive'],
   ] satisfies [string, string, (bmc: Awaited<ReturnType<typeof rig>>['bmc']) => Promise<unknown>, string][])(
     'accepts a change of the %s and makes none',
-    async (_, lie, verb, words) => {
+    async (_, fault, verb, words) => {
       const { bmc, service } = await rig(idrac);
-      Object.assign(service.lies, { [lie]: true });
+      Object.assign(service.faults, { [fault]: true });
       await expect(verb(bmc)).rejects.toMatchObject({
         failure: 'contradiction',
         message: expect.stringContaining(words),
@@ -189,7 +189,7 @@ describe('a BMC that says one thing and shows another', () => {
     },
   );
 
-  it('says success and notes at the property that nothing was changed', async () => {
+  it('reports success, with a message at the property that nothing was changed', async () => {
     const { bmc, service } = await rig(supermicro);
     service.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('/Accounts/')
@@ -201,21 +201,21 @@ describe('a BMC that says one thing and shows another', () => {
         : null;
     await expect(bmc.setOwnPassword(new Secret('Another-Horse-8'))).rejects.toMatchObject({
       failure: 'refused',
-      message: expect.stringContaining('the BMC does not take the new password: PATCH'),
+      message: expect.stringContaining('the BMC rejects the new password: PATCH'),
     });
   });
 });
 
 describe('tasks', () => {
-  it.each([megarac, xcc])('of $name are followed to their end', async (vendor) => {
+  it.each([megarac, xcc])('of $name are polled until they end', async (vendor) => {
     const { bmc, service } = await rig(vendor);
-    service.lies.taskTakes = 5;
+    service.faults.taskTakes = 5;
     await bmc.powerOn();
     expect(service.machine.power).toBe('On');
-    expect(service.heard.filter((one) => one.includes('/Tasks/'))).toHaveLength(5);
+    expect(service.received.filter((one) => one.includes('/Tasks/'))).toHaveLength(5);
   });
 
-  it('that are gone when they are looked at are over', async () => {
+  it('that are missing count as complete', async () => {
     const { bmc, service } = await rig(megarac);
     service.machine.power = 'On';
     service.intercept = ({ path }) => (path.includes('/Tasks/') ? answer(404) : null);
@@ -223,28 +223,28 @@ describe('tasks', () => {
     expect(service.machine.startedFrom).toHaveLength(1);
   });
 
-  it('that failed tell why', async () => {
+  it('that failed report the reason', async () => {
     const { bmc, service } = await rig(megarac);
-    Object.assign(service.lies, { taskFails: true, powerIgnored: true });
+    Object.assign(service.faults, { taskFails: true, powerIgnored: true });
     await expect(bmc.powerOn()).rejects.toMatchObject({
       failure: 'refused',
       message: expect.stringContaining('the task ended as Exception: the relay is stuck'),
     });
   });
 
-  it('that do not end are an error, unless what was wanted is so', async () => {
+  it('that do not end are an error, unless the target state is reached', async () => {
     const { bmc, service } = await rig(megarac);
-    service.lies.taskTakes = Number.POSITIVE_INFINITY;
+    service.faults.taskTakes = Number.POSITIVE_INFINITY;
     await bmc.powerOn();
     await expect(bmc.powerReset()).rejects.toMatchObject({
       failure: 'contradiction',
-      message: expect.stringContaining('the BMC took it as a task, and after 180 s it is Running'),
+      message: expect.stringContaining('the BMC started a task, and after 180 s its state is Running'),
     });
   });
 });
 
 describe('refusals', () => {
-  it('come in the words of the BMC', async () => {
+  it('contain the message of the BMC', async () => {
     const { bmc, service } = await rig(supermicro);
     service.intercept = ({ method }) =>
       method === 'PATCH' ? refusal(403, 'SMC.1.0.OemLicenseNotPassed', 'Not licensed to perform this request.') : null;
@@ -266,7 +266,7 @@ describe('refusals', () => {
     await expect(refused).rejects.not.toThrow('no-digits-here');
   });
 
-  it('that repeat our token or password are cleaned of them', async () => {
+  it('do not contain our token or password', async () => {
     const { bmc, service } = await rig(supermicro);
     service.intercept = ({ path, headers }) =>
       path.includes('/Systems')
@@ -276,33 +276,33 @@ describe('refusals', () => {
   });
 
   it.each([
-    ['short', 'A-1', 'wants at least 8 characters in a password, and the new one has 3'],
-    ['long', 'A-1'.repeat(8), 'keeps at most 20 characters of a password, and the new one has 24'],
-  ])('of a password that is too %s come before it is sent', async (_, password, words) => {
+    ['short', 'A-1', 'requires at least 8 characters in a password, and the new one has 3'],
+    ['long', 'A-1'.repeat(8), 'allows at most 20 characters in a password, and the new one has 24'],
+  ])('of a password that is too %s happen before it is sent', async (_, password, words) => {
     const { bmc, service } = await rig(supermicro);
     await expect(bmc.setOwnPassword(new Secret(password))).rejects.toThrow(words);
     expect(service.written).toEqual([]);
   });
 
-  it('say when the user is not one of the BMC', async () => {
+  it('name a user without an account at the BMC', async () => {
     const { bmc, service } = await rig(supermicro);
     service.intercept = ({ method, path }) =>
       method === 'GET' && path.endsWith('/Accounts') ? answer(200, { Members: [] }) : null;
-    await expect(bmc.setOwnPassword(new Secret('Another-Horse-8'))).rejects.toThrow('no account of root');
+    await expect(bmc.setOwnPassword(new Secret('Another-Horse-8'))).rejects.toThrow('no account root');
   });
 
   it.each(['ftp://192.0.2.1/a.iso', 'a.iso', 'http://me:secret-word@192.0.2.1/a.iso'])(
-    'of the image %s come before anything is asked',
+    'of the image %s happen before any request',
     async (image) => {
       const { bmc, service } = await rig(supermicro);
       const inserting = bmc.insertMedia(image);
       await expect(inserting).rejects.toMatchObject({ failure: 'refused' });
       await expect(inserting).rejects.not.toThrow('secret-word');
-      expect(service.heard).toEqual([]);
+      expect(service.received).toEqual([]);
     },
   );
 
-  it('of a console say what to use', async () => {
+  it('of a console name the alternative', async () => {
     const { bmc } = await rig(supermicro);
     await expect(bmc.openConsole({ steal: false })).rejects.toMatchObject({
       failure: 'unsupported',
@@ -310,7 +310,7 @@ describe('refusals', () => {
     });
   });
 
-  it('of a legacy start by HTTP', async () => {
+  it('include legacy HTTP boot', async () => {
     const { bmc } = await rig(supermicro);
     const setting = bmc.setBoot({ device: 'http', persistent: false, firmware: 'legacy' });
     await expect(setting).rejects.toMatchObject({ failure: 'unsupported' });
@@ -323,13 +323,13 @@ describe('several machines behind one BMC', () => {
     { Id: 'node-c', Name: 'System' },
   ];
 
-  it('are listed when none was named', async () => {
+  it('are listed when none is selected', async () => {
     const { bmc, service } = await rig(supermicro);
     service.furtherSystems.push(...further);
     await expect(bmc.powerOn()).rejects.toMatchObject({
       failure: 'refused',
       message: expect.stringContaining(
-        'none was named; there are: 1 (serial S411756X2B, UUID 4c4c4544-0042-3510-8052-b4c04f565931); ' +
+        'none is selected; available are: 1 (serial S411756X2B, UUID 4c4c4544-0042-3510-8052-b4c04f565931); ' +
           'node-b (serial SER-B, UUID 11111111-2222-3333-4444-555555555555); node-c',
       ),
     });
@@ -337,7 +337,7 @@ describe('several machines behind one BMC', () => {
   });
 
   it.each(['1', 's411756x2b', '4C4C4544-0042-3510-8052-B4C04F565931', '52-54-00-12-34-56'])(
-    'are told apart by %s',
+    'are selected by %s',
     async (system) => {
       const { bmc, service } = await rig(supermicro, { system });
       service.furtherSystems.push(...further);
@@ -349,7 +349,7 @@ describe('several machines behind one BMC', () => {
   it.each(['node-d', 'System', '52:54:00:99:99:99'])('are not guessed from %s', async (system) => {
     const { bmc, service } = await rig(supermicro, { system });
     service.furtherSystems.push(...further);
-    await expect(bmc.powerOn()).rejects.toThrow(`called ${system}; there are: 1`);
+    await expect(bmc.powerOn()).rejects.toThrow(`named ${system}; available are: 1`);
     expect(service.machine.resets).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// Every verb against every kind of service, each with the quirks of its maker. What counts is what the machine did.
+// Every verb against every kind of service, each with the quirks of its vendor. The tests check what the machine did.
 
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../appliance/domain/secret.ts';
@@ -10,7 +10,7 @@ const IMAGE = 'http://192.0.2.10/boot/rescue.iso';
 const ONCE = { persistent: false, firmware: 'efi' } as const;
 
 describe.each(Object.values(VENDORS))('$name', (vendor) => {
-  it('is recognised', async () => {
+  it('is identified', async () => {
     const { bmc } = await rig(vendor);
     expect(await bmc.identity()).toEqual({
       vendor: vendor.root.Vendor ?? vendor.manufacturer,
@@ -20,7 +20,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     });
   });
 
-  it('switches on and off, and leaves alone what is so already', async () => {
+  it('switches on and off, and does nothing when the state is reached already', async () => {
     const { bmc, service } = await rig(vendor);
     await bmc.powerOff();
     expect(service.machine.resets).toEqual([]);
@@ -33,17 +33,17 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.machine.resets).toEqual(['On', 'ForceOff']);
   });
 
-  it('waits until power has changed', async () => {
+  it('waits until the power state has changed', async () => {
     const { bmc, service } = await rig(vendor);
-    service.lies.powerTakes = 4;
+    service.faults.powerTakes = 4;
     await bmc.powerOn();
     expect(service.machine.power).toBe('On');
-    service.lies.powerTakes = 4;
+    service.faults.powerTakes = 4;
     await bmc.powerOff();
     expect(service.machine.power).toBe('Off');
   });
 
-  it('cycles and resets: a start each time, also when it was off', async () => {
+  it('cycles and resets with one boot each, also when it was off', async () => {
     const { bmc, service } = await rig(vendor);
     await bmc.powerCycle();
     expect(service.machine.startedFrom).toHaveLength(1);
@@ -57,7 +57,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.machine.power).toBe('On');
   });
 
-  it('asks the operating system to stop, and only when there is one', async () => {
+  it('requests a shutdown only when the machine is on', async () => {
     const { bmc, service } = await rig(vendor);
     await bmc.powerSoft();
     await bmc.powerOn();
@@ -65,30 +65,30 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.machine.resets).toEqual(['On', 'GracefulShutdown']);
   });
 
-  it('starts from the network once', async () => {
+  it('boots from the network once', async () => {
     const { bmc, service } = await rig(vendor);
     const readBack = await bmc.setBoot({ device: 'network', ...ONCE });
     expect(readBack.device).toBe('network');
     expect(service.machine.boot).toMatchObject({ target: 'Pxe', enabled: 'Once' });
-    // iLO does not let the kind of start be chosen, and it says so.
+    // iLO does not allow to set the boot mode; the difference is reported.
     const legacy = vendor.mode === 'read-only';
     expect(service.machine.boot.mode).toBe(legacy ? 'Legacy' : 'UEFI');
-    expect(readBack.differences).toEqual(legacy ? ['the kind of start is shown as Legacy, asked for was UEFI'] : []);
+    expect(readBack.differences).toEqual(legacy ? ['the boot mode reads back as Legacy, requested was UEFI'] : []);
     await bmc.powerOn();
     await bmc.powerCycle();
     expect(service.machine.startedFrom).toEqual(['Pxe', 'None']);
   });
 
-  it('keeps an override, or says that it cannot', async () => {
+  it('sets a persistent override, or reports that it cannot', async () => {
     const { bmc, service } = await rig(vendor);
     const { differences } = await bmc.setBoot({ device: 'disk', persistent: true, firmware: null });
     expect(service.machine.boot).toMatchObject({ target: 'Hdd', enabled: vendor.persistent ? 'Continuous' : 'Once' });
     expect(differences).toEqual(
-      vendor.persistent ? [] : ['it holds for the next start only: this BMC keeps no override for longer'],
+      vendor.persistent ? [] : ['the override is for the next boot only: this BMC does not support a persistent one'],
     );
   });
 
-  it('takes an override back', async () => {
+  it('removes an override', async () => {
     const { bmc, service } = await rig(vendor);
     await bmc.setBoot({ device: 'setup', ...ONCE });
     expect(service.machine.boot.target).toBe('BiosSetup');
@@ -99,7 +99,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.machine.boot.enabled).toBe('Disabled');
   });
 
-  it('starts by HTTP from the address that DHCP gives, where the machine can', async () => {
+  it('sets HTTP boot with the address from DHCP if the machine supports it', async () => {
     const { bmc, service } = await rig(vendor);
     const setting = bmc.setBoot({ device: 'http', persistent: false, firmware: null });
     if (vendor.bootTargets.includes('UefiHttp')) {
@@ -108,12 +108,12 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     } else {
       await expect(setting).rejects.toMatchObject({
         failure: 'unsupported',
-        message: expect.stringContaining('cannot be told to start from UefiHttp; it offers None, Pxe, Hdd'),
+        message: expect.stringContaining('cannot boot from UefiHttp; the BMC offers None, Pxe, Hdd'),
       });
     }
   });
 
-  it('lights the identify light', async () => {
+  it('switches the identify light', async () => {
     const { bmc, service } = await rig(vendor);
     await bmc.identify('on');
     expect(service.machine.light).toBe(true);
@@ -148,7 +148,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(sensors.find(({ name }) => name === 'Vcore')).toMatchObject({ ...known, kind: 'voltage', value: 1.1 });
   });
 
-  it('reads the log of the hardware, the oldest first, and clears it', async () => {
+  it('reads the hardware log, oldest first, and clears it', async () => {
     const { bmc, service } = await rig(vendor);
     expect(await bmc.eventLog()).toEqual([
       { id: '1', at: Date.UTC(2024, 2, 1, 10), severity: 'ok', message: 'System Boot' },
@@ -166,7 +166,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.machine.users.map(({ password }) => password)).toEqual(['Guest-Word-1', 'Another-Horse-8']);
   });
 
-  it('inserts and ejects an image, twice as once', async () => {
+  it('inserts and ejects an image, idempotently', async () => {
     const { bmc, service } = await rig(vendor);
     await bmc.insertMedia(IMAGE);
     await bmc.insertMedia(IMAGE);
@@ -179,7 +179,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.machine.image).toBe(null);
   });
 
-  it('leaves no session behind', async () => {
+  it('leaves no session open', async () => {
     const { bmc, service } = await rig(vendor);
     await Promise.all([bmc.powerState(), bmc.identity(), bmc.sensors()]);
     expect(service.sessions.size).toBeLessThanOrEqual(1);
@@ -187,7 +187,7 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
     expect(service.sessions.size).toBe(0);
   });
 
-  it('refuses a session too many as busy, and it is worth another try', async () => {
+  it('reports full sessions as busy and retryable', async () => {
     const { bmc, service } = await rig(vendor);
     for (let taken = 0; taken < vendor.slots; taken++) {
       service.sessions.set(`other ${taken}`, { token: `other ${taken}`, user: ADMIN.name });

@@ -22,8 +22,8 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** What each client was last told, as the client itself sees it. */
-class Beliefs {
+/** The last reply to each client, as the client itself sees it. */
+class ClientViews {
   readonly held = new Map<Mac, { address: Ipv4; until: number }>();
   readonly offered = new Map<Mac, { address: Ipv4; until: number }>();
 
@@ -34,15 +34,15 @@ class Beliefs {
       this.offered.delete(client);
     }
     if (decision.kind === 'nak' || decision.kind === 'record') this.held.delete(client);
-    // Who gives an address back, or declines it, does not wait for it any more.
+    // A client that releases or declines an address does not use it any more.
     if (decision.kind === 'record' && this.offered.get(client)?.address === decision.lease.address) {
       this.offered.delete(client);
     }
   }
 }
 
-function carryOut(clients: Clients, { client, address, does, wait }: Step, beliefs: Beliefs): LeaseDecision | null {
-  const own = beliefs.held.get(client)?.address ?? address;
+function carryOut(clients: Clients, { client, address, does, wait }: Step, views: ClientViews): LeaseDecision | null {
+  const own = views.held.get(client)?.address ?? address;
   switch (does) {
     case 'wait':
       clients.now += wait;
@@ -50,7 +50,7 @@ function carryOut(clients: Clients, { client, address, does, wait }: Step, belie
     case 'discover':
       return clients.discover(client, { requestedAddress: address });
     case 'take':
-      return clients.select(client, beliefs.offered.get(client)?.address ?? address);
+      return clients.select(client, views.offered.get(client)?.address ?? address);
     case 'reboot':
       return clients.request(client, { requestedAddress: own });
     case 'renew':
@@ -61,18 +61,18 @@ function carryOut(clients: Clients, { client, address, does, wait }: Step, belie
       return clients.carry(clients.decide(client, { type: 'release', clientAddress: own }));
     case 'other-server':
       clients.leases.withdraw(client);
-      beliefs.offered.delete(client);
+      views.offered.delete(client);
       return null;
   }
 }
 
-function check(clients: Clients, client: Mac, decision: LeaseDecision, beliefs: Beliefs): void {
+function check(clients: Clients, client: Mac, decision: LeaseDecision, views: ClientViews): void {
   if (decision.kind !== 'offer' && decision.kind !== 'ack') return;
   const address = decision.kind === 'offer' ? decision.address : decision.lease.address;
   if (address === RESERVED ? client !== MAC : !inRange(POOL, address)) throw new Error(`${address} given to ${client}`);
   if (address === SERVER.address) throw new Error('our own address was given away');
-  for (const told of [beliefs.held, beliefs.offered]) {
-    for (const [other, { address: taken, until }] of told) {
+  for (const view of [views.held, views.offered]) {
+    for (const [other, { address: taken, until }] of view) {
       if (other !== client && taken === address && until > clients.now) {
         throw new Error(`${address} given to ${client} while ${other} has it`);
       }
@@ -80,42 +80,42 @@ function check(clients: Clients, client: Mac, decision: LeaseDecision, beliefs: 
   }
 }
 
-describe('whatever clients do', () => {
-  it('no two are ever offered or leased the same address, and nobody gets one outside of the scope', () => {
+describe('any sequence of requests', () => {
+  it('never offers or leases an address to two clients, or one outside of the scope', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const clients = new Clients();
-        const beliefs = new Beliefs();
+        const views = new ClientViews();
         for (const next of steps) {
-          const decision = carryOut(clients, next, beliefs);
+          const decision = carryOut(clients, next, views);
           if (decision === null) continue;
-          check(clients, next.client, decision, beliefs);
-          beliefs.hear(next.client, decision, clients.now);
+          check(clients, next.client, decision, views);
+          views.hear(next.client, decision, clients.now);
         }
       }),
       { numRuns: 500 },
     );
   });
 
-  it('a restart from the stored leases gives nobody an address that another holds', () => {
+  it('after a restart from the stored leases, no client gets an address that another holds', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), fc.array(step, { maxLength: 40 }), (before, after) => {
         let clients = new Clients();
-        const beliefs = new Beliefs();
+        const views = new ClientViews();
         const stored = new Map<Ipv4, LeaseDecision & { kind: 'ack' | 'record' }>();
         for (const [at, next] of [...before, null, ...after].entries()) {
           if (next === null) {
             const { now } = clients;
             clients = new Clients([...stored.values()].map(({ lease }) => lease));
             clients.now = now;
-            beliefs.offered.clear();
+            views.offered.clear();
             continue;
           }
-          const decision = carryOut(clients, next, beliefs);
+          const decision = carryOut(clients, next, views);
           if (decision === null) continue;
-          if (at > before.length) check(clients, next.client, decision, beliefs);
+          if (at > before.length) check(clients, next.client, decision, views);
           if (decision.kind === 'ack' || decision.kind === 'record') stored.set(decision.lease.address, decision);
-          beliefs.hear(next.client, decision, clients.now);
+          views.hear(next.client, decision, clients.now);
         }
       }),
       { numRuns: 300 },

@@ -28,13 +28,13 @@ describe('the time of a lease', () => {
     ['an operating system holds its lease for an hour', {}, 'os', 3600],
     ['firmware holds it for ten minutes', {}, 'firmware-pxe', 600],
     ['iPXE holds it for ten minutes', {}, 'ipxe', 600],
-    ['who asks for less gets less', { leaseSeconds: 900 }, 'os', 900],
-    ['who asks for next to nothing gets two minutes', { leaseSeconds: 1 }, 'os', 120],
-    ['who asks for more gets no more', { leaseSeconds: 0xffffffff }, 'os', 3600],
+    ['a client that requests less gets less', { leaseSeconds: 900 }, 'os', 900],
+    ['a client that requests one second gets two minutes', { leaseSeconds: 1 }, 'os', 120],
+    ['a client that requests more gets no more', { leaseSeconds: 0xffffffff }, 'os', 3600],
   ] as const)('%s', (_, asks, program, expected) => expect(seconds(asks, program)).toBe(expected));
 });
 
-describe('a request that comes again', () => {
+describe('a repeated request', () => {
   it('gets the same lease without another write', () => {
     const clients = new Clients();
     const answer = clients.request(mac(1), { requestedAddress: first, xid: 7 });
@@ -44,7 +44,7 @@ describe('a request that comes again', () => {
     expect('lease' in again && again.lease).toEqual('lease' in answer && answer.lease);
   });
 
-  it('is a new request after the address was released, although it repeats the one before', () => {
+  it('is a new request after the address was released, although it equals the one before', () => {
     const clients = new Clients();
     clients.request(mac(1), { requestedAddress: first, xid: 7 });
     clients.now += SECOND;
@@ -66,7 +66,7 @@ describe('a request that comes again', () => {
     expect(clients.request(mac(1), { requestedAddress: first, xid: 7 })).toMatchObject({ write: true });
   });
 
-  it('is left alone while its answer is being written', () => {
+  it('gets no reply while the first reply is being written', () => {
     const clients = new Clients();
     const decision = clients.decide(mac(1), { type: 'request', requestedAddress: first, xid: 7 });
     if (decision.kind !== 'ack') throw new Error(`${decision.kind}: ${decision.because}`);
@@ -93,14 +93,14 @@ describe('an offer', () => {
     expect(clients.discover(mac(5))).toMatchObject({ kind: 'offer', address: first });
   });
 
-  it('is free at once when its client takes another server', () => {
+  it('is free at once when its client accepts another server', () => {
     const clients = new Clients();
     clients.discover(mac(1));
     clients.leases.withdraw(mac(1));
     expect(clients.leases.isFreeFor(mac(2), first, NOW)).toBe(true);
   });
 
-  it('goes to addresses never used first, then to the longest free', () => {
+  it('uses never-used addresses first, then the longest free', () => {
     const old = (n: number, minutes: number) =>
       leaseWith({
         address: ip(`10.0.100.${n}`),
@@ -121,7 +121,7 @@ describe('an offer', () => {
     expect(clients.request(mac(2), { clientAddress: first })).toMatchObject({ kind: 'nak', because: 'not-in-pool' });
   });
 
-  it('passes over an address of the pool that was reserved meanwhile', () => {
+  it('skips an address of the pool that was reserved meanwhile', () => {
     const clients = new Clients();
     const decision = clients.decide(
       mac(1),
@@ -131,7 +131,7 @@ describe('an offer', () => {
     expect(decision).toMatchObject({ kind: 'offer', address: second });
   });
 
-  it('is made of nothing where there is no pool', () => {
+  it('is not made where there is no pool', () => {
     const clients = new Clients();
     clients.network = { ...clients.network, pools: [] };
     expect(clients.discover(mac(1))).toMatchObject({ kind: 'silent', because: 'no-pool' });

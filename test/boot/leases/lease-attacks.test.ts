@@ -1,4 +1,4 @@
-// Clients that are broken, or mean it: what one of them does must not cost the others their addresses.
+// Broken or malicious clients: one of them must not cost the others their addresses.
 
 import { describe, expect, it } from 'vitest';
 import { readLeaseRequest } from '../../../appliance/boot/leases/lease-request.ts';
@@ -14,14 +14,14 @@ const pool = ['10.0.100.100', '10.0.100.101', '10.0.100.102', '10.0.100.103'].ma
 const [first = POOL.from, second = POOL.to] = pool;
 
 describe('a client that cannot have its own reservation', () => {
-  it('is not answered, and everybody else still gets an address of the pool', () => {
+  it('gets no reply, and other clients still get an address of the pool', () => {
     const clients = new Clients();
     const decision = clients.decide(MAC, { type: 'discover' }, { serverIdentifier: RESERVED });
     expect(decision).toEqual({ kind: 'silent', because: 'of-the-network' });
     expect(pool.map((_, n) => clients.discover(mac(n + 1)))).toMatchObject(pool.map((address) => ({ address })));
   });
 
-  it('may not name the server or the network itself, by what only a relay can know', () => {
+  it('cannot set the server or the network with relay options', () => {
     const relayAgent = Uint8Array.of(1, 1, 7, 5, 4, 10, 9, 9, 0, 11, 4, 10, 0, 100, 50);
     const said = packet('discover', MAC, { options: [[OPTION.relayAgentInformation, relayAgent]] });
     const read = (message: typeof said) => mustParse(readLeaseRequest(message, 'discover')).relayAgent;
@@ -34,7 +34,7 @@ describe('a client that cannot have its own reservation', () => {
 });
 
 describe('an address that one relay uses itself', () => {
-  it('is passed over for its clients, and free for all others', () => {
+  it('is skipped for its clients, and free for all others', () => {
     const clients = new Clients();
     const through = { serverIdentifier: first };
     expect(clients.decide(mac(1), { type: 'discover' }, through)).toMatchObject({ address: second });
@@ -45,7 +45,7 @@ describe('an address that one relay uses itself', () => {
 });
 
 describe('one client', () => {
-  it('does not collect addresses that nobody offered to it', () => {
+  it('cannot collect addresses that were not offered to it', () => {
     const clients = new Clients();
     expect(clients.select(mac(1), first)).toMatchObject({ kind: 'ack' });
     expect(clients.select(mac(1), second)).toEqual({ kind: 'nak', because: 'other-address-held' });
@@ -53,7 +53,7 @@ describe('one client', () => {
     expect(clients.select(mac(1), second)).toMatchObject({ kind: 'ack' });
   });
 
-  it('does not decline what it was only offered', () => {
+  it('cannot decline an address that was only offered', () => {
     const clients = new Clients();
     clients.discover(mac(1));
     expect(clients.decide(mac(1), { type: 'decline', requestedAddress: first })).toEqual({
@@ -62,7 +62,7 @@ describe('one client', () => {
     });
   });
 
-  it('is not believed for ever that every address is taken', () => {
+  it('can decline only a limited number of addresses', () => {
     const clients = new Clients();
     const declines = pool.map((address) => {
       clients.select(mac(1), address);
@@ -78,7 +78,7 @@ describe('one client', () => {
     expect(clients.decide(mac(1), { type: 'decline', requestedAddress: pool[3] as typeof first }).kind).toBe('record');
   });
 
-  it.each(['0.0.0.0', '255.255.255.255', '224.0.0.1', '127.0.0.1'])('has not chosen a server at %s', (server) => {
+  it.each(['0.0.0.0', '255.255.255.255', '224.0.0.1', '127.0.0.1'])('cannot choose a server at %s', (server) => {
     expect(new Clients().request(mac(1), { requestedAddress: first, serverIdentifier: ip(server) })).toEqual({
       kind: 'silent',
       because: 'malformed',
@@ -86,7 +86,7 @@ describe('one client', () => {
   });
 });
 
-describe('an address whose lease is on its way to the disk', () => {
+describe('an address whose lease is being written to disk', () => {
   function whileWriting() {
     const clients = new Clients();
     clients.discover(mac(1));
@@ -99,26 +99,26 @@ describe('an address whose lease is on its way to the disk', () => {
     clients.leases.beginWriting(decision.lease, 1, clients.now + MINUTE);
     return { clients, lease: decision.lease };
   }
-  const othersGet = (clients: Clients) => clients.select(mac(2), first);
+  const otherClientGets = (clients: Clients) => clients.select(mac(2), first);
 
-  it('is nobody else’s when its client turns to another server', () => {
+  it('is refused to others when its client accepts another server', () => {
     const { clients } = whileWriting();
     clients.leases.withdraw(mac(1));
-    expect(othersGet(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
+    expect(otherClientGets(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
   });
 
-  it('is nobody else’s when its client asks for another one', () => {
+  it('is refused to others when its client requests another one', () => {
     const { clients, lease } = whileWriting();
     clients.leases.hold(second, mac(1), clients.now + MINUTE);
-    expect(othersGet(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
+    expect(otherClientGets(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
     clients.leases.record(lease);
     expect(clients.leases.offeredTo(mac(1), clients.now)).toBe(second);
   });
 
-  it('is nobody else’s however long the disk takes', () => {
+  it('is refused to others however long the write takes', () => {
     const { clients } = whileWriting();
     clients.now += 5 * MINUTE;
-    expect(othersGet(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
+    expect(otherClientGets(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
     const offered = [2, 3, 4, 5].map((n) => clients.discover(mac(n)));
     expect(offered.filter(({ kind }) => kind === 'offer')).not.toContainEqual(
       expect.objectContaining({ address: first }),
@@ -126,17 +126,17 @@ describe('an address whose lease is on its way to the disk', () => {
   });
 });
 
-describe('leases of a network that has another name now', () => {
+describe('leases of a renamed network', () => {
   const renamed = { ...NETWORK, name: mustParse(parseObjectName('boot-net')), pools: [...NETWORK.pools] };
 
-  it('are still held by whoever has them', () => {
+  it('are still held by their clients', () => {
     const clients = new Clients([leaseWith({ address: first, mac: mac(1), expiresAt: NOW + MINUTE })]);
     clients.network = renamed;
     expect(clients.discover(mac(2))).toMatchObject({ address: second });
     expect(clients.discover(mac(1))).toMatchObject({ address: first, because: 'current-lease' });
   });
 
-  it('are those of the addresses that lie in it, and the newest of each', () => {
+  it('are those whose addresses are in it, and the newest of each', () => {
     const elsewhere = mustParse(parseObjectName('elsewhere'));
     const clients = new Clients([
       leaseWith({ address: first, mac: mac(1), grantedAt: NOW - 5 * MINUTE, network: elsewhere }),

@@ -1,4 +1,4 @@
-// What each client asks in RFC 2131 §4.3, and what it gets: a row per sentence.
+// The requests of RFC 2131 §4.3 and their decisions, one case per row.
 
 import type { LeaseDecision } from '../../../appliance/boot/leases/decide-lease.ts';
 import type { LeaseReason } from '../../../appliance/boot/leases/lease-because.ts';
@@ -28,38 +28,38 @@ const fullPool = [0, 1, 2, 3].map((n) => leaseWith({ address: ip(`10.0.100.${100
 export const LEASE_CASES: readonly Row[] = [
   // DISCOVER, RFC 2131 §4.3.1
   {
-    says: 'a reserved address goes before all others',
+    says: 'a reserved address has precedence',
     client: MAC,
     stored: [leaseWith({ mac: MAC })],
     asks: {},
     gets: ['offer', 'reservation', RESERVED],
   },
   {
-    says: 'whoever holds a lease outside of the pool, which has changed meanwhile, is offered one of the pool',
+    says: 'a client with a lease outside of the changed pool is offered one of the pool',
     stored: [leaseWith({ address: outside })],
     asks: {},
     gets: ['offer', 'pool', first],
   },
   {
-    says: 'whoever holds a lease is offered it again',
+    says: 'a client with a lease is offered it again',
     stored: [leaseWith({ address: second })],
     asks: {},
     gets: ['offer', 'current-lease', second],
   },
   {
-    says: 'an expired lease is offered to the one who had it',
+    says: 'an expired lease is offered to its last holder',
     stored: [leaseWith({ address: second, ...past })],
     asks: {},
     gets: ['offer', 'previous-lease', second],
   },
   {
-    says: 'a released address is offered to the one who had it',
+    says: 'a released address is offered to its last holder',
     stored: [leaseWith({ address: second, state: 'released', expiresAt: NOW })],
     asks: {},
     gets: ['offer', 'previous-lease', second],
   },
   {
-    says: 'a previous address that another client holds by now is not',
+    says: 'a previous address that another client holds now is not offered',
     stored: [leaseWith({ address: second, ...past }), leaseWith({ address: second, mac: mac(2) })],
     asks: {},
     gets: ['offer', 'pool', first],
@@ -80,7 +80,7 @@ export const LEASE_CASES: readonly Row[] = [
     gets: ['offer', 'pool', first],
   },
   {
-    says: 'an address that somebody holds is not given on request',
+    says: 'an address that another client holds is not given on request',
     stored: [leaseWith({ mac: mac(2) })],
     asks: { requestedAddress: first },
     gets: ['offer', 'pool', second],
@@ -96,25 +96,25 @@ export const LEASE_CASES: readonly Row[] = [
     gets: ['offer', 'pool', first],
   },
   {
-    says: 'an address that was declined rests',
+    says: 'a declined address is not offered',
     stored: [leaseWith({ state: 'declined', mac: mac(2) })],
     asks: { requestedAddress: first },
     gets: ['offer', 'pool', second],
   },
   {
-    says: 'an address that was declined long ago is free again',
+    says: 'a declined address is free again after the rest time',
     stored: [leaseWith({ state: 'declined', mac: mac(2), ...past })],
     asks: { requestedAddress: first },
     gets: ['offer', 'address-asked-for', first],
   },
   {
-    says: 'with every address taken there is no answer',
+    says: 'an exhausted pool gets no reply',
     stored: fullPool,
     asks: {},
     gets: ['silent', 'pool-exhausted'],
   },
   {
-    says: 'a reservation that a stranger still holds waits, and the pool serves',
+    says: 'a reservation that another client still holds is replaced by a pool address',
     client: MAC,
     stored: [leaseWith({ address: RESERVED, mac: mac(2) })],
     asks: {},
@@ -123,17 +123,17 @@ export const LEASE_CASES: readonly Row[] = [
 
   // REQUEST in SELECTING, §4.3.2
   {
-    says: 'an offer that is taken becomes a lease',
+    says: 'an accepted offer becomes a lease',
     asks: { type: 'request', serverIdentifier: OURS, requestedAddress: first },
     gets: ['ack', 'adopted', first],
   },
   {
-    says: 'who takes another server is let go',
+    says: 'a client that accepts another server is released',
     asks: { type: 'request', serverIdentifier: OTHER_SERVER, requestedAddress: ip('10.0.100.7') },
     gets: ['withdraw', 'other-server-chosen'],
   },
   {
-    says: 'a selection of nothing is dropped',
+    says: 'a selection without an address is dropped',
     asks: { type: 'request', serverIdentifier: OURS },
     gets: ['silent', 'malformed'],
   },
@@ -157,45 +157,49 @@ export const LEASE_CASES: readonly Row[] = [
 
   // REQUEST in INIT-REBOOT
   {
-    says: 'who comes back with its address keeps it',
+    says: 'a client that reboots with its address keeps it',
     stored: [leaseWith()],
     asks: { type: 'request', requestedAddress: first },
     gets: ['ack', 'rebooted', first],
   },
   {
-    says: 'a machine comes back with its reserved address',
+    says: 'a machine reboots with its reserved address',
     client: MAC,
     asks: { type: 'request', requestedAddress: RESERVED },
     gets: ['ack', 'rebooted', RESERVED],
   },
   {
-    says: 'who comes from another network is refused',
+    says: 'a client from another network is refused',
     asks: { type: 'request', requestedAddress: ip('192.168.1.5') },
     gets: ['nak', 'wrong-network'],
   },
   {
-    says: 'who holds another address than it says is refused',
+    says: 'a client that holds another address is refused',
     stored: [leaseWith({ address: second })],
     asks: { type: 'request', requestedAddress: first },
     gets: ['nak', 'other-address-held'],
   },
   {
-    says: 'who comes back with a lease outside of the pool, which has changed meanwhile, keeps it',
+    says: 'a client that reboots with a lease outside of the changed pool keeps it',
     stored: [leaseWith({ address: outside })],
     asks: { type: 'request', requestedAddress: outside },
     gets: ['ack', 'rebooted', outside],
   },
   {
-    says: 'a client we have no record of keeps a free address of the pool',
+    says: 'a client without a record keeps a free address of the pool',
     asks: { type: 'request', requestedAddress: first },
     gets: ['ack', 'adopted', first],
   },
   {
-    says: 'a client we have no record of is refused an address outside of the pool',
+    says: 'a client without a record is refused an address outside of the pool',
     asks: { type: 'request', requestedAddress: outside },
     gets: ['nak', 'not-in-pool'],
   },
-  { says: 'with neither server nor address it is dropped', asks: { type: 'request' }, gets: ['silent', 'malformed'] },
+  {
+    says: 'a request with neither server nor address is dropped',
+    asks: { type: 'request' },
+    gets: ['silent', 'malformed'],
+  },
 
   // REQUEST in RENEWING and REBINDING
   {
@@ -205,42 +209,42 @@ export const LEASE_CASES: readonly Row[] = [
     gets: ['ack', 'renewed', first],
   },
   {
-    says: 'a lease that expired is renewed while nobody else has it',
+    says: 'a lease that expired is renewed while no other client has it',
     stored: [leaseWith(past)],
     asks: { type: 'request', clientAddress: first },
     gets: ['ack', 'renewed', first],
   },
   {
-    says: 'a lease that another client has by now is refused',
+    says: 'a lease that another client has now is refused',
     stored: [leaseWith({ mac: mac(2) })],
     asks: { type: 'request', clientAddress: first },
     gets: ['nak', 'held-by-another'],
   },
   {
-    says: 'a lease that a lost store forgot is taken on',
+    says: 'a lease that is not in the store is adopted',
     asks: { type: 'request', clientAddress: first },
     gets: ['ack', 'adopted', first],
   },
   {
-    says: 'an address that was reserved for another meanwhile is not renewed',
+    says: 'an address that was reserved for another machine meanwhile is not renewed',
     stored: [leaseWith({ address: RESERVED })],
     asks: { type: 'request', clientAddress: RESERVED },
     gets: ['nak', 'reserved-for-another'],
   },
   {
-    says: 'a lease outside of the pool, which has changed meanwhile, is renewed',
+    says: 'a lease outside of the changed pool is renewed',
     stored: [leaseWith({ address: outside })],
     asks: { type: 'request', clientAddress: outside },
     gets: ['ack', 'renewed', outside],
   },
   {
-    says: 'a lease outside of the pool that expired is over',
+    says: 'an expired lease outside of the pool is not renewed',
     stored: [leaseWith({ address: outside, ...past })],
     asks: { type: 'request', clientAddress: outside },
     gets: ['nak', 'not-in-pool'],
   },
   {
-    says: 'a lease outside of the pool is nobody else’s',
+    says: 'a lease outside of the pool is refused to other clients',
     stored: [leaseWith({ address: outside, mac: mac(2) })],
     asks: { type: 'request', clientAddress: outside },
     gets: ['nak', 'held-by-another'],
@@ -253,20 +257,20 @@ export const LEASE_CASES: readonly Row[] = [
 
   // DECLINE, RELEASE, INFORM
   {
-    says: 'a declined lease rests',
+    says: 'a declined lease is recorded',
     stored: [leaseWith()],
     asks: { type: 'decline', requestedAddress: first, serverIdentifier: OURS },
     gets: ['record', 'address-found-taken', first],
   },
   {
-    says: 'nobody declines the lease of another',
+    says: 'a client cannot decline the lease of another',
     stored: [leaseWith({ mac: mac(2) })],
     asks: { type: 'decline', requestedAddress: first },
     gets: ['silent', 'not-its-address'],
   },
   { says: 'a decline that names no address is dropped', asks: { type: 'decline' }, gets: ['silent', 'malformed'] },
   {
-    says: 'a decline towards another server is not ours',
+    says: 'a decline to another server is ignored',
     stored: [leaseWith()],
     asks: { type: 'decline', requestedAddress: first, serverIdentifier: OTHER_SERVER },
     gets: ['silent', 'for-another-server'],
@@ -278,21 +282,21 @@ export const LEASE_CASES: readonly Row[] = [
     gets: ['record', 'released', first],
   },
   {
-    says: 'nobody releases the lease of another',
+    says: 'a client cannot release the lease of another',
     stored: [leaseWith({ mac: mac(2) })],
     asks: { type: 'release', clientAddress: first },
     gets: ['silent', 'not-its-address'],
   },
   {
-    says: 'a release towards another server is not ours',
+    says: 'a release to another server is ignored',
     stored: [leaseWith()],
     asks: { type: 'release', clientAddress: first, serverIdentifier: OTHER_SERVER },
     gets: ['silent', 'for-another-server'],
   },
   {
-    says: 'who has an address and informs itself gets settings and no lease',
+    says: 'an INFORM gets settings and no lease',
     asks: { type: 'inform', clientAddress: ip('10.0.100.9') },
     gets: ['inform', 'informed'],
   },
-  { says: 'what only servers send gets no answer', asks: { type: 'offer' }, gets: ['silent', 'not-a-client'] },
+  { says: 'a server message gets no reply', asks: { type: 'offer' }, gets: ['silent', 'not-a-client'] },
 ];

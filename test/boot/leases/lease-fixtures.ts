@@ -1,4 +1,4 @@
-// One network with a small pool, clients that ask on it, and the book their leases are in.
+// One network with a small pool, its clients, and the book of their leases.
 
 import { decideLease, type LeaseDecision, type LeaseQuestion } from '../../../appliance/boot/leases/decide-lease.ts';
 import { LeaseBook } from '../../../appliance/boot/leases/lease-book.ts';
@@ -48,7 +48,7 @@ export const leaseWith = (changes: Partial<Lease> = {}): Lease => ({
   ...changes,
 });
 
-/** Puts questions to the decision and, like the server, carries the book along with the answers. */
+/** Calls the decision and, like the server, updates the book. */
 export class Clients {
   readonly book: LeaseBook;
   now: Instant = NOW;
@@ -88,7 +88,7 @@ export class Clients {
     return this.carry(this.decide(client, { type: 'request', ...changes }), changes.xid);
   }
 
-  /** The client takes what we offered. */
+  /** The client accepts our offer. */
   select(client: Mac, address: Ipv4): LeaseDecision {
     return this.request(client, { requestedAddress: address, serverIdentifier: SERVER.address });
   }

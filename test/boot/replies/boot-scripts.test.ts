@@ -81,18 +81,18 @@ const GRUB = new Map<string, string>([
 ]);
 
 describe.each([...IPXE])('the iPXE script %s', (name, script) => {
-  it('is the golden one', async () => {
+  it('matches its golden file', async () => {
     await expect(script).toMatchFileSnapshot(`goldens/${name}.ipxe`);
   });
 
-  it('is a script, says in its first line who gets what and why, and reports what fails', () => {
+  it('is a script, says in its first line who gets what and why, and reports failures', () => {
     expect(script.startsWith('#!ipxe\n')).toBe(true);
     expect(ipxeCommands(script).find(({ words }) => words[0] === 'echo')?.words[1]).toMatch(/^Coldiron/);
     const report = ipxeCommands(script).find(({ words }) => words[0] === 'imgfetch');
     expect(report?.words.at(-1)).toMatch(/^http:\/\/10\.0\.100\.10:8080\/boot\/report\?.*&errno=<problem>/);
   });
 
-  it('goes only to labels that it has, each once, and always ends by leaving', () => {
+  it('jumps only to its own labels, each defined once, and always exits at its end', () => {
     const labels = ipxeLabels(script);
     expect(new Set(labels).size).toBe(labels.length);
     const targets = ipxeCommands(script).flatMap(({ words }) => (words[0] === 'goto' ? [words[1] ?? ''] : []));
@@ -100,28 +100,28 @@ describe.each([...IPXE])('the iPXE script %s', (name, script) => {
     expect(ipxeCommands(script).at(-1)?.words).toEqual(['exit']);
   });
 
-  it('leaves a UEFI machine by a failure, which leads on to its next boot entry', () => {
+  it('exits on UEFI with a failure, which leads to the next boot entry', () => {
     expect(script).toMatch(/iseq \$\{platform\} efi && exit 1 \|\|\n/);
   });
 
-  it('carries no identity but the one that is public on the wire', () => {
+  it('has no identity except the public one', () => {
     expect(script).not.toContain(UUID);
     expect(script).not.toContain('intent-1');
   });
 });
 
 describe('the menu', () => {
-  it('says of each profile what has to be done first', () => {
+  it('says for each profile what must be done first', () => {
     const said = (machine: BootSubject['machine']) =>
       /^echo To install worker: (.*)$/m.exec(
         renderMenuScript(templates, { machine, mac: MAC, server }, [profileWith()]),
       )?.[1];
     expect(said(machineIn('ready'))).toBe('coldiron deploy node01 --profile worker');
     expect(said(null)).toBe('register the machine first');
-    expect(said(REMOVED)).toBe('node01 was removed: declare the machine anew first');
+    expect(said(REMOVED)).toBe('node01 was removed: declare the machine again first');
   });
 
-  it('starts nothing by itself: it only asks again, shows, or leaves', () => {
+  it('starts nothing by itself: it only retries, shows, or exits', () => {
     const started = ipxeCommands(IPXE.get('menu') ?? '').map(({ words }) => words[0]);
     expect(
       started.filter((command) => ['kernel', 'initrd', 'boot', 'sanboot', 'imgexec'].includes(command ?? '')),
@@ -130,25 +130,25 @@ describe('the menu', () => {
 });
 
 describe.each([...GRUB])('the GRUB configuration %s', (name, config) => {
-  it('is the golden one', async () => {
+  it('matches its golden file', async () => {
     await expect(config).toMatchFileSnapshot(`goldens/${name}.cfg`);
   });
 
-  it('has only commands that the signed GRUB has built in, and only the common one leads to another', () => {
+  it('has only commands that the signed GRUB has built in, and only the common one chains to another', () => {
     const everywhere = ['echo', 'sleep', 'exit', 'set', 'if', 'then', 'fi', 'linux', 'initrd', 'boot'];
     const known = name === 'grub' ? [...everywhere, 'smbios', 'while', 'do', 'source', 'done'] : everywhere;
     expect(grubCommands(config).filter(([command]) => !known.includes(command ?? ''))).toEqual([]);
   });
 
-  it('ends by leaving, or, when it is to wait, where it was asked for', () => {
+  it('exits at its end, or returns when it is to wait', () => {
     const waits = name === 'hold' || name === 'wait';
     expect(grubCommands(config).at(-1)).toEqual(waits ? ['set', 'again=1'] : ['exit']);
     expect(grubCommands(config).filter(([command]) => command === 'exit')).toHaveLength(waits ? 0 : 1);
   });
 });
 
-describe('the GRUB configuration that all machines get', () => {
-  it('asks again for as long as it is told to wait, and once otherwise, without getting any deeper', () => {
+describe('the GRUB configuration for all machines', () => {
+  it('retries while it has to wait, and loads once otherwise, without recursion', () => {
     const commands = grubCommands(GRUB.get('grub') ?? '').map((words) => words.join(' '));
     expect(commands.slice(1, -3)).toEqual([
       'set again=1',
@@ -161,7 +161,7 @@ describe('the GRUB configuration that all machines get', () => {
   });
 });
 
-describe('a decision to be silent', () => {
+describe('a decision to send no reply', () => {
   it('has no script in either language', () => {
     const network = networkWith({ unknown: 'ignore' });
     const decision = decideBoot({ facts: factsOf(7), machine: null, network, profile: null, now: NOW });
@@ -171,14 +171,14 @@ describe('a decision to be silent', () => {
   });
 });
 
-describe('the names that GRUB asks for', () => {
+describe('the names that GRUB requests', () => {
   const BY_CARD = `grub.cfg-01-${MAC.replaceAll(':', '-')}`;
 
   it.each(['grub/grub.cfg', '/grub/grub.cfg', 'grub.cfg', BY_CARD])('%s is what every machine gets first', (name) => {
     expect(parseGrubConfigName(name)).toEqual({ kind: 'entry' });
   });
 
-  it('tell the machine, its card and its chassis, once our own entry leads there', () => {
+  it('identify the machine, its card and its chassis, when our entry chains there', () => {
     expect(parseGrubConfigName(`/grub/machine/${MAC}_${UUID}.cfg`)).toEqual({ kind: 'machine', mac: MAC, uuid: UUID });
     expect(parseGrubConfigName(`grub/machine/${MAC}_.cfg`)).toEqual({ kind: 'machine', mac: MAC, uuid: null });
   });
@@ -190,7 +190,7 @@ describe('the names that GRUB asks for', () => {
     'grub/machine/zz_.cfg',
     '',
     '../grub.cfg',
-  ])('%j is none of ours', (name) => {
+  ])('%j is rejected', (name) => {
     expect(parseGrubConfigName(name)).toBeNull();
   });
 });

@@ -19,7 +19,7 @@ const captures = dhcpCaptures();
 const goldenName = (name: string): string => `${name.replace(/\.[a-z]+$/, '')}.txt`;
 const goldensBefore = readdirSync(GOLDENS).sort();
 
-/** What this client would have got from us in the place of the server it was recorded with. */
+/** The reply of this appliance to a client that was recorded with another server. */
 function answer(request: DhcpMessage): string {
   const facts = factsFromDhcp(request);
   const { nextStage } = decideBoot({ facts, machine: null, network, profile: null, now: NOW });
@@ -35,11 +35,11 @@ const requests = ({ packets }: Capture): DhcpMessage[] =>
   packets.map(decodeDhcp).filter((message) => message.op === 'request');
 
 describe('real clients', () => {
-  it('each capture has its golden, and there is no other', () => {
+  it('each capture has its golden file, and there is no other', () => {
     expect(goldensBefore).toEqual(captures.map(({ name }) => goldenName(name)).sort());
   });
 
-  it.each(captures)('those of $name get what its golden says', async (capture) => {
+  it.each(captures)('those of $name get the replies of its golden file', async (capture) => {
     const text = requests(capture).map(answer).join('\n');
     expect(text).not.toBe('');
     await expect(text).toMatchFileSnapshot(fileURLToPath(new URL(goldenName(capture.name), GOLDENS)));

@@ -50,7 +50,7 @@ const ipxe = factsOf(7, {
 const os = factsOf(7, { program: 'os' });
 const SCRIPT = 'http://10.0.100.10:8080/boot/ipxe/boot.ipxe';
 
-interface Told {
+interface BootOptions {
   readonly class: string | null;
   readonly pxe: string | null;
   readonly file: string;
@@ -58,8 +58,8 @@ interface Told {
   readonly ipxe: string | null;
 }
 
-describe('what each client is told to boot', () => {
-  it.each<[string, DhcpReply, ClientFacts, Told]>([
+describe('the boot options of each client', () => {
+  it.each<[string, DhcpReply, ClientFacts, BootOptions]>([
     [
       'UEFI firmware: the loader, and no search for servers',
       lease,
@@ -110,7 +110,7 @@ describe('what each client is told to boot', () => {
       { class: 'PXEClient', pxe: '060108ff', file: SCRIPT, option67: SCRIPT, ipxe: null },
     ],
     [
-      'whoever asks the boot server: the file',
+      'a client of the boot server: the file',
       { kind: 'boot-server' },
       firmware,
       { class: 'PXEClient', pxe: null, file: 'ipxe.efi', option67: 'ipxe.efi', ipxe: null },
@@ -128,7 +128,7 @@ describe('what each client is told to boot', () => {
     expect(text(message, OPTION.tftpServerName)).toBe(expected.file === '' ? null : SERVER.address);
   });
 
-  it('a ROM that stumbles over PXE options: the file and nothing else, when it has a lease from us', () => {
+  it('a ROM that fails on PXE options: the file and nothing else, with a lease from us', () => {
     const machine = machineIn('ready', { spec: { plainPxe: true } });
     const plain = rendered(lease, firmware, { machine });
     expect(bytes(plain, OPTION.vendorClass) ?? bytes(plain, OPTION.vendorSpecific)).toBeNull();
@@ -136,16 +136,16 @@ describe('what each client is told to boot', () => {
     expect(text(rendered({ kind: 'proxy-offer' }, firmware, { machine }), OPTION.vendorClass)).toBe('PXEClient');
   });
 
-  it('whoever chose from a menu: the same choice back from the boot server, which it insists on', () => {
+  it('a client that chose from a menu: the same choice echoed by the boot server', () => {
     const chosen = Uint8Array.of(71, 4, 0x80, 1, 0, 0, 255);
-    const asking = { ...request, options: new Map([[OPTION.vendorSpecific, chosen]]) };
-    expect(bytes(rendered({ kind: 'boot-server' }, bios, { request: asking }), OPTION.vendorSpecific)).toBe(
+    const chosenRequest = { ...request, options: new Map([[OPTION.vendorSpecific, chosen]]) };
+    expect(bytes(rendered({ kind: 'boot-server' }, bios, { request: chosenRequest }), OPTION.vendorSpecific)).toBe(
       '470480010000ff',
     );
-    expect(bytes(rendered(lease, bios, { request: asking }), OPTION.vendorSpecific)).toBe('060108ff');
+    expect(bytes(rendered(lease, bios, { request: chosenRequest }), OPTION.vendorSpecific)).toBe('060108ff');
   });
 
-  it('names are terminated, and 67 comes last but for the option of the relay', () => {
+  it('names are terminated, and 67 comes last except for the relay option', () => {
     const relayed = { ...request, options: new Map([[OPTION.relayAgentInformation, Uint8Array.of(1, 1, 7)]]) };
     const { bytes: wire } = encodeDhcp(rendered(lease, firmware, { request: relayed }), { maxBytes: 1472 });
     const codes = [...decodeDhcp(wire).options.keys()];
@@ -155,7 +155,7 @@ describe('what each client is told to boot', () => {
     expect(rendered(lease, firmware).options.get(OPTION.tftpServerName)?.at(-1)).toBe(0);
   });
 
-  it('a URL too long for the header stands in the option alone', () => {
+  it('a URL too long for the header is only in the option', () => {
     const stage = { kind: 'loader', file: `${'x'.repeat(120)}.efi`, transport: 'http', starts: 'ipxe' } as NextStage;
     const message = rendered(lease, http, { stage });
     expect(message.file).toBe('');
@@ -182,7 +182,7 @@ describe('the settings of a lease', () => {
     expect(text(message, OPTION.domainName)).toBe('prov.example.com');
   });
 
-  it('go without a time and an address to who only informs itself', () => {
+  it('have no time and no address in the reply to INFORM', () => {
     const informed = rendered({ kind: 'inform' }, os);
     expect(informed.yiaddr).toBe('0.0.0.0');
     expect(
@@ -199,36 +199,36 @@ describe('the settings of a lease', () => {
   });
 });
 
-describe('what is copied from the request', () => {
+describe('the fields of a reply', () => {
   const options = new Map([
     [OPTION.clientIdentifier, Uint8Array.of(1, 2, 3)],
     [OPTION.chassisUuid, new Uint8Array(17)],
     [OPTION.subnetSelection, Uint8Array.of(10, 0, 100, 0)],
     [OPTION.relayAgentInformation, Uint8Array.of(1, 1, 7)],
   ]);
-  const asked = { ...request, options, giaddr: ip('10.0.200.1'), ciaddr: ip('10.0.100.100'), broadcast: false };
+  const relayed = { ...request, options, giaddr: ip('10.0.200.1'), ciaddr: ip('10.0.100.100'), broadcast: false };
 
-  it('is transaction, hardware address, relay, and the client named by itself', () => {
-    const message = rendered({ ...lease, kind: 'ack' }, firmware, { request: asked });
+  it('copy transaction, hardware address, relay, and client identifier', () => {
+    const message = rendered({ ...lease, kind: 'ack' }, firmware, { request: relayed });
     expect(message).toMatchObject({
       op: 'reply',
-      xid: asked.xid,
-      chaddr: asked.chaddr,
-      giaddr: asked.giaddr,
+      xid: relayed.xid,
+      chaddr: relayed.chaddr,
+      giaddr: relayed.giaddr,
       secs: 0,
       hops: 0,
     });
     for (const [code, value] of options) expect(message.options.get(code)).toEqual(value);
   });
 
-  it('is ciaddr in an acknowledgement and nowhere else', () => {
-    expect(rendered({ ...lease, kind: 'ack' }, os, { request: asked }).ciaddr).toBe('10.0.100.100');
-    expect(rendered(lease, os, { request: asked }).ciaddr).toBe('0.0.0.0');
-    expect(rendered({ kind: 'nak', words: 'no' }, os, { request: asked }).ciaddr).toBe('0.0.0.0');
+  it('copy ciaddr in an ACK only', () => {
+    expect(rendered({ ...lease, kind: 'ack' }, os, { request: relayed }).ciaddr).toBe('10.0.100.100');
+    expect(rendered(lease, os, { request: relayed }).ciaddr).toBe('0.0.0.0');
+    expect(rendered({ kind: 'nak', words: 'no' }, os, { request: relayed }).ciaddr).toBe('0.0.0.0');
   });
 
-  it('makes a refusal: type, server, reason, the relay asked to broadcast it, and nothing to boot', () => {
-    const message = rendered({ kind: 'nak', words: 'not here' }, firmware, { request: asked });
+  it('of a NAK: type, server, reason, the broadcast flag for the relay, and no boot file', () => {
+    const message = rendered({ kind: 'nak', words: 'not here' }, firmware, { request: relayed });
     expect(messageType(message)).toBe('nak');
     expect(text(message, OPTION.errorMessage)).toBe('not here');
     expect(message).toMatchObject({ broadcast: true, yiaddr: '0.0.0.0', siaddr: '0.0.0.0', file: '' });
@@ -236,7 +236,7 @@ describe('what is copied from the request', () => {
     expect([...message.options.keys()]).toEqual([...kept, OPTION.subnetSelection, OPTION.relayAgentInformation]);
   });
 
-  it('is what the relay wants us to be called', () => {
+  it('is the server identifier override of the relay', () => {
     const message = rendered(lease, os, { serverIdentifier: ip('10.0.200.1') });
     expect(bytes(message, OPTION.serverIdentifier)).toBe('0a00c801');
   });
@@ -245,11 +245,11 @@ describe('what is copied from the request', () => {
 describe('the largest reply', () => {
   it.each([
     ['is 548 bytes for a client that says nothing', null, 548],
-    ['is what the client says, without the headers', 1472, 1444],
-    ['is 1472 bytes for EDK2, whose REQUEST claims 65280', 65280, 1472],
-    ['is never below what every client takes', 300, 548],
-  ])('%s', (_, told, expected) => {
-    const options = new Map(told === null ? [] : [[OPTION.maxMessageSize, writeU16(told)]]);
+    ['is the limit of the client, without the headers', 1472, 1444],
+    ['is 1472 bytes for EDK2, whose REQUEST announces 65280', 65280, 1472],
+    ['is never below what every client accepts', 300, 548],
+  ])('%s', (_, announced, expected) => {
+    const options = new Map(announced === null ? [] : [[OPTION.maxMessageSize, writeU16(announced)]]);
     expect(replyLimit({ ...request, options })).toBe(expected);
   });
 });

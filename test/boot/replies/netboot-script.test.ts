@@ -5,7 +5,7 @@ const script = (kernel: string): string => `#!ipxe\n${kernel}\ninitrd initrd\nbo
 const INIT = 'init=/nix/store/abc-nixos-system-worker/init';
 
 describe('the netboot.ipxe of a NixOS image', () => {
-  it('tells where the init of its own store is, and what its kernel needs', () => {
+  it('has the path of its init and the parameters of its kernel', () => {
     const cmdline = '$'.concat('{cmdline}');
     const text = script(`kernel bzImage ${INIT} initrd=initrd nohibernate loglevel=4 lsm=landlock,yama,bpf ${cmdline}`);
     const parameters = [INIT, 'nohibernate', 'loglevel=4', 'lsm=landlock,yama,bpf'];
@@ -13,7 +13,7 @@ describe('the netboot.ipxe of a NixOS image', () => {
   });
 
   it.each([
-    ['no script', 'kernel bzImage init=/x', 'no iPXE script'],
+    ['no script', 'kernel bzImage init=/x', 'not an iPXE script'],
     ['no kernel', '#!ipxe\nboot\n', '0 kernel lines'],
     ['two kernels', script(`kernel a ${INIT}\nkernel b ${INIT}`), '2 kernel lines'],
     ['no init', script('kernel bzImage quiet'), 'no init='],
@@ -23,7 +23,7 @@ describe('the netboot.ipxe of a NixOS image', () => {
       'cannot be passed on',
     ],
     ['another command on the line', script(`kernel bzImage ${INIT} || shell`), 'cannot be passed on'],
-  ])('is refused with %s', (_what, text, reason) => {
+  ])('is rejected with %s', (_what, text, reason) => {
     expect(readNetbootParameters(text)).toEqual({ ok: false, reason: expect.stringContaining(reason) });
   });
 });

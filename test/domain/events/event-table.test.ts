@@ -18,8 +18,8 @@ const sources = readdirSync(APPLIANCE, { recursive: true, encoding: 'utf8' })
   .map((name) => readFileSync(join(APPLIANCE, name), 'utf8'))
   .join('\n');
 
-/** Kinds whose last part is a value of the program: `dhcp.${type}` in a producer writes these. */
-const MADE: Readonly<Record<string, readonly string[]>> = {
+/** Kinds that a producer composes: `dhcp.${type}` writes these. */
+const COMPOSED: Readonly<Record<string, readonly string[]>> = {
   '`lifecycle.${after.state}`': LIFECYCLE_STATES.map((state) => `lifecycle.${state}`),
   '`${kind}.${change.change}`': [...CATALOGUE_KINDS, 'node'].flatMap((kind) =>
     ['created', 'changed', 'removed'].map((change) => `${kind}.${change}`),
@@ -33,12 +33,12 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
   '`enrollment.${kind}`': ['enrolled', 'recovered', 'renewed'].map((kind) => `enrollment.${kind}`),
   '`task.${state}`': ['queued', 'expired', 'unknown'].map((state) => `task.${state}`),
 };
-const made = new Set(Object.entries(MADE).flatMap(([text, kinds]) => (sources.includes(text) ? kinds : [])));
+const composed = new Set(Object.entries(COMPOSED).flatMap(([text, kinds]) => (sources.includes(text) ? kinds : [])));
 
 describe.each(EVENT_KINDS)('the event %s', (kind) => {
   const { data, severity, sentence } = EVENT_TABLE[kind];
 
-  it('has a schema that its sample fits, and a severity', () => {
+  it('has a severity, and a schema that its sample matches', () => {
     expect(Check(data, sampleData(kind))).toBe(true);
     expect(Check(data, null)).toBe(false);
     expect(SEVERITIES).toContain(severity);
@@ -57,7 +57,7 @@ describe.each(EVENT_KINDS)('the event %s', (kind) => {
   });
 
   it('has a producer', () => {
-    expect(made.has(kind) || sources.includes(`'${kind}'`)).toBe(true);
+    expect(composed.has(kind) || sources.includes(`'${kind}'`)).toBe(true);
   });
 
   it('is one clean line when its fields are hostile', () => {
@@ -71,7 +71,7 @@ describe.each(EVENT_KINDS)('the event %s', (kind) => {
 describe('a stored event', () => {
   const stored = { seq: 1, at: 0, actor: 'appliance', machine: null, correlationId: null };
 
-  it('is known when the table has its kind and its data fits', () => {
+  it('is known when the table has its kind and its data matches', () => {
     const event = { ...stored, kind: 'trail.gap', data: { lost: 1 } };
     expect(knownEvent(event)).toBe(event);
     expect(knownEvent({ ...event, data: { lost: 'many' } })).toBeNull();
@@ -80,7 +80,7 @@ describe('a stored event', () => {
   });
 });
 
-/** Every text that is not one of a list becomes hostile. */
+/** Replaces every free text with `text`. */
 function withText(data: Json, text: string): Json {
   if (typeof data === 'string') return data.startsWith('<') ? text : data;
   if (Array.isArray(data)) return data.map((item) => withText(item, text));
@@ -88,7 +88,7 @@ function withText(data: Json, text: string): Json {
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, withText(value, text)]));
 }
 
-/** The sample with null wherever that is allowed, and without what may be left out. */
+/** The sample with null where allowed, and without optional fields. */
 function least(kind: (typeof EVENT_KINDS)[number]): Json {
   const { properties, required = [] } = EVENT_TABLE[kind].data as {
     properties: Record<string, { anyOf?: { type?: string }[] }>;

@@ -20,7 +20,7 @@ const THERE = mustParse(parseIpv4('10.0.10.51'));
 const text = (secret: Secret): string => Buffer.from(secret.reveal()).toString('utf8');
 
 describe('the vault', () => {
-  it('opens what it sealed, whatever bytes it was', () => {
+  it('opens what it sealed, for any bytes', () => {
     const vault = vaultWith(OLD);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
@@ -31,7 +31,7 @@ describe('the vault', () => {
     );
   });
 
-  it('shows nothing of the secret, and never seals alike', () => {
+  it('reveals nothing of the secret, and never produces the same text twice', () => {
     const vault = vaultWith(OLD);
     const secret = new Secret('correct-horse-20byte');
     const [one, two] = [vault.seal(owner(1), HERE, secret), vault.seal(owner(1), HERE, secret)];
@@ -43,42 +43,42 @@ describe('the vault', () => {
     expect(inspect(vault, { depth: 5 })).not.toContain(OLD);
   });
 
-  it('opens nothing for another machine or another purpose', () => {
+  it('refuses another machine or another purpose', () => {
     const vault = vaultWith(OLD);
     const sealed = vault.seal(owner(1), HERE, new Secret('x'));
     for (const other of [owner(2), owner(1, 'bmc-key')]) {
-      expect(() => vault.open(other, HERE, sealed)).toThrow('was changed, or belongs to somebody else');
+      expect(() => vault.open(other, HERE, sealed)).toThrow('was modified, or was sealed for another owner');
     }
   });
 
-  it('opens nothing for a BMC at another address, and names both', () => {
+  it('refuses a BMC at another address, and names both', () => {
     const vault = vaultWith(OLD);
     const sealed = vault.seal(owner(1), HERE, new Secret('hunter2'));
-    for (const held of [sealed, vaultWith(OLD, NEW).sealAnew(owner(1), sealed)]) {
+    for (const held of [sealed, vaultWith(OLD, NEW).reseal(owner(1), sealed)]) {
       expect(() => vaultWith(OLD, NEW).open(owner(1), THERE, held)).toThrow(
         expect.objectContaining({
           code: 'bmc_login_failed',
-          message: expect.stringMatching(/is for the BMC at 10\.0\.10\.50, and is not shown to 10\.0\.10\.51,/),
+          message: expect.stringMatching(/is for the BMC at 10\.0\.10\.50, but the BMC address is now 10\.0\.10\.51:/),
         }),
       );
     }
   });
 
-  it('opens nothing whose address was changed in the store', () => {
+  it('refuses a text whose address was changed in the store', () => {
     const vault = vaultWith(OLD);
     const parts = vault.seal(owner(1), HERE, new Secret('hunter2')).split('.');
     const moved = parts.with(2, Buffer.from(THERE).toString('base64url')).join('.') as SealedText;
-    expect(() => vault.open(owner(1), THERE, moved)).toThrow('was changed, or belongs to somebody else');
+    expect(() => vault.open(owner(1), THERE, moved)).toThrow('was modified, or was sealed for another owner');
   });
 
-  it('opens nothing that was changed in any place', () => {
+  it('refuses a text that was modified at any position', () => {
     const vault = vaultWith(OLD);
     const sealed = vault.seal(owner(1), HERE, new Secret('a secret of some length'));
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
     fc.assert(
       fc.property(fc.nat(sealed.length - 1), fc.constantFrom(...letters), (at, letter) => {
         const changed = `${sealed.slice(0, at)}${letter}${sealed.slice(at + 1)}` as SealedText;
-        // The last letter of a base64url text may carry bits that mean nothing.
+        // The last base64url character may contain unused bits.
         fc.pre(!sameBytes(changed, sealed));
         expect(() => vault.open(owner(1), HERE, changed)).toThrow(/^the bmc-password of node 0{8}-.*(was|is not)/);
       }),
@@ -86,16 +86,17 @@ describe('the vault', () => {
     );
   });
 
-  it('opens nothing that was cut off, at any length', () => {
+  it('refuses a text that was truncated at any length', () => {
     const vault = vaultWith(OLD);
     const sealed = vault.seal(owner(1), HERE, new Secret('a secret'));
     for (let length = 0; length < sealed.length; length++) {
-      const cut = sealed.slice(0, length) as SealedText;
-      if (!sameBytes(cut, sealed)) expect(() => vault.open(owner(1), HERE, cut), cut).toThrow(/of node/);
+      const truncated = sealed.slice(0, length) as SealedText;
+      if (!sameBytes(truncated, sealed))
+        expect(() => vault.open(owner(1), HERE, truncated), truncated).toThrow(/of node/);
     }
   });
 
-  it('names the key that is missing, and the file it should be in', () => {
+  it('names the missing key, and the file it should be in', () => {
     const sealed = vaultWith(OLD).seal(owner(1), HERE, new Secret('x'));
     expect(() => vaultWith(NEW).open(owner(1), HERE, sealed)).toThrow(
       expect.objectContaining({
@@ -105,13 +106,13 @@ describe('the vault', () => {
     );
   });
 
-  it('seals with the newest key and opens with the older ones: that is how a key is rotated', () => {
+  it('seals with the newest key and opens with the older ones, for key rotation', () => {
     const before = vaultWith(OLD);
     const sealed = before.seal(owner(1), HERE, new Secret('x'));
     const during = vaultWith(`# made in January`, OLD, '', NEW);
     expect(text(during.open(owner(1), HERE, sealed))).toBe('x');
     expect([before.isFresh(sealed), during.isFresh(sealed)]).toEqual([true, false]);
-    const again = during.sealAnew(owner(1), sealed);
+    const again = during.reseal(owner(1), sealed);
     expect(during.isFresh(again)).toBe(true);
     expect(text(vaultWith(NEW).open(owner(1), HERE, again))).toBe('x');
   });

@@ -1,5 +1,5 @@
-// Machines at the other end of a bad cable from a real appliance: each gets its address by DHCP and its loader by TFTP, although
-// frames are lost, doubled and overtaken on the way.
+// Machines behind a bad cable to a real appliance: each gets its address by DHCP and its loader by TFTP, although
+// frames are lost, duplicated and reordered.
 
 import { randomFillSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -20,10 +20,10 @@ networks:
   - { name: lab, prefix: 10.88.0.0/24, server: ${SERVER}, interface: s1, dhcp: authoritative, unknown: inspect, pools: [{ from: 10.88.0.100, to: 10.88.0.199 }] }
 `;
 
-/** No two blocks of it are alike. */
+/** All blocks differ. */
 const loader = (bytes: number): Buffer =>
   Buffer.concat([peFile(PE_MACHINE.x86_64), randomFillSync(Buffer.alloc(bytes))]);
-/** One block after the other, each that is lost costs a second or two; in windows, several are got over in one. */
+/** Block by block, each lost block costs a second or two; in windows, several are recovered at once. */
 const LOADERS = {
   'snponly.efi': loader(8_001),
   'ipxe.efi': loader(20_001),
@@ -39,7 +39,7 @@ interface Machine {
   readonly program: (to: string) => readonly [string, ...string[]];
 }
 
-/** It asks us to wait as long as it does itself: a third of these seconds. */
+/** It requests our timeout to be as long as its own: a third of these seconds. */
 const CURL_GIVES_UP_AFTER = '8';
 const atftp = (windowSize: number, loads: LoaderName): Machine => ({
   name: `atftp-${windowSize}`,
@@ -84,7 +84,7 @@ beforeEach(() => {
 });
 afterEach(async () => await lab.remove());
 
-/** All machines at one switch, and from there the bad cable to the appliance. */
+/** All machines are on one switch; the bad cable leads from there to the appliance. */
 async function layCable(): Promise<Running> {
   const { namespaces } = lab;
   namespaces.add('server', ...MACHINES.map(({ name }) => name));
@@ -101,7 +101,7 @@ async function layCable(): Promise<Running> {
   return cable;
 }
 
-/** The kernel asks three times where a neighbour is: on such a cable it would not find each of them. */
+/** The kernel sends three ARP requests: on such a cable that is not always enough. */
 function lookPatiently(namespace: string, device: string): void {
   const often = ['mcast_probes', '10', 'ucast_probes', '10'];
   lab.namespaces.ip(namespace, 'ntable', 'change', 'name', 'arp_cache', 'dev', device, ...often);
@@ -117,12 +117,12 @@ async function startAppliance(): Promise<Running> {
 }
 
 /**
- * A second OACK, because the answer to the first was lost or the network doubled it: atftp gives up, and curl, which has a block
- * by then, counts from the first anew and waits for what would be in its file twice. They begin again.
+ * A second OACK, because the reply to the first was lost or the network duplicated it: atftp gives up, and curl, which has a
+ * block by then, counts from one again and waits for data that would be in its file twice. They start again.
  */
 const NOT_BORNE = [/tftp: unexpected OACK/, /unexpected DATA packet block \d+, expecting block 1\b.*curl: \(71\)/s];
 
-/** Resolves with its address, when it has all that it wants. */
+/** Resolves with its address, when it has everything. */
 async function boot({ name, loads, program }: Machine): Promise<string> {
   const address = await lab.dhclient(name, 'c1');
   lab.namespaces.ip(name, 'address', 'add', `${address}/24`, 'dev', 'c1');
@@ -145,26 +145,26 @@ async function askAgain(name: string, address: string): Promise<void> {
   for (let time = 0; time < 3; time++) expect(await lab.dhclient(name, 'c1')).toBe(address);
 }
 
-/** Of what the appliance tells. */
-interface Told {
+/** An event of the appliance's trail. */
+interface TrailEvent {
   readonly address: string;
   readonly because?: string;
   readonly resent?: number;
 }
 
-async function told(kind: string): Promise<Told[]> {
+async function eventsOf(kind: string): Promise<TrailEvent[]> {
   const store = await openSqliteStoreReadOnly({ file: join(lab.state, 'coldiron.db') });
   const events = await store.events({ kind, limit: 1000 });
   await store.close();
-  return events.map(({ data }) => data as unknown as Told);
+  return events.map(({ data }) => data as unknown as TrailEvent);
 }
 
-describe('over a cable that loses every fifth frame, and doubles or delays others', () => {
-  it('all machines get an address, and their loaders as they are', async () => {
+describe('a cable that loses every fifth frame, and duplicates or delays others', () => {
+  it('gives all machines an address, and their loaders unchanged', async () => {
     const cable = await layCable();
     const appliance = await startAppliance();
     const addresses = await Promise.all(MACHINES.map(boot));
-    // Transfers whose last ACK was lost are ended, and told, now.
+    // Transfers whose last ACK was lost end now, and are recorded.
     expect(await appliance.stop()).toMatchObject({ status: 0 });
 
     const { output } = await cable.stop();
@@ -175,8 +175,8 @@ describe('over a cable that loses every fifth frame, and doubles or delays other
 
     const leases = await lab.leases();
     expect(leases.map(({ address }) => address as string).sort()).toEqual([...addresses].sort());
-    expect((await told('dhcp.ack')).map(({ because }) => because)).toContain('repeated');
-    const transfers = await told('tftp');
+    expect((await eventsOf('dhcp.ack')).map(({ because }) => because)).toContain('repeated');
+    const transfers = await eventsOf('tftp');
     for (const [at, { terms }] of MACHINES.entries()) {
       const last = transfers.findLast(({ address }) => address === addresses[at]);
       expect(last).toMatchObject(terms);

@@ -1,10 +1,10 @@
-// A bad cable, from one Ethernet device to another. In each direction of each conversation, of every five frames one is lost, of
-// every ten one comes twice, and of every four one comes late, so that others overtake it. Which of them, the seed says. Lost by
-// number and not by chance alone: chance takes the same block five times now and then, and then a server may give up.
+// A bad cable between two Ethernet devices. In each direction of each conversation, one of five frames is lost, one of
+// ten is duplicated, and one of four is delayed, so that others overtake it. The seed decides which. Loss is
+// counted instead of random alone: chance sometimes drops the same block five times, and then a server may give up.
 //
 //   bad-cable.ts SEED DEVICE DEVICE
 //
-// It makes both devices where it runs; they may be moved to other namespaces. On SIGTERM it prints what it did as a line of JSON.
+// It creates both devices where it runs; they may be moved to other namespaces. On SIGTERM it prints its statistics as a line of JSON.
 
 import { writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -35,7 +35,7 @@ function random(): number {
   return state / 2 ** 32;
 }
 
-/** True for one of every so many. */
+/** True for one in this many. */
 function oneOf(many: number): () => boolean {
   let turn = 0;
   let chosen = 0;
@@ -47,7 +47,7 @@ function oneOf(many: number): () => boolean {
   };
 }
 
-/** One direction of it. */
+/** One direction of the cable. */
 class Conversation {
   readonly isLost = oneOf(5);
   readonly isDoubled = oneOf(10);
@@ -55,7 +55,7 @@ class Conversation {
   delivered = 0;
 }
 
-/** From whom to whom: the source's hardware address, and the addresses and ports of IPv4 and UDP. Of ARP, whatever is there. */
+/** The conversation of a frame: source hardware address, and addresses and ports of IPv4 and UDP. For ARP, whatever bytes are there. */
 const partiesOf = (frame: Buffer): string => frame.toString('latin1', 6, 14) + frame.toString('latin1', 26, 38);
 
 const counts = { carried: 0, lost: 0, doubled: 0, overtaken: 0 };

@@ -1,6 +1,6 @@
-// A small Debian system with the programs that read what we render: cloud-init, netplan, systemd, libnm, Ignition. It is
-// made once with mmdebstrap and kept; programs run in it in namespaces, on an overlay, and never on the machine itself: not
-// even installed there, where cloud-init would set up the machine at its next start.
+// A small Debian system with the programs that read our renderings: cloud-init, netplan, systemd, libnm, Ignition. It is
+// built once with mmdebstrap and cached; programs run in it in namespaces, on an overlay, and never on the host: they are not
+// even installed there, where cloud-init would configure the host at its next boot.
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,7 +15,7 @@ const PACKAGES = [
   ...['systemd-sysv', 'udev', 'systemd-timesyncd', 'iproute2', 'openssh-server', 'sudo', 'locales'],
   ...['cloud-init', 'netplan.io', 'ignition', 'gir1.2-nm-1.0', 'python3-gi', 'curl', 'wget'],
 ];
-/** The machine's own release, from where the machine itself has its packages. */
+/** The host's own release, from the host's package source. */
 const RELEASE = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable';
 const SOURCES = ['/etc/apt/sources.list.d/debian.sources', '/etc/apt/sources.list'];
 const LEFT_OUT = ['doc', 'man', 'locale/*/LC_MESSAGES'].map((folder) => `path-exclude=/usr/share/${folder}/*`);
@@ -33,7 +33,7 @@ export class DebianRoot {
     this.#root = root;
   }
 
-  /** Takes a minute or two the first time; whoever comes meanwhile waits for it. */
+  /** Takes a minute or two the first time; concurrent callers wait for it. */
   static async prepare(): Promise<DebianRoot> {
     if (process.getuid?.() !== 0)
       throw new Error('this test runs programs in a system of its own, and that needs root');
@@ -64,7 +64,7 @@ export class DebianRoot {
     return new DebianRoot(place);
   }
 
-  /** `given`: files by their path in the system; those that begin with #! can be run. */
+  /** `given`: files by their path in the system; those that start with #! are executable. */
   async run(program: string, given: Readonly<Record<string, string>> = {}): Promise<Ran> {
     const folder = mkdtempSync(join(tmpdir(), 'coldiron-in-root-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// A real first boot with cloud-init: its four stages, in the order in which systemd starts them, with the seed that we render.
+// A real first boot with cloud-init: its four stages, in systemd's order, with the seed that we render.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { renderCloudInit } from '../../../appliance/render/cloud-init/cloud-init.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
   debian = await DebianRoot.prepare();
 }, 600_000);
 
-/** Whoever runs adds a line; a part that is not allowed to run leaves none. */
+/** Each part that runs adds a line; a part that must not run leaves none. */
 const tells = (who: string, code = 0): string => `#!/bin/sh\necho ${who} >> /var/log/order\nexit ${code}\n`;
 
 const planWith = (siteScript: string): NodePlan => ({
@@ -22,7 +22,7 @@ const planWith = (siteScript: string): NodePlan => ({
   enrollment: 'first-boot',
   packages: ['local-tool'],
   kernelParameters: [],
-  // Making another locale takes longer than everything else.
+  // Generating another locale takes longer than everything else.
   locale: 'C.UTF-8',
 });
 
@@ -66,7 +66,7 @@ const statusOf = (ran: Ran, part: string): unknown => JSON.parse(ran.read(`/var/
 const orderIn = (ran: Ran): string[] => ran.read('/var/log/order').trim().split('\n');
 
 describe('the first boot of a cloud image', () => {
-  it('makes the machine of the plan: the site first, then packages, then the node, each telling how it ended', async () => {
+  it('configures the machine as planned: the site first, then packages, then the node, each with its result', async () => {
     const given = { ...MACHINE, ...seed({ ...planWith(tells('site')), locale: 'en_US.UTF-8' }, EXTRAS) };
     const after = `
       ip -br link > /links
@@ -110,7 +110,7 @@ describe('the first boot of a cloud image', () => {
     expect(ran.output).toContain('coldiron first boot: {"part":"site-bootstrap","name":"baseline","version":"7"');
   });
 
-  it('says whose failure it was, and makes no node of a machine that its site has not finished', async () => {
+  it('attributes a failure, and does not enroll a machine whose site bootstrap failed', async () => {
     const ran = await debian.run(`${PREPARED}\n${BOOT}`, { ...MACHINE, ...seed(planWith(tells('site', 3)), EXTRAS) });
     expect(orderIn(ran)).toEqual(['site', 'package']);
     expect(statusOf(ran, 'site-bootstrap/baseline-7')).toMatchObject({ outcome: 'failed', exit: 3 });
@@ -120,7 +120,7 @@ describe('the first boot of a cloud image', () => {
     expect(ran.read('/var/log/cloud-init.log')).toContain('scripts/vendor/10-site-baseline-7');
   });
 
-  it('is done once for each deployment', async () => {
+  it('runs once for each deployment', async () => {
     const given = {
       ...MACHINE,
       ...seed(planWith(tells('site')), EXTRAS),

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: unshare … in-root.sh ROOT GIVEN CHANGED PROGRAM
-# Runs a shell program in a Debian system of its own: ROOT stays as it is, the files below GIVEN are put into it, and what was
-# changed is afterwards below CHANGED. There are no disks, no devices of the machine, and no network but what it makes itself.
+# Runs a shell program in a separate Debian system: ROOT is not changed, the files below GIVEN are copied into it, and
+# changed files are below CHANGED afterwards. There are no disks, no host devices, and no network but what it creates itself.
 set -eu
 root=$1 given=$2 changed=$3 program=$4
 

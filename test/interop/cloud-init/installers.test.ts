@@ -1,4 +1,4 @@
-// The installers' answers, read by the programs that will read them, or by the libraries that those are made of.
+// The installers' answer files, read by the programs that use them, or by their libraries.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { renderIgnition } from '../../../appliance/render/installers/ignition.ts';
@@ -21,7 +21,7 @@ const all = <T extends object>(
 ): [string, T][] => cases.map(([name, plan, extras]) => [name, make(plan, extras)]);
 
 describe("Debian's installer", () => {
-  it('finds nothing wrong with its answers, and reads each as it was meant', async () => {
+  it('accepts its answers, and reads each with the intended value', async () => {
     const given = Object.fromEntries(
       all(INSTALLER_CASES.preseed, (plan, extras) => renderPreseed(plan, extras, TEMPLATES)).map(([name, files]) => [
         `/answers/${name}`,
@@ -43,12 +43,12 @@ describe("Debian's installer", () => {
     ]);
   });
 
-  it('would say what is wrong', async () => {
+  it('reports a mistake', async () => {
     const ran = await debian.run('debconf-set-selections --checkonly /wrong', { '/wrong': 'd-i only-two\n' });
     expect(ran.status).not.toBe(0);
   });
 
-  it('ends with accounts, files and units in the installed system, and can be ended twice', async () => {
+  it('ends with accounts, files and units in the installed system, and can run twice', async () => {
     const [, plan, extras] = INSTALLER_CASES.preseed[0];
     const late = renderPreseed(plan, extras, TEMPLATES).find(({ path }) => path === 'late.sh')?.text ?? '';
     const program = `
@@ -86,7 +86,7 @@ describe("Debian's installer", () => {
 });
 
 describe('Ignition', () => {
-  it('finds its configurations valid', async () => {
+  it('accepts its configurations', async () => {
     const configurations = all(INSTALLER_CASES.ignition, (plan, extras) => renderIgnition(plan, extras, TEMPLATES));
     const given = Object.fromEntries(
       configurations.map(([name, [file]]) => [`/ignition/${name}.ign`, experimental(file?.text ?? '')]),
@@ -95,7 +95,7 @@ describe('Ignition', () => {
     expect(ran).toMatchObject({ status: 0, output: '' });
   });
 
-  it('would say what is wrong', async () => {
+  it('reports a mistake', async () => {
     const wrong = experimental(
       JSON.stringify({ ignition: { version: '3.4.0' }, storage: { files: [{ path: 'etc/x' }] } }),
     );
@@ -104,7 +104,7 @@ describe('Ignition', () => {
     expect(ran.status).not.toBe(0);
   });
 
-  it('makes units that systemd accepts', async () => {
+  it('creates units that systemd accepts', async () => {
     const [, plan, extras] = INSTALLER_CASES.ignition[1];
     const config = JSON.parse(renderIgnition(plan, extras, TEMPLATES)[0]?.text ?? '') as {
       systemd: { units: { name: string; contents: string }[] };
@@ -124,10 +124,10 @@ describe('Ignition', () => {
   });
 });
 
-/** The release of Debian 12 knows the version before it was called final; nothing that we say has changed since. */
+/** Debian 12's release knows the version before it became final; nothing that we use has changed since. */
 const experimental = (text: string): string => text.replace('"3.4.0"', '"3.4.0-experimental"');
 
-/** Reads every keyfile with NetworkManager's own library, and tells what it found in each. */
+/** Reads every keyfile with NetworkManager's own library, and prints its content. */
 const LIBNM = `import gi, glob, json
 gi.require_version('NM', '1.0')
 from gi.repository import GLib, NM
@@ -203,7 +203,7 @@ describe('NetworkManager', () => {
 });
 
 describe('kernel parameters', () => {
-  it('are what GRUB is told from the next start on, beside what it was told before', async () => {
+  it("are added to GRUB's configuration for the next boot, beside existing ones", async () => {
     const script = TEMPLATES.render('installers/kernel-parameters.sh', { parameters: 'quiet console=ttyS0,115200n8' });
     const program = `
       printf '#!/bin/sh\\n' > /usr/sbin/update-grub
@@ -216,7 +216,7 @@ describe('kernel parameters', () => {
     expect(ran).toMatchObject({ status: 0, output: 'before quiet console=ttyS0,115200n8\n' });
   });
 
-  it('are missed aloud where there is nothing to set them with', async () => {
+  it('are reported as missing where nothing can set them', async () => {
     const script = TEMPLATES.render('installers/kernel-parameters.sh', { parameters: 'quiet' });
     const ran = await debian.run('sh /script', { '/script': script });
     expect(ran.status).toBe(1);

@@ -1,4 +1,4 @@
-// What the links of a plan must be in the kernel in the end, and what `ip -json` says that they are.
+// The links of a plan as the kernel must have them, and as `ip -json` reports them.
 
 import { settledLinks } from '../../../appliance/render/installers/settled-links.ts';
 import type { NodePlan } from '../../../appliance/render/node-plan.ts';
@@ -16,7 +16,7 @@ export interface KernelLink {
 
 const DEFAULT_MTU = 1500;
 
-/** Links without a MAC of their own in the plan are compared without; those with DHCP have no address here. */
+/** Links without a MAC in the plan are compared without it; those with DHCP have no address here. */
 export const expectedLinks = (plan: NodePlan): KernelLink[] =>
   settledLinks(plan)
     .map((link) => ({
@@ -62,13 +62,13 @@ export function actualLinks(addressJson: string, routeJson: string, plan: NodePl
   const expected = expectedLinks(plan);
   return links
     .flatMap((link) => {
-      const wanted = expected.find(({ name }) => name === link.ifname);
-      if (!wanted) return [];
+      const planned = expected.find(({ name }) => name === link.ifname);
+      if (!planned) return [];
       const kind = link.linkinfo?.info_kind;
       return [
         {
           name: link.ifname,
-          mac: wanted.mac === null ? null : link.address,
+          mac: planned.mac === null ? null : link.address,
           mtu: link.mtu,
           addresses: link.addr_info
             .filter(({ family }) => family === 'inet')

@@ -1,6 +1,6 @@
-// The network configuration, brought up: cloud-init hands it to netplan, netplan to systemd-networkd, and networkd makes it of
-// the cards of a namespace. What the kernel says in the end is compared with the plan. Debian's installer writes networkd's
-// files at once. Bonds and VLANs are compared in networkd's files: not every kernel that tests run on has them.
+// Brings up the network configuration: cloud-init passes it to netplan, netplan to systemd-networkd, and networkd configures
+// the cards of a namespace. The kernel's state is compared with the plan. Debian's installer writes networkd's
+// files directly. Bonds and VLANs are compared in networkd's files: not every kernel that tests run on has them.
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { networkConfig } from '../../../appliance/render/cloud-init/network-config.ts';
@@ -42,7 +42,7 @@ const CONVERTED = `
 
 const seeded = (plan: NodePlan) => ({ '/network-config': yamlDocument(null, networkConfig(plan)) });
 
-/** Cards with the addresses and, as udev is not there to rename them, the names of the plan. */
+/** Cards with the MAC addresses and, because udev does not rename them here, the names of the plan. */
 const cards = (plan: NodePlan): string =>
   settledLinks(plan)
     .flatMap((link, index) =>
@@ -55,7 +55,7 @@ const cards = (plan: NodePlan): string =>
     )
     .join('\n');
 
-/** networkd asks no udev where /sys cannot be written to. Links with DHCP never get an answer here; nobody waits for them. */
+/** networkd does not use udev where /sys is read-only. Links with DHCP get no reply here; do not wait for them. */
 const broughtUp = (plan: NodePlan): string => {
   const fixed = settledLinks(plan).flatMap(({ name, address }) =>
     address === null || address === 'dhcp' ? [] : [`--interface=${name}:degraded`],
@@ -63,7 +63,7 @@ const broughtUp = (plan: NodePlan): string => {
   return `
   ${cards(plan)}
   echo 0123456789abcdef0123456789abcdef > /etc/machine-id
-  # Nobody here would answer when it asks for a router of IPv6, and it would wait for that.
+  # There is no reply to router solicitations here, and it would wait for one.
   for network in /etc/systemd/network/*.network /run/systemd/network/*.network; do
     mkdir -p "$network.d"
     printf '[Network]\nLinkLocalAddressing=no\n' > "$network.d/test.conf"
@@ -82,7 +82,7 @@ describe.each(PLANS)('a machine with %s', (_what, plan) => {
   it('has the links of its plan after cloud-init, netplan and networkd', async () => {
     const program = `
       ${CONVERTED}
-      # The cards of a namespace have no address that is permanent.
+      # The cards of a namespace have no permanent address.
       sed -i s/PermanentMACAddress/MACAddress/ /run/systemd/network/*
       ${broughtUp(plan)}`;
     const ran = await debian.run(program, seeded(plan));
@@ -103,7 +103,7 @@ describe.each(PLANS)('a machine with %s', (_what, plan) => {
 describe('a machine with a bond and VLANs on it', () => {
   const plan = SAMPLE_PLANS.bonded;
 
-  it('has the links of its plan in what netplan hands to networkd', async () => {
+  it("has the links of its plan in netplan's output for networkd", async () => {
     const program = `${CONVERTED}\nfor f in /run/systemd/network/*; do echo "## $f"; cat "$f"; echo; done`;
     const ran = await debian.run(program, seeded(plan));
     expect(ran.read('/netplan.log')).toBe('');
@@ -113,12 +113,12 @@ describe('a machine with a bond and VLANs on it', () => {
     expect(networkdLinks(files, plan)).toEqual(expectedLinks(plan));
   });
 
-  it('has the links of its plan in what is written for Debian', () => {
+  it('has the links of its plan in the files for Debian', () => {
     const files = new Map(networkdFiles(plan).map(({ path, text }) => [path, text]));
     expect(networkdLinks(files, plan)).toEqual(expectedLinks(plan));
   });
 
-  it.each(['eni', 'sysconfig', 'network-manager'])('is understood by cloud-init for systems with %s', async (kind) => {
+  it.each(['eni', 'sysconfig', 'network-manager'])('is accepted by cloud-init for systems with %s', async (kind) => {
     const distribution = kind === 'eni' ? 'debian' : 'rhel';
     const command = `cloud-init devel net-convert -p /network-config -k yaml -d /made -D ${distribution} -O ${kind}`;
     const ran = await debian.run(`${command} && grep -r . /made`, seeded(plan));

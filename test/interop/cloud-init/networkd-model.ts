@@ -1,11 +1,11 @@
-// What systemd-networkd would make of its files, for kernels that have no bonds and no VLANs to show it with.
+// Interprets systemd-networkd's files, for kernels without bonds and VLANs.
 
 import type { NodePlan } from '../../../appliance/render/node-plan.ts';
 import { expectedLinks, type KernelLink } from './network-model.ts';
 
 type Sections = readonly { readonly name: string; readonly values: ReadonlyMap<string, readonly string[]> }[];
 
-/** `files` by path, of .link, .netdev and .network files. */
+/** `files` by path: .link, .netdev and .network files. */
 export function networkdLinks(files: ReadonlyMap<string, string>, plan: NodePlan): KernelLink[] {
   const read = [...files].map(([path, text]) => ({ path, sections: sectionsOf(text) }));
   const ending = (suffix: string): Sections[] =>

@@ -1,4 +1,4 @@
-// cloud-init's own judgement of what we tell it.
+// Validates our output with cloud-init's own schema.
 
 import { load } from 'js-yaml';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -16,10 +16,10 @@ beforeAll(async () => {
 const textOf = (files: readonly RenderedFile[], path: string): string =>
   files.find((file) => file.path === path)?.text ?? '';
 
-const judged = async (documents: Readonly<Record<string, string>>): Promise<string> => {
-  const given = Object.fromEntries(Object.entries(documents).map(([name, text]) => [`/judged/${name}`, text]));
+const validated = async (documents: Readonly<Record<string, string>>): Promise<string> => {
+  const given = Object.fromEntries(Object.entries(documents).map(([name, text]) => [`/validated/${name}`, text]));
   const { output } = await debian.run(
-    'for f in /judged/*; do cloud-init schema --config-file "$f" 2>&1 || true; done',
+    'for f in /validated/*; do cloud-init schema --config-file "$f" 2>&1 || true; done',
     given,
   );
   return output;
@@ -33,15 +33,15 @@ describe("cloud-init's schema", () => {
         textOf(renderCloudInit(plan, extras, TEMPLATES), 'user-data'),
       ]),
     );
-    const lines = (await judged(documents)).trim().split('\n');
+    const lines = (await validated(documents)).trim().split('\n');
     expect(lines.sort()).toEqual(
       Object.keys(documents)
-        .map((name) => `Valid cloud-config: /judged/${name}`)
+        .map((name) => `Valid cloud-config: /validated/${name}`)
         .sort(),
     );
   });
 
-  it('accepts what an installed Ubuntu is told on its first boot', async () => {
+  it('accepts the first-boot user-data of an installed Ubuntu', async () => {
     const documents = Object.fromEntries(
       INSTALLER_CASES.autoinstall.map(([name, plan, extras]) => {
         const text = textOf(renderAutoinstall(plan, extras, TEMPLATES), 'user-data');
@@ -49,15 +49,17 @@ describe("cloud-init's schema", () => {
         return [name, `#cloud-config\n${JSON.stringify(autoinstall['user-data'])}`];
       }),
     );
-    const lines = (await judged(documents)).trim().split('\n');
+    const lines = (await validated(documents)).trim().split('\n');
     expect(lines.sort()).toEqual(
       Object.keys(documents)
-        .map((name) => `Valid cloud-config: /judged/${name}`)
+        .map((name) => `Valid cloud-config: /validated/${name}`)
         .sort(),
     );
   });
 
-  it('would say what is wrong', async () => {
-    expect(await judged({ wrong: '#cloud-config\nusers: []\nssh_pwauth: [1]\n' })).toMatch(/users: \[\] is too short/);
+  it('reports a mistake', async () => {
+    expect(await validated({ wrong: '#cloud-config\nusers: []\nssh_pwauth: [1]\n' })).toMatch(
+      /users: \[\] is too short/,
+    );
   });
 });

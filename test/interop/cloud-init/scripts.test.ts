@@ -1,4 +1,4 @@
-// The scripts that we hand out, judged by ShellCheck and run by real shells, with values that would like to be something else.
+// Our scripts, checked by ShellCheck and run by real shells, with hostile values.
 
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ const post = (): string => {
 describe('ShellCheck', () => {
   it.each([
     ['a part of the first boot', () => TEMPLATES.render('installers/first-boot-part.sh', PART)],
-    ['a part that waits for nobody', () => TEMPLATES.render('installers/first-boot-part.sh', { ...PART, needs: [] })],
+    ['a part without prerequisites', () => TEMPLATES.render('installers/first-boot-part.sh', { ...PART, needs: [] })],
     [
       'what runs the parts',
       () => TEMPLATES.render('installers/run-first-boot.sh', { folder: '/var/lib/coldiron/first-boot' }),
@@ -97,11 +97,11 @@ describe('a payload', () => {
       ),
       { maxLength: 8 },
     )
-    // `true` reads no script: whatever follows is never run.
+    // `true` reads no script: nothing that follows runs.
     .map((parts) => `#!/bin/true\n${parts.join('\n')}`)
     .filter((script) => script.isWellFormed() && !script.includes('\0'));
 
-  it('goes through YAML and two shells and comes out byte for byte', async () => {
+  it('passes through YAML and two shells byte for byte', async () => {
     const scripts = fc.sample(text, { numRuns: 80, seed: 20 });
     const given = Object.fromEntries(
       scripts.flatMap((script, index) => {
@@ -143,17 +143,17 @@ const DISKS = `
   export PATH=/fake:$PATH`;
 const SECOND_DISK = 'ln -s ../../sdy /dev/disk/by-id/ata-DISK_A';
 
-describe('the disks that are meant', () => {
+describe('the selected disks', () => {
   const [, lvm, extras] = INSTALLER_CASES.preseed[2];
   const disksScript = renderPreseed(lvm, extras, TEMPLATES).find(({ path }) => path === 'disks.sh')?.text ?? '';
 
-  it("are named to Debian's installer in their order", async () => {
+  it("are named to Debian's installer in order", async () => {
     const ran = await debian.run(`${DISKS}\n${SECOND_DISK}\nsh /disks.sh`, { '/disks.sh': disksScript });
     expect(ran.status, ran.output).toBe(0);
     expect(ran.read('/answered')).toBe('partman-auto/disk /dev/sdy /dev/sdx\n');
   });
 
-  it("are none to Debian's installer when one is missing", async () => {
+  it("are not set for Debian's installer when one is missing", async () => {
     const ran = await debian.run(`${DISKS}\nsh /disks.sh`, { '/disks.sh': disksScript });
     expect(ran.status).not.toBe(0);
     expect(ran.read('/answered')).toBe('partman-auto/disk /dev/coldiron/no-such-disk\n');
@@ -180,7 +180,7 @@ print(json.dumps([a['path'] for a in again['storage']['config'] if a['type'] == 
     expect(JSON.parse(ran.output)).toEqual(['/dev/sdy', '/dev/sdx']);
   });
 
-  it("end Ubuntu's installer when one is missing", async () => {
+  it("stop Ubuntu's installer when one is missing", async () => {
     const ran = await debian.run(`${DISKS}\npython3 /subiquity.py`, given);
     expect(ran.status).not.toBe(0);
     expect(ran.output).toContain('coldiron: this machine has no disk /dev/disk/by-id/ata-DISK_A');

@@ -1,5 +1,5 @@
-// Every client that was ever captured, firmware, iPXE and installer, asks again over a real wire. What it needs to find in the
-// answer is said here by the bytes, and by tcpdump.
+// Replays the requests of every captured client, firmware, iPXE and installer, over a real wire. The required content of each
+// reply is checked in its bytes, and by tcpdump.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
@@ -18,7 +18,7 @@ import type { Answer } from '../../servers/dhcp/wire.ts';
 import { needPackages } from '../packages.ts';
 import { type Capture, Lab, type LabNetwork } from './lab.ts';
 
-/** As where the captures were made, so that what a client says of its server is true. */
+/** As in the captures, so that the server identifiers in the requests are right. */
 const DIRECT: LabNetwork = {
   name: 'direct',
   prefix: '10.77.0.0/16',
@@ -27,7 +27,7 @@ const DIRECT: LabNetwork = {
   from: '10.77.2.0',
   to: '10.77.2.255',
 };
-/** With so much to tell that it does not fit beside the relay's option into the smallest message. */
+/** With so many options that they do not fit beside the relay's option into the smallest message. */
 const TALKATIVE: LabNetwork = {
   ...DIRECT,
   more: `gateway: 10.77.0.3, dns: [10.77.0.4, 10.77.0.5], domain: ${'a-long-name.'.repeat(6)}example.com`,
@@ -40,10 +40,10 @@ const BEHIND_RELAY: LabNetwork = {
   from: '10.88.16.0',
   to: '10.88.16.255',
 };
-/** Of the client that asks a boot server, which has an address by then. */
+/** The client that sends a request to a boot server already has an address. */
 const CLIENT = '10.77.0.50';
 const RELAY = '10.77.0.2';
-/** RFC 3046 §2.0: circuit and remote identifier, as long as they can be. */
+/** RFC 3046 §2.0: circuit and remote identifier of maximum length. */
 const RELAY_OPTION = Buffer.concat([Buffer.of(1, 4), Buffer.from('eth7'), Buffer.of(2, 247), Buffer.alloc(247, 'x')]);
 const BROADCAST_FLAG = 0x8000;
 const CLASSES = ['PXEClient', 'HTTPClient'];
@@ -74,31 +74,31 @@ beforeEach(() => {
 });
 afterEach(async () => await lab.remove());
 
-const isIpxe = (asked: RawPacket): boolean => optionOf(asked, 175) !== undefined || textOf(asked, 77) === 'iPXE';
-const architectureOf = (asked: RawPacket): number | undefined => optionOf(asked, 93)?.readUInt16BE(0);
+const isIpxe = (request: RawPacket): boolean => optionOf(request, 175) !== undefined || textOf(request, 77) === 'iPXE';
+const architectureOf = (request: RawPacket): number | undefined => optionOf(request, 93)?.readUInt16BE(0);
 
-function wantedFile(asked: RawPacket, server: string): string {
-  const architecture = architectureOf(asked);
+function expectedFile(request: RawPacket, server: string): string {
+  const architecture = architectureOf(request);
   if (architecture === undefined) return '';
-  const file = isIpxe(asked) ? `${BOOT_URL}/ipxe/boot.ipxe` : (LOADERS[architecture] ?? 'a loader for it');
+  const file = isIpxe(request) ? `${BOOT_URL}/ipxe/boot.ipxe` : (LOADERS[architecture] ?? 'a loader for it');
   return file.replace('SERVER', server);
 }
 
-/** iPXE with a lease takes what has no class; everybody else insists on its own. Port 4011 is for PXE clients only. */
-function wantedClass(asked: RawPacket): string | undefined {
-  if (architectureOf(asked) === undefined || isIpxe(asked)) return undefined;
-  // perfdhcp names its architecture and no class.
-  const own = textOf(asked, 60) ?? 'PXEClient';
+/** iPXE with a lease accepts replies without a class; other clients need their own. Port 4011 is for PXE clients only. */
+function expectedClass(request: RawPacket): string | undefined {
+  if (architectureOf(request) === undefined || isIpxe(request)) return undefined;
+  // perfdhcp sends its architecture and no class.
+  const own = textOf(request, 60) ?? 'PXEClient';
   return CLASSES.find((name) => own.startsWith(name));
 }
 
 /** RFC 2132 §9.10 counts the IP and UDP headers; no Ethernet frame holds more than 1472 bytes beside them. */
-const longest = (asked: RawPacket): number =>
-  Math.min(Math.max(optionOf(asked, 57)?.readUInt16BE(0) ?? 0, 576) - 28, 1472);
+const maxLength = (request: RawPacket): number =>
+  Math.min(Math.max(optionOf(request, 57)?.readUInt16BE(0) ?? 0, 576) - 28, 1472);
 
-function expectUsable(asked: RawPacket, { packet, from }: Answer, server: string): void {
-  const boots = architectureOf(asked) !== undefined;
-  const who = `${asked.mac} ${asked.xid.toString(16)} ${textOf(asked, 60)}`;
+function expectUsable(request: RawPacket, { packet, from }: Answer, server: string): void {
+  const boots = architectureOf(request) !== undefined;
+  const who = `${request.mac} ${request.xid.toString(16)} ${textOf(request, 60)}`;
   const shown = {
     op: packet.op,
     xid: packet.xid,
@@ -115,53 +115,53 @@ function expectUsable(asked: RawPacket, { packet, from }: Answer, server: string
   };
   expect(shown, who).toEqual({
     op: 2,
-    xid: asked.xid,
-    mac: asked.mac,
-    giaddr: asked.giaddr,
-    flags: asked.flags & BROADCAST_FLAG,
+    xid: request.xid,
+    mac: request.mac,
+    giaddr: request.giaddr,
+    flags: request.flags & BROADCAST_FLAG,
     from: server,
     server,
     siaddr: boots ? server : '0.0.0.0',
-    uuid: optionOf(asked, 97)?.toString('hex'),
-    file: wantedFile(asked, server),
-    option67: wantedFile(asked, server),
-    vendorClass: wantedClass(asked),
+    uuid: optionOf(request, 97)?.toString('hex'),
+    file: expectedFile(request, server),
+    option67: expectedFile(request, server),
+    vendorClass: expectedClass(request),
   });
   expect(packet.length, who).toBeGreaterThanOrEqual(300);
-  expect(packet.length, who).toBeLessThanOrEqual(longest(asked));
+  expect(packet.length, who).toBeLessThanOrEqual(maxLength(request));
 }
 
 const REQUESTS = dhcpCaptures().flatMap(({ packets }) => packets.filter(([op]) => op === 1));
-const isDiscover = (asked: RawPacket): boolean => optionOf(asked, 53)?.[0] === 1;
-const asksBootServer = (asked: RawPacket): boolean => asked.ciaddr !== '0.0.0.0';
-const cameFromRelay = (asked: RawPacket): boolean => asked.giaddr !== '0.0.0.0';
+const isDiscover = (request: RawPacket): boolean => optionOf(request, 53)?.[0] === 1;
+const asksBootServer = (request: RawPacket): boolean => request.ciaddr !== '0.0.0.0';
+const cameFromRelay = (request: RawPacket): boolean => request.giaddr !== '0.0.0.0';
 
 interface Exchange {
-  readonly asked: RawPacket;
+  readonly request: RawPacket;
   readonly answer: Answer;
 }
 
-/** One after the other, as they came. Each client takes the address that it was offered, and has to get it. */
+/** One after the other, in capture order. Each client requests the address that it was offered, and must get it. */
 async function replay(
   packets: readonly Uint8Array[],
-  ask: (bytes: Uint8Array, asked: RawPacket) => Promise<Answer>,
+  ask: (bytes: Uint8Array, request: RawPacket) => Promise<Answer>,
 ): Promise<Exchange[]> {
   const offered = new Map<string, string>();
   const exchanges: Exchange[] = [];
   for (const captured of packets) {
     const { mac } = readRaw(captured);
     const bytes = askingFor(captured, offered.get(mac) ?? '0.0.0.0');
-    const asked = readRaw(bytes);
-    const answer = await ask(bytes, asked);
+    const request = readRaw(bytes);
+    const answer = await ask(bytes, request);
     const { yiaddr } = answer.packet;
-    if (isDiscover(asked)) offered.set(mac, yiaddr);
-    expect(yiaddr).toBe(asksBootServer(asked) ? '0.0.0.0' : offered.get(mac));
-    exchanges.push({ asked, answer });
+    if (isDiscover(request)) offered.set(mac, yiaddr);
+    expect(yiaddr).toBe(asksBootServer(request) ? '0.0.0.0' : offered.get(mac));
+    exchanges.push({ request, answer });
   }
   return exchanges;
 }
 
-/** Everything that was heard is in the file, and tcpdump can read all of it. It knows DHCP by port 67, and not on 4011. */
+/** Every received packet is in the file, and tcpdump can decode it. It recognises DHCP by port 67, and not on 4011. */
 async function expectReadable({ file, tcpdump }: Capture, answers: readonly Answer[]): Promise<void> {
   const replies = (): Datagram[] => readPcap(file).filter(({ payload }) => payload[0] === 2);
   await expect.poll(() => replies().length).toBeGreaterThanOrEqual(answers.length);
@@ -175,27 +175,27 @@ async function expectReadable({ file, tcpdump }: Capture, answers: readonly Answ
   expect(output).not.toMatch(/malformed|truncated|invalid|trailing data|\[\|/i);
 }
 
-describe('every client that was captured', () => {
-  it('gets an answer that it can use', async () => {
+describe('every captured client', () => {
+  it('gets a usable reply', async () => {
     const firmware = await lab.wire('client', 'c1');
     const bootClient = await lab.wire('client', 'c1', 4011);
     const relay = await lab.wire('client', 'c2', 67);
     const direct = await lab.capture('client', 'c1', 'udp');
     const behindRelay = await lab.capture('client', 'c2', 'udp');
     await lab.serve([DIRECT, BEHIND_RELAY], '--no-probe', '--ignore-others');
-    const exchanges = await replay(REQUESTS, (bytes, asked) => {
-      if (cameFromRelay(asked)) return relay.ask(bytes, { address: BEHIND_RELAY.server as Ipv4, port: 67 });
-      if (asksBootServer(asked)) return bootClient.ask(bytes, { address: DIRECT.server as Ipv4, port: 4011 });
+    const exchanges = await replay(REQUESTS, (bytes, request) => {
+      if (cameFromRelay(request)) return relay.ask(bytes, { address: BEHIND_RELAY.server as Ipv4, port: 67 });
+      if (asksBootServer(request)) return bootClient.ask(bytes, { address: DIRECT.server as Ipv4, port: 4011 });
       return firmware.ask(bytes);
     });
-    for (const { asked, answer } of exchanges) {
-      expectUsable(asked, answer, cameFromRelay(asked) ? BEHIND_RELAY.server : DIRECT.server);
+    for (const { request, answer } of exchanges) {
+      expectUsable(request, answer, cameFromRelay(request) ? BEHIND_RELAY.server : DIRECT.server);
     }
-    // Otherwise it is not everybody who was captured.
+    // Otherwise not every kind of client was captured.
     expect(
-      new Set(exchanges.map(({ asked }) => `${architectureOf(asked) ?? 'os'}${isIpxe(asked) ? ' ipxe' : ''}`)),
+      new Set(exchanges.map(({ request }) => `${architectureOf(request) ?? 'os'}${isIpxe(request) ? ' ipxe' : ''}`)),
     ).toEqual(new Set(['0', '7', '11', '16', '19', '0 ipxe', '7 ipxe', 'os']));
-    // Heard twice where it was late: it was asked again then.
+    // Received twice if it was late: the request was retransmitted then.
     const bootServers = new Set(bootClient.heard.map(({ from }) => `${from.address}:${from.port}`));
     expect(bootServers).toEqual(new Set([`${DIRECT.server}:4011`]));
     await expectReadable(direct, [...firmware.heard, ...bootClient.heard]);
@@ -211,15 +211,15 @@ describe('every client that was captured', () => {
       direct.map((bytes) => relayed(bytes, RELAY, RELAY_OPTION)),
       (bytes) => relay.ask(bytes, { address: DIRECT.server as Ipv4, port: 67 }),
     );
-    for (const { asked, answer } of exchanges) {
-      expectUsable(asked, answer, DIRECT.server);
+    for (const { request, answer } of exchanges) {
+      expectUsable(request, answer, DIRECT.server);
       expect(answer.packet.options.at(-1)).toEqual([82, RELAY_OPTION]);
     }
-    // Something had to give way for those who take no more, and nothing for the others.
+    // Something was omitted for clients with a small maximum, and nothing for the others.
     const domain = (limit: number) =>
       new Set(
         exchanges
-          .filter(({ asked }) => longest(asked) === limit)
+          .filter(({ request }) => maxLength(request) === limit)
           .map(({ answer }) => optionOf(answer.packet, 15) !== undefined),
       );
     expect([domain(548), domain(1472)]).toEqual([new Set([false]), new Set([true])]);

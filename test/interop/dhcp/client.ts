@@ -1,6 +1,6 @@
-// A client of our own that does what it is told, also what no proper client does. Prints each reply as a line of JSON.
+// A test client that sends what its input says, also what no proper client sends. Prints each reply as a line of JSON.
 //
-//   client.ts once DEVICE '{"type":"discover", …}'   sends one packet and goes on listening
+//   client.ts once DEVICE '{"type":"discover", …}'   sends one packet and keeps listening
 
 import { setImmediate } from 'node:timers/promises';
 import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
@@ -19,7 +19,7 @@ import { openDeviceSocket } from '../../../appliance/net/udp/device-socket.ts';
 const [mode, device = '', ...rest] = process.argv.slice(2);
 const UNSET = '0.0.0.0' as Ipv4;
 
-interface Told {
+interface ClientInput {
   readonly type: DhcpMessageType;
   readonly mac: string;
   readonly xid?: number;
@@ -31,17 +31,17 @@ interface Told {
   readonly pxe?: boolean;
   readonly to?: Ipv4;
   readonly port?: number;
-  /** The port it speaks from. */
+  /** Its source port. */
   readonly from?: number;
 }
 
-function packetOf(told: Told): Uint8Array {
+function packetOf(input: ClientInput): Uint8Array {
   const chaddr = new Uint8Array(16);
-  chaddr.set(Buffer.from(told.mac.replaceAll(':', ''), 'hex'));
-  const options = new Map<number, Uint8Array>([[OPTION.messageType, writeMessageType(told.type)]]);
-  if (told.requested) options.set(OPTION.requestedAddress, writeIpv4(told.requested));
-  if (told.server) options.set(OPTION.serverIdentifier, writeIpv4(told.server));
-  if (told.pxe) {
+  chaddr.set(Buffer.from(input.mac.replaceAll(':', ''), 'hex'));
+  const options = new Map<number, Uint8Array>([[OPTION.messageType, writeMessageType(input.type)]]);
+  if (input.requested) options.set(OPTION.requestedAddress, writeIpv4(input.requested));
+  if (input.server) options.set(OPTION.serverIdentifier, writeIpv4(input.server));
+  if (input.pxe) {
     options.set(OPTION.vendorClass, writeText('PXEClient:Arch:00007:UNDI:003000'));
     options.set(OPTION.clientArchitecture, writeU16(7));
   }
@@ -49,14 +49,14 @@ function packetOf(told: Told): Uint8Array {
     op: 'request',
     htype: 1,
     hlen: 6,
-    hops: told.giaddr ? 1 : 0,
-    xid: told.xid ?? 1,
+    hops: input.giaddr ? 1 : 0,
+    xid: input.xid ?? 1,
     secs: 0,
     broadcast: true,
-    ciaddr: told.ciaddr ?? UNSET,
+    ciaddr: input.ciaddr ?? UNSET,
     yiaddr: UNSET,
     siaddr: UNSET,
-    giaddr: told.giaddr ?? UNSET,
+    giaddr: input.giaddr ?? UNSET,
     chaddr,
     sname: '',
     file: '',
@@ -83,20 +83,20 @@ function shownReply(bytes: Uint8Array, from: { address: string; port: number }):
   };
 }
 
-async function once(told: Told): Promise<void> {
+async function once(input: ClientInput): Promise<void> {
   const socket = await openDeviceSocket({
     interface: device,
-    port: told.from ?? 68,
+    port: input.from ?? 68,
     onMessage: (bytes, from) => {
       if (decodeDhcp(bytes).op === 'reply') print(shownReply(bytes, from));
     },
     onError: (error) => print({ error: error.message }),
   });
-  socket.send(packetOf(told), { address: told.to ?? ('255.255.255.255' as Ipv4), port: told.port ?? 67 });
-  // Datagrams leave at the end of the turn they were sent in; whoever reads the line may end us at once.
+  socket.send(packetOf(input), { address: input.to ?? ('255.255.255.255' as Ipv4), port: input.port ?? 67 });
+  // Datagrams are sent at the end of the current turn; the reader of this line may end us at once.
   await setImmediate();
-  print({ sent: told.type });
+  print({ sent: input.type });
 }
 
-if (mode === 'once') await once(JSON.parse(rest[0] ?? '{}') as Told);
+if (mode === 'once') await once(JSON.parse(rest[0] ?? '{}') as ClientInput);
 else throw new Error('once');

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(async () => await lab.remove());
 
-/** Server and one client, by a cable. */
+/** Server and one client, connected by a cable. */
 function byCable(): void {
   const { namespaces } = lab;
   namespaces.add('server', 'client');
@@ -29,7 +29,7 @@ function byCable(): void {
 const bytesOf = (message: DhcpMessage): Uint8Array => encodeDhcp(message, { maxBytes: 1472 }).bytes;
 
 describe('real clients', () => {
-  it('dhclient and udhcpc get an address each, which is on disk, and their own again', async () => {
+  it('give dhclient and udhcpc an address each, stored on disk, and the same again', async () => {
     byCable();
     await lab.serve([NETWORK]);
     const address = await lab.dhclient('client', 'c1');
@@ -40,7 +40,7 @@ describe('real clients', () => {
     expect(udhcpc.status).toBe(0);
   });
 
-  it('that read the wire and not a socket, twenty at once, get an address each', async () => {
+  it('that read raw frames, twenty at once, get an address each', async () => {
     byCable();
     await lab.serve([NETWORK], '--no-probe', '--ignore-others');
     const cards = Array.from({ length: 20 }, (_, n) => `m${n}`);
@@ -48,7 +48,7 @@ describe('real clients', () => {
       lab.namespaces.ip('client', 'link', 'add', 'link', 'c1', 'name', card, 'type', 'macvlan', 'mode', 'bridge');
       lab.namespaces.ip('client', 'link', 'set', card, 'up');
     }
-    // One DISCOVER each: what is lost is not made good by another.
+    // One DISCOVER each: a lost one is not retransmitted.
     const once = 'udhcpc -f -q -n -t 1 -T 30 -s /bin/true';
     const together = `for card in ${cards.join(' ')}; do ${once} -i $card & done; wait`;
     const { output } = await lab.namespaces.run('client', 'sh', '-c', together);
@@ -56,7 +56,7 @@ describe('real clients', () => {
     expect(new Set(obtained).size).toBe(cards.length);
   });
 
-  it('that read the wire find each answer in a frame of its own, however many leave at once', async () => {
+  it('that read raw frames get each reply in a separate frame, however many are sent at once', async () => {
     byCable();
     const { file } = await lab.capture('client', 'c1', 'udp src port 67');
     await lab.serve([NETWORK], '--no-probe', '--ignore-others');
@@ -70,7 +70,7 @@ describe('real clients', () => {
     expect(new Set(onTheWire())).toEqual(new Set(lengths));
   });
 
-  it('an address that a stranger uses is passed over', async () => {
+  it('do not get an address that another host uses', async () => {
     const { namespaces } = lab;
     namespaces.add('server', 'client', 'stranger');
     namespaces.switch(
@@ -84,21 +84,21 @@ describe('real clients', () => {
     expect((await lab.notes()).map(({ kind }) => kind)).toContain('dhcp.conflict');
   });
 
-  it('a client that names neither server nor address is ignored, and the server lives on', async () => {
+  it('that name neither server nor address are ignored, and the server continues', async () => {
     byCable();
     await lab.serve([NETWORK], '--no-probe');
     const mac = '02:00:00:00:00:77';
     const sloppy = lab.client('client', 'once', 'c1', JSON.stringify({ type: 'request', mac }));
     await sloppy.says(/sent/);
-    // What comes after it is answered, so it was dealt with before.
+    // A later request is answered, so this one was processed before.
     await sloppy.stop();
     const proper = lab.client('client', 'once', 'c1', JSON.stringify({ type: 'discover', mac }));
     await proper.says(/"type":"offer"/);
     expect(sloppy.output).not.toContain('"type"');
-    const told = (await lab.notes()).map(({ kind, data }) =>
+    const events = (await lab.notes()).map(({ kind, data }) =>
       `${kind} ${(data as { because?: string }).because ?? ''}`.trim(),
     );
-    expect(told).toEqual(['dhcp.request', 'dhcp.silent malformed', 'dhcp.discover', 'dhcp.offer pool']);
+    expect(events).toEqual(['dhcp.request', 'dhcp.silent malformed', 'dhcp.discover', 'dhcp.offer pool']);
   });
 });
 
@@ -114,7 +114,7 @@ describe('two interfaces with a network each', () => {
     }
   });
 
-  /** As many of each kind: PXE firmware, HTTP firmware, and iPXE. */
+  /** The same number of each kind: PXE firmware, HTTP firmware, and iPXE. */
   const KINDS = [FIRMWARE, HTTP_FIRMWARE, IPXE];
   const bootStorm = ({ clients }: Side): Uint8Array[] =>
     Array.from({ length: 51 }, (_, n) =>
@@ -127,7 +127,7 @@ describe('two interfaces with a network each', () => {
   ];
   const all = <T>(values: Iterable<T>): T[] => [...new Set(values)].sort();
 
-  it('never get each other’s answers, and in their own nothing of the other’s', async () => {
+  it('never get replies or values of the other network', async () => {
     const captures = [];
     for (const { namespace, device } of [LEFT, RIGHT]) {
       captures.push(await lab.capture(namespace, device, 'udp and (port 67 or port 68)'));
@@ -143,15 +143,15 @@ describe('two interfaces with a network each', () => {
     const xids: number[][] = [];
     for (const [at, side] of [LEFT, RIGHT].entries()) {
       const { server } = side.network;
-      const heard = answers[at]?.flatMap((answer) => answer ?? []) ?? [];
-      expect(heard).toHaveLength(51);
-      expect(all(heard.map(({ from }) => `${from.address}:${from.port}`))).toEqual([`${server}:67`]);
-      expect(all(heard.map(({ packet: { siaddr } }) => siaddr))).toEqual([server]);
-      expect(all(heard.map((answer) => textOf(answer.packet, 66)))).toEqual([server]);
-      expect(all(heard.map(({ packet: { file } }) => file))).toEqual(filesOf(side));
-      expect(all(heard.map(({ packet: { yiaddr } }) => yiaddr))).toHaveLength(51);
+      const received = answers[at]?.flatMap((answer) => answer ?? []) ?? [];
+      expect(received).toHaveLength(51);
+      expect(all(received.map(({ from }) => `${from.address}:${from.port}`))).toEqual([`${server}:67`]);
+      expect(all(received.map(({ packet: { siaddr } }) => siaddr))).toEqual([server]);
+      expect(all(received.map((answer) => textOf(answer.packet, 66)))).toEqual([server]);
+      expect(all(received.map(({ packet: { file } }) => file))).toEqual(filesOf(side));
+      expect(all(received.map(({ packet: { yiaddr } }) => yiaddr))).toHaveLength(51);
 
-      // And so for everything on the wire, that of dhclient too.
+      // The same for everything on the wire, including dhclient's.
       const { file, tcpdump } = captures[at] ?? expect.unreachable('two were begun');
       const replies = (): RawPacket[] =>
         readPcap(file).flatMap(({ payload }) => (payload[0] === 2 ? readRaw(payload) : []));
@@ -164,7 +164,7 @@ describe('two interfaces with a network each', () => {
     expect(xids[0]?.filter((xid) => xids[1]?.includes(xid))).toEqual([]);
   });
 
-  it('a client that was moved from one to the other and asks for its old address is refused it', async () => {
+  it('reject the old address of a client that moved from one to the other', async () => {
     await lab.serve([NETWORK, SECOND], '--no-probe', '--ignore-others');
     const left = await lab.wire('left', 'c1');
     const offer = await left.ask(bytesOf(packet('discover', mac(1))));
@@ -201,14 +201,14 @@ describe('behind a relay', () => {
     await relay.says(/Sending on/);
   }
 
-  it('of ISC the client gets an address of its own network', async () => {
+  it('of ISC, gives the client an address of its own network', async () => {
     await serveThroughRelay();
     expect(await lab.dhclient('client', 'c1')).toBe('10.99.0.100');
     const ack = (await lab.notes()).find(({ kind }) => kind === 'dhcp.ack');
     expect(ack?.data).toMatchObject({ network: 'behind', address: '10.99.0.100' });
   });
 
-  it('an address that a stranger uses is passed over', async () => {
+  it('does not offer an address that another host uses', async () => {
     const { namespaces } = lab;
     namespaces.add('stranger');
     namespaces.connect(

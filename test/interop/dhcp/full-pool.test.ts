@@ -1,4 +1,4 @@
-// A pool with exactly one address for each client, all of which ask before anybody takes what it was offered.
+// A pool with exactly one address per client; all clients send a DISCOVER before any of them requests its offer.
 
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
@@ -36,7 +36,7 @@ const discover = (client: Mac, xid: number): Uint8Array =>
 const select = (client: Mac, xid: number, requested: Ipv4): Uint8Array =>
   bytesOf(packet('request', client, { xid, requested, server: SERVER, options: FIRMWARE }));
 
-it('over a real wire, a thousand clients share it, the next one gets nothing, and the disk has what they were told', async () => {
+it('gives a thousand clients one address each over a real wire, ignores the next one, and stores the acknowledged leases on disk', async () => {
   const to = ADDRESSES.at(-1) ?? FROM;
   const network = { name: 'full', prefix: '10.88.0.0/16', server: SERVER, device: 's1', from: FROM, to };
   await lab.serve([network], '--no-probe', '--ignore-others');
@@ -47,7 +47,7 @@ it('over a real wire, a thousand clients share it, the next one gets nothing, an
 
   const late = mac(CLIENTS.length + 1);
   wire.tell(discover(late, CLIENTS.length));
-  // Whoever asks after it is answered, so it was dealt with before.
+  // A later client is answered, so this one was processed before.
   const again = await wire.ask(discover(mac(1), 0));
   expect(again.packet.yiaddr).toBe(offered[0]);
   expect(wire.heard.filter(({ packet: { mac: client } }) => client === late)).toEqual([]);

@@ -1,4 +1,4 @@
-// A DHCP server of ours in one namespace, and peers in others.
+// Our DHCP server in one namespace, and peers in others.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ export interface LabNetwork {
   readonly more?: string;
 }
 
-/** Of two wires, one network each. */
+/** Two wires, one network each. */
 export const NETWORK: LabNetwork = {
   name: 'first',
   prefix: '10.88.0.0/24',
@@ -42,7 +42,7 @@ export const SECOND: LabNetwork = {
   to: '10.89.0.199',
 };
 
-/** Ended by whoever wants to read the file to its end, once it holds what it should. */
+/** The caller ends it when the file has the expected content, to read the file to its end. */
 export interface Capture {
   readonly file: string;
   readonly tcpdump: Running;
@@ -56,7 +56,7 @@ export class Lab {
   readonly #wires: Wire[] = [];
   #server: Running | null = null;
 
-  /** The server in its namespace, which is called `server`. Resolves when each interface answers or is refused. */
+  /** The server in its namespace, named `server`. Resolves when each interface serves or was refused. */
   async serve(networks: readonly LabNetwork[], ...options: readonly string[]): Promise<Running & { states: string }> {
     const inventory = join(this.folder, 'lab.yaml');
     writeFileSync(inventory, inventoryOf(networks));
@@ -67,19 +67,19 @@ export class Lab {
     return Object.assign(server, { states });
   }
 
-  /** One client of our own, as it is told; prints each reply as a line of JSON. */
+  /** Our own test client with this input; prints each reply as a line of JSON. */
   client(namespace: string, ...args: readonly string[]): Running {
     return this.namespaces.start(namespace, process.execPath, CLIENT, ...args);
   }
 
-  /** A client's end of a wire, in the test's own hands. */
+  /** A client's end of a wire, in this process. */
   async wire(namespace: string, device: string, port?: number): Promise<Wire> {
     const wire = await Wire.open(this.namespaces, namespace, device, port);
     this.#wires.push(wire);
     return wire;
   }
 
-  /** What is on a wire, from now on. */
+  /** Captures a wire from now on. */
   async capture(namespace: string, device: string, ...filter: readonly string[]): Promise<Capture> {
     const file = join(this.folder, `${device}.pcap`);
     // In immediate mode each packet takes a slot of 64 KiB; libpcap's usual 2 MiB are too few for a boot storm.
@@ -89,7 +89,7 @@ export class Lab {
     return { file, tcpdump };
   }
 
-  /** ISC dhclient until it has an address. What it had before, it asks for again. */
+  /** ISC dhclient until it has an address. It requests its previous address again. */
   async dhclient(namespace: string, device: string): Promise<string> {
     const client = this.#startDhclient(namespace, device, `${namespace}-${device}`);
     const [, address = ''] = await client.says(/bound to ([0-9.]+)/);
@@ -97,7 +97,7 @@ export class Lab {
     return address;
   }
 
-  /** What ISC dhclient says that never had an address, and asks for one for five seconds. */
+  /** The output of an ISC dhclient without a previous lease that tries for five seconds. */
   async dhclientOnce(namespace: string, device: string): Promise<Finished> {
     return await this.#startDhclient(namespace, device, `${namespace}-${device}-once`, 'timeout 5;', '-1').finished();
   }
@@ -110,7 +110,7 @@ export class Lab {
     return this.namespaces.start(namespace, 'dhclient', ...always, ...options, device);
   }
 
-  /** Everything that was told. Ends the server, which writes down what it told last before it goes. */
+  /** All recorded events. Ends the server, which writes its last events first. */
   async notes(): Promise<TrailNote[]> {
     await this.#server?.stop();
     const lines = readFileSync(this.#trail, 'utf8').trimEnd().split('\n');

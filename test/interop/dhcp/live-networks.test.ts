@@ -1,5 +1,5 @@
-// Networks that are added, changed and taken away while the appliance runs, as a user does it: the inventory file is edited and
-// applied. Nothing is started anew.
+// Networks that are added, changed and removed while the appliance runs, as a user does it: the inventory file is edited and
+// applied. Nothing is restarted.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +58,7 @@ function apply(...networks: readonly LabNetwork[]): void {
   expect(coldiron(['apply', declare(networks), '--config', site()])).toMatchObject({ status: 0, stderr: '' });
 }
 
-/** With an address by now, the client fetches the loader as firmware does, over TFTP, and over HTTP. */
+/** The client has an address, and fetches the loader as firmware does, over TFTP, and over HTTP. */
 async function expectLoader(namespace: string, device: string, address: string, server: string): Promise<void> {
   lab.namespaces.ip(namespace, 'address', 'add', `${address}/24`, 'dev', device);
   const file = join(lab.folder, `${namespace}-loader`);
@@ -69,7 +69,7 @@ async function expectLoader(namespace: string, device: string, address: string, 
   expect(readFileSync(`${file}-http`).equals(LOADER)).toBe(true);
 }
 
-it('one that is added on another interface is served, with all that its machines boot from', async () => {
+it('a network added on another interface is served, with all its boot files', async () => {
   plugIn(FIRST, 'left', 'c1');
   plugIn(SECOND, 'right', 'c2');
   await serve(FIRST);
@@ -80,7 +80,7 @@ it('one that is added on another interface is served, with all that its machines
   await expectLoader('right', 'c2', address, SECOND.server);
 });
 
-it('when its pool changes, new clients get an address of the new one, and whoever has one keeps it', async () => {
+it('new clients get an address of a changed pool, and existing leases are kept', async () => {
   plugIn(FIRST, 'left', 'c1');
   await serve(FIRST);
   const hadByDhclient = await lab.dhclient('left', 'c1');
@@ -90,7 +90,7 @@ it('when its pool changes, new clients get an address of the new one, and whoeve
   const had = (await ask('discover', { xid: 1 })).yiaddr as Ipv4;
   await ask('request', { xid: 2, requested: had, server: ip(FIRST.server) });
   expect([hadByDhclient, had]).toEqual(['10.88.0.100', '10.88.0.101']);
-  // A renewal is answered at the address that is renewed.
+  // A renewal is answered to the renewed address.
   lab.namespaces.ip('left', 'address', 'add', `${had}/24`, 'dev', 'c1');
 
   apply({ ...FIRST, from: '10.88.0.200', to: '10.88.0.249' });
@@ -103,7 +103,7 @@ it('when its pool changes, new clients get an address of the new one, and whoeve
   expect(await lab.dhclient('left', 'm1')).toBe('10.88.0.200');
 });
 
-it('one that is switched off or taken away falls silent, and is served when it comes back; the other goes on', async () => {
+it('a network that is disabled or removed is no longer served, and served again when it returns; the other one is not affected', async () => {
   plugIn(FIRST, 'left', 'c1');
   plugIn(SECOND, 'right', 'c2');
   await serve(FIRST, SECOND);
@@ -121,7 +121,7 @@ it('one that is switched off or taken away falls silent, and is served when it c
   }
 });
 
-it('one whose interface is missing is named, and served when the interface is there and others could be looked for', async () => {
+it('a network whose interface is missing is reported, and served when the interface exists and was probed for other servers', async () => {
   plugIn(FIRST, 'left', 'c1');
   await serve(FIRST);
   apply(FIRST, SECOND);
@@ -133,7 +133,7 @@ it('one whose interface is missing is named, and served when the interface is th
   expect(JSON.parse(health.output)).toMatchObject({ status: 'degraded', services: { dhcp: 'failed', tftp: 'failed' } });
 
   plugIn(SECOND, 'right', 'c2', { isDown: true });
-  await appliance.says(/nobody can be asked on s2 whether another DHCP server gives addresses there/);
+  await appliance.says(/cannot check on s2 whether another DHCP server assigns addresses there/);
   lab.namespaces.ip('server', 'link', 'set', 's2', 'up');
   const address = await lab.dhclient('right', 'c2');
   expect(address).toBe('10.89.0.100');

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(async () => await lab.remove());
 
-/** Both halves of its report: DISCOVER-OFFER and REQUEST-ACK. On a busy machine it sends a few more than it was told to. */
+/** Both halves of its report: DISCOVER-OFFER and REQUEST-ACK. On a busy machine it sends a few more than configured. */
 function expectNothingLost(output: string): void {
   const numbers = (of: RegExp): number[] => [...output.matchAll(of)].map(([, number]) => Number(number));
   const sent = numbers(/^sent packets: (\d+)/gm);
@@ -39,7 +39,7 @@ function expectNothingLost(output: string): void {
 }
 
 describe('perfdhcp', () => {
-  /** -W: it waits so many microseconds for the last answers, which are given once a busy disk has the leases. */
+  /** -W: it waits this many microseconds for the last replies, which are sent when a busy disk has stored the leases. */
   const patiently = ['-r', '50', '-R', '100', '-n', '100', '-d', '20', '-W', '10000000', '-xi'];
 
   it('loses nothing by broadcast', async () => {
@@ -94,11 +94,11 @@ networks:
     return appliance;
   }
 
-  /** pcap-filter(7): the answers whose first option says that they are an ACK; all of ours begin with it. */
+  /** pcap-filter(7): replies whose first option is the message type ACK; all of ours begin with it. */
   const ACKS = 'src port 67 and udp[248:2] == 0x3501 and udp[250] == 5';
   const isHundredth = (output: string): true | null => ((output.match(/ Reply, /g) ?? []).length >= 100 ? true : null);
 
-  it('the appliance has lost no lease that a client was acknowledged, and given none twice', async () => {
+  it('the appliance loses no acknowledged lease, and assigns no address twice', async () => {
     const load = ['-r', '500', '-R', '1000000', '-p', '900', '-xi'];
     const perfdhcp = lab.namespaces.start('client', 'perfdhcp', '-4', '-l', '10.88.0.2', ...load, server);
     const acknowledged: { mac: string; address: string }[] = [];

@@ -1,4 +1,4 @@
-// A sloppy client gets no lease, and does no harm.
+// A non-compliant client gets no lease, and does no harm.
 
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { needPackages } from '../packages.ts';
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(async () => await lab.remove());
 
-it('the npm package dhcp is offered an address, forgets to say which it takes, and gets none; the next client does', async () => {
+it('the npm package dhcp is offered an address, omits it in its REQUEST, and gets none; the next client does', async () => {
   const { namespaces } = lab;
   namespaces.add('server', 'client');
   namespaces.connect(
@@ -40,7 +40,7 @@ it('the npm package dhcp is offered an address, forgets to say which it takes, a
   const { output } = await sloppy.stop('SIGKILL');
   expect(output).not.toMatch(/bound|received type 5/);
   expect(await lab.leases()).toEqual([]);
-  // Not .100, which the other one may still come for.
+  // Not .100, which the other client may still request.
   expect(await lab.dhclient('client', 'c1')).toBe('10.88.0.101');
   const silences = (await lab.notes()).filter(({ kind }) => kind === 'dhcp.silent');
   expect(silences.map(({ data }) => data)).toContainEqual(expect.objectContaining({ because: 'malformed' }));

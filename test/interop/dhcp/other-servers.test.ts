@@ -35,25 +35,25 @@ async function dnsmasq(): Promise<Running> {
   return server;
 }
 
-describe('where dnsmasq gives the addresses', () => {
-  it('we refuse to, and name it', async () => {
+describe('beside dnsmasq as DHCP server', () => {
+  it('we refuse to serve, and name it', async () => {
     await dnsmasq();
     const server = await lab.serve([NETWORK]);
-    expect(server.states).toContain('another DHCP server, 10.88.0.2, gives addresses on s1');
+    expect(server.states).toContain('another DHCP server, 10.88.0.2, assigns addresses on s1');
   });
 
-  it('it is noticed when it turns up later', async () => {
+  it('it is noticed when it appears later', async () => {
     const server = await lab.serve([NETWORK], '--no-probe');
     await dnsmasq();
     const asks = { type: 'discover', mac: '02:00:00:00:00:77' };
     const client = lab.client('client', 'once', 'c1', JSON.stringify(asks));
     await client.says(/"server":"10\.88\.0\.2"/);
-    await server.says(/another server gives addresses on \S+, by s1: 10\.88\.0\.2 \(it sent an OFFER\)/);
+    await server.says(/another server assigns addresses on \S+, via s1: 10\.88\.0\.2 \(it sent an OFFER\)/);
     const rogues = (await lab.notes()).filter(({ kind }) => kind === 'dhcp.rogue');
     expect(rogues.map(({ data }) => (data as { server: string }).server)).toEqual(['10.88.0.2']);
   });
 
-  it('we add what to boot: firmware hears both, an operating system only dnsmasq', async () => {
+  it("we add the boot options: firmware gets both replies, an operating system only dnsmasq's", async () => {
     await dnsmasq();
     const server = await lab.serve([{ ...NETWORK, dhcp: 'proxy' }]);
     expect(server.states).toContain('"refusedBecause":null');
@@ -70,7 +70,7 @@ describe('where dnsmasq gives the addresses', () => {
     expect(answered).not.toContain('dhcp.ack');
   });
 
-  it('firmware that asks our boot server on port 4011 is answered from there', async () => {
+  it('firmware that sends a request to our boot server on port 4011 gets a reply from there', async () => {
     await lab.serve([{ ...NETWORK, dhcp: 'proxy' }]);
     lab.namespaces.ip('client', 'address', 'add', '10.88.0.201/24', 'dev', 'c1');
     const asks = { type: 'request', mac: '02:00:00:00:00:77', pxe: true, ciaddr: '10.88.0.201' };

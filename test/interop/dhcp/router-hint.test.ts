@@ -1,4 +1,4 @@
-// An old iPXE that has its answer waits for an IPv6 router. The appliance says that there is none, on that wire, once somebody
+// An old iPXE waits for an IPv6 router after its lease. The appliance advertises on that wire that there is none, when a client
 // waits for it.
 
 import { writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ beforeEach(async () => {
   lab = new Lab();
   const { namespaces } = lab;
   namespaces.add('server', 'left', 'right');
-  // Otherwise the kernel tries its own addresses for two seconds before it sends anything from them.
+  // Otherwise the kernel checks its own addresses for two seconds before it sends anything from them.
   const untried = 'echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad';
   expect((await namespaces.run('server', 'sh', '-c', untried)).output).toBe('');
   for (const { namespace, device, server, serverDevice } of SIDES) {
@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 afterEach(async () => await lab.remove());
 
-/** What tcpdump says of router advertisements on the client's end. */
+/** tcpdump's output for router advertisements on the client's end. */
 async function advertisements(namespace: string, device: string): Promise<Running> {
   const filter = ['icmp6', 'and', 'ip6[40]', '==', '134'];
   const options = ['--immediate-mode', '-l', '-n', '-vvv', '-Z', 'root', '-i', device];
@@ -52,7 +52,7 @@ async function advertisements(namespace: string, device: string): Promise<Runnin
 const ask = (options: typeof FIRMWARE, client: number): Uint8Array =>
   encodeDhcp(packet('discover', mac(client), { xid: client, options }), { maxBytes: 1472 }).bytes;
 
-it('an iPXE hears that there is no router, and neither firmware nor an operating system on the other wire does', async () => {
+it('an iPXE learns that there is no router, and neither firmware nor an operating system on the other wire does', async () => {
   const site = join(lab.folder, 'coldiron.yaml');
   writeFileSync(site, SITE);
   const appliance = lab.namespaces.start('server', join(ROOT, 'coldiron'), 'serve', '-c', site, '--state', lab.state);
@@ -63,9 +63,9 @@ it('an iPXE hears that there is no router, and neither firmware nor an operating
   await Promise.all([onTheRight.ask(ask([], 1)), onTheRight.ask(ask(FIRMWARE, 2))]);
   const onTheLeft = await lab.wire('left', 'c1');
   await onTheLeft.ask(ask(IPXE, 3));
-  // Those who asked on the right asked before: by the end of this round, theirs would be over too.
+  // The clients on the right sent their requests earlier: by the end of this round, theirs would be over too.
   await left.says(/(?:router lifetime.*\n[\s\S]*?){4}/);
-  const heard = left.output.split(/^(?=\d\d:)/m).slice(1);
+  const seen = left.output.split(/^(?=\d\d:)/m).slice(1);
   const nothingOffered = new RegExp(
     [
       /hlim 255, next-header ICMPv6 \(58\) payload length: 16\) fe80::\S+ > ff02::1: /,
@@ -74,7 +74,7 @@ it('an iPXE hears that there is no router, and neither firmware nor an operating
       .map(({ source }) => source)
       .join(''),
   );
-  for (const advertisement of heard) expect(advertisement).toMatch(nothingOffered);
+  for (const advertisement of seen) expect(advertisement).toMatch(nothingOffered);
   expect(left.output).not.toContain('prefix info option');
   expect(right.output).not.toContain('router advertisement');
 });

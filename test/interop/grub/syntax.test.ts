@@ -1,4 +1,4 @@
-// GRUB's own parser over every configuration that is handed to it.
+// GRUB's own parser over every configuration that we issue.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -10,12 +10,9 @@ beforeAll(() => needPackages(['grub-common']));
 
 const GOLDENS = join(import.meta.dirname, '../../boot/replies/goldens');
 
-describe('what GRUB is handed', () => {
-  it.each(readdirSync(GOLDENS).filter((name) => name.endsWith('.cfg')))(
-    'is a script that it understands: %s',
-    (name) => {
-      const { status, stdout, stderr } = spawnSync('grub-script-check', [join(GOLDENS, name)], { encoding: 'utf8' });
-      expect({ status, output: `${stdout}${stderr}` }).toEqual({ status: 0, output: '' });
-    },
-  );
+describe('the GRUB configurations', () => {
+  it.each(readdirSync(GOLDENS).filter((name) => name.endsWith('.cfg')))('parse: %s', (name) => {
+    const { status, stdout, stderr } = spawnSync('grub-script-check', [join(GOLDENS, name)], { encoding: 'utf8' });
+    expect({ status, output: `${stdout}${stderr}` }).toEqual({ status: 0, output: '' });
+  });
 });

@@ -1,4 +1,4 @@
-// Clients that we did not write, as they stand in an initramfs or on a technician's laptop.
+// Clients that we did not write, as in an initramfs or on a technician's laptop.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ beforeAll(() => needPackages(['curl', 'wget']));
 afterEach(() => rig.stop());
 
 describe('curl', () => {
-  it('downloads, resumes where it stopped, and is told when it has the file already', async () => {
+  it('downloads, resumes a download, and gets an error when the file is already complete', async () => {
     rig = await BootServerRig.start();
     const bytes = rig.shelve('nixos/worker/initrd', patternBytes(2_000_000));
     const file = join(rig.folder, 'got');
@@ -55,7 +55,7 @@ describe('curl', () => {
     expect((await run('curl', ['-sSf', url])).stdout).toMatch(/^#!ipxe\n/);
   });
 
-  it('does not climb out of the library', async () => {
+  it('cannot leave the library by path', async () => {
     rig = await BootServerRig.start();
     for (const path of ['/boot/loader/../../../etc/passwd', '/boot/loader/%2e%2e/%2e%2e/etc/passwd']) {
       const { stdout } = await run('curl', ['-sS', '--path-as-is', '-w', '%{http_code}', rig.url(path)]);

@@ -1,4 +1,4 @@
-// The scripts of a node's first boot, run as they are against servers that answer like the cluster's.
+// The scripts of a node's first boot, run unchanged against servers that reply like the cluster's.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { needPackages } from '../packages.ts';
 
 const SCRIPTS = join(REPOSITORY, 'nixos/first-boot');
 
-interface Asked {
+interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -21,7 +21,7 @@ interface Asked {
 
 interface Answering {
   readonly port: number;
-  readonly asked: Asked[];
+  readonly requests: ReceivedRequest[];
 }
 
 let folder = '';
@@ -37,16 +37,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** `status` is asked for each request, so that a service can become healthy later. */
+/** `status` is called for each request, so that a service can become healthy later. */
 async function answering(status: (request: IncomingMessage) => number): Promise<Answering> {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer(async (request, response) => {
-    asked.push({ method: request.method ?? '', path: request.url ?? '', body: await text(request) });
+    requests.push({ method: request.method ?? '', path: request.url ?? '', body: await text(request) });
     response.writeHead(status(request), { connection: 'close' }).end('{}');
   });
   servers.push(server);
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return { port: (server.address() as AddressInfo).port, asked };
+  return { port: (server.address() as AddressInfo).port, requests };
 }
 
 async function run(script: string, environment: Record<string, string>) {
@@ -92,7 +92,7 @@ function joining(leader: Answering, local: Answering | null, config: object = {}
 }
 
 describe('joining the cluster', () => {
-  it('waits for its own service and the leader, asks to be added, and is done', async () => {
+  it('waits for its own service and the leader, requests to be added, and is done', async () => {
     let patience = 3;
     const local = await answering(() => (patience-- > 0 ? 503 : 200));
     const leader = await answering(() => 200);
@@ -107,7 +107,7 @@ describe('joining the cluster', () => {
       'INFO Cluster join complete',
     ]);
     expect(code).toBe(0);
-    expect(leader.asked.at(-1)).toEqual({
+    expect(leader.requests.at(-1)).toEqual({
       method: 'POST',
       path: '/admin/member/add',
       body: '{"id":"node04","raft_addr":"10.0.200.20:2480"}',
@@ -115,26 +115,26 @@ describe('joining the cluster', () => {
 
     const again = await run('cluster-join.sh', environment);
     expect(again.says).toEqual(['INFO flaredb is part of its cluster already']);
-    expect(leader.asked.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    expect(leader.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  it('asks nobody where the node forms the cluster', async () => {
+  it('sends no request where the node bootstraps the cluster', async () => {
     const local = await answering(() => 200);
     const leader = await answering(() => 500);
     const { code, says } = await run('cluster-join.sh', joining(leader, local, { bootstrap: true }));
     expect(code).toBe(0);
     expect(says.slice(2)).toEqual(['INFO Bootstrap node, cluster initialized', 'INFO Cluster join complete']);
-    expect(leader.asked).toEqual([]);
+    expect(leader.requests).toEqual([]);
   });
 
-  it('is done where the leader knows it already', async () => {
+  it('is done where the leader already knows it', async () => {
     const leader = await answering(({ method }) => (method === 'POST' ? 409 : 200));
     const { code, says } = await run('cluster-join.sh', joining(leader, null));
     expect(code).toBe(0);
     expect(says).toContain('INFO The leader knows this node already');
   });
 
-  it('fails, and is tried again, where the leader refuses or nobody is healthy', async () => {
+  it('fails, and is retried, where the leader refuses or no service is healthy', async () => {
     const leader = await answering(({ method }) => (method === 'POST' ? 500 : 200));
     const environment = joining(leader, null);
     const refused = await run('cluster-join.sh', environment);
@@ -148,18 +148,18 @@ describe('joining the cluster', () => {
     expect(waited.says.at(-1)).toBe(`ERROR Health check timeout after 0s: http://127.0.0.1:${ill.port}`);
   });
 
-  it('says what is missing', async () => {
+  it('reports what is missing', async () => {
     const leader = await answering(() => 200);
     const without = await run('cluster-join.sh', { ...joining(leader, null), CONFIG_FILE: '/nowhere.json' });
     expect(without).toMatchObject({ code: 1, says: ['ERROR Configuration file not found: /nowhere.json'] });
     const incomplete = await run('cluster-join.sh', joining(leader, null, { raft_addr: null }));
     expect(incomplete).toMatchObject({ code: 1, errors: expect.stringContaining('has no raft_addr') });
-    expect(leader.asked).toEqual([]);
+    expect(leader.requests).toEqual([]);
   });
 });
 
 describe('the health check', () => {
-  it('names what is healthy and what is not', async () => {
+  it('names healthy and unhealthy services', async () => {
     const well = await answering(() => 200);
     const ill = await answering(() => 500);
     const urls = [well, ill].map(({ port }) => `http://127.0.0.1:${port}/health`);
@@ -172,7 +172,7 @@ describe('the health check', () => {
 });
 
 describe('the scripts', () => {
-  it.each(['cluster-join.sh', 'health-check.sh'])('%s is clean to shellcheck', (name) => {
+  it.each(['cluster-join.sh', 'health-check.sh'])('%s passes shellcheck', (name) => {
     const { stdout, status } = spawnSync('shellcheck', [join(SCRIPTS, name)], { encoding: 'utf8' });
     expect(stdout).toBe('');
     expect(status).toBe(0);

@@ -1,5 +1,5 @@
-// `nix flake check` by Debian's Nix, the strictest of those that we know of about what a flake may look like: our own flake and the
-// flake of a site, with a stand-in for nixpkgs.
+// `nix flake check` with Debian's Nix, the strictest about flakes that we know of: our own flake and the
+// flake of a site, with a stub for nixpkgs.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,7 +33,7 @@ beforeAll(() => {
   for (const name of ['appliance', 'inventory', 'templates']) mkdirSync(join(own, name));
 });
 afterAll(() => {
-  // Nix takes the right to write away from what is in its store.
+  // Nix makes files in its store read-only.
   spawnSync('chmod', ['-R', 'u+w', folder]);
   rmSync(folder, { recursive: true, force: true });
 });
@@ -52,7 +52,7 @@ function check(flake: string, inputs: readonly string[]) {
 }
 
 describe('nix flake check', () => {
-  it('passes our own flake', () => {
+  it('accepts our own flake', () => {
     expect(check(join(folder, 'own'), ['nixpkgs'])).toMatchObject({ ok: true });
   });
 
@@ -60,7 +60,7 @@ describe('nix flake check', () => {
     ['an overlay of another form', 'final: _prev:', 'final: _previous:', "an argument named 'prev'"],
     ['a module that is a path', '{ imports = [ path ]; }', 'path', 'module must be'],
     ['a package that is not there', 'appliance/package.nix', 'appliance/pakage.nix', 'pakage.nix'],
-  ])('would find %s', (_what, from, to, error) => {
+  ])('finds %s', (_what, from, to, error) => {
     const changed = join(folder, 'changed');
     cpSync(join(folder, 'own'), changed, { recursive: true });
     const text = readFileSync(join(REPOSITORY, 'flake.nix'), 'utf8');
@@ -72,7 +72,7 @@ describe('nix flake check', () => {
     expect(outcome.error).toContain(error);
   });
 
-  it('passes the flake of a site, with its inputs in place of the ones on the network', () => {
+  it('accepts the flake of a site, with stubs instead of its network inputs', () => {
     const { controlPlane, worker, bonded, allInOne } = SAMPLE_PLANS;
     inFolder(siteFiles([controlPlane, worker, bonded]), (site) =>
       expect(check(site, ['nixpkgs', 'disko'])).toMatchObject({ ok: true }),
@@ -109,7 +109,7 @@ describe('the packages of the lock file', () => {
   }
   const lockOf = (text: Evaluated | undefined): Record<string, Locked> => JSON.parse(JSON.stringify(text)).packages;
 
-  it('are all there as files, each with its own hash, and nothing else is asked for', () => {
+  it('are all present as files, each with its own hash, and nothing else is requested', () => {
     const found = files(false);
     const original = lockOf(JSON.parse(readFileSync(join(REPOSITORY, 'package-lock.json'), 'utf8')));
     const { '': root, ...packages } = lockOf(found['package-lock.json']);
@@ -117,11 +117,11 @@ describe('the packages of the lock file', () => {
     for (const [path, { integrity, resolved, dev, dependencies }] of Object.entries(packages)) {
       expect(resolved, path).toBe(`file:/store/${integrity}`);
       expect(dev, path).toBeUndefined();
-      const wanted = Object.keys(dependencies ?? {});
+      const required = Object.keys(dependencies ?? {});
       expect(
-        wanted.filter((name) => !Object.keys(packages).some((one) => one.endsWith(`node_modules/${name}`))),
+        required.filter((name) => !Object.keys(packages).some((one) => one.endsWith(`node_modules/${name}`))),
       ).toEqual([]);
-      expect(wanted, path).toEqual(Object.keys(original[path]?.dependencies ?? {}));
+      expect(required, path).toEqual(Object.keys(original[path]?.dependencies ?? {}));
     }
     expect(root?.devDependencies).toBeUndefined();
     const manifest = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'));
@@ -130,7 +130,7 @@ describe('the packages of the lock file', () => {
     expect(JSON.parse(JSON.stringify(found['package.json'])).dependencies).toEqual(dependencies);
   });
 
-  it('are the ones for the machine that it is built for', () => {
+  it('are those for the platform that it is built for', () => {
     const native = (isAarch64: boolean) =>
       Object.keys(lockOf(files(isAarch64)['package-lock.json'])).filter((path) => path.includes('/koffi-'));
     expect(native(false)).toEqual(['node_modules/@koromix/koffi-linux-x64']);

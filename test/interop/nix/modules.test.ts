@@ -83,7 +83,7 @@ describe('our modules', () => {
     expect(mustEvaluate(`import ${REPOSITORY}/nixos/cluster-services.nix`)).toEqual(ours);
   });
 
-  it('let nobody but members at what members say to each other', () => {
+  it('open the ports between members to members only', () => {
     const found = mustConfigure(
       'services.nix',
       '{ services.chainfire.enable = true; services.iam.enable = true; coldiron.cluster.membersFrom = [ "10.0.200.0/24" ]; coldiron.cluster.insideFrom = [ "10.0.0.0/8" ]; }',
@@ -102,7 +102,7 @@ describe('our modules', () => {
     );
   });
 
-  it('run a service only once its program is there, with its settings and a low port only where it needs one', () => {
+  it('run a service only when its program exists, with its settings, and with a low port only where it needs one', () => {
     const found = mustConfigure('services.nix', '{ services.flashdns.enable = true; services.iam.enable = true; }');
     const unit = at(found, 'systemd', 'services', 'flashdns');
     expect(at(unit, 'unitConfig', 'ConditionFileIsExecutable')).toBe('/opt/cluster/bin/flashdns-server');
@@ -111,7 +111,7 @@ describe('our modules', () => {
     expect(at(found, 'systemd', 'services', 'chainfire')).toBeUndefined();
   });
 
-  it('run the site’s bootstrap before anything of ours, once for each version', () => {
+  it("run the site's bootstrap before our units, once for each version", () => {
     const found = mustConfigure(
       'common/base.nix',
       '{ services.site-bootstrap = { enable = true; name = "base"; version = "2"; script = "#!/bin/sh\\n"; }; services.coldiron-node-agent.enable = true; services.first-boot-automation.enable = true; }',
@@ -123,7 +123,7 @@ describe('our modules', () => {
     expect(at(found, 'systemd', 'services', 'coldiron-node-agent')).toBeDefined();
   });
 
-  it('open the appliance’s ports on its interfaces and nowhere else', () => {
+  it("open the appliance's ports on its interfaces only", () => {
     const found = mustConfigure(
       'appliance/module.nix',
       '{ services.coldiron = { enable = true; provisioningInterfaces = [ "eth0" ]; }; }',
@@ -145,12 +145,12 @@ describe('our modules', () => {
     expect(at(mustConfigure('appliance/module.nix', '{ }'), 'systemd', 'services')).toBeNull();
   });
 
-  it('make an installer that takes the keys it is given', () => {
+  it('make an installer with the configured keys', () => {
     const found = mustConfigure('installer/netboot.nix', '{ coldiron.installer.sshKeys = [ "ssh-ed25519 AAAA me" ]; }');
     expect(at(found, 'users', 'users', 'root', 'openssh', 'authorizedKeys', 'keys')).toEqual(['ssh-ed25519 AAAA me']);
   });
 
-  it('give NixOS nothing to object to, each by itself', () => {
+  it("pass NixOS' assertions, each by itself", () => {
     const everything = CLUSTER_SERVICES.map(({ name }) => `services.${name}.enable = true;`).join(' ');
     const state = 'system.stateVersion = "24.11";';
     const members = 'coldiron.cluster.membersFrom = [ "10.0.200.0/24" ];';
@@ -164,7 +164,7 @@ describe('our modules', () => {
       expect(objectionsIn(mustConfigure(entry, settings.replace('STATE', state))), entry).toEqual([]);
   });
 
-  it('are sets in the flake, which is what old and new Nix take for modules', () => {
+  it('are attribute sets in the flake, which old and new Nix accept as modules', () => {
     const kinds = mustEvaluate(`let
         lib = { genAttrs = _: _: { }; nixosSystem = _: { }; };
         outputs = (import ${REPOSITORY}/flake.nix).outputs { self = outputs; nixpkgs = { inherit lib; legacyPackages = { }; }; };

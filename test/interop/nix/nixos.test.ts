@@ -1,4 +1,4 @@
-// What we render for NixOS and what our modules say, evaluated by Nix itself and compared with the plans.
+// Our NixOS renderings and modules, evaluated by Nix itself and compared with the plans.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -34,7 +34,7 @@ const configurations = (outcome: ReturnType<typeof evaluateNodes>): Record<strin
 beforeAll(() => needPackages(['nix-bin']));
 
 describe('every Nix file', () => {
-  it('is Nix: rendered ones, our modules, the flake', () => {
+  it('parses: rendered ones, our modules, the flake', () => {
     const files: Pick<RenderedFile, 'path' | 'text'>[] = siteFiles(NIXOS_SAMPLES);
     const ours = readdirSync(join(REPOSITORY, 'nixos'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.nix'))
@@ -80,7 +80,7 @@ describe('a value in a Nix file', () => {
     expect(mustEvaluate(`[ ${literals.join('\n')} ]`)).toEqual(values);
   });
 
-  it('is refused where no Nix file could hold it', () => {
+  it('is rejected where no Nix file could hold it', () => {
     expect(TEXT_FORMATS.nix.literal('a\0b')).toMatchObject({ ok: false, reason: expect.stringContaining('U+0000') });
     expect(TEXT_FORMATS.nix.literal('\ud800')).toMatchObject({ ok: false });
     expect(TEXT_FORMATS.nix.literal({ a: [1.5] })).toMatchObject({
@@ -91,7 +91,7 @@ describe('a value in a Nix file', () => {
 });
 
 describe('a rendered configuration', () => {
-  it('says what the plan says, field by field, for every sample', () => {
+  it('matches the plan, field by field, for every sample', () => {
     const found = configurations(evaluateNodes(RESOLVED));
     for (const plan of RESOLVED) {
       const configuration = found[plan.hostname] ?? null;
@@ -101,13 +101,13 @@ describe('a rendered configuration', () => {
     }
   });
 
-  it('says what the plan says for 200 generated plans, on UEFI and BIOS', () => {
+  it('matches the plan for 200 generated plans, on UEFI and BIOS', () => {
     const many = fc.tuple(...Array.from({ length: 200 }, (_, at) => planOf(at + 1)));
-    // Nix is slow to start, so that all of them are one run, and a failure is reported as it is found.
+    // Nix starts slowly, so all of them are one run, and a failure is reported unshrunk.
     fc.assert(fc.property(many, sayWhatTheyMean), { numRuns: 1, endOnFailure: true });
   });
 
-  it('asks which disk it is where nobody has looked', () => {
+  it('requires a choice of disk before an inspection', () => {
     const { ok, error } = evaluateNodes([SAMPLE_PLANS.uninspected]);
     expect(ok).toBe(false);
     expect(error).toContain(
@@ -115,7 +115,7 @@ describe('a rendered configuration', () => {
     );
   });
 
-  it('asks for the secrets that an operator has to encrypt', () => {
+  it('requires the secrets that an operator must encrypt', () => {
     const { ok, error } = evaluateNodes([SAMPLE_PLANS.allInOne], new Map(), undefined, []);
     expect(ok).toBe(false);
     expect(error).toContain('lab01: its secrets.yaml is not here');
@@ -135,7 +135,7 @@ describe('a rendered configuration', () => {
     expect(diskDevices(found.cold01 ?? null)).toEqual(['/dev/disk/by-id/ata-SSD_1']);
   });
 
-  it('has scripts that bash and dash can read', () => {
+  it('has scripts that bash and dash can parse', () => {
     const found = configurations(evaluateNodes(RESOLVED));
     const scripts = [
       ...[...nodeModules].filter(([name]) => name.endsWith('.sh')).map(([, text]) => text),
@@ -298,7 +298,7 @@ describe('the evaluation itself', () => {
       'hardware.nix',
       'MAILADDR root',
       '',
-      'arrays that tell nobody of a broken disk',
+      'arrays that do not report a broken disk',
     ],
     [
       'GRUB in the EFI variables',
@@ -315,7 +315,7 @@ describe('the evaluation itself', () => {
       'configuration.nix',
       /"ssh-ed25519[^"]*"/,
       '',
-      'nobody could ever log in',
+      'a system without any login',
     ],
     [
       'an order without a wish',
@@ -334,7 +334,7 @@ describe('the evaluation itself', () => {
       'chainfire-cluster-join: a oneshot cannot be restarted always',
     ],
     [
-      'rules that nobody reads',
+      'rules that are not used',
       controlPlane,
       'configuration.nix',
       'networking = {',
@@ -344,7 +344,7 @@ describe('the evaluation itself', () => {
     ['no state version', controlPlane, 'configuration.nix', /system.stateVersion.*/, '', 'no state version'],
     ['a service without a group', controlPlane, 'services.nix', 'inherit group;', '', 'chainfire has no group'],
     [
-      'a group that nobody made',
+      'a group that does not exist',
       controlPlane,
       'services.nix',
       /users.groups.*/,

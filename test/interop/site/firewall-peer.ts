@@ -1,5 +1,5 @@
-// Both ends of a firewall, as programs of their own. `listen` answers on every port it is given and tells over a socket file
-// which datagrams it got. `knock` tries TCP and UDP ports and prints which of them let it in.
+// Both ends of a firewall, as separate programs. `listen` replies on every given port and reports over a socket file
+// which datagrams it received. `knock` tries TCP and UDP ports and prints which of them are open.
 //
 // Nothing waits for a packet that does not come: a ping that follows the knocks on the same wire is answered after them.
 
@@ -56,7 +56,7 @@ async function knock(control: string, who: string, host: string, { tcp, udp }: K
   process.stdout.write(JSON.stringify(open), () => process.exit(0));
 }
 
-/** What the kernel holds already has been read when the loop has gone round. */
+/** Datagrams in the kernel's queue have been read after one turn of the event loop. */
 async function drained(): Promise<void> {
   for (let round = 0; round < 5; round++) await setImmediate();
 }

@@ -1,4 +1,4 @@
-// The rendered firewalls in a kernel, and packets that come from members, from inside and from outside.
+// The rendered firewalls in a kernel, with packets from members, from inside and from outside.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const fileNamed = (path: string) => {
   return found;
 };
 
-/** Where the knocks come from, and at which address of the guarded machine they knock. */
+/** The sources of the knocks, and the address of the guarded machine that they try. */
 const CLIENTS = {
   member: { device: 'to-member', here: '10.0.200.20', there: '10.0.200.10' },
   inside: { device: 'to-inside', here: '172.31.0.5', there: '172.31.0.1' },
@@ -79,21 +79,21 @@ const ENGINES = [
   ['sh', async (path: string) => void (await run('sh', written(`${path}.sh`)))],
 ] as const;
 
-/** As if nothing had ever been set. */
+/** Removes all rules. */
 const unguarded = () => run('nft', 'flush', 'ruleset');
 
-/** Without the counters, and without nft's warnings about what iptables made. */
+/** Without the counters, and without nft's warnings about rules made by iptables. */
 const ruleset = () => run('sh', '-c', 'nft --stateless list ruleset 2>/dev/null');
 
-describe('before any rule', () => {
-  it('everybody reaches everything, so that a rule can make a difference', async () => {
+describe('without rules', () => {
+  it('every port is reachable, so that a rule can make a difference', async () => {
     await unguarded();
     expect(await reach('outside')).toEqual(PORTS);
   });
 });
 
 describe.each(FILES.filter(({ path }) => path.startsWith('firewall/')).map(({ path }) => path))('%s', (path) => {
-  it('is sound to its program', async () => {
+  it('is accepted by its program', async () => {
     const file = written(path);
     if (path.endsWith('.nft')) {
       await run('nft', '-c', '-f', file);
@@ -106,7 +106,7 @@ describe.each(FILES.filter(({ path }) => path.startsWith('firewall/')).map(({ pa
 });
 
 describe.each(ENGINES)('rules for %s', (_engine, guard) => {
-  it('let members of the cluster have everything of a control plane, insiders its services, others nothing', async () => {
+  it('give cluster members every port of a control plane, insiders its services, others nothing', async () => {
     await unguarded();
     await guard('firewall/prod-cluster/control-plane');
     expect(await reach('member')).toEqual({ tcp: [22, 53, 2379, 2380, 2381, 2479, 2480, 8080], udp: [53, 68] });
@@ -114,7 +114,7 @@ describe.each(ENGINES)('rules for %s', (_engine, guard) => {
     expect(await reach('outside')).toEqual({ tcp: [], udp: [68] });
   });
 
-  it('let insiders reach what a worker offers', async () => {
+  it('let insiders reach the services of a worker', async () => {
     await unguarded();
     await guard('firewall/prod-cluster/worker');
     expect(await reach('inside')).toEqual({ tcp: [22, 9090, 9091, 9092, 10250], udp: [68] });
@@ -128,7 +128,7 @@ describe.each(ENGINES)('rules for %s', (_engine, guard) => {
     expect(await reach('outside')).toEqual({ tcp: [], udp: [68] });
   });
 
-  it('can be set again, and one set takes the place of the other, without a moment in which nobody gets in', async () => {
+  it('can be applied again, and one set replaces the other, without a gap in access', async () => {
     await unguarded();
     await guard('firewall/appliance');
     const rules = await ruleset();
@@ -138,7 +138,7 @@ describe.each(ENGINES)('rules for %s', (_engine, guard) => {
     expect((await reach('inside')).tcp).toEqual([22, 9090, 9091, 9092, 10250]);
   });
 
-  it('leave the rules of others alone', async () => {
+  it('do not change other rules', async () => {
     await unguarded();
     const own = join(folder, 'own.nft');
     writeFileSync(

@@ -1,4 +1,4 @@
-// The rendered files as the programs read them that they are made for: BIND, the C library, Ansible and Prometheus.
+// The rendered files, read by the programs that use them: BIND, the C library, Ansible and Prometheus.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { type ExampleDocument, named } from '../../render/plan-rack.ts';
 import { siteFiles } from '../../render/site/site-fixture.ts';
 import { needPackages } from '../packages.ts';
 
-/** Labels that YAML or Ansible would take for something else. */
+/** Labels that YAML or Ansible would interpret. */
 const LABELS = {
   on: 'yes',
   '12': '1:30',
@@ -65,7 +65,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe('BIND', () => {
   const zones = files.filter(({ path }) => path.startsWith('dns/')).map(({ path }) => path);
 
-  it('is given the zones that it should be', () => {
+  it('gets the expected zones', () => {
     expect(zones).toEqual([
       'dns/example.com.zone',
       'dns/other.test.zone',
@@ -86,7 +86,7 @@ describe('BIND', () => {
     );
   });
 
-  it('finds the same in them: each name at its address, and each address at its name', () => {
+  it('resolves each name to its address, and each address to its name', () => {
     const dumped = (origin: string) =>
       run('named-checkzone', '-i', 'local', '-q', '-D', '-o', '-', origin, at(`dns/${origin}.zone`))
         .split('\n')
@@ -132,7 +132,7 @@ describe('Ansible', () => {
     });
   });
 
-  it('takes labels for texts, and runs none of them', () => {
+  it('reads labels as text, and evaluates none of them', () => {
     const labels = listed()._meta.hostvars.node05?.coldiron_labels as Record<string, unknown>;
     const unsafe = (text: string) => ({ __ansible_unsafe: text });
     expect(labels).toEqual({ ...LABELS, template: unsafe(LABELS.template), block: unsafe(LABELS.block) });
@@ -150,14 +150,14 @@ describe('Prometheus', () => {
     return outcome('promtool', 'check', 'config', at('prometheus.yml'));
   };
 
-  it.each(['nodes', 'services'])('takes the targets of %s', (name) => {
+  it.each(['nodes', 'services'])('accepts the targets of %s', (name) => {
     const { status, stdout, stderr } = check(at(`prometheus/${name}.json`));
     expect(stderr).toBe('');
     expect(stdout).toContain('SUCCESS');
     expect(status).toBe(0);
   });
 
-  it('would refuse a label of another form, so the names that were made are fit', () => {
+  it('rejects a label of another form, so our generated names are valid', () => {
     const groups = files.find(({ path }) => path === 'prometheus/nodes.json')?.text ?? '';
     expect(groups).toContain('"label_rack_unit": "- a: b"');
     writeFileSync(at('unfit.json'), groups.replace('label_rack_unit', 'rack/unit'));

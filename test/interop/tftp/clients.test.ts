@@ -18,7 +18,7 @@ describe.each([
   ['a port for transfers', {}],
   ['one port for everything', { singlePort: true }],
 ])('with %s', (_how, settings) => {
-  it('tftp-hpa loads a file without options', async () => {
+  it('tftp-hpa fetches a file without options', async () => {
     const rig = await startServer(settings);
     const file = join(temporaryFolder(), 'got');
     const mayRepeat = repeatsSince();
@@ -29,14 +29,14 @@ describe.each([
     expect(note?.data).toHaveProperty('resent', expect.toSatisfy(mayRepeat));
   });
 
-  it('tftp-hpa loads text in netascii', async () => {
+  it('tftp-hpa fetches text in netascii', async () => {
     const rig = await startServer(settings);
     const file = join(temporaryFolder(), 'got');
     await run('tftp', ['-m', 'ascii', '127.0.0.1', String(rig.port), '-c', 'get', 'grub/grub.cfg', file]);
     expect(readFileSync(file, 'latin1')).toBe('exit\n');
   });
 
-  it.each(['512', '1024', '1468'])('curl loads a file in blocks of %s', async (blockSize) => {
+  it.each(['512', '1024', '1468'])('curl fetches a file in blocks of %s', async (blockSize) => {
     const rig = await startServer(settings);
     const file = join(temporaryFolder(), 'got');
     const url = `tftp://127.0.0.1:${rig.port}/snponly.efi`;
@@ -46,7 +46,7 @@ describe.each([
     expect(note?.data).toMatchObject({ blockSize: Number(blockSize), bytes: LOADER.length });
   });
 
-  it.each(['1', '4', '16', '64'])('atftp loads a file in windows of %s, of which we grant 16', async (windowSize) => {
+  it.each(['1', '4', '16', '64'])('atftp fetches a file in windows of %s, of which we grant 16', async (windowSize) => {
     const rig = await startServer(settings);
     const file = join(temporaryFolder(), 'got');
     const options = ['--option', 'blksize 1468', '--option', `windowsize ${windowSize}`];
@@ -56,22 +56,22 @@ describe.each([
     expect(note?.data).toMatchObject({ blockSize: 1468, windowSize: Math.min(Number(windowSize), 16) });
   });
 
-  it('curl hears at once that a file does not exist', async () => {
+  it('curl gets an error at once for a missing file', async () => {
     const rig = await startServer(settings);
     const url = `tftp://127.0.0.1:${rig.port}/snponli.efi`;
-    // 68: the server says that there is no such file.
+    // 68: file not found.
     await expect(run('curl', ['-sS', '-o', '/dev/null', url])).rejects.toMatchObject({ code: 68 });
     await rig.noted('tftp.not-found');
   });
 
-  it('curl may not write', async () => {
+  it('curl cannot write', async () => {
     const rig = await startServer(settings);
     const url = `tftp://127.0.0.1:${rig.port}/snponly.efi`;
     // 69: permission.
     await expect(run('curl', ['-sS', '-T', '/etc/hostname', url])).rejects.toMatchObject({ code: 69 });
   });
 
-  it('thirty-two curls at once all get the whole file', async () => {
+  it('thirty-two concurrent curls all get the whole file', async () => {
     const rig = await startServer({ ...settings, perClient: 32 });
     const folder = temporaryFolder();
     const files = Array.from({ length: 32 }, (_, at) => join(folder, String(at)));

@@ -1,4 +1,4 @@
-// The npm package tftp2 knows no options and no timers: plain RFC 1350, in blocks of 512 bytes.
+// The npm package tftp2 has no options and no timers: plain RFC 1350, in blocks of 512 bytes.
 
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { LOADER, startServer } from '../../servers/tftp/tftp-rig.ts';
 
 const tftp2 = createRequire(import.meta.url)('tftp2');
 
-it('the npm package tftp2 loads a file without any option', async () => {
+it('the npm package tftp2 fetches a file without any option', async () => {
   const rig = await startServer();
   const client = tftp2('127.0.0.1', rig.port);
   const blocks: Uint8Array[] = [];

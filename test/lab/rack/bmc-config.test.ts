@@ -1,4 +1,4 @@
-// What the simulated BMC is told about itself, read back by the decoders that read real ones.
+// Decodes the configuration of the simulated BMC with the decoders for real BMCs.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -6,16 +6,16 @@ import { decodeFru } from '../../../appliance/codecs/ipmi/fru-areas.ts';
 import { decodeSensorRecord } from '../../../appliance/codecs/ipmi/sensor-record.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { lanConfig, simulatedBmc } from '../../../appliance/lab/rack/bmc-config.ts';
-import { likeMachines } from '../../../appliance/lab/rack/definition.ts';
+import { identicalMachines } from '../../../appliance/lab/rack/definition.ts';
 import { encodeProduct } from '../../../appliance/lab/rack/fru.ts';
 import { RACK_SENSORS, sensorRecord } from '../../../appliance/lab/rack/sensors.ts';
 
-describe('the inventory of a simulated BMC', () => {
+describe('the FRU inventory of a simulated BMC', () => {
   const field = fc
     .string({ unit: fc.constantFrom(...'abcXYZ019 -.'), minLength: 2, maxLength: 63 })
     .filter((text) => text.trim() === text);
 
-  it('reads back as it was written', () => {
+  it('decodes to the encoded values', () => {
     fc.assert(
       fc.property(field, field, field, (manufacturer, name, serial) => {
         const { product, board, chassis } = decodeFru(Uint8Array.from(encodeProduct({ manufacturer, name, serial })));
@@ -25,14 +25,14 @@ describe('the inventory of a simulated BMC', () => {
     );
   });
 
-  it.each(['x', 'x'.repeat(64)])('refuses a text that its format cannot hold', (serial) => {
+  it.each(['x', 'x'.repeat(64)])('rejects a text that its format cannot hold', (serial) => {
     expect(() => encodeProduct({ manufacturer: 'Coldiron', name: 'machine', serial })).toThrow('cannot hold');
   });
 });
 
 describe('a sensor of a simulated BMC', () => {
   it.each(RACK_SENSORS.map((sensor, index) => [sensor.name, sensor, index + 1] as const))(
-    '%s reads back with its unit, its scale and its thresholds',
+    '%s decodes to its unit, its scale and its thresholds',
     (name, sensor, number) => {
       const { step, upper, lower } = sensor;
       const record = decodeSensorRecord(Uint8Array.from(sensorRecord(sensor, number)));
@@ -51,11 +51,11 @@ describe('a sensor of a simulated BMC', () => {
 });
 
 describe('the configuration of a simulated BMC', () => {
-  const [machine] = likeMachines(1).machines;
+  const [machine] = identicalMachines(1).machines;
   if (!machine) throw new Error('a rack without a machine');
   const places = { chassisCommand: '/rack/chassis node01', serialPort: '/dev/pts/7' };
 
-  it('has the password in one of its files alone, and a port for the operating system only where it is wanted', () => {
+  it('has the password in only one of its files, and a KCS port only where requested', () => {
     const text = lanConfig(machine, new Secret('lab-password'), places);
     expect(text).toContain('user 2 true "admin" "lab-password" admin 10 md5');
     expect(text).toContain('chassis_control "/rack/chassis node01"');

@@ -1,12 +1,12 @@
-// A rack of real machines with real BMCs, and this process in its network. One machine at a time runs: each takes a
-// processor for itself.
+// A rack of emulated machines with simulated BMCs, and this process in its network. One machine runs at a time: each uses
+// a whole processor.
 
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { Bmc } from '../../../appliance/bmc/bmc.ts';
-import { IPMI_TOOLS, type IpmiTarget } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, type IpmiTarget } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { BMC_USER } from '../../../appliance/lab/rack/bmc-config.ts';
@@ -21,10 +21,10 @@ import { needPackages } from '../../interop/packages.ts';
 import { enterNetwork } from './enter-network.ts';
 import { bootSector } from './marked-disks.ts';
 
-/** A machine shows what it boots from within seconds; tests may have to share the processor. */
+/** A machine shows its boot device within seconds; tests may share the processor. */
 export const BOOT_WITHIN_MS = 90_000;
 
-/** What iPXE prints when a machine asks the network, and what the marked disk prints. */
+/** What iPXE prints when a machine boots from the network, and what the marked disk prints. */
 export const FROM_NETWORK = /Configuring \(net0/;
 const DISK_TEXT = 'this is the disk of node01';
 export const FROM_DISK = new RegExp(DISK_TEXT);
@@ -33,9 +33,9 @@ export interface BmcRig {
   readonly rack: Rack;
   readonly folder: string;
   readonly slot: RackSlot;
-  /** The machine's, as a file. */
+  /** The machine's disk image file. */
   readonly disk: string;
-  /** With the rack's own password, or another. */
+  /** With the rack's own password, or another one. */
   target(password?: string): IpmiTarget;
   bmc(): Bmc;
   ipmitool(...args: readonly string[]): Promise<string>;
@@ -50,7 +50,7 @@ export const definitionOf = (machines: readonly object[], rack: object = {}): Ra
   return definition;
 };
 
-/** One BIOS machine with a disk that says so when it is started from; up before the tests of a file, down after them. */
+/** One BIOS machine with a disk that prints a text when it is booted; up before the tests of a file, down after them. */
 export function useRack(more: object = {}, rack: object = {}): () => BmcRig {
   let rig: { readonly value: BmcRig; readonly leave: () => void } | null = null;
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-rack-test-'));
@@ -89,7 +89,7 @@ function rigOf(rack: Rack, folder: string): BmcRig {
     slot,
     disk: join(folder, 'machines/node01/disk.img'),
     target,
-    bmc: () => ipmiBmc(target(), { efi: false }, IPMI_TOOLS),
+    bmc: () => ipmiBmc(target(), { efi: false }, IPMI_DEPS),
     ipmitool: (...args) =>
       rack.network.run(
         ...(['ipmitool', '-I', 'lanplus', '-C', '3', '-H', address, '-U', BMC_USER, '-f'] as const),
@@ -104,7 +104,7 @@ export function serverOf({ server }: RackSlot): VirtualServer {
   return server;
 }
 
-/** The machine says this when it is started from its disk. */
+/** Printed when the machine boots from its disk. */
 export function markDisk(file: string, text: string): void {
   const disk = openSync(file, 'r+');
   writeSync(disk, bootSector(text), 0);

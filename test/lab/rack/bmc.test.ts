@@ -1,10 +1,10 @@
-// Our IPMI client in front of real machines: OpenIPMI's simulator answers for each, and QEMU runs behind it. ipmitool looks
-// at the result with its own eyes. Needs root.
+// Our IPMI client and emulated machines: OpenIPMI's simulator is the BMC of each, and QEMU runs behind it. ipmitool checks
+// the results independently. Needs root.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { BmcConsole } from '../../../appliance/bmc/bmc.ts';
-import { IPMI_TOOLS, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS, withIpmiSession } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { powerOn, powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
 import { PRIVILEGE, setSessionPrivilege } from '../../../appliance/codecs/ipmi/commands/session-commands.ts';
@@ -14,8 +14,8 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const NETWORK_ONCE = { device: 'network', persistent: false, firmware: null } as const;
 
-/** Our client that waits less for a BMC that is not there. */
-const IMPATIENT = { ...IPMI_TOOLS, timings: { ...IPMI_TOOLS.timings, firstWait: 1000, tries: 3 } };
+/** Our client with shorter timeouts, for a BMC that does not exist. */
+const IMPATIENT = { ...IPMI_DEPS, timings: { ...IPMI_DEPS.timings, firstWait: 1000, tries: 3 } };
 
 describe('a machine with a BMC', () => {
   const rig = useRack();
@@ -30,14 +30,14 @@ describe('a machine with a BMC', () => {
     return rig().slot.serial.console.text;
   };
 
-  it('is switched on and off for real: a process comes and goes', async () => {
+  it('switches on and off: a process starts and ends', async () => {
     const bmc = opened();
     expect(await bmc.powerState()).toBe('off');
     await bmc.powerOn();
     const { pid } = serverOf(rig().slot);
     expect(readFileSync(`/proc/${pid}/cmdline`, 'latin1')).toContain('qemu-system-x86_64');
     expect(await bmc.powerState()).toBe('on');
-    // Once more is no second machine.
+    // A second power-on starts no second machine.
     await bmc.powerOn();
     expect(serverOf(rig().slot).pid).toBe(pid);
     await bmc.powerOff();
@@ -45,7 +45,7 @@ describe('a machine with a BMC', () => {
     expect(await rig().ipmitool('power', 'status')).toContain('is off');
   });
 
-  it('boots from the network when it is told to, once, and from its disk afterwards', async () => {
+  it('boots from the network once when requested, and from its disk afterwards', async () => {
     const bmc = opened();
     const { device } = await bmc.setBoot(NETWORK_ONCE);
     expect(device).toBe('network');
@@ -61,7 +61,7 @@ describe('a machine with a BMC', () => {
     expect(await bootShows(FROM_DISK)).not.toMatch(FROM_NETWORK);
   });
 
-  it('obeys a boot device that is set while it runs, at its next reset', async () => {
+  it('applies a boot device that is set while it runs at its next reset', async () => {
     const bmc = opened();
     await bmc.powerOn();
     await bootShows(FROM_DISK);
@@ -76,10 +76,10 @@ describe('a machine with a BMC', () => {
     await bmc.powerOff();
   });
 
-  it('shows its console from the first byte of the firmware on, also to whoever asked before it was on', async () => {
+  it('shows its console from the first byte of the firmware, also to clients that connected before power-on', async () => {
     const bmc = opened();
     await bmc.powerOff();
-    // A text of its own: the BMC shows what was printed earlier to whoever opens the console.
+    // A unique text: the BMC replays earlier output to each client that opens the console.
     const text = 'this is the disk, seen through the BMC';
     markDisk(rig().disk, text);
     const printedBefore = readFileSync(rig().slot.serial.file).length;
@@ -93,15 +93,15 @@ describe('a machine with a BMC', () => {
     expect(seen).toContain(printed.slice(0, printed.indexOf(text) + text.length));
   });
 
-  it('hears what is typed at the console', async () => {
+  it('receives input typed at the console', async () => {
     const bmc = opened();
     await bmc.setBoot(NETWORK_ONCE);
     const console = await bmc.openConsole({ steal: true });
     await bmc.powerOn();
-    // iPXE listens for it for two seconds: on a busy machine it is over before anybody has read that it began.
+    // iPXE waits two seconds for a key: on a busy machine that is over before anyone has read the prompt.
     const pressingCtrlB = setInterval(() => console.write(Uint8Array.of(2)), 200);
     await readUntil(console, /iPXE> /).finally(() => clearInterval(pressingCtrlB));
-    // As a person would, who sees what was typed: a serial port holds sixteen characters, and loses those that come too fast.
+    // Waits for the echo of each key, like a person: a serial port buffers sixteen characters and drops the rest.
     for (const typed of ['echo', ' typ', 'ed-$', '{net', '0/ma', 'c}']) {
       console.write(new TextEncoder().encode(typed));
       await readUntil(console, typed);
@@ -112,16 +112,16 @@ describe('a machine with a BMC', () => {
     await bmc.powerOff();
   });
 
-  it('tells sensors with thresholds, events and what it is', async () => {
+  it('reports sensors with thresholds, events and FRU data', async () => {
     const bmc = opened();
     expect(await bmc.sensors()).toMatchObject([
       { name: 'CPU_Temp', kind: 'temperature', value: 45, unit: '°C', health: 'ok' },
       { name: 'Inlet_Temp', kind: 'temperature', value: 22, unit: '°C', health: 'ok' },
       { name: 'Fan_1', kind: 'fan', value: 6000, unit: 'RPM', health: 'ok' },
     ]);
-    const told = await rig().ipmitool('sensor');
-    expect(told).toMatch(/CPU_Temp .*\| ok .*\| 80\.000 .*\| 90\.000 .*\| 100\.000/);
-    expect(told).toMatch(/Fan_1 .*\| 500\.000 .*\| 1000\.000 .*\| 2000\.000/);
+    const sensors = await rig().ipmitool('sensor');
+    expect(sensors).toMatch(/CPU_Temp .*\| ok .*\| 80\.000 .*\| 90\.000 .*\| 100\.000/);
+    expect(sensors).toMatch(/Fan_1 .*\| 500\.000 .*\| 1000\.000 .*\| 2000\.000/);
     expect(await bmc.identity()).toMatchObject({ serial: 'CLD0001' });
     expect(await rig().ipmitool('fru')).toMatch(/Product Manufacturer\s+: Coldiron/);
 
@@ -130,7 +130,7 @@ describe('a machine with a BMC', () => {
     expect(await rig().ipmitool('sel', 'info')).toMatch(/Entries\s+: 0/);
   });
 
-  it('lights its lamp', async () => {
+  it('turns on its identify light', async () => {
     const bmc = opened();
     await bmc.identify({ seconds: 200 });
     expect(serverOf(rig().slot).lightIsOn).toBe(true);
@@ -138,15 +138,15 @@ describe('a machine with a BMC', () => {
     expect(serverOf(rig().slot).lightIsOn).toBe(false);
   });
 
-  it('refuses a wrong password', async () => {
-    const stranger = ipmiBmc(rig().target('guessed'), { efi: false }, IPMI_TOOLS);
+  it('rejects a wrong password', async () => {
+    const stranger = ipmiBmc(rig().target('guessed'), { efi: false }, IPMI_DEPS);
     onTestFinished(() => stranger.close());
     await expect(stranger.powerOn()).rejects.toMatchObject({ failure: 'authentication', retryable: false });
     expect(serverOf(rig().slot).isOn).toBe(false);
   });
 
-  it('refuses a session that may only look, and tells it the state all the same', async () => {
-    await withIpmiSession(rig().target(), IPMI_TOOLS, async (connection) => {
+  it('rejects power commands in a session with user privilege, and still reports the state', async () => {
+    await withIpmiSession(rig().target(), IPMI_DEPS, async (connection) => {
       await connection.call({ ...setSessionPrivilege('operator'), data: Uint8Array.of(PRIVILEGE.user) });
       await expect(powerOn(connection)).rejects.toThrow(/privilege/);
       expect(await powerStatus(connection)).toBe('off');
@@ -154,7 +154,7 @@ describe('a machine with a BMC', () => {
     expect(serverOf(rig().slot).isOn).toBe(false);
   });
 
-  it('vanishes in the middle of a session, and answers again afterwards', async () => {
+  it('stops replying in the middle of a session, and replies again later', async () => {
     const bmc = ipmiBmc(rig().target(), { efi: false }, IMPATIENT);
     onTestFinished(() => bmc.close());
     expect(await bmc.powerState()).toBe('off');

@@ -1,12 +1,12 @@
-// Switches a machine of the rack on and waits for what it comes to. When it does not, both sides of the story are told: what
+// Switches a machine of the rack on and waits for a result. On failure it reports both sides: what
 // the machine printed, and what the appliance logged.
 
-import type { MachineSpec } from '../../../appliance/lab/rack/firmware.ts';
+import type { VirtualMachineSpec } from '../../../appliance/lab/rack/firmware.ts';
 import { RackMachine } from '../../../appliance/lab/rack/machine.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
 import type { LogLine, RackSite } from './rack-site.ts';
 
-/** A boot takes 10 to 30 seconds on an idle machine; tests may have to share it. */
+/** A boot takes 10 to 30 seconds on an idle machine; tests may share it. */
 const BOOT_WITHIN_MS = 300_000;
 const LINES_TOLD = 40;
 
@@ -17,30 +17,34 @@ export interface KernelReport {
 }
 
 export interface Boot {
-  /** What the started kernel told the appliance about itself. */
+  /** What the booted kernel reported to the appliance. */
   readonly report: KernelReport;
-  /** All that the machine printed. */
+  /** Everything that the machine printed. */
   readonly console: string;
-  /** What the appliance has logged since the machine was switched on. */
+  /** The appliance's log since the machine was switched on. */
   readonly log: readonly LogLine[];
 }
 
-/** All the way to a running kernel that has reported; `network`: where its card is plugged in, if not at the appliance's. */
-export async function bootAndWait(site: RackSite, spec: MachineSpec, network = site.network): Promise<Boot> {
+/** Up to a running kernel that has reported; `network`: the network of its card, if not the appliance's. */
+export async function bootAndWait(site: RackSite, spec: VirtualMachineSpec, network = site.network): Promise<Boot> {
   const before = site.log().length;
   return await withMachine(site, network, spec, async (machine) => {
-    // It says that it ends whatever has become of it.
+    // The reporter prints `ends` in any case.
     const [, how] = await machine.console.waitFor(/coldiron-reporter: (reported|ends)/, BOOT_WITHIN_MS);
     if (how !== 'reported') throw new Error('its kernel has started, and ended without a report');
     const isReport = ({ path, mac }: LogLine): boolean => path === '/boot/report' && mac === spec.mac;
-    const { mac = '', report: told } = await site.logged(isReport, 10_000);
-    const report = { mac, platform: told?.platform ?? '', architecture: told?.message ?? '' };
+    const { mac = '', report: reported } = await site.logged(isReport, 10_000);
+    const report = { mac, platform: reported?.platform ?? '', architecture: reported?.message ?? '' };
     return { report, console: machine.console.text, log: site.log().slice(before) };
   });
 }
 
-/** To a text on its screen; returns all that it has printed. */
-export async function bootAndRead(site: RackSite, spec: MachineSpec, ...markers: readonly RegExp[]): Promise<string> {
+/** Waits for a text on the console; returns everything that was printed. */
+export async function bootAndRead(
+  site: RackSite,
+  spec: VirtualMachineSpec,
+  ...markers: readonly RegExp[]
+): Promise<string> {
   return await withMachine(site, site.network, spec, async (machine) => {
     for (const marker of markers) await machine.console.waitFor(marker, BOOT_WITHIN_MS);
     return machine.console.text;
@@ -50,7 +54,7 @@ export async function bootAndRead(site: RackSite, spec: MachineSpec, ...markers:
 async function withMachine<T>(
   site: RackSite,
   network: RackNetwork,
-  spec: MachineSpec,
+  spec: VirtualMachineSpec,
   observe: (machine: RackMachine) => Promise<T>,
 ): Promise<T> {
   const machine = await RackMachine.powerOn(network, spec);

@@ -1,5 +1,5 @@
-// What the appliance of a rack test serves: the loaders that `coldiron assets build` makes, and the reporter in the place of
-// the service OS. Made once per machine; later runs take no time.
+// The boot files for rack tests: the loaders that `coldiron assets build` makes, and the reporter instead of
+// the service OS. Built once per host; later runs use the cache.
 
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -27,7 +27,7 @@ export async function putBootFiles(state: string): Promise<void> {
   }
 }
 
-/** All that the manifest names. */
+/** Everything that the manifest names. */
 export async function putLoaders(state: string): Promise<void> {
   const assets = join(state, 'assets');
   mkdirSync(assets, { recursive: true, mode: 0o700 });
@@ -54,7 +54,7 @@ async function builtLoaders(): Promise<string> {
   return place;
 }
 
-/** What is gathered, and all that gathers it: what an older version has built would hide that this one cannot. */
+/** Hash of the inputs and of the code that builds them: a cached build of an older version would hide that this one fails. */
 function recipe(): string {
   const hash = createHash('sha256').update(readFileSync(join(ROOT, 'boot-assets/manifest.yaml')));
   const sources = join(ROOT, 'appliance/assets');

@@ -1,5 +1,5 @@
-// Real firmware in front of a real `coldiron serve`: from power-on to a kernel that reports. Needs root, and a minute of the
-// network on the first run, for Debian's packages. One machine at a time: each takes a processor for itself.
+// Real firmware and a real `coldiron serve`: from power-on to a kernel that reports. Needs root, and the network for a
+// minute in the first run, for Debian packages. One machine at a time: each uses a whole processor.
 
 import { vi } from 'vitest';
 import { bootsBesideOtherServer, bootsThroughRelay } from './boots/neighbours.ts';

@@ -4,15 +4,15 @@ import { ConsoleLog } from '../../../appliance/lab/rack/console-log.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 
-describe('the log of a console', () => {
-  it('drops what only moves the cursor or changes colours, however the bytes are cut', () => {
-    const told = '\x1b[2J\x1b[01;01HBoot\x1b[0m\x1b[37m\x1b[40m from\x1b(B disk\r\nnext';
+describe('ConsoleLog', () => {
+  it('drops terminal controls, however the bytes are split', () => {
+    const printed = '\x1b[2J\x1b[01;01HBoot\x1b[0m\x1b[37m\x1b[40m from\x1b(B disk\r\nnext';
     fc.assert(
-      fc.property(fc.array(fc.nat(told.length), { maxLength: 8 }), (cuts) => {
+      fc.property(fc.array(fc.nat(printed.length), { maxLength: 8 }), (cuts) => {
         const log = new ConsoleLog();
         let from = 0;
-        for (const to of [...cuts, told.length].sort((a, b) => a - b)) {
-          log.append(bytes(told.slice(from, to)));
+        for (const to of [...cuts, printed.length].sort((a, b) => a - b)) {
+          log.append(bytes(printed.slice(from, to)));
           from = to;
         }
         expect(log.lastLines(5)).toEqual(['Boot from disk', 'next']);
@@ -20,13 +20,13 @@ describe('the log of a console', () => {
     );
   });
 
-  it('tells a marker that was printed before anybody asked', async () => {
+  it('finds a marker that was printed before the wait', async () => {
     const log = new ConsoleLog();
     log.append(bytes('ready 42\n'));
     expect((await log.waitFor(/ready (\d+)/, 1000))[1]).toBe('42');
   });
 
-  it('tells a marker that arrives in pieces while somebody waits', async () => {
+  it('finds a marker that arrives in pieces during the wait', async () => {
     const log = new ConsoleLog();
     const found = log.waitFor(/ready/, 60_000);
     log.append(bytes('re'));
@@ -34,18 +34,18 @@ describe('the log of a console', () => {
     expect((await found)[0]).toBe('ready');
   });
 
-  it('says so when the machine goes off before the marker', async () => {
+  it('rejects when the machine goes off before the marker', async () => {
     const log = new ConsoleLog();
     const found = log.waitFor(/ready/, 60_000);
     log.end(new Error('the machine went off'));
     await expect(found).rejects.toThrow('/ready/ was not printed: the machine went off');
   });
 
-  it('says so when the time is up', async () => {
+  it('rejects on timeout', async () => {
     await expect(new ConsoleLog().waitFor(/ready/, 1)).rejects.toThrow('/ready/ was not printed within 1 ms');
   });
 
-  it('keeps the end of a console that prints without end', () => {
+  it('keeps only the end of endless output', () => {
     const log = new ConsoleLog();
     for (let count = 0; count < 40; count += 1) log.append(bytes(`${'x'.repeat(65_536)}\n`));
     log.append(bytes('the last line\n'));

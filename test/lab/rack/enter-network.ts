@@ -1,5 +1,5 @@
-// Puts this test's own process into the network of a rack, so that our clients reach the BMCs in it as an appliance there
-// does. setns(2) moves the calling thread; Node's sockets are all made by it.
+// Moves this test process into the network of a rack, so that our clients reach its BMCs like an appliance
+// there. setns(2) moves the calling thread; that thread creates all of Node's sockets.
 
 import { closeSync, openSync } from 'node:fs';
 import koffi from 'koffi';
@@ -10,7 +10,7 @@ const CLONE_NEWNET = 0x40000000;
 
 const setns = koffi.load('libc.so.6').func('int setns(int fd, int nstype)');
 
-/** Returns what leads out again. */
+/** Returns a function that moves the process back. */
 export function enterNetwork({ name }: RackNetwork): () => void {
   const outside = openSync('/proc/thread-self/ns/net', 'r');
   move(`/run/netns/${name}`);

@@ -4,8 +4,8 @@ import { machine } from './machines.ts';
 
 const place = { tap: 'tap0', variables: '/rack/variables.fd' };
 
-describe('the command that starts a machine', () => {
-  it.each(FIRMWARE_KINDS)('gives %s its card, its chassis and a serial line, and never asks for KVM', (kind) => {
+describe('qemuCommand', () => {
+  it.each(FIRMWARE_KINDS)('gives %s its network card, its UUID and a serial line, and never uses KVM', (kind) => {
     const command = qemuCommand(machine(kind, 7), place).join(' ');
     expect(command).toContain('-netdev tap,id=n0,ifname=tap0,script=no,downscript=no');
     expect(command).toContain('mac=52:54:00:77:00:07');
@@ -15,7 +15,7 @@ describe('the command that starts a machine', () => {
     expect(command).not.toContain('kvm');
   });
 
-  it.each(FIRMWARE_KINDS)('lets %s write to its own copy of the variables, and to nothing else', (kind) => {
+  it.each(FIRMWARE_KINDS)('lets %s write only to its own copy of the variables', (kind) => {
     const writable = qemuCommand(machine(kind, 7), place).filter(
       (word) => word.includes('file=') && !word.includes('readonly=on'),
     );
@@ -23,12 +23,12 @@ describe('the command that starts a machine', () => {
     expect(writable.filter((word) => word.startsWith('if='))).toEqual(newVariablesOf(kind) === null ? [] : [expected]);
   });
 
-  it('takes iPXE off the card where the firmware is to do PXE itself', () => {
+  it('removes iPXE from the card where the firmware does PXE itself', () => {
     expect(qemuCommand(machine('uefi-pxe', 1), place).join(' ')).toContain('romfile=,bootindex=1');
     expect(qemuCommand(machine('uefi-ipxe-rom', 1), place).join(' ')).not.toContain('romfile=');
   });
 
-  it('puts the disk behind the network in the boot order', () => {
+  it('puts the disk after the network in the boot order', () => {
     const disk = { kind: 'image', file: '/rack/disk.img' } as const;
     const command = qemuCommand({ ...machine('bios-ipxe-rom', 1), disk }, place).join(' ');
     expect(command).toContain('file=/rack/disk.img');
@@ -39,7 +39,7 @@ describe('the command that starts a machine', () => {
     ['a MAC address', { mac: '52:54:00:77:00:01,romfile=/etc/passwd' }, 'not a MAC address'],
     ['a UUID', { uuid: 'none' }, 'not a UUID'],
     ['a disk', { disk: { kind: 'image', file: '/tmp/a,readonly=off' } as const }, 'a path with a comma'],
-  ])('refuses what is not %s instead of passing it on as options', (_what, wrong, words) => {
+  ])('rejects a value that is not %s instead of passing it on as QEMU options', (_what, wrong, words) => {
     expect(() => qemuCommand({ ...machine('uefi-pxe', 1), ...wrong }, place)).toThrow(words);
   });
 });

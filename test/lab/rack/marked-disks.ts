@@ -1,4 +1,4 @@
-// Disks that say on the serial line that a machine was started from them.
+// Disks that print on the serial line when a machine boots from them.
 
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { MachineDisk } from '../../../appliance/lab/rack/firmware.ts';
 
 /** BIOS loads the first sector to 0x7c00 and jumps there. */
 const PRINT_AND_HALT = [
-  0xfa, // cli: SeaBIOS writes to the same line at every tick of the clock
+  0xfa, // cli: SeaBIOS writes to the same line at every timer tick
   ...[0x31, 0xc0], // xor ax, ax
   ...[0x8e, 0xd8], // mov ds, ax
   0xfc, // cld
@@ -15,9 +15,9 @@ const PRINT_AND_HALT = [
   ...[0x84, 0xc0], // test al, al
   ...[0x74, 0x12], // jz +18: to hlt
   ...[0x88, 0xc4], // mov ah, al
-  ...[0xba, 0xfd, 0x03], // mov dx, 0x3fd: the state of the first serial port
+  ...[0xba, 0xfd, 0x03], // mov dx, 0x3fd: the status of the first serial port
   0xec, // in al, dx
-  ...[0xa8, 0x20], // test al, 0x20: whether it takes a character; one that it does not take is lost
+  ...[0xa8, 0x20], // test al, 0x20: whether it accepts a character; otherwise the character would be lost
   ...[0x74, 0xfb], // jz -5: to in
   ...[0x88, 0xe0], // mov al, ah
   ...[0xba, 0xf8, 0x03], // mov dx, 0x3f8
@@ -27,11 +27,11 @@ const PRINT_AND_HALT = [
   ...[0xeb, 0xfd], // jmp -3: to hlt
 ];
 
-/** Where a disk that BIOS starts begins: sends the text to the first serial port, and halts. */
+/** The start of a disk that BIOS boots: sends the text to the first serial port, and halts. */
 export const bootCode = (text: string): Buffer =>
   Buffer.concat([Buffer.from(PRINT_AND_HALT), Buffer.from(`\r\n${text}\r\n\0`, 'latin1')]);
 
-/** The first sector of a disk that BIOS starts. */
+/** The first sector of a disk that BIOS boots. */
 export function bootSector(text: string): Buffer {
   const sector = Buffer.alloc(512);
   bootCode(text).copy(sector);
@@ -46,7 +46,7 @@ export function biosDisk(file: string, text: string): MachineDisk {
   return { kind: 'image', file };
 }
 
-/** UEFI starts \EFI\BOOT\BOOTX64.EFI of a disk it knows nothing else about; GRUB reads its configuration from beside it. */
+/** By default UEFI boots \EFI\BOOT\BOOTX64.EFI of a disk; GRUB reads its configuration from the same folder. */
 export function uefiDisk(folder: string, grub: string, text: string): MachineDisk {
   for (const name of ['EFI/BOOT', 'grub']) mkdirSync(join(folder, name), { recursive: true });
   cpSync(grub, join(folder, 'EFI/BOOT/BOOTX64.EFI'), { dereference: true });

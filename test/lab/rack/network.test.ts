@@ -1,4 +1,4 @@
-// Needs root: network namespaces are made for real.
+// Needs root: creates real network namespaces.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ describe('the network of a rack', () => {
     for (const network of networks.splice(0)) await network.stop();
   });
 
-  it('has the same addresses as another one beside it, and neither sees the other', async () => {
+  it('has the same addresses as another one, and both are isolated', async () => {
     const [one, two] = await Promise.all([start(), start()]);
     expect(one.name).not.toBe(two.name);
     for (const network of [one, two]) {
@@ -34,7 +34,7 @@ describe('the network of a rack', () => {
     }
   });
 
-  it('reaches another network that it is plugged into, and is reached back by a route', async () => {
+  it('reaches another network that it is plugged into, and is reached through a route', async () => {
     const near = await start();
     const far = await start({ address: '10.78.0.1/24' });
     await far.plugInto(near, '10.77.0.2/16');
@@ -56,7 +56,7 @@ describe('the network of a rack', () => {
     expect(existsSync(network.folder)).toBe(false);
   });
 
-  it('is swept away after its owner was killed, with what ran in it, also by several at once, while others stay', async () => {
+  it('is removed with its processes after its owner was killed, also by several sweepers at once, while other networks stay', async () => {
     const kept = await start();
     const owner = spawn(process.execPath, [`${import.meta.dirname}/network-owner.ts`], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -69,7 +69,7 @@ describe('the network of a rack', () => {
     owner.kill('SIGKILL');
     await ended;
 
-    // Other tests sweep too, and may have been faster.
+    // Other tests sweep too, and may have been first.
     await Promise.all([1, 2, 3].map(sweepLeftovers));
     expect(namespaces()).not.toContain(name);
     expect(existsSync(folder)).toBe(false);

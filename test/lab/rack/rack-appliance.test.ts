@@ -1,5 +1,5 @@
-// A real appliance in front of a virtual rack, as in front of hardware: it reads the inventory that the rack wrote, asks the
-// BMC over IPMI to boot the machine from the network, and then hears from the machine itself. Needs root.
+// A real appliance and a virtual rack, as with hardware: it reads the inventory that the rack wrote, sets the
+// machine's BMC to network boot over IPMI, and receives the machine's report. Needs root.
 
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 describe('an appliance in the network of a rack', () => {
   const rig = useRack();
 
-  it('boots a machine from the network through its BMC, and the password shows up nowhere', async () => {
+  it('boots a machine from the network through its BMC, without exposing the password', async () => {
     const { rack, folder, slot } = rig();
     const state = join(folder, 'state');
     const serve = [join(ROOT, 'coldiron'), 'serve', '--config', rack.siteFile, '--state', state] as const;
@@ -23,12 +23,12 @@ describe('an appliance in the network of a rack', () => {
     onTestFinished(() => appliance.end());
     await appliance.line((line) => line.startsWith('Coldiron is up'), BOOT_WITHIN_MS);
 
-    // Not waited for in a way that stops this process: the machines of the rack are run by it.
-    const told = async (...args: string[]): Promise<string> =>
+    // Asynchronous, because this process also runs the machines of the rack.
+    const coldiron = async (...args: string[]): Promise<string> =>
       (await promisify(execFile)(join(ROOT, 'coldiron'), [...args, '--state', state])).stdout;
-    expect(await told('power', 'node01', 'status')).toMatch(/node01 +off/);
-    await told('bootdev', 'node01', 'pxe');
-    await told('power', 'node01', 'on');
+    expect(await coldiron('power', 'node01', 'status')).toMatch(/node01 +off/);
+    await coldiron('bootdev', 'node01', 'pxe');
+    await coldiron('power', 'node01', 'on');
     expect(serverOf(slot).isOn).toBe(true);
     await appliance.line((line) => line.includes('"dhcp ack') && line.includes('52:54:00:77:00:01'), BOOT_WITHIN_MS);
 
@@ -38,7 +38,7 @@ describe('an appliance in the network of a rack', () => {
   });
 });
 
-/** Of every process: what anybody on this machine can read. */
+/** The command lines of all processes: readable by every user of the host. */
 const commandLines = (): string =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

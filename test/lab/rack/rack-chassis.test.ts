@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { BOOT_FLAGS, type BootFlag, type Chassis, obey } from '../../../appliance/lab/rack/chassis.ts';
+import { BOOT_FLAGS, type BootFlag, type Chassis, runChassisCommand } from '../../../appliance/lab/rack/chassis.ts';
 
 class PaperChassis implements Chassis {
-  readonly told: string[] = [];
+  readonly commands: string[] = [];
   isOn = false;
   bootFlag: BootFlag = 'none';
 
   async powerOn(): Promise<void> {
-    this.told.push('on');
+    this.commands.push('on');
   }
 
   async powerOff(): Promise<void> {
-    this.told.push('off');
+    this.commands.push('off');
   }
 
   async reset(): Promise<void> {
-    this.told.push('reset');
+    this.commands.push('reset');
   }
 
   async softOff(): Promise<void> {
-    this.told.push('soft');
+    this.commands.push('soft');
   }
 
   async setBootFlag(flag: BootFlag): Promise<void> {
@@ -27,11 +27,11 @@ class PaperChassis implements Chassis {
   }
 
   identify(seconds: number): void {
-    this.told.push(`light ${seconds}`);
+    this.commands.push(`light ${seconds}`);
   }
 }
 
-describe('a chassis', () => {
+describe('runChassisCommand', () => {
   it.each([
     ['set power 1', 'on'],
     ['set power 0', 'off'],
@@ -40,31 +40,31 @@ describe('a chassis', () => {
     ['set identify 15 0', 'light 15'],
     ['set identify 0 0', 'light 0'],
     ['set identify 15 1', 'light Infinity'],
-  ])('told "%s" does it', async (words, done) => {
+  ])('executes "%s"', async (words, done) => {
     const chassis = new PaperChassis();
-    expect(await obey(chassis, words.split(' '))).toBe('');
-    expect(chassis.told).toEqual([done]);
+    expect(await runChassisCommand(chassis, words.split(' '))).toBe('');
+    expect(chassis.commands).toEqual([done]);
   });
 
-  it.each(BOOT_FLAGS)('keeps the boot device %s and tells it', async (flag) => {
+  it.each(BOOT_FLAGS)('sets the boot device %s and reports it', async (flag) => {
     const chassis = new PaperChassis();
-    await obey(chassis, ['set', 'boot', flag]);
-    expect(await obey(chassis, ['get', 'boot'])).toBe(`boot:${flag}\n`);
+    await runChassisCommand(chassis, ['set', 'boot', flag]);
+    expect(await runChassisCommand(chassis, ['get', 'boot'])).toBe(`boot:${flag}\n`);
   });
 
-  it('tells several things at once', async () => {
+  it('reports several values in one command', async () => {
     const chassis = new PaperChassis();
     chassis.isOn = true;
-    expect(await obey(chassis, ['get', 'power', 'boot'])).toBe('power:1\nboot:none\n');
+    expect(await runChassisCommand(chassis, ['get', 'power', 'boot'])).toBe('power:1\nboot:none\n');
   });
 
-  it('does several things in their order', async () => {
+  it('executes several changes in order', async () => {
     const chassis = new PaperChassis();
-    await obey(chassis, ['set', 'boot', 'pxe', 'power', '1']);
-    expect([chassis.bootFlag, chassis.told]).toEqual(['pxe', ['on']]);
+    await runChassisCommand(chassis, ['set', 'boot', 'pxe', 'power', '1']);
+    expect([chassis.bootFlag, chassis.commands]).toEqual(['pxe', ['on']]);
   });
 
-  it.each(['set boot floppy', 'set colour red', 'eat power', ''])('refuses "%s"', async (words) => {
-    await expect(obey(new PaperChassis(), words.split(' '))).rejects.toThrow('not a');
+  it.each(['set boot floppy', 'set colour red', 'eat power', ''])('rejects "%s"', async (words) => {
+    await expect(runChassisCommand(new PaperChassis(), words.split(' '))).rejects.toThrow('not a');
   });
 });

@@ -1,4 +1,4 @@
-// What a machine with a BMC is started with, beyond what every virtual machine is.
+// The QEMU arguments of a machine with a BMC, beyond those of every virtual machine.
 
 import { describe, expect, it } from 'vitest';
 import { qemuCommand } from '../../../appliance/lab/rack/firmware.ts';
@@ -7,7 +7,7 @@ import { machine } from './machines.ts';
 const place = { tap: 'tap0', variables: '/rack/variables.fd' };
 const disk = { kind: 'image', file: '/rack/disk.img' } as const;
 
-describe('the command that starts a machine with a BMC', () => {
+describe('qemuCommand for a machine with a BMC', () => {
   it.each([
     ['network', 'bootindex=1'],
     ['disk', 'bootindex=3'],
@@ -17,7 +17,7 @@ describe('the command that starts a machine with a BMC', () => {
     expect(words).toContain('drive=d0,bootindex=2');
   });
 
-  it('has further cards, each on its own port, that it does not boot from', () => {
+  it('has further cards, each on its own port, that are not boot devices', () => {
     const spec = { ...machine('bios-ipxe-rom', 1), moreCards: ['52:54:00:77:01:01'] };
     const words = qemuCommand(spec, { ...place, moreTaps: ['tap1'] }).join(' ');
     expect(words).toContain('-netdev tap,id=n1,ifname=tap1,script=no,downscript=no');
@@ -25,7 +25,7 @@ describe('the command that starts a machine with a BMC', () => {
     expect(() => qemuCommand(machine('bios-ipxe-rom', 1), { ...place, moreTaps: ['tap1'] })).toThrow('tap1 has no MAC');
   });
 
-  it('takes orders from us, and lets its operating system talk to its BMC', () => {
+  it('has a control socket, and connects its operating system to its BMC', () => {
     const words = qemuCommand(machine('uefi-pxe', 1), { ...place, control: '/rack/qemu-1', inBandBmcPort: 9001 }).join(
       ' ',
     );
@@ -34,7 +34,7 @@ describe('the command that starts a machine with a BMC', () => {
     expect(words).toContain('isa-ipmi-kcs,bmc=bmc1');
   });
 
-  it('can have a disk that is only read, or smaller than its image', () => {
+  it('can have a read-only disk, or one smaller than its image', () => {
     const spec = { ...machine('uefi-pxe', 1), disk: { ...disk, readOnly: true, shownBytes: 1_048_576 } };
     expect(qemuCommand(spec, place).join(' ')).toContain('file=/rack/disk.img,readonly=on,size=1048576');
   });
@@ -42,7 +42,7 @@ describe('the command that starts a machine with a BMC', () => {
   it.each([
     ['a serial number', { serial: 'X,uuid=1' }, 'not a serial number'],
     ['a MAC address', { moreCards: ['52:54:00:77:01:01,romfile=/etc/passwd'] }, 'not a MAC address'],
-  ])('refuses what is not %s', (_what, wrong, words) => {
+  ])('rejects a value that is not %s', (_what, wrong, words) => {
     expect(() => qemuCommand({ ...machine('uefi-pxe', 1), ...wrong }, place)).toThrow(words);
   });
 });

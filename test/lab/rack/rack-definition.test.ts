@@ -6,7 +6,7 @@ import { load } from 'js-yaml';
 import { afterAll, describe, expect, it } from 'vitest';
 import { checkInventory } from '../../../appliance/inventory/check.ts';
 import {
-  likeMachines,
+  identicalMachines,
   type RackDefinition,
   rackDefinition,
   readRackDefinition,
@@ -31,7 +31,7 @@ const sound = (machines: readonly object[], rack: object = {}): RackDefinition =
 };
 
 describe('the definition of a rack', () => {
-  it('gives a machine that says only its name a place of its own', () => {
+  it('gives a machine without settings its own values', () => {
     const [first, second] = sound([{ name: 'one' }, { name: 'two', firmware: 'arm64-uefi', cards: 2 }]).machines;
     expect(first).toEqual({
       name: 'one',
@@ -50,7 +50,7 @@ describe('the definition of a rack', () => {
     expect(second?.cards).toEqual(['52:54:00:77:00:02', '52:54:00:77:01:02']);
   });
 
-  it('lists everything that is wrong, with its place', () => {
+  it('lists every problem with its place', () => {
     const machines = [
       { name: 'Bad_Name', mac: 'nonsense', disk: -1 },
       { name: 'one', firmware: 'arm64-uefi', in_band_bmc: true, serial: 'a,b' },
@@ -78,11 +78,11 @@ describe('the definition of a rack', () => {
     ['an empty one', { rack: { machines: [] } }, 'rack.machines'],
     ['a list', [], ''],
     ['too many', { rack: { machines: Array.from({ length: 251 }, (_, n) => ({ name: `n${n}` })) } }, 'rack.machines'],
-  ])('refuses %s', (_what, value, place) => {
+  ])('rejects %s', (_what, value, place) => {
     expect(problemsOf(value)[0]).toMatch(new RegExp(`^${place}: `));
   });
 
-  it('is never thrown by what somebody wrote, and never silent about it', () => {
+  it('never throws on any document, and reports every invalid one', () => {
     fc.assert(
       fc.property(
         fc.object({ key: fc.constantFrom('rack', 'machines', 'name', 'mac', 'disk', 'x'), maxDepth: 4 }),
@@ -95,8 +95,8 @@ describe('the definition of a rack', () => {
     );
   });
 
-  it.each([0, 251, 1.5, Number.NaN])('of like machines is refused for %s of them', (count) => {
-    expect(() => likeMachines(count)).toThrow('1 to 250');
+  it.each([0, 251, 1.5, Number.NaN])('rejects %s identical machines', (count) => {
+    expect(() => identicalMachines(count)).toThrow('1 to 250');
   });
 
   describe('in a file', () => {
@@ -108,13 +108,13 @@ describe('the definition of a rack', () => {
       return file;
     };
 
-    it('is read as it is written', async () => {
+    it('is read from YAML', async () => {
       const text = 'rack:\n  bmc_mode: recorder\n  machines:\n    - {name: one, boots_first: network, memory: 512}\n';
       const { bmcMode, machines } = await readRackDefinition(written(text));
       expect([bmcMode, machines[0]?.first, machines[0]?.memory]).toEqual(['recorder', 'network', 512]);
     });
 
-    it('names the file when something is wrong with it', async () => {
+    it('names the file in its problems', async () => {
       const file = written('rack:\n  machines:\n    - {name: one, disk: much}\n');
       await expect(readRackDefinition(file)).rejects.toMatchObject({
         code: 'invalid_config',
@@ -125,7 +125,7 @@ describe('the definition of a rack', () => {
 });
 
 describe('the inventory of a rack', () => {
-  it('is what an appliance takes for hardware', () => {
+  it('is accepted by an appliance', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.constantFrom(...FIRMWARE_KINDS), fc.constantFrom(1, 2)), { minLength: 1, maxLength: 250 }),
@@ -141,14 +141,16 @@ describe('the inventory of a rack', () => {
     );
   });
 
-  it('names the BMC, its user and the file with the password, and never the password', () => {
-    const [node] = rackInventory(likeMachines(1), places).nodes ?? [];
+  it('names the BMC, its user and the password file, but never the password', () => {
+    const [node] = rackInventory(identicalMachines(1), places).nodes ?? [];
     expect(node?.bmc).toEqual({
       address: '10.77.100.1',
       driver: 'ipmi',
       username: 'admin',
       password_file: '/rack/bmc-password',
     });
-    expect(rackInventory({ ...likeMachines(1), bmcMode: 'disabled' }, places).nodes?.[0]).not.toHaveProperty('bmc');
+    expect(rackInventory({ ...identicalMachines(1), bmcMode: 'disabled' }, places).nodes?.[0]).not.toHaveProperty(
+      'bmc',
+    );
   });
 });

@@ -1,11 +1,11 @@
-// Faults on demand, each seen by somebody who does not know of it: a client, a machine, the kernel. Needs root.
+// Injected faults, each observed from outside: by a client, a machine or the kernel. Needs root.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { IPMI_TOOLS } from '../../../appliance/bmc/ipmi/connection.ts';
+import { IPMI_DEPS } from '../../../appliance/bmc/ipmi/connection.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import type { FaultKind } from '../../../appliance/lab/rack/faults.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
@@ -24,10 +24,10 @@ describe('a fault', () => {
   const rules = () => rig().rack.network.run('nft', 'list', 'ruleset');
 
   const withImpatience = () => {
-    const tools = { ...IPMI_TOOLS, timings: { ...IPMI_TOOLS.timings, firstWait: 100, tries: 3 } };
+    const tools = { ...IPMI_DEPS, timings: { ...IPMI_DEPS.timings, firstWait: 100, tries: 3 } };
     return opened(tools);
   };
-  const opened = (tools = IPMI_TOOLS) => {
+  const opened = (tools = IPMI_DEPS) => {
     const bmc = ipmiBmc(rig().target(), { efi: false }, tools);
     onTestFinished(() => bmc.close());
     return bmc;
@@ -38,7 +38,7 @@ describe('a fault', () => {
     await serverOf(rig().slot).powerOff();
   });
 
-  it('is listed while it is on, replaced when it is put in again, and leaves nothing behind', async () => {
+  it('is listed while it is active, replaced when it is set again, and leaves nothing behind', async () => {
     await begin('node01', 'loss');
     await begin('node01', 'loss', { value: '55' });
     expect(rig().rack.status().faults).toMatchObject([{ target: 'node01', kind: 'loss', amount: '55 %' }]);
@@ -50,20 +50,20 @@ describe('a fault', () => {
   });
 
   it.each([
-    ['node02', 'loss', {}, 'nothing in this rack is called node02'],
-    ['node01', 'rogue-dhcp', {}, 'a fault of a network'],
-    ['network', 'bmc-hangs', {}, 'a fault of a machine'],
+    ['node02', 'loss', {}, 'this rack has no node02'],
+    ['node01', 'rogue-dhcp', {}, 'applies to a network'],
+    ['network', 'bmc-hangs', {}, 'applies to a machine'],
     ['node01', 'loss', { value: '101' }, '1 to 100 %'],
     ['node01', 'bmc-gone', { value: '5' }, 'takes no value'],
-    ['node01', 'power-cut', {}, 'needs the text'],
+    ['node01', 'power-cut', {}, 'needs a value'],
     ['node01', 'power-cut', { value: '(' }, 'not a regular expression'],
     ['node01', 'loss', { file: '/tmp/x' }, 'no file'],
-  ] as const)('of %s: %s %j is refused in words', async (target, kind, more, words) => {
+  ] as const)('rejects %s %s %j with a reason', async (target, kind, more, words) => {
     await expect(begin(target, kind, more)).rejects.toThrow(words);
     expect(rig().rack.status().faults).toEqual([]);
   });
 
-  it('loss loses what the machine sends: it asks for an address in vain', async () => {
+  it("loss drops the machine's packets: its DHCP requests are never answered", async () => {
     const bridge = await listenForDhcp(rig().rack.network, 'dst port 67');
     await begin('node01', 'loss', { value: '100' });
     await serverOf(rig().slot).setBootFlag('pxe');
@@ -76,11 +76,11 @@ describe('a fault', () => {
     await expect.poll(sent, { timeout: BOOT_WITHIN_MS, interval: 200 }).toBeGreaterThan(before + 1);
     expect(bridge.count()).toBe(0);
     await end('node01', 'loss');
-    // It goes on asking.
+    // It keeps sending requests.
     await bridge.one();
   });
 
-  it('slow has a token bucket on the way to the machine, and a limit on the way back', async () => {
+  it('slow adds a token bucket towards the machine, and a limit in the other direction', async () => {
     await begin('network', 'slow', { value: '800' });
     expect(await rig().rack.network.run('tc', 'qdisc', 'show', 'dev', 'tap0')).toContain('tbf');
     expect(await rules()).toMatch(/iifname "tap0" limit rate over 100 kbytes\/second/);
@@ -89,18 +89,18 @@ describe('a fault', () => {
     expect(await rig().rack.network.run('tc', 'qdisc', 'show', 'dev', 'tap0')).not.toContain('tbf');
   });
 
-  it('stp keeps the port shut from power-on until the time is up', async () => {
+  it('stp blocks the port from power-on until the time is up', async () => {
     const bridge = await listenForDhcp(rig().rack.network, 'dst port 67');
     await begin('node01', 'stp', { value: '8' });
     await serverOf(rig().slot).setBootFlag('pxe');
     await serverOf(rig().slot).powerOn();
     expect(await rules()).toContain('table bridge block_tap0');
-    // iPXE goes on asking for longer than that.
+    // iPXE keeps sending requests for longer than that.
     await bridge.one();
     expect(await rules()).not.toContain('block_tap0');
   });
 
-  it('rogue-dhcp answers a machine that asks', async () => {
+  it('rogue-dhcp replies to a machine', async () => {
     await begin('network', 'rogue-dhcp');
     const answers = await listenForDhcp(rig().rack.network, 'src host 10.77.66.1 and dst port 68');
     await serverOf(rig().slot).setBootFlag('pxe');
@@ -110,7 +110,7 @@ describe('a fault', () => {
     expect(await rig().rack.network.run('ip', 'link')).not.toContain('port');
   });
 
-  it('bmc-loss cuts the way to the BMC, which goes on', async () => {
+  it('bmc-loss drops packets to the BMC, which keeps running', async () => {
     await begin('node01', 'bmc-loss', { value: '100' });
     await expect(withImpatience().powerState()).rejects.toMatchObject({ failure: 'unreachable' });
     expect(rig().slot.bmc?.state).toBe('answering');
@@ -118,7 +118,7 @@ describe('a fault', () => {
     expect(await opened().powerState()).toBe('off');
   });
 
-  it('bmc-ignores-boot is accepted and read back, and the machine starts from its disk all the same', async () => {
+  it('bmc-ignores-boot accepts and reports the boot device, and the machine still boots from its disk', async () => {
     await begin('node01', 'bmc-ignores-boot');
     await rig().ipmitool('chassis', 'bootdev', 'pxe');
     expect(await rig().ipmitool('chassis', 'bootparam', 'get', '5')).toContain('Force PXE');
@@ -127,7 +127,7 @@ describe('a fault', () => {
     expect(rig().slot.serial.console.text).not.toMatch(FROM_NETWORK);
   });
 
-  it('bmc-ignores-power says yes and does nothing; the button on the machine works', async () => {
+  it('bmc-ignores-power accepts commands and does nothing; the button on the machine works', async () => {
     await begin('node01', 'bmc-ignores-power');
     expect(await rig().ipmitool('power', 'on')).toContain('Up/On');
     expect(await rig().ipmitool('power', 'status')).toContain('is off');
@@ -135,7 +135,7 @@ describe('a fault', () => {
     expect(await rig().ipmitool('power', 'status')).toContain('is on');
   });
 
-  it('disk-readonly and disk-small are what the machine is started with', async () => {
+  it('disk-readonly and disk-small apply when the machine starts', async () => {
     await begin('node01', 'disk-readonly');
     await begin('node01', 'disk-small', { value: '1' });
     await serverOf(rig().slot).powerOn();
@@ -144,8 +144,8 @@ describe('a fault', () => {
     expect(words).toMatch(/disk\.img,readonly=on,size=1048576/);
   });
 
-  it('power-cut comes when the console shows a text, once', async () => {
-    // Long before it comes to its disk: whoever cuts may be late on a busy machine.
+  it('power-cut occurs once, when the console shows a text', async () => {
+    // Long before it reaches its disk: the cut may be late on a busy machine.
     await begin('node01', 'power-cut', { value: 'SeaBIOS' });
     await serverOf(rig().slot).powerOn();
     await expect(consoleShows(FROM_DISK)).rejects.toThrow(/SIGKILL/);
@@ -154,7 +154,7 @@ describe('a fault', () => {
     await consoleShows(FROM_DISK);
   });
 
-  it('power-cut comes when somebody writes a text to a file, and does not mind what stood there before', async () => {
+  it('power-cut occurs when a text is written to a file, and ignores earlier content', async () => {
     const file = join(rig().folder, 'appliance.log');
     writeFileSync(file, 'tftp.completed\n');
     await begin('node01', 'power-cut', { value: 'tftp\\.completed', file });
@@ -184,7 +184,7 @@ async function listenForDhcp(network: RackNetwork, which: string) {
     seen += bytes.toString('latin1').split('BOOTP/DHCP').length - 1;
     if (seen > 0) wake();
   });
-  // It says so when it listens.
+  // tcpdump prints a line when it listens.
   await once(listener.stderr, 'data');
   return {
     count: () => seen,

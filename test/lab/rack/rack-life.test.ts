@@ -1,4 +1,4 @@
-// The life of a rack as a user types it: up, looked at, down, and cleared away after whatever happened to it. Needs root.
+// The life of a rack with the commands of a user: up, status, down, and cleanup after failures. Needs root.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -48,7 +48,7 @@ describe('a rack', () => {
   };
   const claim = (): RackClaim => JSON.parse(readFileSync(file('rack.json'), 'utf8'));
 
-  /** Every process of the rack, with its start. */
+  /** Every process of the rack, with its start time. */
   const processes = async (): Promise<readonly (readonly [number, string | null])[]> => {
     const names = readdirSync(file('processes'));
     const pids = names.map((name) => Number(readFileSync(file('processes', name), 'utf8').split(' ')[0]));
@@ -86,7 +86,7 @@ describe('a rack', () => {
     expect(rack('press', 'node01', 'on').stderr).toContain('no rack is up');
   });
 
-  it('keeps disks and the password from one time to the next, until it is erased', () => {
+  it('keeps disks and the password across restarts, until it is erased', () => {
     json('up', ...LIKE);
     const password = readFileSync(file('bmc-password'), 'utf8');
     rack('down');
@@ -99,7 +99,7 @@ describe('a rack', () => {
     expect(existsSync(file())).toBe(false);
   });
 
-  it('shows power, faults and the console, to people and to programs', () => {
+  it('shows power, faults and the console, as text and as JSON', () => {
     json('up', ...LIKE);
     expect(rack('press', 'node02', 'on').stdout).toMatch(/node02 +bios-ipxe-rom +on +\d+/);
     expect(rack('fault', 'node01', 'bmc-hangs').stdout).toContain('fault: node01 bmc-hangs');
@@ -112,11 +112,11 @@ describe('a rack', () => {
     expect(rack('press', 'node03', 'on').status).toBe(4);
   });
 
-  it('leaves nothing when its keeper is killed, once it is taken down', async () => {
+  it('leaves nothing behind when its keeper is killed, after it is taken down', async () => {
     json('up', ...LIKE);
     rack('press', 'node01', 'on');
     rack('fault', 'network', 'rogue-dhcp');
-    // A process that is stopped does not even notice that its parent has died.
+    // A stopped process does not notice that its parent has died.
     rack('fault', 'node01', 'bmc-hangs');
     const [ran, claimed] = [await processes(), claim()];
     expect(ran.length).toBe(7);
@@ -128,7 +128,7 @@ describe('a rack', () => {
     expect(readdirSync('/run/netns').filter((name) => namespacesBefore.includes(name))).toEqual([]);
   });
 
-  it('comes up again over what a killed keeper left, without being asked to clear it away', async () => {
+  it('comes up again over the leftovers of a killed keeper, without a separate cleanup', async () => {
     json('up', ...LIKE);
     const [ran, claimed] = [await processes(), claim()];
     process.kill(claimed.owner.pid, 'SIGKILL');
@@ -151,9 +151,9 @@ describe('a rack', () => {
     await expectNothingLeft(ran, claimed);
   });
 
-  it('in recorder mode has BMCs that answer and write down what they are told, and no machine', () => {
+  it('has BMCs that record their commands, and no machines, in recorder mode', () => {
     const { namespace, machines } = json<RackStatus>('up', ...LIKE, '--bmc-mode', 'recorder');
-    // It asks again after half a minute, not after a second: what it says twice is written down twice.
+    // It retransmits after half a minute, not after a second: a repeated command would be recorded twice.
     const login = ['-I', 'lanplus', '-C', '3', '-N', '30', '-H', machines[0]?.bmc?.address ?? '', '-U', 'admin'];
     const ipmitool = (...args: string[]): string =>
       execFileSync('ip', ['netns', 'exec', namespace, 'ipmitool', ...login, '-f', file('bmc-password'), ...args], {
@@ -172,7 +172,7 @@ describe('a rack', () => {
     expect(readFileSync(file('inventory.yaml'), 'utf8')).toContain('bmc_mode: recorder');
   });
 
-  it('in disabled mode has no BMCs, and machines that are switched by hand', () => {
+  it('has no BMCs, and machines that are switched by hand, in disabled mode', () => {
     const { machines } = json<RackStatus>('up', ...LIKE, '--bmc-mode', 'disabled');
     expect(machines.map(({ bmc }) => bmc)).toEqual([null, null]);
     expect(json<RackStatus>('press', 'node01', 'on').machines[0]).toMatchObject({ power: 'on' });
@@ -180,7 +180,7 @@ describe('a rack', () => {
     expect(rack('fault', 'node01', 'bmc-gone').stderr).toContain('has no BMC');
   });
 
-  it('says what is wrong with its file, and starts nothing', () => {
+  it('reports what is wrong with its file, and starts nothing', () => {
     const definition = join(folder, 'rack.yaml');
     writeFileSync(definition, 'rack: {machines: [{name: one, firmware: coreboot}]}\n');
     const { status, stderr } = rack('up', '--rack', definition);

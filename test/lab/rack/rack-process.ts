@@ -1,4 +1,4 @@
-// A program that serves in the network of a rack for as long as a test needs it.
+// A program that runs in the network of a rack for as long as a test needs it.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ export class RackProcess {
     const [command, ...args] = network.command(...program);
     this.#child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      if (stream) createInterface({ input: stream }).on('line', (line) => this.#heard(line));
+      if (stream) createInterface({ input: stream }).on('line', (line) => this.#onLine(line));
     }
     this.#ended = once(this.#child, 'close')
       .catch((error: Error) => this.lines.push(error.message))
@@ -33,15 +33,15 @@ export class RackProcess {
     return this.#child.pid ?? Number.NaN;
   }
 
-  /** The first line that is wanted, whether it was printed already or is still to come. */
-  async line(wanted: (line: string) => boolean, milliseconds: number): Promise<string> {
+  /** The first matching line, printed already or later. */
+  async line(matches: (line: string) => boolean, milliseconds: number): Promise<string> {
     const deadline = performance.now() + milliseconds;
     for (;;) {
-      const found = this.lines.find(wanted);
+      const found = this.lines.find(matches);
       if (found !== undefined) return found;
       if (this.#hasEnded) throw new Error(`${this.#name} ended:\n${this.lines.slice(-20).join('\n')}`);
       const left = deadline - performance.now();
-      if (left <= 0) throw new Error(`${this.#name} did not say it within ${milliseconds} ms: ${wanted}`);
+      if (left <= 0) throw new Error(`${this.#name} did not print it within ${milliseconds} ms: ${matches}`);
       await this.#changes.next(left);
     }
   }
@@ -53,7 +53,7 @@ export class RackProcess {
     clearTimeout(impatience);
   }
 
-  #heard(line: string): void {
+  #onLine(line: string): void {
     this.lines.push(line);
     this.#changes.happened();
   }

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { answerLines, askLine } from '../../../appliance/lab/rack/line-socket.ts';
+import { requestLine, serveLines } from '../../../appliance/lab/rack/line-socket.ts';
 import { identityOf, isAlive, ProcessRecords } from '../../../appliance/lab/rack/process-records.ts';
 
 function folder(): string {
@@ -22,8 +22,8 @@ async function sleeper(): Promise<{ pid: number; ended: Promise<unknown[]> }> {
   return { pid: child.pid ?? 0, ended };
 }
 
-describe('the records of processes', () => {
-  it('end what they name, and say what ran', async () => {
+describe('ProcessRecords', () => {
+  it('ends the recorded processes, and returns the names of those that ran', async () => {
     const path = folder();
     const { pid, ended } = await sleeper();
     await new ProcessRecords(path).write('one', pid);
@@ -33,7 +33,7 @@ describe('the records of processes', () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  it('leave a process alone that has the number of one that is over', async () => {
+  it('does not end a process that reuses the id of one that has ended', async () => {
     const path = folder();
     const { pid } = await sleeper();
     await new ProcessRecords(path).write('one', pid);
@@ -46,38 +46,38 @@ describe('the records of processes', () => {
   });
 });
 
-describe('a socket for lines', () => {
-  it('answers each question on its own, also while it is being closed', async () => {
+describe('a line socket', () => {
+  it('answers each request separately, also while it is being closed', async () => {
     const path = join(folder(), 'socket');
     const released = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();
-    const socket = await answerLines(path, async (line) => {
+    const socket = await serveLines(path, async (line) => {
       if (line === 'slow') {
         arrived.resolve();
         await released.promise;
       }
       return `heard ${line}`;
     });
-    const slow = askLine(path, 'slow', 10_000);
-    expect(await askLine(path, 'quick', 10_000)).toBe('heard quick');
+    const slow = requestLine(path, 'slow', 10_000);
+    expect(await requestLine(path, 'quick', 10_000)).toBe('heard quick');
     await arrived.promise;
     const closed = socket.close();
     released.resolve();
     expect(await slow).toBe('heard slow');
     await closed;
-    await expect(askLine(path, 'late', 10_000)).rejects.toThrow();
+    await expect(requestLine(path, 'late', 10_000)).rejects.toThrow();
   });
 
-  it('is not kept open by somebody who says nothing, or leaves in the middle of a word', async () => {
+  it('is not kept open by a client that sends nothing, or leaves in the middle of a line', async () => {
     const path = join(folder(), 'socket');
-    const socket = await answerLines(path, async () => 'heard');
+    const socket = await serveLines(path, async () => 'heard');
     const silent = connect(path);
     await once(silent, 'connect');
     const rude = connect(path);
     await once(rude, 'connect');
     rude.write('half a li');
     rude.destroy();
-    expect(await askLine(path, 'polite', 10_000)).toBe('heard');
+    expect(await requestLine(path, 'polite', 10_000)).toBe('heard');
     await socket.close();
   });
 });

@@ -1,4 +1,4 @@
-// A rack with a real `coldiron serve` in its network. There is no IPv6 router: what iPXE waits for comes from the appliance.
+// A rack with a real `coldiron serve` in its network. There is no IPv6 router: the appliance sends the hint that iPXE waits for.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { RackProcess } from './rack-process.ts';
 
 const UP_WITHIN_MS = 60_000;
 
-/** What the tests read of the appliance's log. */
+/** The fields of the appliance's log that the tests read. */
 export interface LogLine {
   readonly msg: string;
   readonly mac?: string;
@@ -26,13 +26,13 @@ export interface LogLine {
 }
 
 export interface SiteText {
-  /** Members of the boot network beside those that every test has. */
+  /** Members of the boot network in addition to those that every test has. */
   readonly network?: Readonly<Record<string, unknown>>;
   readonly moreNetworks?: readonly Readonly<Record<string, unknown>>[];
   readonly nodes?: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Neighbours that a test puts on the wire before the appliance starts. */
+/** Peers that a test adds to the network before the appliance starts. */
 export type Neighbours = (site: RackSite) => Promise<void>;
 
 export class RackSite {
@@ -67,15 +67,15 @@ export class RackSite {
     return connect({ state: this.#state });
   }
 
-  /** What the appliance has logged so far. */
+  /** The appliance's log so far. */
   log(): readonly LogLine[] {
     return (this.#appliance?.lines ?? []).flatMap(asLogLine);
   }
 
-  /** A line of the appliance's log, once it is there. */
-  async logged(wanted: (line: LogLine) => boolean, milliseconds: number): Promise<LogLine> {
+  /** Waits for a line of the appliance's log. */
+  async logged(matches: (line: LogLine) => boolean, milliseconds: number): Promise<LogLine> {
     if (!this.#appliance) throw new Error('the appliance has not been started');
-    const text = await this.#appliance.line((line) => asLogLine(line).some(wanted), milliseconds);
+    const text = await this.#appliance.line((line) => asLogLine(line).some(matches), milliseconds);
     return JSON.parse(text);
   }
 
@@ -86,14 +86,14 @@ export class RackSite {
     return process;
   }
 
-  /** Behind a relay our own hint does not arrive; there, the router that relays is an IPv6 router too. */
+  /** Our own hint does not pass a relay; there, the relaying router is an IPv6 router too. */
   async startRouter(network: RackNetwork, prefix: string): Promise<void> {
     await network.run('ip', 'address', 'add', `${prefix}1/64`, 'dev', network.bridge, 'nodad');
     const advertised = ['--enable-ra', `--dhcp-range=${prefix},ra-only,64`];
     await this.dnsmasq(network, [`--interface=${network.bridge}`, ...advertised]);
   }
 
-  /** dnsmasq with nothing but these options, once it serves. */
+  /** dnsmasq with only these options; resolves when it serves. */
   async dnsmasq(network: RackNetwork, options: readonly string[]): Promise<void> {
     const always = ['--keep-in-foreground', '--conf-file=/dev/null', '--user=root', '--log-facility=-', '--port=0'];
     const process = this.serve(['dnsmasq', ...always, ...options], network);
@@ -112,7 +112,7 @@ export class RackSite {
     return join(this.#state, 'assets/loader', name);
   }
 
-  /** A place for a file that goes away with the site. */
+  /** Path of a file that is removed with the site. */
   file(name: string): string {
     return join(this.#folder, name);
   }

@@ -10,9 +10,9 @@ import { needPackages } from '../../interop/packages.ts';
 describe('the reporter', () => {
   beforeAll(() => needPackages(['cpio']));
 
-  it('is a signed kernel and a file system with the driver of the card', async () => {
+  it('is a signed kernel and an initrd with the network driver', async () => {
     const { kernel, initrd } = (await buildReporters(['amd64'])).get('amd64') ?? {};
-    // PE/COFF: the fifth data directory of the optional header is the table of certificates.
+    // PE/COFF: the fifth data directory of the optional header is the certificate table.
     const image = readFileSync(kernel ?? '');
     const optionalHeader = image.readUInt32LE(0x3c) + 24;
     expect(image.readUInt32LE(optionalHeader + 112 + 4 * 8 + 4)).toBeGreaterThan(0);
@@ -23,7 +23,7 @@ describe('the reporter', () => {
     expect(stdout.split('\n')).toEqual(expect.arrayContaining(['init', 'bin/busybox', 'modules/virtio_net.ko']));
   });
 
-  it('is not built again when it is there', async () => {
+  it('is not built again when it is in the cache', async () => {
     const said: string[] = [];
     const first = (await buildReporters(['amd64'])).get('amd64')?.kernel ?? '';
     const before = statSync(first).mtimeMs;
@@ -33,7 +33,7 @@ describe('the reporter', () => {
     expect(statSync(first).mtimeMs).toBe(before);
   });
 
-  it('refuses a cache that belongs to somebody else', async () => {
+  it('rejects a cache that belongs to another user', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'coldiron-reporter-test-'));
     try {
       const cache = join(folder, 'cache');

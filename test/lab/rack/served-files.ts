@@ -1,4 +1,4 @@
-// Which files the appliance served, in order, as its log tells it.
+// The files that the appliance served, in order, from its log.
 
 import type { LogLine } from './rack-site.ts';
 

@@ -1,5 +1,5 @@
-// A disk image that is as small as one can be and still be installed: a boot sector that says a word on the serial line, and one
-// partition with an ext4 file system that has the name of an operating system in it.
+// The smallest disk image that can be installed: a boot sector that prints a word on the serial line, and one
+// partition with an ext4 file system that contains an os-release file.
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -10,17 +10,17 @@ import { bootCode } from './marked-disks.ts';
 export const BOOTED = 'the tiny image has started';
 const MEBIBYTE = 1024 * 1024;
 
-/** What it prints; it has to end well. */
+/** What it prints. */
 export function output(command: string, args: readonly string[], input = ''): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { input, encoding: 'utf8' });
   if (status !== 0) throw new Error(`${command}: ${stderr || error?.message}`);
   return stdout;
 }
 
-/** Where the root file system begins. */
+/** Start of the root file system. */
 export const ROOT_AT = 5 * MEBIBYTE;
 
-/** 24 MiB: an EFI system partition with something where a loader would be, and the root. */
+/** 24 MiB: an EFI system partition with a placeholder loader, and the root. */
 export function tinyImage(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-image-'));
   try {

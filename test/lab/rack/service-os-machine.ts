@@ -1,5 +1,5 @@
-// A machine that is started right into the service OS, without firmware's detour over the network. QEMU's own small network gives
-// it an address and lets it reach this test, and nothing else: whatever it asks for, no frame of it leaves this machine.
+// A machine that boots the service OS directly, without network boot. QEMU's user-mode network gives
+// it an address and access to this test only: none of its frames leaves the host.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,10 +25,10 @@ export interface TestDisk {
 
 export interface TestMachineSpec {
   readonly disks?: readonly TestDisk[];
-  /** Its firmware's variables are kept in this file, so that it can be started again with them; without: BIOS. */
+  /** File with its firmware's variables, so that it can be started again with them; absent: BIOS. */
   readonly uefi?: string;
   readonly memory?: number;
-  /** A port of loopback that leads to its SSH server. */
+  /** A loopback port that is forwarded to its SSH server. */
   readonly sshPort?: number;
   readonly extra?: readonly string[];
 }
@@ -46,7 +46,7 @@ export class ServiceOsMachine {
     this.#ended = once(this.#process, 'close').then(() => this.console.end(new Error('the machine went off')));
   }
 
-  /** Switched off by itself, as the service OS was told to. */
+  /** It switched itself off, as ordered. */
   async ended(): Promise<void> {
     let late: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
@@ -55,7 +55,7 @@ export class ServiceOsMachine {
     await Promise.race([this.#ended, tooLate]).finally(() => clearTimeout(late));
   }
 
-  async told(text: RegExp): Promise<void> {
+  async prints(text: RegExp): Promise<void> {
     await this.console.waitFor(text, WITHIN_MS).catch((error: Error) => {
       throw new Error(this.story(error.message));
     });
@@ -78,10 +78,10 @@ export const newVariables = (file: string): string => {
   return file;
 };
 
-/** Where it finds what `reachable` names. */
+/** Its address for what `reachable` names. */
 const SERVER = '10.0.2.100';
 
-/** `reachable`: a port of loopback. A socat for each connection, because what QEMU connects by itself it connects once. */
+/** `reachable`: a loopback port. One socat per connection, because QEMU itself connects only once. */
 function network(sshPort: number | undefined, reachable: number | null): string {
   return [
     'user,id=n0,restrict=on',
@@ -126,7 +126,7 @@ function drive({ file, serial, readOnly = false, kind = 'virtio' }: TestDisk, in
   ];
 }
 
-/** The session's server, as the machine reaches it. */
+/** The session server's URL for the machine. */
 export const serverOf = ({ port }: ServiceOsSession): string => `http://${SERVER}:${port}`;
 
 export function bootServiceOs(
@@ -146,6 +146,6 @@ export function bootServiceOs(
   return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec, session.port), ...boot]);
 }
 
-/** From its disk, as after an installation. */
+/** Boots from its disk, as after an installation. */
 export const bootFromDisk = (spec: TestMachineSpec): ServiceOsMachine =>
   new ServiceOsMachine('qemu-system-x86_64', hardware(spec));

@@ -1,4 +1,4 @@
-// The appliance's side of docs/service-os.md, as small as it can be: one ticket, one session, and everything that it was told.
+// The smallest appliance side of docs/service-os.md: one ticket, one session, and a record of all reports.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ interface DiskFact {
   readonly read_only: boolean;
 }
 
-/** Of the facts only what the tests look at in detail. */
+/** Only the facts that the tests check in detail. */
 export interface Facts extends Readonly<Record<string, unknown>> {
   readonly sequence: number;
   readonly disks: readonly DiskFact[];
@@ -47,13 +47,13 @@ interface Order {
 
 export interface SessionOptions {
   readonly order: Order;
-  /** By name, as the order's `seed` lists them. */
+  /** By name, as in the order's `seed`. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What is below /image/. */
+  /** Files below /image/. */
   readonly images?: Readonly<Record<string, Buffer>>;
   readonly next?: 'reboot' | 'power-off' | 'wait';
   readonly rangesRefused?: boolean;
-  /** Called before a part of an image is sent; what it returns is how many bytes are sent before the line breaks. */
+  /** Called before a part of an image is sent; returns how many bytes to send before the connection breaks. */
   readonly cutAfter?: (from: number) => number | null;
 }
 
@@ -88,7 +88,7 @@ export class ServiceOsSession {
     this.#server = server;
   }
 
-  /** As an appliance goes down: every connection at once. */
+  /** Like an appliance that stops: closes every connection at once. */
   async close(): Promise<void> {
     const server = this.#server;
     if (server === null) return;
@@ -99,7 +99,7 @@ export class ServiceOsSession {
     await closed;
   }
 
-  /** Resolves when it is so; looked at after every request. */
+  /** Resolves when the condition holds; checked after every request. */
   until(isSo: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = (): void => {
@@ -127,35 +127,35 @@ export class ServiceOsSession {
     }
   }
 
-  #route(asked: string, request: IncomingMessage, response: ServerResponse, text: string): void {
+  #route(route: string, request: IncomingMessage, response: ServerResponse, text: string): void {
     const { order, files = {}, next = 'power-off' } = this.#options;
     const json = (status: number, value?: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(value === undefined ? undefined : JSON.stringify(value));
     };
     const refuse = (status: number, message: string): void => json(status, { code: 'refused', message });
-    if (asked.startsWith('GET /image/')) this.#sendImage(asked.slice(11), request, response);
-    else if (asked === 'GET /health') json(200, { status: 'healthy' });
-    else if (asked.startsWith('GET /boot/service-os-')) response.end(Buffer.alloc(1024 * 1024));
-    else if (asked === `POST /boot/session/${this.ticket}`) {
+    if (route.startsWith('GET /image/')) this.#sendImage(route.slice(11), request, response);
+    else if (route === 'GET /health') json(200, { status: 'healthy' });
+    else if (route.startsWith('GET /boot/service-os-')) response.end(Buffer.alloc(1024 * 1024));
+    else if (route === `POST /boot/session/${this.ticket}`) {
       if (this.introduction !== null) refuse(409, 'this ticket was used');
       else {
         this.introduction = JSON.parse(text);
         json(201, { session: this.key, node: 'node05', mode: order.mode, expires_in: 3600, order });
       }
     } else if (request.headers.authorization !== `Bearer ${this.key}`) refuse(401, 'no such session');
-    else if (asked === 'GET /boot/session/order') json(200, { ...order, cancelled: this.cancelled });
-    else if (asked === 'PUT /boot/session/facts') {
+    else if (route === 'GET /boot/session/order') json(200, { ...order, cancelled: this.cancelled });
+    else if (route === 'PUT /boot/session/facts') {
       this.facts.push(JSON.parse(text));
       json(204);
-    } else if (asked === 'POST /boot/session/steps') {
+    } else if (route === 'POST /boot/session/steps') {
       this.steps.push(JSON.parse(text));
       json(204);
-    } else if (asked === 'POST /boot/session/outcome') {
+    } else if (route === 'POST /boot/session/outcome') {
       this.outcome = JSON.parse(text);
       json(200, { next });
     } else {
-      const name = /^GET \/boot\/session\/files\/(.+)$/.exec(asked)?.[1] ?? '';
+      const name = /^GET \/boot\/session\/files\/(.+)$/.exec(route)?.[1] ?? '';
       const content = files[name];
       if (content === undefined || this.#given.has(name)) refuse(404, `there is no file ${name}`);
       else {

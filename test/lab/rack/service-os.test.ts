@@ -1,4 +1,4 @@
-// The service OS on real (emulated) machines, against docs/service-os.md.
+// The service OS on emulated machines, against docs/service-os.md.
 
 import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -81,7 +81,7 @@ async function run(
     await meanwhile(session, machine);
     await machine.ended();
     expect(session.outcome, machine.story('no outcome')).not.toBeNull();
-    // Nowhere but in the header: not on the screen, in no report, in no address.
+    // Only in the header: not on the screen, in no report, in no URL.
     const everything = [machine.console.text, JSON.stringify(session.steps), session.requests.join('\n')].join('\n');
     expect(everything).not.toContain(session.key);
     return { session, console: machine.console.text };
@@ -100,7 +100,7 @@ function fileOnRoot(disk: string, path: string): string {
 }
 
 describe('the service OS', () => {
-  it('tells what a machine consists of, and does not choose between disks', PATIENCE, async () => {
+  it('reports the hardware of a machine, and does not choose between disks', PATIENCE, async () => {
     const disks: NonNullable<TestMachineSpec['disks']> = [
       { file: blankDisk(64), serial: 'DISK-A' },
       { file: blankDisk(65), serial: 'NVME-B', kind: 'nvme' },
@@ -137,40 +137,36 @@ describe('the service OS', () => {
     expect(session.requests).not.toContain('GET /image/disk');
   });
 
-  it(
-    'installs an image that is gzipped, resumes where the line breaks, and the machine starts from its disk',
-    PATIENCE,
-    async () => {
-      const bytes = gzipSync(image, { level: 1 });
-      const disk = blankDisk(96);
-      let cuts = 0;
-      const cutAfter = (): number | null => {
-        cuts += 1;
-        return cuts === 1 ? Math.floor(bytes.length / 2) : null;
-      };
-      const { session, console } = await run(
-        { order: installOrder(bytes, 'gzip'), files: SEED, images: { disk: bytes }, cutAfter },
-        { disks: [{ file: disk }] },
-      );
-      expect(session.outcome, console).toEqual({ ok: true, step: 'boot-entry', reason: null });
-      expect(session.steps.filter(({ status }) => status === 'done').map(({ step }) => step)).toEqual([
-        ...['inspect', 'rehearse', 'choose-disk', 'write-image', 'verify-image', 'grow', 'seed', 'boot-entry'],
-      ]);
-      expect(cuts).toBe(2);
-      expect(fileOnRoot(disk, '/var/lib/cloud/seed/nocloud/user-data')).toBe(SEED['user-data']);
-      const table = JSON.parse(output('sfdisk', ['--json', disk])).partitiontable;
-      expect(table.lastlba * 512).toBeGreaterThan(95 * MEBIBYTE);
-      expect(table.partitions[1].size * 512).toBeGreaterThan(90 * MEBIBYTE);
-      const installed = bootFromDisk({ disks: [{ file: disk }] });
-      try {
-        await installed.told(new RegExp(BOOTED));
-      } finally {
-        await installed.powerOff();
-      }
-    },
-  );
+  it('installs a gzipped image, resumes a broken download, and the machine boots from its disk', PATIENCE, async () => {
+    const bytes = gzipSync(image, { level: 1 });
+    const disk = blankDisk(96);
+    let cuts = 0;
+    const cutAfter = (): number | null => {
+      cuts += 1;
+      return cuts === 1 ? Math.floor(bytes.length / 2) : null;
+    };
+    const { session, console } = await run(
+      { order: installOrder(bytes, 'gzip'), files: SEED, images: { disk: bytes }, cutAfter },
+      { disks: [{ file: disk }] },
+    );
+    expect(session.outcome, console).toEqual({ ok: true, step: 'boot-entry', reason: null });
+    expect(session.steps.filter(({ status }) => status === 'done').map(({ step }) => step)).toEqual([
+      ...['inspect', 'rehearse', 'choose-disk', 'write-image', 'verify-image', 'grow', 'seed', 'boot-entry'],
+    ]);
+    expect(cuts).toBe(2);
+    expect(fileOnRoot(disk, '/var/lib/cloud/seed/nocloud/user-data')).toBe(SEED['user-data']);
+    const table = JSON.parse(output('sfdisk', ['--json', disk])).partitiontable;
+    expect(table.lastlba * 512).toBeGreaterThan(95 * MEBIBYTE);
+    expect(table.partitions[1].size * 512).toBeGreaterThan(90 * MEBIBYTE);
+    const installed = bootFromDisk({ disks: [{ file: disk }] });
+    try {
+      await installed.prints(new RegExp(BOOTED));
+    } finally {
+      await installed.powerOff();
+    }
+  });
 
-  it('erases what it can, looks afterwards, and refuses a disk that is read-only', PATIENCE, async () => {
+  it('erases disks, verifies them, and reports a read-only disk as failed', PATIENCE, async () => {
     const [plain, nvme, locked] = [blankDisk(32), blankDisk(32), blankDisk(32)];
     const { session } = await run(
       { order: { mode: 'erase', disks: 'all' } },
@@ -183,7 +179,7 @@ describe('the service OS', () => {
     expect(ended.sort()).toEqual(['erase-nvme0n1', 'erase-vda', 'inspect']);
   });
 
-  it('writes an image that is raw, and gives the firmware of a UEFI machine a boot entry', PATIENCE, async () => {
+  it('writes a raw image, and adds a boot entry to the firmware of a UEFI machine', PATIENCE, async () => {
     const variables = newVariables(join(folder, 'variables'));
     const disk = blankDisk(64);
     const { session, console } = await run(
@@ -193,8 +189,8 @@ describe('the service OS', () => {
     expect(session.outcome, console).toMatchObject({ ok: true });
     expect(readFileSync(disk).subarray(0, 440).equals(image.subarray(0, 440))).toBe(true);
     expect(session.facts[0]).toMatchObject({ firmware: { kind: 'uefi', secure_boot: false } });
-    const told = session.steps.find(({ step, status }) => step === 'boot-entry' && status === 'done')?.message;
-    expect(told).toBe('Coldiron node05 starts \\EFI\\BOOT\\BOOTX64.EFI');
+    const messages = session.steps.find(({ step, status }) => step === 'boot-entry' && status === 'done')?.message;
+    expect(messages).toBe('Coldiron node05 starts \\EFI\\BOOT\\BOOTX64.EFI');
     expect(readFileSync(variables).includes(Buffer.from('Coldiron node05', 'utf16le'))).toBe(true);
   });
 
@@ -205,13 +201,13 @@ describe('the service OS', () => {
       { disks: [{ file: blankDisk(64) }] },
     );
     expect(session.outcome, console).toEqual({ ok: true, step: 'test-network', reason: null });
-    const told = Object.fromEntries(session.steps.map(({ step, message }) => [step, message]));
-    expect(told['test-memory']).toBe('16 MB without a fault');
-    expect(told['test-disk']).toMatch(/^vda unknown, \d+ MB\/s$/);
-    expect(told['test-network']).toMatch(/ % lost, \d+ Mbit\/s$/);
+    const messages = Object.fromEntries(session.steps.map(({ step, message }) => [step, message]));
+    expect(messages['test-memory']).toBe('16 MB without a fault');
+    expect(messages['test-disk']).toMatch(/^vda unknown, \d+ MB\/s$/);
+    expect(messages['test-network']).toMatch(/ % lost, \d+ Mbit\/s$/);
   });
 
-  it('lets a rescuer in with the key of the order, and nobody else', PATIENCE, async () => {
+  it('accepts a rescue login with the key of the order only', PATIENCE, async () => {
     const [own, strange] = ['own', 'strange'].map((name) => {
       output('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, name)]);
       return join(folder, name);
@@ -228,15 +224,15 @@ describe('the service OS', () => {
       await opened.until(() => opened.steps.some(({ step, status }) => step === 'rescue' && status === 'done'));
       expect(ssh(own ?? '')).toBe('Linux\n');
       expect(() => ssh(strange ?? '')).toThrow(/Permission denied \(publickey\)/);
-      // Nobody answers while ssh runs, but whoever listens is connected to. 10.0.2.2 is QEMU's name for where it runs.
+      // This process replies to nothing while ssh runs, but its listening socket accepts connections. 10.0.2.2 is QEMU's address of the host.
       const connections = (server: string): string =>
         ssh(own ?? '', `curl -s -m 3 -w '%{num_connects}' ${server} || :`);
       expect(connections(serverOf(opened))).toBe('1');
       expect(connections(`http://10.0.2.2:${opened.port}`)).toBe('0');
       opened.cancelled = true;
     });
-    const told = session.steps.find(({ step, status }) => step === 'rescue' && status === 'done')?.message;
-    expect(told).toMatch(/host keys: .*SHA256:/);
+    const messages = session.steps.find(({ step, status }) => step === 'rescue' && status === 'done')?.message;
+    expect(messages).toMatch(/host keys: .*SHA256:/);
     expect(session.outcome).toMatchObject({ ok: true, step: 'rescue' });
   });
 });

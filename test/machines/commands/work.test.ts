@@ -66,7 +66,7 @@ describe('deploy', () => {
   it('ends earlier sessions in the same change', () => {
     expect(changeOf(deployed(aServer('ready'))).writes).toContainEqual({
       kind: 'end-sessions',
-      end: { how: 'cancelled', at: NOW, reason: 'deploy was asked for' },
+      end: { how: 'cancelled', at: NOW, reason: 'replaced by deploy' },
     });
   });
 
@@ -87,13 +87,13 @@ describe('deploy', () => {
 });
 
 describe('release', () => {
-  it('arms an erasure and leaves the identity alone', () => {
+  it('arms an erasure and keeps the identity', () => {
     const decision = release(aServer('active'), { problems: [], origin: ORIGIN }, CONTEXT);
     expect(writesOf(decision)).toEqual(['end-sessions', 'arm-intent']);
     expect(changeOf(decision).lifecycle).toMatchObject({ state: 'releasing', resume: 'active' });
   });
 
-  it('loses the identity when the machine takes its erase intent, not before', () => {
+  it('revokes the identity when the erase intent is consumed, not before', () => {
     const machine = aServer('releasing', {}, { intent: anIntent({ kind: 'erase' }) });
     const change = consumed(machine, anIntent().id, null, NOW);
     expect(change.writes.map(({ kind }) => kind)).toEqual(['consume-intent', 'revoke-identity']);
@@ -122,10 +122,15 @@ describe('cancel', () => {
   const used = anIntent({ consumedAt: T0 + 1 });
 
   it.each([
-    ['commissioning, back to what it was', aServer('commissioning', { resume: 'ready' }), 'ready', false],
-    ['an installation that nobody took', aServer('deploying', { resume: 'ready' }, { intent: armed }), 'ready', true],
+    ['commissioning, back to the earlier state', aServer('commissioning', { resume: 'ready' }), 'ready', false],
+    [
+      'an installation that was not consumed',
+      aServer('deploying', { resume: 'ready' }, { intent: armed }),
+      'ready',
+      true,
+    ],
     ['an installation that began', aServer('deploying', { resume: 'ready' }, { intent: used }), 'failed', false],
-    ['an erasure that nobody took', aServer('releasing', { resume: 'active' }, { intent: armed }), 'active', true],
+    ['an erasure that was not consumed', aServer('releasing', { resume: 'active' }, { intent: armed }), 'active', true],
     ['an erasure that began', aServer('releasing', { resume: 'active' }, { intent: used }), 'failed', false],
   ] as const)('cancels %s', (_, machine, state, revokes) => {
     const decision = cancel(machine, ORIGIN, CONTEXT);
@@ -134,7 +139,7 @@ describe('cancel', () => {
     expect(kindsOf(decision)).toEqual([...(revokes ? ['intent.revoked'] : []), `lifecycle.${state}`]);
   });
 
-  it('restores a node that was retired before its release, with what it was retired from', () => {
+  it('restores a node that was retired before its release, with its earlier state', () => {
     const retired = aServer('retired', { resume: 'active' });
     const releasing = changeOf(release(retired, { problems: [], origin: ORIGIN }, CONTEXT)).lifecycle;
     const back = changeOf(cancel({ ...retired, lifecycle: releasing ?? aLife('ready') }, ORIGIN, CONTEXT)).lifecycle;
@@ -151,18 +156,14 @@ describe('cancel', () => {
 describe('every event of the table', () => {
   const events = Object.keys(EVENTS) as LifecycleEvent[];
 
-  it.each(LIFECYCLE_STATES)(
-    'from %s revokes an open intent when it moves, and gives a reason when it does not',
-    (state) => {
-      for (const event of events) {
-        const machine = aServer(state, { resume: 'ready' }, { intent: anIntent() });
-        const decision = moved(machine, { event, origin: ORIGIN }, CONTEXT);
-        if (decision.outcome === 'change') expect(writesOf(decision), event).toContain('revoke-intents');
-        else if (decision.outcome === 'refused')
-          expect(decision.refusal.message, event).toMatch(/is not possible from/);
-      }
-    },
-  );
+  it.each(LIFECYCLE_STATES)('from %s revokes an open intent when it moves, and gives a reason otherwise', (state) => {
+    for (const event of events) {
+      const machine = aServer(state, { resume: 'ready' }, { intent: anIntent() });
+      const decision = moved(machine, { event, origin: ORIGIN }, CONTEXT);
+      if (decision.outcome === 'change') expect(writesOf(decision), event).toContain('revoke-intents');
+      else if (decision.outcome === 'refused') expect(decision.refusal.message, event).toMatch(/is not possible from/);
+    }
+  });
 
   it('revokes the identity of a machine that is removed', () => {
     expect(writesOf(moved(aServer('retired'), { event: 'remove', origin: ORIGIN }, CONTEXT))).toEqual([

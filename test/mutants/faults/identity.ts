@@ -130,8 +130,8 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
   {
     name: 'bmc-off-is-not-ignored',
     file: 'appliance/bmc/verified.ts',
-    source: `if (power !== 'off') await this.#tools.ledger.ignored(kind, method.name);`,
-    fault: `await this.#tools.ledger.ignored(kind, method.name);`,
+    source: `if (power !== 'off') await this.#deps.ledger.ignored(kind, method.name);`,
+    fault: `await this.#deps.ledger.ignored(kind, method.name);`,
     tests: ['test/bmc/verified.test.ts'],
     why: 'A method that works is tried last for a whole product line, because one machine had no power.',
   },
@@ -146,8 +146,8 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
   {
     name: 'bmc-pin-remembered',
     file: 'appliance/bmc/redfish/certificate-pin.ts',
-    source: `} else if (!sameFingerprint(known, shown)) {`,
-    fault: `} else if (shown === '') {`,
+    source: `} else if (!sameFingerprint(known, presented)) {`,
+    fault: `} else if (presented === '') {`,
     tests: ['test/bmc/redfish/transport.test.ts'],
     why: 'Whoever stands in between is sent the password of the BMC.',
   },
@@ -162,8 +162,8 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
   {
     name: 'bmc-password-kinds',
     file: 'appliance/bmc/password.ts',
-    source: `if (KINDS.every(`,
-    fault: `if (KINDS.some(`,
+    source: `if (CLASSES.every(`,
+    fault: `if (CLASSES.some(`,
     tests: ['test/bmc/password.test.ts'],
     why: 'A BMC rejects the new password for its complexity rules.',
   },

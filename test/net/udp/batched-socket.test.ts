@@ -29,7 +29,7 @@ const failingWith = (errno: number): number => {
 };
 
 describe('a socket that sends in batches', () => {
-  it('sends what a turn has to send with one call', async () => {
+  it('sends the datagrams of one turn with one call', async () => {
     const { calls, batches } = sendingWith(kernel.sendmmsg);
     const socket = await burstSocket(() => undefined, calls);
     const peers = await Promise.all(Array.from({ length: 40 }, peer));
@@ -39,7 +39,7 @@ describe('a socket that sends in batches', () => {
     expect(batches).toEqual([40]);
   });
 
-  it('goes on behind what the kernel took when it did not take all', async () => {
+  it('continues after a partial send', async () => {
     const { calls } = sendingWith((fd, headers, count, flags) =>
       kernel.sendmmsg(fd, headers, Math.min(count, 7), flags),
     );
@@ -49,7 +49,7 @@ describe('a socket that sends in batches', () => {
     for (const one of peers) expect(await one.got(100)).toEqual(numbered(100));
   });
 
-  it('waits while the kernel has no room, loses nothing and keeps the order', async () => {
+  it('waits while the kernel buffer is full, loses nothing and keeps the order', async () => {
     let full = true;
     const { calls, batches } = sendingWith((fd, headers, count, flags) =>
       full ? failingWith(constants.errno.EAGAIN) : kernel.sendmmsg(fd, headers, count, flags),
@@ -65,7 +65,7 @@ describe('a socket that sends in batches', () => {
     expect(batches).toEqual([1]);
   });
 
-  it('joins what goes to one peer, and the datagrams arrive as they were', async () => {
+  it('joins datagrams to one peer, and they arrive unchanged', async () => {
     const { calls, batches } = sendingWith(kernel.sendmmsg);
     const socket = await burstSocket(() => undefined, calls);
     const [one, other] = [await peer(), await peer()];
@@ -80,32 +80,29 @@ describe('a socket that sends in batches', () => {
     expect(batches).toEqual([6]);
   });
 
-  it.each(['EIO', 'EINVAL', 'EMSGSIZE'] as const)(
-    'sends one by one where the kernel cannot join (%s)',
-    async (code) => {
-      let refused = 0;
-      const { calls, batches } = sendingWith((fd, headers, count, flags) => {
-        if (refused > 0) return kernel.sendmmsg(fd, headers, count, flags);
-        refused += 1;
-        return failingWith(constants.errno[code]);
-      });
-      const socket = await burstSocket(() => undefined, calls);
-      const one = await peer();
-      for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
-      expect(await one.got(10)).toEqual(numbered(10));
-      for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
-      expect(await one.got(20)).toEqual([...numbered(10), ...numbered(10)]);
-      expect(batches).toEqual([1, 10]);
-    },
-  );
+  it.each(['EIO', 'EINVAL', 'EMSGSIZE'] as const)('sends one by one when the kernel cannot join (%s)', async (code) => {
+    let refused = 0;
+    const { calls, batches } = sendingWith((fd, headers, count, flags) => {
+      if (refused > 0) return kernel.sendmmsg(fd, headers, count, flags);
+      refused += 1;
+      return failingWith(constants.errno[code]);
+    });
+    const socket = await burstSocket(() => undefined, calls);
+    const one = await peer();
+    for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
+    expect(await one.got(10)).toEqual(numbered(10));
+    for (const content of numbered(10)) socket.send(bytes(content), one.endpoint);
+    expect(await one.got(20)).toEqual([...numbered(10), ...numbered(10)]);
+    expect(batches).toEqual([1, 10]);
+  });
 
-  it('drops the one datagram that may not leave', async () => {
+  it('drops only the datagram that cannot be sent', async () => {
     const socket = await burstSocket(() => undefined);
     const one = await peer();
-    // The kernel asks for SO_BROADCAST, which this socket does not have.
-    const everybody = endpointOf({ address: mustParse(parseIpv4('255.255.255.255')), port: 9 });
+    // The kernel requires SO_BROADCAST, which this socket does not have.
+    const broadcast = endpointOf({ address: mustParse(parseIpv4('255.255.255.255')), port: 9 });
     socket.send(bytes('before'), one.endpoint);
-    socket.send(bytes('to all'), everybody);
+    socket.send(bytes('to all'), broadcast);
     socket.send(bytes('after'), one.endpoint);
     expect(await one.got(2)).toEqual(['before', 'after']);
   });
@@ -115,35 +112,35 @@ describe.each([
   ['many at a time', undefined],
   ['one at a time', null],
 ] as const)('a socket that sends %s', (_, calls) => {
-  it('neither hears nor answers whoever sends from port zero, and goes on', async () => {
+  it('neither receives from nor sends to port zero, and continues', async () => {
     const got: string[] = [];
     const socket = await burstSocket((content) => got.push(text(content)), calls);
     const one = await peer();
-    const nobody = endpointOf({ address: mustParse(parseIpv4('127.0.0.1')), port: 0 });
-    // Two of one length to one peer would be joined, and refused as one.
-    for (const content of ['one', 'two']) socket.send(bytes(content), nobody);
+    const portZero = endpointOf({ address: mustParse(parseIpv4('127.0.0.1')), port: 0 });
+    // Two datagrams of one length to one peer would be joined, and rejected as one.
+    for (const content of ['one', 'two']) socket.send(bytes(content), portZero);
     socket.send(bytes('after'), one.endpoint);
-    for (const content of ['one', 'two']) socket.send(bytes(content), nobody);
+    for (const content of ['one', 'two']) socket.send(bytes(content), portZero);
     expect(await one.got(1)).toEqual(['after']);
     expect(got).toEqual([]);
   });
 });
 
 describe('a socket that receives in batches', () => {
-  it('handles at once what has arrived, when asked', async () => {
+  it('handles arrived datagrams at once on receive()', async () => {
     const got: string[] = [];
     const socket = await burstSocket((content) => got.push(text(content)));
     const one = await peer();
     for (const content of numbered(100)) one.send(content, socket);
     expect(got).toEqual([]);
     // Within this turn of the loop; on a busy machine the kernel may deliver some of them a moment later.
-    const patience = performance.now() + 30_000;
+    const deadline = performance.now() + 30_000;
     do socket.receive();
-    while (got.length < 100 && performance.now() < patience);
+    while (got.length < 100 && performance.now() < deadline);
     expect(got).toEqual(numbered(100));
   });
 
-  it('does not begin a burst within a burst', async () => {
+  it('does not start a burst within a burst', async () => {
     const got: string[] = [];
     const all = Promise.withResolvers<void>();
     const socket = await burstSocket((content) => {
@@ -159,7 +156,7 @@ describe('a socket that receives in batches', () => {
     expect(got).toEqual(['a begins', 'a ends', 'b begins', 'b ends']);
   });
 
-  it('drops what is longer than it has room for, first of its burst or not', async () => {
+  it('drops a datagram that is longer than a slot, first of its burst or not', async () => {
     const got: number[] = [];
     const all = Promise.withResolvers<void>();
     const socket = await burstSocket((content) => {

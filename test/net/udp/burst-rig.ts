@@ -1,4 +1,4 @@
-// Burst sockets on loopback, with peers that remember what they got.
+// Burst sockets on loopback, with peers that record what they received.
 
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ export interface Peer {
   readonly endpoint: Endpoint;
   readonly socket: Socket;
   send(text: string, to: BurstSocket): void;
-  /** What came, once it is so many. */
+  /** The received texts, once there are `count`. */
   got(count: number): Promise<string[]>;
 }
 
@@ -32,7 +32,7 @@ export async function peer(): Promise<Peer> {
   const waiting: (() => void)[] = [];
   socket.on('message', (bytes) => {
     texts.push(bytes.toString('latin1'));
-    for (const look of waiting.splice(0)) look();
+    for (const notify of waiting.splice(0)) notify();
   });
   const listening = once(socket, 'listening');
   socket.bind(0, LOOPBACK);
@@ -47,7 +47,7 @@ export async function peer(): Promise<Peer> {
     socket,
     send: (text, to) => socket.send(text, to.port, to.address),
     got: async (count) => {
-      while (texts.length < count) await new Promise<void>((told) => waiting.push(told));
+      while (texts.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
       return texts;
     },
   };

@@ -9,9 +9,9 @@ import { burstSocket, bytes, peer, text } from './burst-rig.ts';
 
 describe.each([
   ['with batched calls', batchCalls()],
-  ['with what Node has', null],
+  ['with a socket of Node', null],
 ])('a burst socket %s', (_how, calls) => {
-  it('answers everybody in a burst of several batches, each with its own', async () => {
+  it('answers every peer of a burst of several batches with its own reply', async () => {
     const socket: BurstSocket = await burstSocket((got, from) => socket.send(bytes(`${text(got)}!`), from), calls);
     const peers = await Promise.all(Array.from({ length: 10 }, peer));
     for (let round = 0; round < 30; round += 1) {
@@ -21,7 +21,7 @@ describe.each([
     for (const [at, one] of peers.entries()) expect(await one.got(30)).toEqual(expected(at));
   });
 
-  it('sends in order what is sent outside a burst, and lets the caller reuse the bytes at once', async () => {
+  it('sends in order outside a burst, and lets the caller reuse the bytes at once', async () => {
     const socket = await burstSocket(() => undefined, calls);
     const one = await peer();
     const reused = bytes('....');
@@ -33,7 +33,7 @@ describe.each([
     expect(await one.got(150)).toEqual(expected);
   });
 
-  it('sends what is longer than an Ethernet frame, in its turn, and what is empty', async () => {
+  it('sends datagrams longer than an Ethernet frame in order, and empty ones', async () => {
     const socket = await burstSocket(() => undefined, calls);
     const one = await peer();
     const contents = ['before', 'x'.repeat(9000), '', 'after'];
@@ -41,7 +41,7 @@ describe.each([
     expect(await one.got(4)).toEqual(contents);
   });
 
-  it('sends what it was given before it closes, and nothing afterwards', async () => {
+  it('sends queued datagrams before it closes, and none afterwards', async () => {
     const socket = await burstSocket(() => undefined, calls);
     const one = await peer();
     socket.send(bytes('last'), one.endpoint);
@@ -53,7 +53,7 @@ describe.each([
     expect(await one.got(2)).toEqual(['last', 'of another']);
   });
 
-  it('may be closed by what it receives', async () => {
+  it('can be closed by its receiver', async () => {
     let received = 0;
     const closed = Promise.withResolvers<void>();
     const socket: BurstSocket = await burstSocket(() => {
@@ -68,7 +68,7 @@ describe.each([
     expect(received).toBe(1);
   });
 
-  it('leaves no descriptor behind, opened or refused', async () => {
+  it('leaks no descriptor, opened or refused', async () => {
     const taken = await burstSocket(() => undefined, calls);
     const before = openSockets();
     for (let count = 0; count < 50; count += 1) {
@@ -80,7 +80,7 @@ describe.each([
     expect(openSockets()).toBe(before);
   });
 
-  it('shares its port with nobody, not even with a program that would', async () => {
+  it('does not share its port, even with a program that allows it', async () => {
     const socket = await burstSocket(() => undefined, calls);
     const sharer = createSocket({ type: 'udp4', reuseAddr: true });
     onTestFinished(() => void sharer.close());
@@ -89,7 +89,7 @@ describe.each([
     expect(await failed).toMatchObject([{ code: 'EADDRINUSE' }]);
   });
 
-  it('is refused where the machine is not, or where there is no address', async () => {
+  it('rejects a foreign address, and text that is no address', async () => {
     const open = (address: string) => openBurstSocket(address, 0, () => undefined, { calls });
     await expect(open('192.0.2.1')).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' });
     await expect(open('somewhere')).rejects.toThrow('not an IPv4 address: somewhere');

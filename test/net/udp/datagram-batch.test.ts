@@ -12,7 +12,7 @@ const datagram = fc.record({
 });
 
 describe('a batch of datagrams', () => {
-  it('holds in each slot what was put there last, and for whom', () => {
+  it('holds in each slot the last datagram and its destination', () => {
     fc.assert(
       fc.property(fc.array(datagram), (datagrams) => {
         const batch = new DatagramBatch();

@@ -12,15 +12,15 @@ const LONGER_THAN_IPV4_CARRIES = 66_000;
 
 async function onLoopback(port = 0, shared = false) {
   const errors: string[] = [];
-  const heard: string[] = [];
+  const received: string[] = [];
   const onError = ({ message }: Error) => void errors.push(message);
-  const onMessage = (bytes: Uint8Array) => void heard.push(Buffer.from(bytes).toString());
+  const onMessage = (bytes: Uint8Array) => void received.push(Buffer.from(bytes).toString());
   const socket = await openDeviceSocket({ interface: 'lo', port, shared, onMessage, onError });
   onTestFinished(() => socket.close());
-  return { socket, errors, heard };
+  return { socket, errors, received };
 }
 
-/** A port that another program shares with whoever shares it too, as DHCP clients do. */
+/** A port of another program that allows sharing, as DHCP clients do. */
 async function sharedPort(): Promise<number> {
   const other = createSocket({ type: 'udp4', reuseAddr: true });
   onTestFinished(() => void other.close());
@@ -30,31 +30,31 @@ async function sharedPort(): Promise<number> {
 }
 
 describe('a socket of an interface', () => {
-  it('says what did not leave, whom it was for and why', async () => {
+  it('reports a datagram that was not sent, with its destination and the reason', async () => {
     const { socket, errors } = await onLoopback();
     socket.send(new Uint8Array(LONGER_THAN_IPV4_CARRIES), { address: LOOPBACK, port: 9 });
     await expect.poll(() => errors).toEqual(['EMSGSIZE (to 127.0.0.1:9)']);
   });
 
-  it('hands on nothing that comes from port zero, and sends nothing there', async () => {
-    // The kernel prefers the one that belongs to the interface.
+  it('delivers nothing from port zero, and sends nothing there', async () => {
+    // The kernel prefers the socket that is bound to the interface.
     const port = await sharedPort();
-    const { socket, errors, heard } = await onLoopback(port, true);
+    const { socket, errors, received } = await onLoopback(port, true);
     const fromZero = fromPortZero(port);
     for (let time = 0; time < 50; time += 1) fromZero(Buffer.from('from nowhere'));
     socket.send(Buffer.from('to nowhere'), { address: LOOPBACK, port: 0 });
     socket.send(Buffer.from('to myself'), { address: LOOPBACK, port });
-    await expect.poll(() => heard).toEqual(['to myself']);
+    await expect.poll(() => received).toEqual(['to myself']);
     expect(errors).toEqual([]);
   });
 
-  it('has its port for itself, unless it is to share it', async () => {
+  it('does not share its port unless configured to', async () => {
     const port = await sharedPort();
-    await expect(onLoopback(port)).rejects.toThrow('something else on this machine listens there already');
+    await expect(onLoopback(port)).rejects.toThrow('another program on this machine listens there already');
     await expect(onLoopback(port, true)).resolves.toBeDefined();
   });
 
-  it('belongs to an interface that has a number', () => {
+  it('resolves interface indexes', () => {
     const indexOf = interfaceIndexes();
     expect(indexOf('lo')).toBe(1);
     expect(indexOf('no-such-if')).toBeNull();

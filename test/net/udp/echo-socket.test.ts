@@ -1,4 +1,4 @@
-// Echoes on the wire of a namespace, answered by a kernel.
+// Echo requests in a network namespace, answered by the kernel.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { ip } from '../../boot/leases/lease-fixtures.ts';
 
 const TOKEN = Uint8Array.from({ length: TOKEN_BYTES }, (_, at) => at + 1);
 
-/** As a raw socket shows it: the IP header first. */
+/** As a raw socket delivers it: the IP header first. */
 function reply(from: string, token: Uint8Array, { words = 5, type = 0 } = {}): Buffer {
   const header = Buffer.alloc(words * 4);
   header[0] = 0x40 | words;
@@ -27,12 +27,12 @@ describe('an echo request', () => {
 });
 
 describe('an echo reply', () => {
-  it('tells who sent it, also with options in its IP header', () => {
+  it('identifies its sender, also with options in its IP header', () => {
     expect(echoReplyFrom(reply('10.0.0.7', TOKEN), TOKEN)).toBe('10.0.0.7');
     expect(echoReplyFrom(reply('10.0.0.7', TOKEN, { words: 15 }), TOKEN)).toBe('10.0.0.7');
   });
 
-  it('is nobody’s with another token, of another type, or cut short at any byte', () => {
+  it('is ignored with another token, of another type, or truncated at any byte', () => {
     expect(
       echoReplyFrom(
         reply(
@@ -49,20 +49,20 @@ describe('an echo reply', () => {
     }
   });
 
-  it('is nobody’s when it is anything else', () => {
+  it('is ignored when it is any other packet', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => echoReplyFrom(bytes, TOKEN) === null));
   });
 });
 
 describe('an echo socket', () => {
-  it('hears who is there, and not who is not', async () => {
+  it('returns the addresses that reply, and no others', async () => {
     const socket = openEchoSocket('lo', TOKEN);
     try {
       for (const address of ['127.0.0.1', '127.0.0.77']) socket.ask(ip(address));
-      const heard: string[] = [];
-      await expect.poll(() => heard.push(...socket.answered()) && heard.length).toBeGreaterThanOrEqual(2);
-      expect(heard.sort()).toEqual(['127.0.0.1', '127.0.0.77']);
-      // A route that is not on this interface.
+      const replies: string[] = [];
+      await expect.poll(() => replies.push(...socket.answered()) && replies.length).toBeGreaterThanOrEqual(2);
+      expect(replies.sort()).toEqual(['127.0.0.1', '127.0.0.77']);
+      // A route through another interface.
       expect(() => socket.ask(ip('192.0.2.1'))).not.toThrow();
       expect(socket.answered()).toEqual([]);
     } finally {
@@ -71,7 +71,7 @@ describe('an echo socket', () => {
     expect(socket.answered()).toEqual([]);
   });
 
-  it('cannot be had of an interface that is not there', () => {
+  it('fails for an interface that does not exist', () => {
     expect(() => openEchoSocket('nosuch0', TOKEN)).toThrow('ENODEV');
   });
 });

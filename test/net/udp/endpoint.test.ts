@@ -8,7 +8,7 @@ const address = fc.ipV4().map((text) => mustParse(parseIpv4(text)));
 const port = fc.integer({ min: 0, max: 65_535 });
 
 describe('an endpoint', () => {
-  it('is an address and a port, and gives both back', () => {
+  it('converts to an address and a port and back', () => {
     fc.assert(
       fc.property(address, port, (host, at) => {
         expect(peerAt(endpointOf({ address: host, port: at }))).toEqual({ address: host, port: at });
@@ -16,7 +16,7 @@ describe('an endpoint', () => {
     );
   });
 
-  it('is another one for every other address and port', () => {
+  it('is unique for every address and port', () => {
     const number = fc.integer({ min: 0, max: 0xffff_ffff });
     fc.assert(
       fc.property(number, port, (host, at) => {

@@ -1,4 +1,4 @@
-// Source port 0 (RFC 768: no answer is wanted) cannot be had from an ordinary socket: whoever sends it means it.
+// Source port 0 (RFC 768: no reply is expected) is impossible with an ordinary socket: it needs a raw one.
 
 import koffi from 'koffi';
 import { expect, onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ const SOCK_RAW = 3;
 const IPPROTO_UDP = 17;
 const UDP_HEADER_BYTES = 8;
 
-/** Sends datagrams from port 0 to one of loopback. */
+/** Sends datagrams from port 0 to a port on loopback. */
 export function fromPortZero(port: number): (payload: Uint8Array) => void {
   const c = koffi.load(null);
   const socket: (domain: number, type: number, protocol: number) => number = c.func('int socket(int, int, int)');

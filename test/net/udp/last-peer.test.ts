@@ -8,7 +8,7 @@ const sameHost = { ...relay, port: 68 };
 const samePort = { ...relay, address: ipv4FromNumber(0x0a640066) };
 
 describe('the last peer', () => {
-  it('is told apart from one that differs in its port or its address alone', () => {
+  it('is not confused with one that differs only in its port or its address', () => {
     const peers = new LastPeer();
     for (const peer of [relay, relay, sameHost, samePort, relay]) {
       expect(peers.at(endpointOf(peer))).toEqual(peer);

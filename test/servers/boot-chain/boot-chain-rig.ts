@@ -1,11 +1,11 @@
-// The real boot server and the real TFTP server on the loopback, with a small library, and what the appliance finds when it
-// asks them for everything.
+// The real boot server and the real TFTP server on the loopback, with a small library, and the appliance's check of
+// everything they serve.
 
 import { truncateSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { AvailableImages } from '../../../appliance/assets/available-images.ts';
 import { AssetLibrary } from '../../../appliance/assets/library.ts';
-import type { WantedImage } from '../../../appliance/boot/boot-images.ts';
+import type { RequiredImage } from '../../../appliance/boot/boot-images.ts';
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
@@ -14,7 +14,7 @@ import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
 import { BootChain } from '../../../appliance/servers/boot-chain/boot-chain.ts';
-import type { Place } from '../../../appliance/servers/boot-chain/endpoints.ts';
+import type { ListenAddress } from '../../../appliance/servers/boot-chain/endpoints.ts';
 import { OwnRequests } from '../../../appliance/servers/boot-chain/own-requests.ts';
 import { HttpBootServer } from '../../../appliance/servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
@@ -33,10 +33,10 @@ const padded = (bytes: Buffer, size = 10_000): Buffer => Buffer.concat([bytes, B
 
 export const X86_KERNEL = padded(bzImage(1));
 export const ARM_KERNEL = padded(kernelImage(PE_MACHINE.arm64, 'ARM\x64'));
-/** As an initrd of a real installer is; it takes no room on the disk. */
+/** As large as the initrd of a real installer; a sparse file. */
 export const LARGE = 250 * 1024 * 1024;
 
-/** What `coldiron assets build` gathers, and the installer of one profile. */
+/** The files of `coldiron assets build`, and the installer of one profile. */
 const FILES: readonly (readonly [name: string, bytes: Buffer])[] = [
   ['loader/undionly.kpxe', padded(pxeProgram())],
   ...['ipxe.efi', 'snponly.efi', 'shimx64.efi', 'grubx64.efi'].map(
@@ -51,7 +51,7 @@ const FILES: readonly (readonly [name: string, bytes: Buffer])[] = [
   ['nixos/worker/initrd', INITRD],
 ];
 
-interface RigWishes {
+interface RigOptions {
   readonly machines?: readonly Machine[];
   readonly network?: Partial<SiteNetwork>;
   readonly without?: RegExp;
@@ -61,8 +61,8 @@ export class BootChainRig {
   readonly folder = temporaryFolder();
   readonly notes: TrailNote[] = [];
   readonly logged: { readonly level: string; readonly line: unknown; readonly text: string }[] = [];
-  /** Over both transports. */
-  readonly asked: string[] = [];
+  /** Requests over both protocols. */
+  readonly requests: string[] = [];
   readonly consumed: unknown[] = [];
   readonly fleet = new Fleet();
   readonly chain: BootChain;
@@ -73,15 +73,15 @@ export class BootChainRig {
   readonly #own = new OwnRequests('key of this test');
   readonly #machines: readonly Machine[];
   readonly #network: SiteNetwork;
-  readonly tftpAt: Place[] = [];
-  httpAt: Place | null = null;
-  /** What the TFTP server does not give away, to whoever it is. */
-  withheld = /^$/;
+  readonly tftpAt: ListenAddress[] = [];
+  httpAt: ListenAddress | null = null;
+  /** Names that the TFTP server refuses to every client. */
+  refusedNames = /^$/;
 
-  private constructor(library: AssetLibrary, { machines = [], network = {} }: RigWishes, address: string) {
+  private constructor(library: AssetLibrary, { machines = [], network = {} }: RigOptions, address: string) {
     this.library = library;
     const images = new AvailableImages(library);
-    const startability = { ...EVERYTHING_STARTS, image: (wanted: WantedImage) => images.find(wanted) };
+    const startability = { ...EVERYTHING_STARTS, image: (image: RequiredImage) => images.find(image) };
     this.#resolver = new BootResolver(this.fleet, () => NOW, { startability });
     this.#scripts = this.#scriptIssuer();
     this.#machines = machines;
@@ -93,7 +93,7 @@ export class BootChainRig {
       listening: () => ({ http: this.httpAt, tftp: this.tftpAt }),
       own: this.#own,
       log: this.#log as never,
-      patienceMs: 4000,
+      timeoutMs: 4000,
     });
     this.http = new HttpBootServer(
       {
@@ -106,7 +106,7 @@ export class BootChainRig {
         trail: this.#trail,
         isOwn: this.#own.isOwn,
         logger: {
-          info: (line: { method: string; path: string }) => void this.asked.push(`${line.method} ${line.path}`),
+          info: (line: { method: string; path: string }) => void this.requests.push(`${line.method} ${line.path}`),
           warn: () => undefined,
           error: () => undefined,
         } as never,
@@ -117,10 +117,10 @@ export class BootChainRig {
     );
   }
 
-  static async start(wishes: RigWishes = {}, address = '127.0.0.1'): Promise<BootChainRig> {
+  static async start(options: RigOptions = {}, address = '127.0.0.1'): Promise<BootChainRig> {
     const folder = temporaryFolder();
-    for (const [name, bytes] of FILES) if (!wishes.without?.test(name)) put(folder, name, bytes);
-    const rig = new BootChainRig(await AssetLibrary.open(folder), wishes, address);
+    for (const [name, bytes] of FILES) if (!options.without?.test(name)) put(folder, name, bytes);
+    const rig = new BootChainRig(await AssetLibrary.open(folder), options, address);
     Object.assign(rig, { folder });
     rig.httpAt = await rig.http.start();
     onTestFinished(() => rig.http.stop());
@@ -128,7 +128,7 @@ export class BootChainRig {
     return rig;
   }
 
-  /** Changes what is declared: profiles, and whether the network is there. */
+  /** Changes the inventory: profiles, and whether the network exists. */
   declare({ profiles = [profileWith()], networks = [this.#network] } = {}): void {
     const catalogue = { sites: [SITE], networks, skus: [], profiles, clusters: [], roce: [] };
     this.fleet.replace({
@@ -146,15 +146,15 @@ export class BootChainRig {
       settings: { ...TFTP_DEFAULTS, addresses: [address], port: 0 },
       resolver: {
         answer: async (name, from) => {
-          this.asked.push(`RRQ ${name}`);
+          this.requests.push(`RRQ ${name}`);
           const refused = {
             do: 'refuse',
             code: 2,
-            message: 'withheld',
+            message: 'refusedNames',
             kind: 'tftp.refused',
-            why: 'withheld',
+            why: 'refusedNames',
           } as const;
-          if (this.withheld.test(name)) return { name, mac: null, resolved: null, own: true, reply: refused };
+          if (this.refusedNames.test(name)) return { name, mac: null, resolved: null, own: true, reply: refused };
           return resolver.answer(name, from);
         },
       },
@@ -166,7 +166,7 @@ export class BootChainRig {
     if (bound) this.tftpAt.push(bound);
   }
 
-  /** Replaces a file of the library, which looks again. */
+  /** Replaces a file of the library, which reloads. */
   async shelve(name: string, bytes: Buffer, size = bytes.length): Promise<void> {
     truncateSync(put(this.folder, name, bytes), size);
     await this.library.reload();

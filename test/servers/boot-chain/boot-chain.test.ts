@@ -19,12 +19,12 @@ const LOADERS = [
 ];
 
 describe('the boot chain', () => {
-  it('is whole when everything that is advertised comes from the real servers as it should', async () => {
+  it('has no problems when the real servers serve everything advertised', async () => {
     const rig = await BootChainRig.start();
     const { problems, missing } = await rig.chain.check();
     expect(problems).toEqual([]);
     expect(missing.every(({ what }) => what === 'loader')).toBe(true);
-    expect(new Set(rig.asked)).toEqual(
+    expect(new Set(rig.requests)).toEqual(
       new Set([
         ...['GET /boot/ipxe/boot.ipxe', 'GET /boot/ipxe/menu.ipxe', 'RRQ autoexec.ipxe', 'RRQ grub/grub.cfg'],
         ...LOADERS.flatMap((file) => [`GET /boot/loader/${file}`, `RRQ ${file}`]),
@@ -33,7 +33,7 @@ describe('the boot chain', () => {
     );
   });
 
-  it('is checked without a trace in any story, and uses nothing up that is armed', async () => {
+  it('is checked without a trail entry for any machine, and without consuming an intent', async () => {
     const armed = machineIn('deploying', {
       intent: intentWith({ uuid: null }),
       spec: { uuid: null, secureBoot: true },
@@ -45,26 +45,26 @@ describe('the boot chain', () => {
     expect([rig.notes, rig.consumed]).toEqual([[], []]);
   });
 
-  it('is checked where machines that nobody knows get no answer', async () => {
+  it('is checked where unknown machines get no reply', async () => {
     const rig = await BootChainRig.start({ network: { unknown: 'ignore' } });
     expect((await rig.chain.check()).problems).toEqual([]);
   });
 
-  it('takes no images over TFTP where no GRUB is here that would ask for them', async () => {
+  it('fetches no images over TFTP without a GRUB that would request them', async () => {
     const rig = await BootChainRig.start({ without: /shim|grub/ });
     expect((await rig.chain.check()).problems).toEqual([]);
-    expect(rig.asked.filter((line) => line.startsWith('RRQ boot/'))).toEqual([]);
+    expect(rig.requests.filter((line) => line.startsWith('RRQ boot/'))).toEqual([]);
   });
 
   it('costs little, however large the images are', async () => {
     const rig = await BootChainRig.start();
     await rig.shelve('images/service-os-x86_64/initrd', Buffer.from('070701'), LARGE);
     expect((await rig.chain.check()).problems).toEqual([]);
-    // Nothing that large is read into memory for a look at its beginning.
+    // A large file is not read into memory to check its beginning.
     expect(rig.http.usage.heldBytes).toBeLessThan(1024 * 1024);
   });
 
-  it('names a kernel that is there for another architecture, and machines that get none', async () => {
+  it('reports a kernel of the wrong architecture, and machines that get none', async () => {
     const rig = await BootChainRig.start({ without: /service-os-x86_64\/kernel/ });
     await rig.shelve('images/service-os-arm64/kernel', X86_KERNEL);
     const { problems, missing } = await rig.chain.check();
@@ -79,16 +79,19 @@ describe('the boot chain', () => {
   });
 
   it.each([
-    [/^boot\/service-os-arm64\/kernel$/, 'images/service-os-arm64/kernel over TFTP from 127.0.0.1: error 2: withheld'],
-    [/^grub\/grub.cfg$/, 'grub/grub.cfg over TFTP from 127.0.0.1: error 2: withheld'],
-    [/^autoexec.ipxe$/, 'autoexec.ipxe over TFTP from 127.0.0.1: error 2: withheld'],
-  ])('finds what the TFTP server does not hand out: %s', async (withheld, problem) => {
+    [
+      /^boot\/service-os-arm64\/kernel$/,
+      'images/service-os-arm64/kernel over TFTP from 127.0.0.1: error 2: refusedNames',
+    ],
+    [/^grub\/grub.cfg$/, 'grub/grub.cfg over TFTP from 127.0.0.1: error 2: refusedNames'],
+    [/^autoexec.ipxe$/, 'autoexec.ipxe over TFTP from 127.0.0.1: error 2: refusedNames'],
+  ])('reports files that the TFTP server does not serve: %s', async (refusedNames, problem) => {
     const rig = await BootChainRig.start();
-    rig.withheld = withheld;
+    rig.refusedNames = refusedNames;
     expect((await rig.chain.check()).problems).toEqual([problem]);
   });
 
-  it('finds a file that is another one than the library took it for, over both transports', async () => {
+  it('reports a file that differs from the library record, over both protocols', async () => {
     const rig = await BootChainRig.start();
     const file = rig.library.find('images/service-os-x86_64/kernel')?.file ?? '';
     const { atime, mtime } = statSync(file);
@@ -100,27 +103,27 @@ describe('the boot chain', () => {
     ]);
   });
 
-  it('names a server that does not answer once, not once for each file', async () => {
+  it('reports a server that does not answer once, not once for each file', async () => {
     const rig = await BootChainRig.start();
     rig.tftpAt.push({ address: '127.0.0.9', port: 9 });
     expect((await rig.chain.check()).problems).toEqual([
-      expect.stringMatching(/^grub\/grub\.cfg over TFTP from 127\.0\.0\.9: no answer/),
+      expect.stringMatching(/^grub\/grub\.cfg over TFTP from 127\.0\.0\.9: no reply/),
     ]);
   });
 
-  it('is asked for at the addresses that networks name, where the servers listen on all', async () => {
+  it('is checked at the addresses that networks name, where the servers listen on all', async () => {
     const rig = await BootChainRig.start();
     const port = rig.httpAt?.port ?? 0;
     rig.httpAt = { address: '0.0.0.0', port };
     rig.tftpAt[0] = { address: '0.0.0.0', port: rig.tftpAt[0]?.port ?? 0 };
     const { problems } = await rig.chain.check();
     expect(problems).toEqual([]);
-    expect(rig.asked).toContain('RRQ boot/service-os-x86_64/kernel');
-    // Elsewhere, and outside of a check, an address of this machine is anybody's.
+    expect(rig.requests).toContain('RRQ boot/service-os-x86_64/kernel');
+    // At other addresses, and outside of a check, an address of this machine may be any client's.
     expect(rig.chain.isSelf('127.0.0.1')).toBe(false);
   });
 
-  it('finds a boot server that listens where no network sends machines', async () => {
+  it('reports a boot server that listens on an address that no network advertises', async () => {
     const rig = await BootChainRig.start({}, '127.0.0.2');
     expect((await rig.chain.check()).problems).toEqual([
       expect.stringMatching(/^\/boot\/ipxe\/boot\.ipxe over HTTP from 127\.0\.0\.1: .*ECONNREFUSED/),
@@ -134,31 +137,31 @@ describe('the boot chain over time', () => {
   it('is checked once, and again only when something has changed', async () => {
     const rig = await BootChainRig.start();
     await rig.chain.followUp();
-    const first = rig.asked.length;
+    const first = rig.requests.length;
     await rig.chain.followUp();
-    expect(rig.asked).toHaveLength(first);
+    expect(rig.requests).toHaveLength(first);
     await rig.shelve('images/service-os-x86_64/kernel', Buffer.concat([X86_KERNEL, X86_KERNEL]));
     await rig.chain.followUp();
-    expect(rig.asked).toHaveLength(2 * first);
+    expect(rig.requests).toHaveLength(2 * first);
     expect(rig.problemsLogged).toEqual([]);
   });
 
-  it('is checked at a listener that a new network has opened, and what is wrong there is said', async () => {
+  it('is checked at a listener that a new network opened, and problems there are reported', async () => {
     const rig = await BootChainRig.start();
     await rig.chain.followUp();
-    rig.withheld = /^boot\//;
+    rig.refusedNames = /^boot\//;
     await rig.openTftp('127.0.0.2');
     await rig.chain.followUp();
     const problems = IMAGES.map((file) => expect.stringContaining(`${file} over TFTP from 127.0.0.2: error 2`));
     expect(rig.problemsLogged).toEqual([{ problems: expect.arrayContaining(problems) }]);
 
-    rig.withheld = /^$/;
+    rig.refusedNames = /^$/;
     rig.tftpAt.pop();
     await rig.chain.followUp();
     expect(rig.logged.at(-1)).toMatchObject({ level: 'info', line: expect.stringContaining('again') });
   });
 
-  it('is checked when a profile comes into use whose installer is for other machines', async () => {
+  it('is checked when a profile is activated whose installer is for other machines', async () => {
     const rig = await BootChainRig.start();
     await rig.chain.followUp();
     await rig.shelve('nixos/arm/bzImage', X86_KERNEL);
@@ -171,20 +174,20 @@ describe('the boot chain over time', () => {
     ]);
   });
 
-  it('is checked once for all who ask while a check runs', async () => {
+  it('is checked once for all callers that arrive while a check runs', async () => {
     const rig = await BootChainRig.start();
     await rig.chain.check();
-    const once = rig.asked.length;
+    const once = rig.requests.length;
     const first = rig.chain.check();
-    await expect.poll(() => rig.asked.length).toBeGreaterThan(once);
+    await expect.poll(() => rig.requests.length).toBeGreaterThan(once);
     await Promise.all([first, ...Array.from({ length: 50 }, () => rig.chain.check())]);
-    expect(rig.asked).toHaveLength(3 * once);
+    expect(rig.requests).toHaveLength(3 * once);
   });
 
-  it('is left alone once the appliance stops', async () => {
+  it('is not checked after the appliance has stopped', async () => {
     const rig = await BootChainRig.start();
     await rig.chain.stop();
     await rig.chain.followUp();
-    expect(rig.asked).toEqual([]);
+    expect(rig.requests).toEqual([]);
   });
 });

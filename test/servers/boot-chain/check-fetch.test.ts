@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Asset } from '../../../appliance/assets/asset.ts';
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
-import { checkFetch, NobodyThere } from '../../../appliance/servers/boot-chain/check-fetch.ts';
+import { checkFetch, Unreachable } from '../../../appliance/servers/boot-chain/check-fetch.ts';
 import type { BootEndpoint, Expectation } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
 import { bzImage, kernelImage, PE_MACHINE, put, temporaryFolder } from '../../assets/tiny-files.ts';
 
@@ -26,19 +26,19 @@ const assetOf = (bytes: Buffer): Asset => ({
   contentType: 'application/octet-stream',
 });
 
-/** What both servers hand out, whatever they are asked for; a test spoils one thing. */
+/** What both servers send for every request; a test changes one thing. */
 const served = { bytes: KERNEL, etag: '', status: 200, size: 0, options: true };
 
 describe.each(['http', 'tftp'] as const)('what is fetched over %s', (via) => {
   let http: Server;
   let tftp: Socket;
-  const asked: string[] = [];
+  const requests: string[] = [];
 
   beforeEach(async () => {
     Object.assign(served, { bytes: KERNEL, etag: sha256(KERNEL), status: 200, size: KERNEL.length, options: true });
-    asked.length = 0;
+    requests.length = 0;
     http = createServer((request, response) => {
-      asked.push(`${request.url} ${request.headers['x-own']} ${request.headers.range}`);
+      requests.push(`${request.url} ${request.headers['x-own']} ${request.headers.range}`);
       const headers = { ETag: `"${served.etag}"` };
       if (served.status !== 200) return response.writeHead(served.status).end();
       if (request.headers.range === undefined) return response.writeHead(200, headers).end(served.bytes);
@@ -55,9 +55,9 @@ describe.each(['http', 'tftp'] as const)('what is fetched over %s', (via) => {
       const packet = decodeTftp(bytes);
       const send = (word: Parameters<typeof encodeTftp>[0]): void =>
         tftp.send(encodeTftp(word), peer.port, peer.address);
-      if (packet.op === 'error') return void asked.push(`ERROR ${packet.code} ${packet.message}`);
+      if (packet.op === 'error') return void requests.push(`ERROR ${packet.code} ${packet.message}`);
       if (packet.op === 'read') {
-        asked.push(packet.fileName);
+        requests.push(packet.fileName);
         if (served.status !== 200) return send({ op: 'error', code: 1, message: 'file not found' });
         size = served.options ? Number(packet.options.get('blksize') ?? 512) : 512;
         const granted = new Map([
@@ -77,37 +77,35 @@ describe.each(['http', 'tftp'] as const)('what is fetched over %s', (via) => {
     tftp.close();
   });
 
-  const door = (): BootEndpoint => ({
+  const endpoint = (): BootEndpoint => ({
     address: '127.0.0.1',
     port: via === 'http' ? (http.address() as AddressInfo).port : tftp.address().port,
     server: null,
   });
-  const fetched = (expect: Expectation, at = door()): Promise<string | null> =>
-    checkFetch({ via, at, path: '/asked', expect }, { headers: { 'x-own': 'key' }, patienceMs: 2000 });
+  const fetched = (expect: Expectation, at = endpoint()): Promise<string | null> =>
+    checkFetch({ via, at, path: '/asked', expect }, { headers: { 'x-own': 'key' }, timeoutMs: 2000 });
 
-  it('whole has to be what the library has', async () => {
+  it('as a whole must be the file in the library', async () => {
     expect(await fetched({ kind: 'whole', asset: assetOf(KERNEL) })).toBeNull();
-    expect(asked).toEqual([via === 'http' ? '/asked key undefined' : '/asked']);
+    expect(requests).toEqual([via === 'http' ? '/asked key undefined' : '/asked']);
     served.bytes = Buffer.from('other');
-    expect(await fetched({ kind: 'whole', asset: assetOf(KERNEL) })).toMatch(
-      /^5 bytes came, and they are not those of/,
-    );
+    expect(await fetched({ kind: 'whole', asset: assetOf(KERNEL) })).toMatch(/^got 5 bytes that differ from/);
   });
 
-  it('as a text has to begin as one, and to lead to this appliance', async () => {
+  it('as a text must begin as expected, and contain the address of this appliance', async () => {
     served.bytes = Buffer.from(TEXT);
     const text = { kind: 'text', begins: '#!ipxe\n', names: 'http://10.0.100.10:8080/boot/' } as const;
     expect(await fetched(text)).toBeNull();
     expect(await fetched({ ...text, names: 'http://10.0.0.1:8080/boot/' })).toBe(
-      'does not lead to http://10.0.0.1:8080/boot/',
+      'does not contain http://10.0.0.1:8080/boot/',
     );
     served.bytes = Buffer.from('<html>');
     expect(await fetched(text)).toBe('does not begin with #!ipxe');
   });
 
-  it('as a beginning has to have the size, the first bytes, the type and the architecture', async () => {
+  it('as a beginning must have the size, the first bytes, the type and the architecture', async () => {
     expect(await fetched({ kind: 'beginning', asset: assetOf(KERNEL) })).toBeNull();
-    // What is expected says otherwise than what is there: the library took it for something else.
+    // The expectation differs from the file: the library recorded something else.
     const asset = { ...assetOf(KERNEL), architecture: 'arm64' } as const;
     expect(await fetched({ kind: 'beginning', asset })).toBe(
       'is served as a Linux kernel for x86_64 instead of a Linux kernel for arm64',
@@ -119,13 +117,17 @@ describe.each(['http', 'tftp'] as const)('what is fetched over %s', (via) => {
 
   it.each([
     ['of another size', { size: 5 }, 'is served with 5 bytes instead of'],
-    ['of another architecture', { bytes: OTHER_KERNEL }, 'begins with other bytes than the file in the library'],
-  ])('as a beginning %s is found', async (_what, spoiled, words) => {
+    [
+      'of another architecture',
+      { bytes: OTHER_KERNEL },
+      'does not begin with the same bytes as the file in the library',
+    ],
+  ])('as a beginning %s is reported', async (_what, spoiled, words) => {
     Object.assign(served, spoiled);
     expect(await fetched({ kind: 'beginning', asset: assetOf(KERNEL) })).toContain(words);
   });
 
-  it('and refused is told with what the server said', async () => {
+  it('and refused is reported with the error of the server', async () => {
     served.status = 404;
     const words = via === 'http' ? 'the server answers 404' : 'error 1: file not found';
     for (const kind of ['whole', 'beginning'] as const) {
@@ -133,28 +135,28 @@ describe.each(['http', 'tftp'] as const)('what is fetched over %s', (via) => {
     }
   });
 
-  it('where nobody answers is told as such', async () => {
-    const at = { ...door(), port: 9 };
-    const nobody = checkFetch(
+  it('from an unreachable server is reported as such', async () => {
+    const at = { ...endpoint(), port: 9 };
+    const attempt = checkFetch(
       { via, at, path: '/asked', expect: { kind: 'beginning', asset: assetOf(KERNEL) } },
-      { headers: {}, patienceMs: 300 },
+      { headers: {}, timeoutMs: 300 },
     );
-    await expect(nobody).rejects.toThrow(NobodyThere);
+    await expect(attempt).rejects.toThrow(Unreachable);
   });
 });
 
 describe('a beginning over TFTP', () => {
-  it('is closed on purpose after as much as is needed, with or without options', async () => {
+  it('is closed with an ERROR after the needed bytes, with or without options', async () => {
     for (const options of [true, false]) {
       const server = createSocket('udp4');
       server.bind(0, '127.0.0.1');
       await once(server, 'listening');
-      const heard: string[] = [];
+      const received: string[] = [];
       let size = 512;
       const closed = new Promise<void>((resolve) => {
         server.on('message', (bytes, peer) => {
           const packet = decodeTftp(bytes);
-          heard.push(packet.op);
+          received.push(packet.op);
           const send = (word: Parameters<typeof encodeTftp>[0]): void =>
             server.send(encodeTftp(word), peer.port, peer.address);
           if (packet.op === 'error') return resolve();
@@ -174,11 +176,11 @@ describe('a beginning over TFTP', () => {
       const at = { address: '127.0.0.1', port: server.address().port, server: null };
       const found = await checkFetch(
         { via: 'tftp', at, path: 'boot/x', expect: { kind: 'beginning', asset } },
-        { headers: {}, patienceMs: 2000 },
+        { headers: {}, timeoutMs: 2000 },
       );
       await closed;
-      expect(found).toBe(options ? null : 'is served with no number of bytes instead of 250000000');
-      expect(heard.length).toBeLessThan(12);
+      expect(found).toBe(options ? null : 'is served with an unknown number of bytes instead of 250000000');
+      expect(received.length).toBeLessThan(12);
       server.close();
     }
   });

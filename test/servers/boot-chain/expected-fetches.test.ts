@@ -1,5 +1,5 @@
-// Whatever any decision sends any machine to, in any state and over any loader, is on the list of what the appliance asks
-// itself for.
+// Every file that any decision sends any machine to, in any state and with any loader, is on the list of files that the
+// appliance checks.
 
 import { describe, expect, it } from 'vitest';
 import { advertisedImages } from '../../../appliance/assets/advertised-images.ts';
@@ -53,7 +53,7 @@ const fetches = expectedFetches([...new Set(assets)].map(asset), images, { http:
 const checked = (via: 'http' | 'tftp'): ReadonlySet<string> =>
   new Set(fetches.filter((fetch) => fetch.via === via).map(({ path }) => path.replace(/^\//, '')));
 
-/** What only one machine can ask for: to fetch it would use up what is armed for it. */
+/** Files of a single machine: fetching one would consume what is armed for it. */
 const OF_ONE_MACHINE = /^boot\/(?:report|session\/.*|ipxe\/(?:[0-9a-f-]{17}|\$\{bootmac\})\.ipxe)$|^grub\/machine\//;
 
 function unchecked(text: string): string[] {
@@ -92,7 +92,7 @@ const inState = (state: LifecycleState, architecture: ClientArchitecture, profil
     intent: state === 'releasing' ? eraseIntentWith() : intentWith({ profile: name(profile) }),
   });
 
-/** How a machine of this architecture gets on, by its first loader. */
+/** The boot of a machine of this architecture, from its first loader. */
 async function sentTo(architecture: ClientArchitecture, machine: Machine | null, secureBoot: boolean) {
   const { resolver, scripts, network } = appliance(machine ? [machine] : [], secureBoot);
   const question = { mac: MAC, architecture, uuid: UUID, relay: null };
@@ -100,17 +100,17 @@ async function sentTo(architecture: ClientArchitecture, machine: Machine | null,
   if (first.kind !== 'loader') return null;
   const facts = factsFromQuestion({ ...question, stage: 'ipxe' });
   const language = first.starts === 'grub' ? GRUB_CONFIGS : IPXE_SCRIPTS;
-  const handed = await scripts.issue({
+  const issued = await scripts.issue({
     resolved: resolver.resolve(facts, network),
     facts,
     server: SERVER,
     language,
     forReal: false,
   });
-  return { first, text: handed.text ?? '', outcome: handed.decision.outcome.kind };
+  return { first, text: issued.text ?? '', outcome: issued.decision.outcome.kind };
 }
 
-describe('what the appliance asks itself for', () => {
+describe('the list of files that the appliance checks', () => {
   it.each([...CLIENT_ARCHITECTURES.values()].map((architecture) => ({ architecture, what: architecture.name })))(
     'has all that $what is sent to, in every state',
     async ({ architecture }) => {
@@ -133,14 +133,14 @@ describe('what the appliance asks itself for', () => {
     },
   );
 
-  it('has all that the texts lead to that every machine gets', () => {
+  it('has everything that the common texts refer to', () => {
     const menu = renderMenuScript(templates, { machine: null, mac: null, server: SERVER }, PROFILES);
     for (const text of [renderEntryScript(templates, SERVER), menu, renderGrubEntry(templates, SERVER)]) {
       expect(unchecked(text)).toEqual([]);
     }
   });
 
-  it('has what shim loads beside itself', () => {
+  it('has the files that shim loads', () => {
     expect(checked('tftp')).toContain('grubx64.efi');
     expect(checked('tftp')).toContain('grubaa64.efi');
   });

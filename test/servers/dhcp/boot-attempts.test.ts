@@ -8,18 +8,18 @@ async function attemptsBegun(discovers: readonly { readonly xid: number; readonl
   await rig.server.start();
   for (const { xid, after } of discovers) {
     await rig.clock.advance(after, async () => undefined);
-    rig.hears(packet('discover', mac(1), { options: FIRMWARE, xid }));
+    rig.receives(packet('discover', mac(1), { options: FIRMWARE, xid }));
   }
   return rig.notes.filter(({ kind }) => kind === 'dhcp.discover').map(({ beginsAttempt }) => beginsAttempt);
 }
 
 describe('a boot attempt', () => {
-  it('begins with the first DISCOVER of a firmware, and not again when it repeats itself', async () => {
+  it('begins with the first DISCOVER of firmware, and not again when it is retransmitted', async () => {
     const repeated = [0, 4, 8, 16].map((seconds) => ({ xid: 7, after: seconds * SECOND }));
     expect(await attemptsBegun(repeated)).toEqual([true, false, false, false]);
   });
 
-  it('begins anew with another transaction, and with the same one when it comes much later', async () => {
+  it('begins with a new transaction, and with the same one when it arrives much later', async () => {
     const boots = [
       { xid: 7, after: 0 },
       { xid: 8, after: 4 * SECOND },

@@ -11,13 +11,13 @@ const take = (client = mac(1), xid = 7) =>
   packet('request', client, { requested: POOL.from, server: SERVER.address, xid });
 
 describe('an exchange', () => {
-  it('goes from DISCOVER to ACK, and each step is told', async () => {
+  it('goes from DISCOVER to ACK, and records each step', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
-    rig.hears(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
+    rig.receives(packet('discover', mac(1), { options: FIRMWARE }));
+    rig.receives(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
     await rig.udp.until(2);
-    expect(rig.udp.said).toEqual([
+    expect(rig.udp.sentInWords).toEqual([
       'offer 10.0.100.100 to 255.255.255.255:68 by eth1:67',
       'ack 10.0.100.100 to 255.255.255.255:68 by eth1:67',
     ]);
@@ -25,31 +25,31 @@ describe('an exchange', () => {
     expect(rig.notes.map((note) => note.beginsAttempt ?? false)).toEqual([true, false, false, false]);
     expect(rig.lines.filter(({ level }) => level === 'info').map(({ message }) => message)).toEqual([
       'dhcp: answers on eth1',
-      'dhcp ack to request: it takes the address that it was offered',
+      'dhcp ack to request: it accepts the offered address',
     ]);
     expect(rig.unknown).toEqual(['52:54:00:00:00:01 on provisioning']);
     await rig.server.stop();
   });
 
-  it('gives a machine of the inventory its own address and name', async () => {
+  it('assigns a machine of the inventory its own address and name', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('discover', MAC));
-    expect(rig.udp.said).toEqual([`offer ${RESERVED} to 255.255.255.255:68 by eth1:67`]);
+    rig.receives(packet('discover', MAC));
+    expect(rig.udp.sentInWords).toEqual([`offer ${RESERVED} to 255.255.255.255:68 by eth1:67`]);
     expect(Buffer.from(rig.udp.replies[0]?.message.options.get(OPTION.hostName) ?? []).toString()).toBe('node01');
     expect(rig.unknown).toEqual([]);
   });
 
-  it("goes on in the relay's name where it overrides the server identifier (RFC 5107)", async () => {
+  it('uses the server identifier override of the relay (RFC 5107)', async () => {
     const rig = new Rig();
     await rig.server.start();
     const relay = ip('10.0.100.1');
     const override = ip('10.0.100.2');
     const from = { address: relay, port: 67 };
     const options = [[OPTION.relayAgentInformation, Uint8Array.of(11, 4, 10, 0, 100, 2)]] as const;
-    rig.hears(packet('discover', mac(1), { giaddr: relay, options }), { from });
+    rig.receives(packet('discover', mac(1), { giaddr: relay, options }), { from });
     const taken = { requested: POOL.from, server: override, giaddr: relay, options };
-    rig.hears(packet('request', mac(1), taken), { from });
+    rig.receives(packet('request', mac(1), taken), { from });
     await rig.udp.until(2);
     const named = rig.udp.replies.map(({ message }) => message.options.get(OPTION.serverIdentifier));
     expect(named).toEqual([Uint8Array.of(10, 0, 100, 2), Uint8Array.of(10, 0, 100, 2)]);
@@ -61,37 +61,37 @@ describe('an exchange', () => {
     const elsewhere = { name: 'eth0', mac: MAC, network: name('storage'), address: POOL.from, mtu: null };
     const rig = new Rig({ machines: [machineIn('ready', { spec: { interfaces: [elsewhere] } })] });
     await rig.server.start();
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
   });
 
-  it('is refused with a NAK where the address is wrong', async () => {
+  it('ends with a NAK where the address is wrong', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('request', mac(1), { requested: ip('192.168.1.9') }));
-    expect(rig.udp.said).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
+    rig.receives(packet('request', mac(1), { requested: ip('192.168.1.9') }));
+    expect(rig.udp.sentInWords).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
     expect(rig.store.commits).toEqual([]);
   });
 
-  it('does not take place with an unknown machine that the network ignores', async () => {
+  it('does not start for an unknown machine on a network that ignores unknown machines', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     await rig.server.start();
-    for (let n = 0; n < 3; n++) rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
-    expect(rig.udp.said).toEqual([]);
+    for (let n = 0; n < 3; n++) rig.receives(packet('discover', mac(1), { options: FIRMWARE }));
+    expect(rig.udp.sentInWords).toEqual([]);
     expect(rig.story.at(-1)).toBe('dhcp.silent unaccepted-ignored');
     const silences = rig.lines.filter(({ message }) => message.startsWith('dhcp silent'));
     expect(silences.map(({ level }) => level)).toEqual(['info', 'debug', 'debug']);
   });
 
-  it('lends a removed machine an address of the pool, on which its refusal waits, and not what was its own', async () => {
+  it('assigns a removed machine a pool address, for its refusal text, and not its former address', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     rig.fleet.update([{ ...NODE, lifecycle: { ...NODE.lifecycle, state: 'removed' } }], rig.fleet.at);
     await rig.server.start();
-    rig.hears(packet('discover', MAC, { options: FIRMWARE }));
-    expect(rig.udp.said).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
+    rig.receives(packet('discover', MAC, { options: FIRMWARE }));
+    expect(rig.udp.sentInWords).toEqual([`offer ${POOL.from} to 255.255.255.255:68 by eth1:67`]);
     const { machine, decision } = new BootResolver(rig.fleet, () => NOW).resolve(factsOf(7), NETWORK);
     expect(machine).toBeNull();
-    // Its story goes on.
+    // Its history continues.
     expect(rig.notes.map(({ kind, machine: about }) => [kind, about])).toEqual([
       ['dhcp.discover', NODE.id],
       ['dhcp.offer', NODE.id],
@@ -102,28 +102,28 @@ describe('an exchange', () => {
     });
   });
 
-  it('reports another chassis than the declared one', async () => {
+  it('reports a chassis other than the declared one', async () => {
     const rig = new Rig({ machines: [machineIn('ready', { spec: { uuid: OTHER_UUID } })] });
     await rig.server.start();
     const uuid = Uint8Array.from([
       0, 0x1e, 0xab, 0x11, 0x7a, 0, 0, 0x80, 0x40, 0x80, 0, 0x52, 0x54, 0, 0x12, 0x34, 0x56,
     ]);
-    rig.hears(packet('discover', MAC, { options: [...FIRMWARE, [OPTION.chassisUuid, uuid]] }));
+    rig.receives(packet('discover', MAC, { options: [...FIRMWARE, [OPTION.chassisUuid, uuid]] }));
     expect(rig.findings).toEqual(['node01 chassis-mismatch']);
   });
 
-  it('is not begun by packets that make no sense', async () => {
+  it('does not start for malformed packets', async () => {
     const rig = new Rig();
     await rig.server.start();
     const from = { address: ip('10.0.100.9'), port: 68 };
     rig.udp.deliver('eth1:67', new Uint8Array(3), from);
     rig.udp.deliver('eth1:67', new Uint8Array(400), from);
-    rig.hears(packet('request', mac(1)));
-    rig.hears(packet('request', mac(1), { options: [[OPTION.serverIdentifier, Uint8Array.of(1, 2)]] }));
-    rig.hears({ ...packet('discover', mac(1)), htype: 32, hlen: 0 });
-    rig.hears({ ...packet('discover', mac(1)), options: new Map() });
-    expect(rig.udp.said).toEqual([]);
-    expect(rig.story.filter((told) => told.startsWith('dhcp.silent'))).toEqual([
+    rig.receives(packet('request', mac(1)));
+    rig.receives(packet('request', mac(1), { options: [[OPTION.serverIdentifier, Uint8Array.of(1, 2)]] }));
+    rig.receives({ ...packet('discover', mac(1)), htype: 32, hlen: 0 });
+    rig.receives({ ...packet('discover', mac(1)), options: new Map() });
+    expect(rig.udp.sentInWords).toEqual([]);
+    expect(rig.story.filter((note) => note.startsWith('dhcp.silent'))).toEqual([
       'dhcp.silent malformed',
       'dhcp.silent malformed',
       'dhcp.silent malformed',
@@ -131,13 +131,13 @@ describe('an exchange', () => {
       'dhcp.silent not-ethernet',
       'dhcp.silent malformed',
     ]);
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said).toHaveLength(1);
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords).toHaveLength(1);
   });
 });
 
 describe('a lease', () => {
-  it('is on disk before its ACK leaves, and many share a commit', async () => {
+  it('is on disk before its ACK is sent, and many share a commit', async () => {
     const rig = new Rig();
     await rig.server.start();
     let open = (): void => {};
@@ -145,23 +145,23 @@ describe('a lease', () => {
       open = resolve;
     });
     for (const n of [0, 1, 2, 3]) {
-      rig.hears(packet('request', mac(n + 1), { requested: ip(`10.0.100.${100 + n}`), server: SERVER.address }));
+      rig.receives(packet('request', mac(n + 1), { requested: ip(`10.0.100.${100 + n}`), server: SERVER.address }));
     }
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(rig.udp.said).toEqual([]);
+    expect(rig.udp.sentInWords).toEqual([]);
     open();
     await rig.udp.until(4);
     expect(rig.store.commits.map((commit) => commit.length)).toEqual([4]);
-    expect(rig.udp.said.every((said) => said.startsWith('ack'))).toBe(true);
+    expect(rig.udp.sentInWords.every((said) => said.startsWith('ack'))).toBe(true);
   });
 
-  it('is never acknowledged when the store fails, and is once it works again', async () => {
+  it('is not acknowledged while the store fails, and is when it works again', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.store.failure = new ColdironError('store_unavailable', 'the disk is full');
-    rig.hears(take());
+    rig.receives(take());
     await rig.server.stop();
-    expect(rig.udp.said).toEqual([]);
+    expect(rig.udp.sentInWords).toEqual([]);
     expect(rig.story.at(-1)).toBe('dhcp.silent not-written');
     expect(rig.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
 
@@ -169,58 +169,58 @@ describe('a lease', () => {
     const again = new Rig();
     await again.server.start();
     again.store.failure = new Error('for a moment');
-    again.hears(take());
+    again.receives(take());
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     again.store.failure = null;
-    again.hears(take());
+    again.receives(take());
     await again.udp.until(1);
-    expect(again.udp.said).toEqual(['ack 10.0.100.100 to 255.255.255.255:68 by eth1:67']);
+    expect(again.udp.sentInWords).toEqual(['ack 10.0.100.100 to 255.255.255.255:68 by eth1:67']);
   });
 
-  it('is acknowledged again without a second write when the request comes again', async () => {
+  it('is acknowledged again without a second write when the request is repeated', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
-    rig.hears(take());
+    rig.receives(take());
+    rig.receives(take());
     await rig.udp.until(1);
-    rig.hears(take());
-    expect(rig.udp.said).toHaveLength(2);
+    rig.receives(take());
+    expect(rig.udp.sentInWords).toHaveLength(2);
     expect(rig.udp.sent[1]?.bytes).toEqual(rig.udp.sent[0]?.bytes);
     expect(rig.store.commits).toHaveLength(1);
     expect(rig.story).toContain('dhcp.silent answer-under-way');
   });
 
-  it('survives a restart: nobody else is given its address', async () => {
+  it('survives a restart: no other client gets its address', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
+    rig.receives(take());
     await rig.udp.until(1);
     const after = new Rig({ stored: [...rig.store.commits.flat()] });
     await after.server.start();
-    after.hears(packet('discover', mac(2)));
-    after.hears(packet('discover', mac(1)));
-    expect(after.udp.said.map((said) => said.split(' ')[1])).toEqual(['10.0.100.101', '10.0.100.100']);
+    after.receives(packet('discover', mac(2)));
+    after.receives(packet('discover', mac(1)));
+    expect(after.udp.sentInWords.map((line) => line.split(' ')[1])).toEqual(['10.0.100.101', '10.0.100.100']);
   });
 
-  it('that is being written is acknowledged before the server stops', async () => {
+  it('that is being committed is acknowledged before the server stops', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
+    rig.receives(take());
     await rig.server.stop();
-    expect(rig.udp.said).toHaveLength(1);
+    expect(rig.udp.sentInWords).toHaveLength(1);
     expect(rig.udp.opened).toEqual([]);
-    rig.hears(packet('discover', mac(2)));
-    expect(rig.udp.said).toHaveLength(1);
+    rig.receives(packet('discover', mac(2)));
+    expect(rig.udp.sentInWords).toHaveLength(1);
   });
 
-  it('that is given back or found taken is written down without an answer', async () => {
+  it('that is released or declined is written without a reply', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(take());
+    rig.receives(take());
     await rig.udp.until(1);
-    rig.hears(packet('decline', mac(1), { requested: POOL.from, server: SERVER.address }));
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.0\.100\.101/);
+    rig.receives(packet('decline', mac(1), { requested: POOL.from, server: SERVER.address }));
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer 10\.0\.100\.101/);
     await rig.server.stop();
     expect(rig.store.commits.flat().map(({ state }) => state)).toEqual(['bound', 'declined']);
     expect(rig.story).toContain('dhcp.conflict');
@@ -238,16 +238,16 @@ describe('interfaces', () => {
   });
   const first = { ...NETWORK, unknown: 'inspect' as const };
 
-  it('answer each on its own, with its own addresses', async () => {
+  it('answer independently, with their own addresses', async () => {
     const rig = new Rig({ networks: [first, second] });
     await rig.server.start();
-    rig.hears(packet('discover', mac(1)), { at: 'eth1:67' });
-    rig.hears(packet('discover', mac(1)), { at: 'eth2:67' });
-    expect(rig.udp.said).toEqual([
+    rig.receives(packet('discover', mac(1)), { at: 'eth1:67' });
+    rig.receives(packet('discover', mac(1)), { at: 'eth2:67' });
+    expect(rig.udp.sentInWords).toEqual([
       'offer 10.0.100.100 to 255.255.255.255:68 by eth1:67',
       'offer 10.0.101.100 to 255.255.255.255:68 by eth2:67',
     ]);
-    rig.hears(packet('discover', mac(2), { giaddr: ip('10.0.101.1') }), { at: 'eth1:67' });
+    rig.receives(packet('discover', mac(2), { giaddr: ip('10.0.101.1') }), { at: 'eth1:67' });
     expect(rig.story.at(-1)).toBe('dhcp.silent other-interface');
   });
 
@@ -261,7 +261,7 @@ describe('interfaces', () => {
     await rig.server.stop();
   });
 
-  it('that cannot be opened are named, leave nothing open, and are tried again', async () => {
+  it('that cannot be opened are reported, leave nothing open, and are retried', async () => {
     const rig = new Rig({ networks: [first, second] });
     rig.udp.refuse(
       'eth1:4011',
@@ -287,12 +287,12 @@ describe('interfaces', () => {
 describe('a machine in a loop', () => {
   const boot = async (rig: Rig, xid: number, pause: number = MINUTE): Promise<void> => {
     const asks = { requested: POOL.from, server: SERVER.address, xid, options: FIRMWARE };
-    rig.hears(packet('request', mac(1), asks));
+    rig.receives(packet('request', mac(1), asks));
     await rig.udp.until(rig.udp.sent.length + 1);
     await rig.clock.advance(pause, async () => {});
   };
 
-  it('is noticed when it is sent to the same loader three times and never fetches its script', async () => {
+  it('is reported when it gets the same loader three times and never fetches its script', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const xid of [1, 2, 3]) await boot(rig, xid);
@@ -301,7 +301,7 @@ describe('a machine in a loop', () => {
     ]);
   });
 
-  it('is handed the script once when that goes on, and its loader again when the script was no help', async () => {
+  it('is offered the script once when the loop continues, and its loader again when that did not help', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const xid of [1, 2, 3, 4, 5, 6, 6, 7]) await boot(rig, xid, 20_000);
@@ -311,14 +311,14 @@ describe('a machine in a loop', () => {
     expect(files).toEqual([loader, loader, loader, loader, loader, script, script, loader]);
   });
 
-  it('is none when it boots as often, but not within minutes', async () => {
+  it('is not reported when it boots as often, but not within minutes', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const xid of [1, 2, 3, 4, 5, 6]) await boot(rig, xid, 2 * MINUTE);
     expect(rig.udp.replies.map(({ message }) => message.file)).toEqual(Array.from({ length: 6 }, () => 'ipxe.efi'));
   });
 
-  it('is none when it fetched the script in between', async () => {
+  it('is not reported when it fetched the script in between', async () => {
     const rig = new Rig();
     await rig.server.start();
     await boot(rig, 1);

@@ -1,4 +1,4 @@
-// An address is promised when it is offered: a rack that wakes up at once shares a pool that has exactly one for each.
+// An offered address is reserved: machines that all start at once share a pool that has exactly one address for each.
 
 import { expect, it } from 'vitest';
 import { type DhcpMessageType, messageType } from '../../../appliance/codecs/dhcp4/options.ts';
@@ -20,37 +20,37 @@ const NETWORK = networkWith({
 });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Who was told which address in answers of this type. */
-const told = (rig: Rig, type: DhcpMessageType): (readonly [Mac, Ipv4])[] =>
+/** The addresses assigned by replies of this type, by client. */
+const assigned = (rig: Rig, type: DhcpMessageType): (readonly [Mac, Ipv4])[] =>
   rig.udp.replies
     .filter(({ message }) => messageType(message) === type)
     .map(({ message }) => [mustParse(macFromBytes(message.chaddr.subarray(0, 6))), message.yiaddr]);
 
-it('a thousand clients are offered the thousand addresses of a pool, the next is offered none, and each gets its own', async () => {
+it('offers a thousand clients the thousand addresses of a pool, the next client none, and gives each its own', async () => {
   const rig = new Rig({ networks: [NETWORK], machines: [], settings: { conflictProbe: true } });
   await rig.server.start();
   const late = mac(CLIENTS.length + 1);
   const asksFor = (requested: Ipv4) => ({ requested, server: SERVER.address, options: FIRMWARE });
 
-  for (const client of CLIENTS) rig.hears(packet('discover', client, { options: FIRMWARE }));
-  rig.hears(packet('discover', late, { options: FIRMWARE }));
+  for (const client of CLIENTS) rig.receives(packet('discover', client, { options: FIRMWARE }));
+  rig.receives(packet('discover', late, { options: FIRMWARE }));
   await rig.clock.advance(SECOND, turn);
-  rig.hears(packet('discover', late, { options: FIRMWARE }));
+  rig.receives(packet('discover', late, { options: FIRMWARE }));
   await rig.clock.advance(SECOND, turn);
-  const offers = new Map(told(rig, 'offer'));
+  const offers = new Map(assigned(rig, 'offer'));
   expect([...offers.keys()].sort()).toEqual(CLIENTS);
   expect([...offers.values()].sort()).toEqual(ADDRESSES.toSorted());
   expect(rig.story.at(-1)).toBe('dhcp.silent pool-exhausted');
 
   const stolen = offers.get(mac(500)) ?? FROM;
-  rig.hears(packet('request', late, asksFor(stolen)));
-  expect(rig.udp.said.at(-1)).toMatch(/^nak/);
+  rig.receives(packet('request', late, asksFor(stolen)));
+  expect(rig.udp.sentInWords.at(-1)).toMatch(/^nak/);
 
   // Not in the order in which they were offered.
   const sent = rig.udp.sent.length;
-  for (const [client, address] of [...offers].reverse()) rig.hears(packet('request', client, asksFor(address)));
+  for (const [client, address] of [...offers].reverse()) rig.receives(packet('request', client, asksFor(address)));
   await rig.udp.until(sent + CLIENTS.length);
-  const acknowledged = told(rig, 'ack');
+  const acknowledged = assigned(rig, 'ack');
   expect(acknowledged).toHaveLength(CLIENTS.length);
   expect(new Map(acknowledged)).toEqual(offers);
   const leases = rig.store.commits.flat();

@@ -5,7 +5,7 @@ import { LeaseWriter } from '../../../appliance/servers/dhcp/lease-writer.ts';
 const lease = (at: number) => ({ address: `10.0.100.${at}` }) as Lease;
 
 describe('leases of one commit', () => {
-  it('are answered in order, a few in a turn, and all before the writer is idle', async () => {
+  it('are acknowledged in order, a few per turn, and all before the writer is idle', async () => {
     const answered: number[] = [];
     let inThisTurn = 0;
     let mostInATurn = 0;
@@ -29,13 +29,13 @@ describe('leases of one commit', () => {
 
   it('are all refused when the commit fails', async () => {
     const failures: number[] = [];
-    const told: boolean[] = [];
+    const results: boolean[] = [];
     const writer = new LeaseWriter({ commitLeases: () => Promise.reject(new Error('no disk')) }, (_, leases) =>
       failures.push(leases),
     );
-    for (let at = 0; at < 40; at += 1) writer.write(lease(at), (written) => told.push(written));
+    for (let at = 0; at < 40; at += 1) writer.write(lease(at), (written) => results.push(written));
     await writer.idle();
     expect(failures).toEqual([40]);
-    expect(told).toEqual(Array.from({ length: 40 }, () => false));
+    expect(results).toEqual(Array.from({ length: 40 }, () => false));
   });
 });

@@ -1,16 +1,16 @@
-// Echo sockets in memory: the test says who answers.
+// Echo sockets in memory: the test chooses which addresses answer.
 
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import type { OpenEcho } from '../../../appliance/net/udp/echo-socket.ts';
 
 export class MemoryEcho {
-  /** Those who answer when they are asked. */
+  /** Addresses that answer. */
   readonly alive = new Set<Ipv4>();
-  /** `interface address`, in the order of the questions. */
-  readonly asked: string[] = [];
+  /** `interface address`, in the order of the requests. */
+  readonly requests: string[] = [];
   sockets = 0;
   refusal: Error | null = null;
-  /** So many questions do not arrive. */
+  /** The number of requests that are lost. */
   losses = 0;
 
   readonly open: OpenEcho = (device) => {
@@ -19,7 +19,7 @@ export class MemoryEcho {
     let answers: Ipv4[] = [];
     return {
       ask: (address) => {
-        this.asked.push(`${device} ${address}`);
+        this.requests.push(`${device} ${address}`);
         if (this.losses > 0) this.losses -= 1;
         else if (this.alive.has(address)) answers.push(address);
       },

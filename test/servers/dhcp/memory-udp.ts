@@ -1,4 +1,4 @@
-// UDP in memory: what the server opened, what it sent, and packets put into it.
+// UDP in memory: records opened sockets and sent packets, and delivers packets.
 
 import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
 import type { DhcpMessage } from '../../../appliance/codecs/dhcp4/message.ts';
@@ -14,7 +14,7 @@ export interface Sent {
 
 export class MemoryUdp {
   readonly sent: Sent[] = [];
-  /** Nothing leaves any more, because of this. */
+  /** Sending fails with this error. */
   down: Error | null = null;
   readonly #open = new Map<string, UdpOptions>();
   readonly #refused = new Map<string, Error>();
@@ -52,7 +52,7 @@ export class MemoryUdp {
     this.#open.get(at)?.onMessage(bytes, from);
   }
 
-  /** Resolves when so many datagrams have been sent in all. */
+  /** Resolves when this many datagrams have been sent in total. */
   async until(count: number): Promise<void> {
     while (this.sent.length < count) {
       await new Promise<void>((resolve) => {
@@ -65,8 +65,8 @@ export class MemoryUdp {
     }
   }
 
-  /** What was sent as DHCP, in words: `offer 10.0.0.1 to 255.255.255.255:68 by eth1:67`. */
-  get said(): string[] {
+  /** The sent DHCP messages, in words: `offer 10.0.0.1 to 255.255.255.255:68 by eth1:67`. */
+  get sentInWords(): string[] {
     return this.replies.map(
       ({ message, sent: { to, interface: device, port } }) =>
         `${messageType(message)} ${message.yiaddr} to ${to.address}:${to.port} by ${device}:${port}`,

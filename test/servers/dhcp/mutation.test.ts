@@ -1,4 +1,4 @@
-// Captured requests, damaged, through the whole server: nothing throws, and what is no request changes nothing.
+// Mutated captured requests through the whole server: nothing throws, and a packet that is not a request changes nothing.
 
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { packet, Rig } from './rig.ts';
 const MUTANTS = 20_000;
 const SEED = 0x2131;
 
-/** The networks in which the clients were captured, and one on which another server gives the addresses. */
+/** The networks in which the clients were captured, and one on which another server assigns the addresses. */
 const DIRECT = networkWith({
   name: name('direct'),
   interface: 'eth1',
@@ -55,7 +55,7 @@ const DECLARED = machineIn('ready', {
     ],
   },
 });
-/** Mostly where captured clients asked. */
+/** Mostly the interfaces of the captured clients. */
 const PLACES = ['eth1:67', 'eth1:67', 'eth1:67', 'eth2:67', 'eth1:4011', 'eth3:67', 'eth3:4011'];
 const FROM = { address: ip('10.77.0.50'), port: 68 };
 
@@ -63,16 +63,16 @@ const TYPES = [1, 2, 3, 4, 5, 6, 7, 8].map((type) => Buffer.from([53, 1, type]))
 /** RFC 2132: requested address, lease time, server identifier; RFC 3011: subnet. Four bytes each. */
 const OF_FOUR_BYTES = [50, 51, 54, 118];
 
-/** RFC 2131 §2 alone: no request of an Ethernet client, or one that does not say what it wants. */
+/** By RFC 2131 §2 alone: not a request of an Ethernet client, or one without a message type. */
 function isNoRequest(bytes: Uint8Array): boolean {
   const raw = Buffer.from(bytes);
   if (raw.length < 240 || raw.readUInt32BE(236) !== 0x63825363) return true;
   if (raw[0] !== 1 || raw[1] !== 1 || raw[2] !== 6) return true;
-  // Overloaded options may stand in sname and file.
+  // Overloaded options may be in sname and file.
   return !TYPES.some((option) => raw.includes(option, 44)) || namesHalfAnAddress(raw);
 }
 
-/** For certain: the options can be walked from first to last, and none of them is in parts or elsewhere. */
+/** The options can be parsed from first to last, and none of them is split or overloaded. */
 function namesHalfAnAddress(raw: Buffer): boolean {
   const lengths = new Map<number, number>();
   for (let at = 240; raw[at] !== 255; at += raw[at] === 0 ? 1 : 2 + (raw[at + 1] ?? 0)) {
@@ -86,7 +86,7 @@ function namesHalfAnAddress(raw: Buffer): boolean {
 const saysMalformed = ({ kind, data }: TrailNote): boolean =>
   kind === 'dhcp.silent' && (data as { because?: string }).because === 'malformed';
 
-it('after twenty thousand damaged requests, of which none was dealt with wrongly, a proper one is answered', async () => {
+it('answers a valid request after twenty thousand mutated ones, none of which it handled wrongly', async () => {
   const below = dice(SEED);
   const originals = dhcpPackets().filter(([op]) => op === 1);
   const mutant = (): Uint8Array => {
@@ -105,17 +105,17 @@ it('after twenty thousand damaged requests, of which none was dealt with wrongly
   let noRequests = 0;
   for (let n = 0; n < MUTANTS; n++) {
     const bytes = mutant();
-    const before = { told: rig.notes.length, sent: rig.udp.sent.length, commits: rig.store.commits.length };
+    const before = { notes: rig.notes.length, sent: rig.udp.sent.length, commits: rig.store.commits.length };
     rig.udp.deliver(PLACES[below(PLACES.length)] ?? '', bytes, FROM);
-    // A lease is written in the next turn, and acknowledged within it.
+    // A lease is committed in the next turn, and acknowledged in the same turn.
     await setImmediate();
     const noRequest = isNoRequest(bytes);
     if (noRequest) noRequests++;
     const changed = rig.udp.sent.length > before.sent || rig.store.commits.length > before.commits;
-    if (changed && (noRequest || rig.notes.slice(before.told).some(saysMalformed))) {
+    if (changed && (noRequest || rig.notes.slice(before.notes).some(saysMalformed))) {
       answeredInError.push(Buffer.from(bytes).toString('hex'));
     }
-    // Offers and leases run out on the way.
+    // Offers and leases expire in between.
     if (n % 100 === 0) await rig.clock.advance(10 * SECOND, () => setImmediate());
   }
 
@@ -123,15 +123,15 @@ it('after twenty thousand damaged requests, of which none was dealt with wrongly
   expect(rig.lines.filter(({ level }) => level === 'error')).toEqual([]);
   const { replies } = rig.udp;
   expect(replies.filter(({ sent: { bytes } }) => bytes.length < 300 || bytes.length > 1472)).toEqual([]);
-  // Otherwise the mutants did not get far, or were hardly damaged.
-  const said = (type: string): number => replies.filter(({ message }) => messageType(message) === type).length;
+  // Otherwise the mutants were rejected too early, or were hardly mutated.
+  const countOf = (type: string): number => replies.filter(({ message }) => messageType(message) === type).length;
   expect(noRequests).toBeGreaterThan(MUTANTS / 20);
   expect(rig.notes.filter(saysMalformed).length).toBeGreaterThan(MUTANTS / 20);
-  expect(said('offer')).toBeGreaterThan(MUTANTS / 10);
-  expect(said('ack')).toBeGreaterThan(MUTANTS / 10);
-  expect(said('nak')).toBeGreaterThan(MUTANTS / 100);
+  expect(countOf('offer')).toBeGreaterThan(MUTANTS / 10);
+  expect(countOf('ack')).toBeGreaterThan(MUTANTS / 10);
+  expect(countOf('nak')).toBeGreaterThan(MUTANTS / 100);
 
-  rig.hears(packet('discover', mac(1)));
-  expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.77\.\d+\.\d+ to 255\.255\.255\.255:68 by eth1:67$/);
+  rig.receives(packet('discover', mac(1)));
+  expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer 10\.77\.\d+\.\d+ to 255\.255\.255\.255:68 by eth1:67$/);
   await rig.server.stop();
 });

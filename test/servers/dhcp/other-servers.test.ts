@@ -23,28 +23,28 @@ function offer(rig: Rig, server = ROGUE, yiaddr = ip('10.0.100.200')): void {
 }
 const rogues = (rig: Rig) => rig.notes.filter(({ kind }) => kind === 'dhcp.rogue').map(({ data }) => data);
 
-describe('before it answers as the authority, the server', () => {
-  it('asks as a client that does not exist, twice, and says nothing to anybody meanwhile', async () => {
+describe('before it answers as the authoritative server, the server', () => {
+  it('sends two DISCOVERs as an invented client, and answers no request meanwhile', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
-    rig.hears(packet('discover', mac(1)));
+    rig.receives(packet('discover', mac(1)));
     await rig.clock.advance(SECOND, turn);
     expect(
       rig.udp.replies.map(({ message, sent }) => `${messageType(message)} from ${sent.port} to ${sent.to.port}`),
     ).toEqual(['discover from 68 to 67', 'discover from 68 to 67']);
-    const asked = rig.udp.replies[0]?.message;
-    expect(asked?.broadcast).toBe(true);
-    expect((asked?.chaddr[0] ?? 0) & 0x03).toBe(0x02);
+    const discover = rig.udp.replies[0]?.message;
+    expect(discover?.broadcast).toBe(true);
+    expect((discover?.chaddr[0] ?? 0) & 0x03).toBe(0x02);
     await rig.clock.advance(SECOND, turn);
     await started;
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
-    rig.hears(packet('discover', mac(1)));
-    expect(rig.udp.said.at(-1)).toMatch(/^offer/);
+    rig.receives(packet('discover', mac(1)));
+    expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer/);
     expect(rig.clock.pendingTimers).toBe(0);
   });
 
-  it('refuses where another one makes an offer, and names it', async () => {
+  it('does not start where another server makes an offer, and names it', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
@@ -53,22 +53,24 @@ describe('before it answers as the authority, the server', () => {
     await started;
     expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
     expect(rig.udp.opened).toEqual([]);
-    expect(rogues(rig)).toEqual([{ server: ROGUE, interface: 'eth1', network: 'provisioning', how: 'it was found' }]);
+    expect(rogues(rig)).toEqual([
+      { server: ROGUE, interface: 'eth1', network: 'provisioning', how: 'it answered a DISCOVER' },
+    ]);
     expect(rig.clock.pendingTimers).toBe(0);
   });
 
-  it('names all of them where there are several', async () => {
+  it('names all other servers where there are several', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
     for (const server of [ROGUE, ROGUE, ip('10.0.100.67')]) offer(rig, server);
     await rig.clock.advance(2 * SECOND, turn);
     await started;
-    expect(rig.server.states()[0]?.refusedBecause).toContain('other DHCP servers, 10.0.100.66 and 10.0.100.67, give');
+    expect(rig.server.states()[0]?.refusedBecause).toContain('other DHCP servers, 10.0.100.66 and 10.0.100.67, assign');
     expect(rogues(rig)).toHaveLength(2);
   });
 
-  it('is not put off by its own echo or by a proxy, which gives no addresses', async () => {
+  it('ignores its own broadcast and a proxyDHCP server, which assigns no addresses', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
@@ -80,7 +82,7 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
   });
 
-  it('is starting while it looks for other servers, and failed while it tries again after a refusal', async () => {
+  it('is `starting` while it searches for other servers, and `failed` while it retries after a failure', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
@@ -97,16 +99,14 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.health()).toBe('running');
   });
 
-  it('refuses where nobody could be asked, and looks again the next time', async () => {
+  it('does not start where no DISCOVER could be sent, and searches again the next time', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     rig.udp.down = new Error('ENETDOWN (to 255.255.255.255:67)');
     const started = rig.server.start();
     await turn();
     await rig.clock.advance(2 * SECOND, turn);
     await started;
-    expect(rig.server.states()[0]?.refusedBecause).toMatch(
-      /nobody can be asked on eth1 .*: ENETDOWN .*is the interface up/,
-    );
+    expect(rig.server.states()[0]?.refusedBecause).toMatch(/cannot check on eth1 .*: ENETDOWN .*is the interface up/);
     expect(rig.udp.opened).toEqual([]);
     rig.udp.down = null;
     const again = rig.server.reconcile();
@@ -117,7 +117,7 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
   });
 
-  it('takes one question that left for enough', async () => {
+  it('accepts a search in which only one DISCOVER could be sent', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     rig.udp.down = new Error('ENETDOWN (to 255.255.255.255:67)');
     const started = rig.server.start();
@@ -128,7 +128,7 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toBeNull();
   });
 
-  it('names whoever made an offer, also when the second question did not leave', async () => {
+  it('names a server that made an offer, also when the second DISCOVER could not be sent', async () => {
     const rig = new Rig({ settings: { ignoreOtherServers: false } });
     const started = rig.server.start();
     await turn();
@@ -139,14 +139,14 @@ describe('before it answers as the authority, the server', () => {
     expect(rig.server.states()[0]?.refusedBecause).toContain('another DHCP server, 10.0.100.66');
   });
 
-  it('does not look where it only adds to another server', async () => {
+  it('does not search where it is only a proxyDHCP server', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, dhcp: 'proxy' }], settings: { ignoreOtherServers: false } });
     await rig.server.start();
     expect(rig.udp.sent).toEqual([]);
     expect(rig.udp.opened).toEqual(['eth1:4011', 'eth1:67']);
   });
 
-  it('does not start where it cannot look, unless it is told not to mind', async () => {
+  it('does not start where it cannot search, unless other servers are ignored by configuration', async () => {
     const strict = new Rig({ settings: { ignoreOtherServers: false } });
     strict.udp.refuse('eth1:68', new Error('port 68 is taken'));
     await strict.server.start();
@@ -158,8 +158,8 @@ describe('before it answers as the authority, the server', () => {
   });
 });
 
-describe('while it answers, the server', () => {
-  it('notices another one that offers addresses, and says so once in a while', async () => {
+describe('while it answers requests, the server', () => {
+  it('detects another server that offers addresses, and reports it at intervals', async () => {
     const rig = new Rig();
     await rig.server.start();
     offer(rig);
@@ -172,46 +172,46 @@ describe('while it answers, the server', () => {
     expect(rogues(rig)).toHaveLength(2);
   });
 
-  it('notices a client that takes the offer of another one, and gives its own offer to others', async () => {
+  it('detects a client that accepts the offer of another server, and releases its own offer', async () => {
     const rig = new Rig();
     await rig.server.start();
-    rig.hears(packet('discover', mac(1)));
-    rig.hears(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE }));
-    expect(rogues(rig)).toMatchObject([{ server: ROGUE, how: 'a client took its offer' }]);
-    rig.hears(packet('discover', mac(2), { requested: POOL.from }));
-    expect(rig.udp.said.at(-1)).toMatch(/^offer 10\.0\.100\.100 /);
+    rig.receives(packet('discover', mac(1)));
+    rig.receives(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE }));
+    expect(rogues(rig)).toMatchObject([{ server: ROGUE, how: 'a client accepted its offer' }]);
+    rig.receives(packet('discover', mac(2), { requested: POOL.from }));
+    expect(rig.udp.sentInWords.at(-1)).toMatch(/^offer 10\.0\.100\.100 /);
   });
 
-  it('notices it behind a relay too, and says on which network', async () => {
+  it('detects another server behind a relay too, and names the network', async () => {
     const far = { ...NETWORK, name: name('far'), prefix: mustParse(parsePrefix('10.9.0.0/24')), pools: [] };
     const rig = new Rig({ networks: [far] });
     await rig.server.start();
-    rig.hears(packet('request', mac(1), { requested: ip('10.9.0.7'), server: ROGUE, giaddr: ip('10.9.0.1') }));
-    expect(rogues(rig)).toMatchObject([{ server: ROGUE, network: 'far', how: 'a client took its offer' }]);
+    rig.receives(packet('request', mac(1), { requested: ip('10.9.0.7'), server: ROGUE, giaddr: ip('10.9.0.1') }));
+    expect(rogues(rig)).toMatchObject([{ server: ROGUE, network: 'far', how: 'a client accepted its offer' }]);
   });
 
-  it('notices it from machines that it does not answer', async () => {
+  it('detects another server from requests that it does not answer', async () => {
     const rig = new Rig({ networks: [{ ...NETWORK, unknown: 'ignore' }] });
     await rig.server.start();
-    rig.hears(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE, options: FIRMWARE }));
+    rig.receives(packet('request', mac(1), { requested: ip('10.0.100.200'), server: ROGUE, options: FIRMWARE }));
     expect(rogues(rig)).toMatchObject([{ server: ROGUE }]);
-    expect(rig.udp.said).toEqual([]);
+    expect(rig.udp.sentInWords).toEqual([]);
   });
 
-  it('takes no notice of what cannot be a server, nor where others give the addresses', async () => {
+  it('ignores packets that are not from a server, and networks where others assign the addresses', async () => {
     const rig = new Rig();
     await rig.server.start();
     for (const server of ['0.0.0.0', '255.255.255.255', '224.0.0.1']) {
-      rig.hears(packet('request', mac(1), { requested: POOL.from, server: ip(server) }));
+      rig.receives(packet('request', mac(1), { requested: POOL.from, server: ip(server) }));
     }
     rig.declare([{ ...NETWORK, dhcp: 'proxy' }]);
-    rig.hears(packet('request', mac(1), { requested: POOL.from, server: ROGUE }));
+    rig.receives(packet('request', mac(1), { requested: POOL.from, server: ROGUE }));
     expect(rogues(rig)).toEqual([]);
   });
 });
 
 describe('an interface', () => {
-  it('that was taken away and made anew is opened anew, and one that is gone is said to be', async () => {
+  it('that was deleted and recreated is opened again, and a missing one is reported', async () => {
     const rig = new Rig();
     await rig.server.start();
     rig.interfaceIndex = 8;

@@ -1,4 +1,4 @@
-// A DHCP packet read from its bytes by RFC 2131 §2 alone, without our own codec: what our codec wrote is resolved by it.
+// Parses a DHCP packet by RFC 2131 §2 alone, without our own codec, to verify what our codec wrote.
 
 export interface RawPacket {
   readonly length: number;
@@ -12,7 +12,7 @@ export interface RawPacket {
   readonly giaddr: string;
   readonly mac: string;
   readonly file: string;
-  /** In the order in which they stand. */
+  /** In packet order. */
   readonly options: readonly (readonly [code: number, value: Buffer])[];
 }
 
@@ -40,7 +40,7 @@ export function readRaw(bytes: Uint8Array): RawPacket {
   };
 }
 
-/** Throws where an option passes the end, no END comes, or anything but padding comes after it. */
+/** Throws if an option exceeds the packet, END is missing, or anything but padding follows it. */
 function rawOptions(raw: Buffer): [number, Buffer][] {
   const options: [number, Buffer][] = [];
   const end = endOfOptions(raw, (code, value) => void options.push([code, value]));
@@ -64,8 +64,8 @@ function endOfOptions(raw: Buffer, onOption: (code: number, value: Buffer) => vo
   return at;
 }
 
-export const optionOf = ({ options }: RawPacket, wanted: number): Buffer | undefined =>
-  options.find(([code]) => code === wanted)?.[1];
+export const optionOf = ({ options }: RawPacket, number: number): Buffer | undefined =>
+  options.find(([code]) => code === number)?.[1];
 
 export const textOf = (packet: RawPacket, code: number): string | undefined =>
   optionOf(packet, code)?.toString('latin1').replace(/\0$/, '');
@@ -75,7 +75,7 @@ export const addressOf = (packet: RawPacket, code: number): string | undefined =
   return value && dotted(value);
 };
 
-/** The same request for another address: option 50 written over, as its client would name what it was offered. */
+/** The same request for another address: option 50 overwritten, as a client names the offered address. */
 export function askingFor(bytes: Uint8Array, address: string): Uint8Array {
   const raw = Buffer.from(bytes);
   endOfOptions(raw, (code, value) => {
@@ -84,7 +84,7 @@ export function askingFor(bytes: Uint8Array, address: string): Uint8Array {
   return raw;
 }
 
-/** RFC 1542 §4.1.1, RFC 3046 §2.1: as a relay passes it on, with an option of its own behind the others. */
+/** RFC 1542 §4.1.1, RFC 3046 §2.1: as a relay forwards it, with its own option after the others. */
 export function relayed(bytes: Uint8Array, giaddr: string, relayOption: Uint8Array): Uint8Array {
   const raw = Buffer.from(bytes);
   const end = endOfOptions(raw, () => {});

@@ -1,4 +1,4 @@
-// A DHCP server in memory: fake clock, sockets and store, and clients that speak to it.
+// A DHCP server in memory: fake clock, sockets and store, and clients for it.
 
 import { BootResolver } from '../../../appliance/boot/boot-resolver.ts';
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
@@ -25,7 +25,7 @@ import { MemoryUdp } from './memory-udp.ts';
 
 export const NOWHERE: UdpPeer = { address: ip('0.0.0.0'), port: 68 };
 
-/** A store whose commits can be held up or made to fail. */
+/** A store whose commits can be delayed or made to fail. */
 export class FakeLeaseStore {
   readonly commits: (readonly Lease[])[] = [];
   stored: Lease[] = [];
@@ -48,7 +48,7 @@ interface RigOptions {
   readonly machines?: readonly Machine[];
   readonly settings?: Partial<DhcpSettings>;
   readonly stored?: Lease[];
-  /** Whom to ask; left out: a resolver over the rig's own fleet. */
+  /** The boot resolver; default: one over the rig's own fleet. */
   readonly resolver?: BootResolver;
 }
 
@@ -107,7 +107,7 @@ export class Rig {
     this.fleet.replace({ ...nothing, networks, machines, declaredRevision: 1, revision: 1 });
   }
 
-  /** Kinds of the notes, with the reason where there is one. */
+  /** Note kinds, with the reason where there is one. */
   get story(): string[] {
     return this.notes.map(({ kind, data }) => {
       const because = (data as { because?: string }).because;
@@ -115,13 +115,13 @@ export class Rig {
     });
   }
 
-  /** A client's packet comes in. */
-  hears(packet: DhcpMessage, { at = 'eth1:67', from = NOWHERE }: { at?: string; from?: UdpPeer } = {}): void {
+  /** Delivers a packet of a client. */
+  receives(packet: DhcpMessage, { at = 'eth1:67', from = NOWHERE }: { at?: string; from?: UdpPeer } = {}): void {
     this.udp.deliver(at, encodeDhcp(packet, { maxBytes: 1472 }).bytes, from);
   }
 }
 
-interface Asks {
+interface PacketFields {
   readonly requested?: Ipv4;
   readonly server?: Ipv4;
   readonly ciaddr?: Ipv4;
@@ -130,30 +130,30 @@ interface Asks {
   readonly options?: readonly (readonly [number, Uint8Array])[];
 }
 
-/** As an operating system asks. */
-export function packet(type: DhcpMessageType, mac: Mac, asks: Asks = {}): DhcpMessage {
+/** The request of an operating system. */
+export function packet(type: DhcpMessageType, mac: Mac, fields: PacketFields = {}): DhcpMessage {
   const chaddr = new Uint8Array(16);
   chaddr.set(Buffer.from(mac.replaceAll(':', ''), 'hex'));
   const options = new Map<number, Uint8Array>([[OPTION.messageType, writeMessageType(type)]]);
-  if (asks.requested) options.set(OPTION.requestedAddress, writeIpv4(asks.requested));
-  if (asks.server) options.set(OPTION.serverIdentifier, writeIpv4(asks.server));
-  for (const [code, value] of asks.options ?? []) options.set(code, value);
+  if (fields.requested) options.set(OPTION.requestedAddress, writeIpv4(fields.requested));
+  if (fields.server) options.set(OPTION.serverIdentifier, writeIpv4(fields.server));
+  for (const [code, value] of fields.options ?? []) options.set(code, value);
   const unset = ip('0.0.0.0');
   return {
     ...plainMessage,
     op: 'request',
-    xid: asks.xid ?? 7,
-    ciaddr: asks.ciaddr ?? unset,
+    xid: fields.xid ?? 7,
+    ciaddr: fields.ciaddr ?? unset,
     yiaddr: unset,
     siaddr: unset,
-    giaddr: asks.giaddr ?? unset,
+    giaddr: fields.giaddr ?? unset,
     file: '',
     chaddr,
     options,
   };
 }
 
-/** The options that make it the firmware of a UEFI machine. */
+/** The options of UEFI firmware. */
 export const FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
   [OPTION.vendorClass, writeText('PXEClient:Arch:00007:UNDI:003000')],
   [OPTION.clientArchitecture, writeU16(7)],
@@ -164,5 +164,5 @@ export const HTTP_FIRMWARE: readonly (readonly [number, Uint8Array])[] = [
   [OPTION.clientArchitecture, writeU16(16)],
 ];
 
-/** And these that it is the iPXE which the same machine runs next. */
+/** The options of the iPXE that the same machine starts next. */
 export const IPXE: readonly (readonly [number, Uint8Array])[] = [...FIRMWARE, [OPTION.userClass, writeText('iPXE')]];

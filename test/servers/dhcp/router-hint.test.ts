@@ -1,5 +1,5 @@
-// An old iPXE that has its answer waits for an IPv6 router: whoever sends the hint is told on which interface, and of nobody
-// else.
+// An old iPXE waits for an IPv6 router after its DHCP reply: the sender of the router hint gets the interface of iPXE clients
+// only.
 
 import { describe, expect, it } from 'vitest';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
@@ -24,55 +24,55 @@ async function serving(network: Partial<SiteNetwork> = {}): Promise<Rig> {
   return rig;
 }
 
-describe('the interface is named', () => {
-  it('when an iPXE on it was offered an address, and when it was given it', async () => {
+describe('the interface is reported', () => {
+  it('when an iPXE on it gets an OFFER, and when it gets an ACK', async () => {
     const rig = await serving();
-    rig.hears(packet('discover', mac(1), { options: IPXE }), { at: 'eth2:67' });
-    expect(rig.udp.said).toEqual(['offer 10.0.101.100 to 255.255.255.255:68 by eth2:67']);
+    rig.receives(packet('discover', mac(1), { options: IPXE }), { at: 'eth2:67' });
+    expect(rig.udp.sentInWords).toEqual(['offer 10.0.101.100 to 255.255.255.255:68 by eth2:67']);
     expect(rig.hinted).toEqual(['eth2']);
-    rig.hears(packet('request', mac(2), { requested: POOL.from, server: SERVER.address, options: IPXE }));
+    rig.receives(packet('request', mac(2), { requested: POOL.from, server: SERVER.address, options: IPXE }));
     await rig.udp.until(2);
     expect(rig.hinted).toEqual(['eth2', 'eth1']);
   });
 
-  it('when an iPXE was told what to boot beside another server, also on the boot server’s port', async () => {
+  it('when an iPXE gets a proxyDHCP reply, also on the boot server’s port', async () => {
     const rig = await serving({ dhcp: 'proxy' });
-    rig.hears(packet('discover', mac(1), { options: IPXE }));
+    rig.receives(packet('discover', mac(1), { options: IPXE }));
     expect(rig.hinted).toEqual(['eth1']);
     const from = { address: ip('10.0.100.9'), port: 4011 };
-    rig.hears(packet('request', mac(1), { ciaddr: from.address, options: IPXE }), { at: 'eth1:4011', from });
+    rig.receives(packet('request', mac(1), { ciaddr: from.address, options: IPXE }), { at: 'eth1:4011', from });
     expect(rig.hinted).toEqual(['eth1', 'eth1']);
   });
 });
 
-describe('nothing is named', () => {
-  it('for firmware and operating systems, whatever they are answered', async () => {
+describe('no interface is reported', () => {
+  it('for firmware and operating systems, whatever the reply', async () => {
     const rig = await serving();
-    rig.hears(packet('discover', mac(1), { options: FIRMWARE }));
-    rig.hears(packet('discover', mac(2)));
-    rig.hears(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
-    rig.hears(packet('inform', mac(2), { ciaddr: ip('10.0.100.9') }));
+    rig.receives(packet('discover', mac(1), { options: FIRMWARE }));
+    rig.receives(packet('discover', mac(2)));
+    rig.receives(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: FIRMWARE }));
+    rig.receives(packet('inform', mac(2), { ciaddr: ip('10.0.100.9') }));
     await rig.udp.until(4);
     expect(rig.hinted).toEqual([]);
   });
 
-  it('for an iPXE that is refused its address', async () => {
+  it('for an iPXE that gets a NAK', async () => {
     const rig = await serving();
-    rig.hears(packet('request', mac(1), { requested: ip('192.168.1.9'), options: IPXE }));
-    expect(rig.udp.said).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
+    rig.receives(packet('request', mac(1), { requested: ip('192.168.1.9'), options: IPXE }));
+    expect(rig.udp.sentInWords).toEqual(['nak 0.0.0.0 to 255.255.255.255:68 by eth1:67']);
     expect(rig.hinted).toEqual([]);
   });
 
-  it('for an iPXE that is not answered, or not yet', async () => {
+  it('for an iPXE that gets no reply, or not yet', async () => {
     const rig = await serving({ unknown: 'ignore' });
-    rig.hears(packet('discover', mac(1), { options: IPXE }));
+    rig.receives(packet('discover', mac(1), { options: IPXE }));
     expect(rig.hinted).toEqual([]);
     const slow = await serving();
     let open = (): void => {};
     slow.store.gate = new Promise((resolve) => {
       open = resolve;
     });
-    slow.hears(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: IPXE }));
+    slow.receives(packet('request', mac(1), { requested: POOL.from, server: SERVER.address, options: IPXE }));
     expect(slow.hinted).toEqual([]);
     open();
     await slow.udp.until(1);

@@ -2,7 +2,7 @@
 //
 //   serve.ts --inventory FILE --state DIR [--no-probe] [--ignore-others] [--log LEVEL] [--trail FILE]
 //
-// Prints one line of JSON, the state of each interface, when it serves. Ends on SIGTERM, with every lease on disk.
+// Prints one line of JSON, the state of each interface, when it is ready. Ends on SIGTERM, with every lease on disk.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createWriteStream, mkdirSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// A client's end of a wire in a network namespace, in the test's own hands: packets leave as they are, and each is sent again
-// until it is answered.
+// The client end of a link in a network namespace, controlled by the test: packets are sent unchanged, and each is
+// retransmitted until it is answered.
 
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
@@ -15,8 +15,8 @@ export interface Answer {
   readonly from: UdpPeer;
 }
 
-const EVERYBODY: UdpPeer = { address: '255.255.255.255' as Ipv4, port: 67 };
-const PATIENCE_MS = 1000;
+const BROADCAST: UdpPeer = { address: '255.255.255.255' as Ipv4, port: 67 };
+const RETRANSMIT_MS = 1000;
 const REPLY = 2;
 /** RFC 2132 §9.6: an OFFER answers a DISCOVER, an ACK or a NAK a REQUEST. */
 const ANSWERS: Readonly<Record<number, readonly number[]>> = { 1: [2], 3: [5, 6] };
@@ -30,7 +30,7 @@ interface Waiting {
 }
 
 export class Wire {
-  /** Every reply, also those that nobody waited for. */
+  /** Every reply, also unexpected ones. */
   readonly heard: Answer[] = [];
   readonly #waiting = new Map<string, Waiting>();
   #socket: UdpSocket | null = null;
@@ -43,7 +43,7 @@ export class Wire {
       wire.#socket = await openDeviceSocket({
         interface: device,
         port,
-        onMessage: (bytes, from) => wire.#hear(bytes, from),
+        onMessage: (bytes, from) => wire.#receive(bytes, from),
         onError: (error) => {
           throw error;
         },
@@ -54,17 +54,17 @@ export class Wire {
     return wire;
   }
 
-  /** Once, and without waiting for an answer. */
-  tell(bytes: Uint8Array, to: UdpPeer = EVERYBODY): void {
+  /** Sends once, without waiting for a reply. */
+  tell(bytes: Uint8Array, to: UdpPeer = BROADCAST): void {
     this.#socket?.send(bytes, to);
   }
 
-  async ask(bytes: Uint8Array, to: UdpPeer = EVERYBODY): Promise<Answer> {
-    const asked = readRaw(bytes);
+  async ask(bytes: Uint8Array, to: UdpPeer = BROADCAST): Promise<Answer> {
+    const request = readRaw(bytes);
     const answered = new Promise<Answer>((answer) =>
-      this.#waiting.set(keyOf(asked), { types: ANSWERS[typeOf(asked)] ?? [], answer }),
+      this.#waiting.set(keyOf(request), { types: ANSWERS[typeOf(request)] ?? [], answer }),
     );
-    const again = setInterval(() => this.tell(bytes, to), PATIENCE_MS).unref();
+    const again = setInterval(() => this.tell(bytes, to), RETRANSMIT_MS).unref();
     this.tell(bytes, to);
     return await answered.finally(() => clearInterval(again));
   }
@@ -73,7 +73,7 @@ export class Wire {
     await this.#socket?.close();
   }
 
-  #hear(bytes: Uint8Array, from: UdpPeer): void {
+  #receive(bytes: Uint8Array, from: UdpPeer): void {
     // Other clients' requests are broadcast too.
     if (bytes[0] !== REPLY) return;
     const answer = { bytes, packet: readRaw(bytes), from };

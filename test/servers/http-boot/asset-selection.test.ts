@@ -6,7 +6,7 @@ const ETAG = '"abc"';
 const select = (headers: Record<string, string>, size = 100, method = 'GET') =>
   selectBytes(method, headers, size, ETAG);
 
-describe('which bytes a request gets', () => {
+describe('the selected bytes of a request', () => {
   it.each([
     ['bytes=0-9', { status: 206, start: 0, end: 10 }],
     ['bytes=90-', { status: 206, start: 90, end: 100 }],
@@ -28,7 +28,7 @@ describe('which bytes a request gets', () => {
     },
   );
 
-  it('are all of them for HEAD, whatever range it names', () => {
+  it('are the whole file for HEAD, whatever range it names', () => {
     expect(select({ range: 'bytes=0-9' }, 100, 'HEAD')).toEqual({ status: 200, start: 0, end: 100 });
   });
 
@@ -44,12 +44,12 @@ describe('which bytes a request gets', () => {
     ['If-Range with our tag', { range: 'bytes=1-2', 'if-range': ETAG }, 206],
     ['If-Range with another tag', { range: 'bytes=1-2', 'if-range': '"old"' }, 200],
     ['If-Range with a date', { range: 'bytes=1-2', 'if-range': 'Wed, 21 Oct 2015 07:28:00 GMT' }, 200],
-    ['a resumed download, as EDK2 asks', { range: 'bytes=50-', 'if-match': ETAG }, 206],
+    ['a resumed download, as EDK2 requests it', { range: 'bytes=50-', 'if-match': ETAG }, 206],
   ])('%s', (_what, headers, status) => {
     expect(select(headers).status).toBe(status);
   });
 
-  it('never lie outside the file', () => {
+  it('are never outside the file', () => {
     const number = fc.oneof(fc.constant(''), fc.nat(300).map(String), fc.maxSafeNat().map(String));
     fc.assert(
       fc.property(number, number, fc.nat(200), (first, last, size) => {

@@ -8,7 +8,7 @@ let kernel: Buffer;
 let disk: Buffer;
 
 beforeAll(async () => {
-  // The second file does not fit into memory beside the first, nor alone.
+  // The second file does not fit into memory with the first, nor alone.
   rig = await BootServerRig.start({ memoryBudget: 2_000_000 });
   kernel = rig.shelve('nixos/worker/bzImage', patternBytes(1_234_567));
   disk = rig.shelve('images/debian/disk.img', patternBytes(3_000_001));
@@ -23,7 +23,7 @@ const fetched = async (path: string, headers: Record<string, string> = {}) => {
 };
 
 describe('a boot file over HTTP', () => {
-  it('comes whole, from memory and from the disk alike, at the first request and at every later one', async () => {
+  it('arrives complete, from memory and from the disk, at the first request and at every later one', async () => {
     for (let turn = 0; turn < 3; turn += 1) {
       expect((await fetched('/boot/nixos/worker/bzImage')).body.equals(kernel)).toBe(true);
       expect((await fetched('/boot/debian/disk.img')).body.equals(disk)).toBe(true);
@@ -31,7 +31,7 @@ describe('a boot file over HTTP', () => {
     expect(rig.server.usage.heldBytes).toBe(kernel.length);
   });
 
-  it('has its header names in the case that GRUB looks for, and nothing that it cannot read', async () => {
+  it('has header names in the case that GRUB looks for, and nothing that GRUB cannot parse', async () => {
     const answer = await rig.raw('GET', '/boot/loader/ipxe.efi');
     const head = answer.slice(0, answer.indexOf('\r\n\r\n'));
     expect(head.startsWith('HTTP/1.1 200 OK\r\n')).toBe(true);
@@ -50,13 +50,13 @@ describe('a boot file over HTTP', () => {
     expect(head.endsWith('\r\n\r\n')).toBe(true);
   });
 
-  it('is never compressed, however much the client would like it', async () => {
+  it('is never compressed, whatever the client accepts', async () => {
     const { response, body } = await fetched('/boot/nixos/worker/bzImage', { 'accept-encoding': 'gzip, br' });
     expect(response.headers.get('content-encoding')).toBeNull();
     expect(body.length).toBe(kernel.length);
   });
 
-  it('gives any range as the slice that it is', async () => {
+  it('returns exactly the requested range', async () => {
     await fc.assert(
       fc.asyncProperty(fc.boolean(), fc.nat(3_100_000), fc.nat(400_000), async (small, start, length) => {
         const [path, bytes] = small ? ['/boot/nixos/worker/bzImage', kernel] : ['/boot/debian/disk.img', disk];
@@ -76,7 +76,7 @@ describe('a boot file over HTTP', () => {
     );
   });
 
-  it('tells a client that has it that it has it, and one that resumes another version to begin again', async () => {
+  it('answers 304 to a client that has it, and makes one that resumes another version start over', async () => {
     const etag = `"${rig.assets.get('nixos/worker/bzImage')?.sha256}"`;
     expect((await fetched('/boot/nixos/worker/bzImage', { 'if-none-match': etag })).response.status).toBe(304);
     expect((await fetched('/boot/nixos/worker/bzImage', { 'if-match': '"other"' })).response.status).toBe(412);
@@ -90,14 +90,14 @@ describe('a boot file over HTTP', () => {
     expect([response.status, body.length]).toEqual([200, 0]);
   });
 
-  it('is told in the trail: which, how much, and that it was complete', async () => {
+  it('is recorded in the trail: name, size, and completeness', async () => {
     rig.notes.length = 0;
     await fetched('/boot/nixos/worker/bzImage', { range: 'bytes=10-19' });
     const [note] = await rig.noted('http.served');
     expect(note?.data).toEqual({ asset: 'nixos/worker/bzImage', from: 10, bytes: 10, of: 10, complete: true });
   });
 
-  it('is told in the trail too when only its headers are asked for, as EDK2 begins', async () => {
+  it('is recorded in the trail too when only its headers are requested, as EDK2 does first', async () => {
     for (const path of ['/boot/loader/ipxe.efi', '/boot/ipxe/boot.ipxe', '/boot/ipxe/menu.ipxe']) {
       rig.notes.length = 0;
       await rig.raw('HEAD', path, ['User-Agent: UefiHttpBoot/1.0']);
@@ -106,7 +106,7 @@ describe('a boot file over HTTP', () => {
     }
   });
 
-  it('that is not in the library does not exist, whatever lies on the disk', async () => {
+  it('that is not in the library is not found, whatever is on the disk', async () => {
     rig.notes.length = 0;
     for (const path of ['/boot/loader/other.efi', '/boot/loader/..%2fipxe.efi', '/boot/loader/../loader/ipxe.efi']) {
       const answer = await rig.raw('GET', path);
@@ -116,13 +116,13 @@ describe('a boot file over HTTP', () => {
     expect(await rig.noted('http.refused', 3)).toHaveLength(3);
   });
 
-  it('that is missing is told to iPXE in one plain line', async () => {
+  it('that is missing is reported to iPXE in one line of text', async () => {
     const answer = await rig.raw('GET', '/boot/loader/other.efi', ['User-Agent: iPXE/1.21.1']);
     expect(answer).toContain('Content-Type: text/plain');
     expect(answer).toMatch(/\r\n\r\nnot_found: no boot file other\.efi \(id-\d+\)\n$/);
   });
 
-  it('that changed on disk is not sent under the old checksum', async () => {
+  it('that changed on disk is not sent with the old checksum', async () => {
     rig.shelve('images/moving/target', patternBytes(1000));
     truncateSync(rig.assets.get('images/moving/target')?.file ?? '', 500);
     const { response, body } = await fetched('/boot/moving/target');
@@ -130,12 +130,12 @@ describe('a boot file over HTTP', () => {
     expect(JSON.parse(body.toString()).message).toContain('has changed on disk');
   });
 
-  it('cannot be written, only read', async () => {
+  it('is read-only', async () => {
     const response = await fetch(rig.url('/boot/loader/ipxe.efi'), { method: 'PUT', body: 'x' });
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('leaves everything outside /boot/ to somebody else', async () => {
+  it('is served only below /boot/; other paths go to the other handler', async () => {
     expect((await fetched('/health')).body.toString()).toBe('elsewhere');
   });
 });

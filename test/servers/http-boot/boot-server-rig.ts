@@ -26,7 +26,7 @@ import { checkedEvent } from '../../domain/events/checked-event.ts';
 
 export const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
-interface RigWishes extends Partial<HttpBootSettings> {
+interface RigOptions extends Partial<HttpBootSettings> {
   readonly machines?: readonly Machine[];
   readonly network?: Partial<SiteNetwork>;
   readonly profiles?: readonly Profile[];
@@ -49,7 +49,7 @@ export class BootServerRig {
   readonly #waiting = new Set<() => void>();
   port = 0;
 
-  constructor(wishes: RigWishes = {}) {
+  constructor(options: RigOptions = {}) {
     const {
       machines = [],
       network = {},
@@ -58,7 +58,7 @@ export class BootServerRig {
       orderProblem = null,
       monotonicNow = () => performance.now(),
       ...settings
-    } = wishes;
+    } = options;
     const fleet = new Fleet();
     const here = networkWith({ prefix: mustParse(parsePrefix('127.0.0.0/8')), server: LOOPBACK, ...network });
     const catalogue = { sites: [SITE], networks: [here], skus: [], profiles, clusters: [], roce: [] };
@@ -68,7 +68,7 @@ export class BootServerRig {
     const images = new AvailableImages(library);
     const templates = readBootTemplates();
     const resolver = new BootResolver(fleet, () => NOW, {
-      startability: { image: (wanted) => images.find(wanted), orderProblem: () => orderProblem },
+      startability: { image: (image) => images.find(image), orderProblem: () => orderProblem },
     });
     const scripts = new ScriptIssuer({
       resolver,
@@ -109,8 +109,8 @@ export class BootServerRig {
     );
   }
 
-  static async start(wishes: RigWishes = {}): Promise<BootServerRig> {
-    const rig = new BootServerRig(wishes);
+  static async start(options: RigOptions = {}): Promise<BootServerRig> {
+    const rig = new BootServerRig(options);
     rig.port = (await rig.server.start()).port;
     return rig;
   }
@@ -142,7 +142,7 @@ export class BootServerRig {
     return buffer;
   }
 
-  /** The same with zeros that take no room on the disk. */
+  /** The same with a sparse file of zeros. */
   shelveSparse(name: string, size: number): void {
     this.shelve(name, '');
     const asset = this.assets.get(name);
@@ -151,7 +151,7 @@ export class BootServerRig {
     this.assets.set(name, { ...asset, size });
   }
 
-  /** The bytes of the answer as they come over the wire; `path` goes out as it stands. */
+  /** The raw bytes of the response; `path` is sent unchanged. */
   async raw(method: string, path: string, headers: readonly string[] = []): Promise<string> {
     const socket = this.connect();
     socket.write([`${method} ${path} HTTP/1.1`, 'Host: here', 'Connection: close', ...headers, '', ''].join('\r\n'));
@@ -160,7 +160,7 @@ export class BootServerRig {
     return Buffer.concat(chunks).toString('latin1');
   }
 
-  /** The whole of 127.0.0.0/8 is here: each address is another client. */
+  /** All of 127.0.0.0/8 is local: each address is another client. */
   connect(localAddress = '127.0.0.1'): Socket {
     return connect({ port: this.port, host: '127.0.0.1', localAddress });
   }
@@ -178,7 +178,7 @@ export class BootServerRig {
   }
 }
 
-/** Random enough that a wrong offset shows, and the same every time. */
+/** Pseudo-random, so that a wrong offset is detected, and deterministic. */
 export function patternBytes(size: number): Buffer {
   const bytes = Buffer.allocUnsafe(size);
   let state = 12345;

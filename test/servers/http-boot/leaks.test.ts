@@ -18,7 +18,7 @@ function request(path: string): Socket {
 }
 
 describe('after many machines', () => {
-  it('aborted transfers leave no descriptor, no buffer and no request behind, from the disk as from memory', async () => {
+  it('aborted transfers leave no descriptor, no buffer and no request behind, from the disk and from memory', async () => {
     rig = await BootServerRig.start({ memoryBudget: 20 * MEBIBYTE });
     rig.shelve('images/held/disk', patternBytes(16 * MEBIBYTE));
     rig.shelveSparse('images/streamed/disk', 100 * MEBIBYTE);
@@ -35,7 +35,7 @@ describe('after many machines', () => {
     }
     await rig.noted('http.served', 200);
     await expect.poll(() => rig.server.usage).toEqual({ requests: 0, files: 1, heldBytes: 16 * MEBIBYTE });
-    // The file that is held stays open, on the disk and in memory.
+    // The cached file stays open, on the disk and in memory.
     await expect.poll(descriptors).toBeLessThanOrEqual(before + 2);
     expect(rig.notes.every(({ data }) => (data as { complete: boolean }).complete === false)).toBe(true);
   });

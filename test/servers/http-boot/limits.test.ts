@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Fetcher } from '../../process/http-crowd.ts';
+import { Fetcher } from '../../process/many-fetchers.ts';
 import { BootServerRig, patternBytes } from './boot-server-rig.ts';
 
 let rig: BootServerRig;
@@ -26,11 +26,11 @@ const all = async (socket: Socket): Promise<string> => {
 };
 
 const request = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: here\r\n${more}\r\n`;
-/** More than the kernel takes from us for a client that reads nothing. */
+/** More than the kernel buffers for a client that reads nothing. */
 const BIG = 24 * 1024 * 1024;
 const MANY = 40;
 
-/** One that is held in memory, and one that comes from the disk because there is no room beside the first. */
+/** One file in memory, and one from the disk because it does not fit into memory with the first. */
 const shelveBigOnes = (): void => {
   rig.shelve('images/held/disk', patternBytes(BIG));
   rig.shelveSparse('images/streamed/disk', BIG);
@@ -47,12 +47,12 @@ const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
 const nothingIsLeft = async (before: number): Promise<void> => {
   await expect.poll(() => rig.server.usage).toEqual({ requests: 0, files: 1, heldBytes: BIG });
-  // The file that is held stays open, on the disk and in memory.
+  // The cached file stays open, on the disk and in memory.
   await expect.poll(descriptors).toBeLessThanOrEqual(before + 2);
 };
 
-describe('the boot server under pressure', () => {
-  it('sends machines away with Retry-After when too many are served at once, and serves again afterwards', async () => {
+describe('the boot server under load', () => {
+  it('answers 503 with Retry-After when there are too many requests, and serves again afterwards', async () => {
     rig = await BootServerRig.start({ mostRequests: 1 });
     rig.shelve('images/big/disk', patternBytes(BIG));
     rig.shelve('ipxe.efi', 'loader');
@@ -68,7 +68,7 @@ describe('the boot server under pressure', () => {
     expect((await fetch(rig.url('/boot/loader/ipxe.efi'))).status).toBe(200);
   });
 
-  it('lets no single address take the place of the others, tells it so, and says it in the log', async () => {
+  it('limits the requests of one address, tells the client, and logs it', async () => {
     rig = await BootServerRig.start({ mostPerLoopback: 3 });
     rig.shelve('images/big/disk', patternBytes(BIG));
     rig.shelve('ipxe.efi', 'loader');
@@ -81,7 +81,7 @@ describe('the boot server under pressure', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '3']);
     expect(await refused.json()).toMatchObject({
       code: 'service_unavailable',
-      message: 'this address has 3 requests under way already; ask again',
+      message: 'this address already has 3 requests under way; retry',
     });
     expect(rig.warnings).toEqual([{ address: '127.0.0.1', refused: 1 }]);
 
@@ -95,7 +95,7 @@ describe('the boot server under pressure', () => {
     expect((await fetch(rig.url('/boot/loader/ipxe.efi'))).status).toBe(200);
   });
 
-  it('lets no single address keep connections that it does not use without end', async () => {
+  it('limits the idle connections of one address', async () => {
     rig = await BootServerRig.start({ mostPerLoopback: 2 });
     rig.shelve('ipxe.efi', 'loader');
     const idle = [connected(), connected(), connected(), connected()];
@@ -119,7 +119,7 @@ describe('the boot server under pressure', () => {
       .toBe(200);
   });
 
-  it('gives up clients that take nothing, and says how far each came', async () => {
+  it('disconnects clients that read nothing, and records how much each got', async () => {
     rig = await BootServerRig.start({ stallMs: 300, memoryBudget: BIG });
     shelveBigOnes();
     const before = descriptors();
@@ -129,7 +129,7 @@ describe('the boot server under pressure', () => {
       expect(complete).toBe(false);
       expect(bytes).toBeLessThan(of);
     }
-    // The clients have not noticed yet: their ends are still open.
+    // The clients have not noticed yet: their sockets are still open.
     await nothingIsLeft(before + MANY);
   });
 
@@ -139,7 +139,7 @@ describe('the boot server under pressure', () => {
     const slow = new Fetcher(new URL(rig.url('/boot/big/disk')), rig.shelve('images/big/disk', patternBytes(BIG)));
     slow.ask();
     const began = performance.now();
-    // Some 5 MB/s.
+    // About 5 MB/s.
     await slow.takeSlowly(BIG, 128 * 1024, 25);
     expect(slow.hasAll).toBe(true);
     expect(performance.now() - began).toBeGreaterThan(2 * stallMs);
@@ -147,7 +147,7 @@ describe('the boot server under pressure', () => {
     slow.leave();
   });
 
-  it('lets clients go that close their side of the connection in the middle', async () => {
+  it('releases clients that half-close the connection during a transfer', async () => {
     rig = await BootServerRig.start({ memoryBudget: BIG });
     shelveBigOnes();
     const before = descriptors();
@@ -161,14 +161,14 @@ describe('the boot server under pressure', () => {
     await nothingIsLeft(before);
   });
 
-  it('does not wait for headers that trickle in', async () => {
+  it('does not wait for headers that arrive byte by byte', async () => {
     rig = await BootServerRig.start({ requestMs: 200 });
     const loris = connected();
     loris.write('GET /boot/loader/ipxe.efi HTTP/1.1\r\nHost: h');
     expect(await all(loris)).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   });
 
-  it('refuses headers without end, and what is not HTTP, in the envelope', async () => {
+  it('refuses endless headers, and input that is not HTTP, with the error envelope', async () => {
     rig = await BootServerRig.start();
     const long = connected();
     long.write(request('/boot/loader/ipxe.efi', `X: ${'y'.repeat(20_000)}\r\n`));
@@ -194,7 +194,7 @@ describe('the boot server under pressure', () => {
     expect(await until('', /loader$/)).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 
-  it('stops in the middle of a transfer without waiting for the client for ever', async () => {
+  it('stops during a transfer without waiting forever for the client', async () => {
     rig = await BootServerRig.start();
     rig.shelve('images/big/disk', patternBytes(BIG));
     const slow = connected();
@@ -205,10 +205,10 @@ describe('the boot server under pressure', () => {
     expect(rig.server.usage).toEqual({ requests: 0, files: 0, heldBytes: 0 });
   });
 
-  it('says in words why it cannot listen', async () => {
+  it('reports why it cannot listen', async () => {
     rig = await BootServerRig.start();
     const second = new BootServerRig({ port: rig.port });
-    await expect(second.server.start()).rejects.toThrow('something else listens there already');
+    await expect(second.server.start()).rejects.toThrow('another program listens there already');
     await second.stop();
   });
 });

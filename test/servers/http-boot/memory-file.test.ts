@@ -24,12 +24,12 @@ async function source(bytes: Uint8Array): Promise<FileHandle> {
 }
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
-/** Mappings of files in memory, as this process has them. */
+/** This process's mappings of files in memory. */
 const windows = (): number => readFileSync('/proc/self/maps', 'utf8').split('memfd:boot-file').length - 1;
 
 describe('a file in memory', () => {
   it.each([0, 1, 2 * MEBIBYTE - 1, 2 * MEBIBYTE, 2 * MEBIBYTE + 1, 4 * MEBIBYTE, 7 * MEBIBYTE + 4097, 16 * MEBIBYTE])(
-    'of %i bytes is what the file on the disk is, whatever pages it lies in',
+    'of %i bytes equals the file on the disk, with any page size',
     async (size) => {
       const bytes = patternBytes(size);
       const file = await MemoryFile.copyOf(await source(bytes), size, () => false);
@@ -42,7 +42,7 @@ describe('a file in memory', () => {
     },
   );
 
-  it('that turns out shorter than it was said to be is none, and leaves nothing behind', async () => {
+  it('is rejected when its source is shorter than announced, and leaves nothing behind', async () => {
     const handle = await source(patternBytes(5 * MEBIBYTE));
     const before = descriptors();
     await expect(MemoryFile.copyOf(handle, 6 * MEBIBYTE, () => false)).rejects.toThrow('ends at byte');
@@ -50,7 +50,7 @@ describe('a file in memory', () => {
     expect(windows()).toBe(0);
   });
 
-  it('is given up when it is told to, and leaves nothing behind', async () => {
+  it('is cancelled on request, and leaves nothing behind', async () => {
     const handle = await source(patternBytes(9 * MEBIBYTE));
     const before = descriptors();
     let turns = 0;

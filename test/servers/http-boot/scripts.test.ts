@@ -20,8 +20,8 @@ const deploying = machineIn('deploying', { intent: intentWith() });
 let rig: BootServerRig;
 afterEach(() => rig.stop());
 
-async function start(...wishes: Parameters<typeof BootServerRig.start>): Promise<void> {
-  rig = await BootServerRig.start(...wishes);
+async function start(...options: Parameters<typeof BootServerRig.start>): Promise<void> {
+  rig = await BootServerRig.start(...options);
 }
 
 const withImage = (): void => {
@@ -36,14 +36,14 @@ const withImage = (): void => {
 const script = async (path = SCRIPT): Promise<string> => (await fetch(rig.url(path))).text();
 
 describe('the entry script', () => {
-  it('sends every machine to its own, at the address it is told for its network', async () => {
+  it('redirects every machine to its own script, at the server address of its network', async () => {
     await start();
     const text = await script('/boot/ipxe/boot.ipxe');
     expect(text).toContain(`http://127.0.0.1:${rig.port}/boot/ipxe/`);
     expect(rig.fetched).toEqual([]);
   });
 
-  it('is told in the trail, about whoever has the address', async () => {
+  it('is recorded in the trail, for the holder of the address', async () => {
     await start();
     await script('/boot/ipxe/boot.ipxe');
     expect(await rig.noted('http.entry')).toEqual([
@@ -51,14 +51,14 @@ describe('the entry script', () => {
     ]);
   });
 
-  it('names the port that machines reach, where it is not the one we listen on', async () => {
+  it('names the advertised port, where it is not the listening port', async () => {
     await start({ advertisedPort: 80 });
     expect(await script('/boot/ipxe/boot.ipxe')).toContain('http://127.0.0.1:80/boot/');
   });
 });
 
 describe('the script of a machine', () => {
-  it('is what the decision says, with the reason, and is told in the trail', async () => {
+  it('is the decision with its reason, and is recorded in the trail', async () => {
     await start({ machines: [machineIn('active')] });
     expect(await script()).toContain('node01 is in service and boots from its own disk');
     const [note] = await rig.noted('http.script');
@@ -67,20 +67,20 @@ describe('the script of a machine', () => {
     expect(rig.fetched).toEqual([MAC]);
   });
 
-  it('is a refusal on its own screen when the chassis is another one, and the finding is passed on', async () => {
+  it('displays a refusal when the chassis is another one, and the finding is reported', async () => {
     await start({ machines: [machineIn('active')] });
     expect(await script(SCRIPT.replace(UUID, OTHER_UUID))).toContain('Code: chassis-mismatch');
     expect(rig.findings).toEqual([{ kind: 'chassis-mismatch', expected: UUID, seen: OTHER_UUID }]);
   });
 
-  it('tells a removed machine one story: what it was, that it was removed, and what to do', async () => {
+  it('tells a removed machine its name, that it was removed, and what to do', async () => {
     const removed = machineIn('removed', { lifecycle: { note: 'no longer declared by lab' } });
     await start({ machines: [removed], network: { unknown: 'ignore' } });
-    const said = (await script()).split('\n').filter((line) => line.startsWith('echo '));
-    expect(said.slice(0, 4)).toEqual([
+    const echoed = (await script()).split('\n').filter((line) => line.startsWith('echo '));
+    expect(echoed.slice(0, 4)).toEqual([
       `echo Coldiron does not boot node01 (${MAC}), state: removed`,
-      `echo Reason: node01 was removed at ${instantText(removed.lifecycle.since)} (no longer declared by lab), and its identity is dead`,
-      expect.stringMatching(/^echo To do: .*declare it anew .*it is then a new node/),
+      `echo Reason: node01 was removed at ${instantText(removed.lifecycle.since)} (no longer declared by lab), and its identity is revoked`,
+      expect.stringMatching(/^echo To do: .*declare it as a new node /),
       'echo Code: removed',
     ]);
     const [note] = await rig.noted('http.script');
@@ -91,7 +91,7 @@ describe('the script of a machine', () => {
     expect(rig.findings).toEqual([]);
   });
 
-  it('does not exist for a machine that gets no answer', async () => {
+  it('is not found for a machine that gets no reply', async () => {
     await start({ network: { unknown: 'ignore' } });
     const response = await fetch(rig.url(SCRIPT));
     expect(response.status).toBe(404);
@@ -99,7 +99,7 @@ describe('the script of a machine', () => {
     expect(await rig.noted('http.refused')).toHaveLength(1);
   });
 
-  it('survives whatever a machine tells about itself', async () => {
+  it('is safe against any text that a machine sends about itself', async () => {
     await start({ machines: [machineIn('active')] });
     const odd = '/boot/ipxe/52-54-00-12-34-56.ipxe?uuid=%0a%00&serial=%ff%fe&buildarch=x%20y&platform=%7c%7c&arch=9e9';
     expect((await fetch(rig.url(odd))).status).toBe(200);
@@ -109,7 +109,7 @@ describe('the script of a machine', () => {
 });
 
 describe('a script that installs', () => {
-  it('is handed out once its intent is used up, with what the image itself knows', async () => {
+  it('is issued after its intent is consumed, with the parameters of the image', async () => {
     await start({ machines: [deploying] });
     withImage();
     const text = await script();
@@ -117,7 +117,7 @@ describe('a script that installs', () => {
     expect(rig.consumed).toEqual([INTENT_ID]);
   });
 
-  it('gives way to the local disk when somebody else used the intent up', async () => {
+  it('is a boot from the local disk when another request consumed the intent', async () => {
     await start({ machines: [deploying], consume: async () => false });
     withImage();
     const text = await script();
@@ -129,7 +129,7 @@ describe('a script that installs', () => {
     });
   });
 
-  it('goes to exactly one of many that ask at the same time', async () => {
+  it('is issued to exactly one of many concurrent requests', async () => {
     let open = true;
     const consume = async (): Promise<boolean> => {
       const first = open;
@@ -142,7 +142,7 @@ describe('a script that installs', () => {
     expect(texts.filter((text) => text.includes('\nkernel '))).toHaveLength(1);
   });
 
-  it('is held back while the store cannot write: the machine waits and asks again', async () => {
+  it('is held while the store cannot write: the machine waits and retries', async () => {
     const broken = async (): Promise<boolean> => {
       throw new ColdironError('store_unavailable', 'disk full');
     };
@@ -174,7 +174,7 @@ describe('a script that installs', () => {
     expect(rig.consumed).toEqual([]);
   });
 
-  it('uses nothing up for a HEAD, which has the length of the GET and is told as a mere question', async () => {
+  it('consumes nothing for a HEAD, which has the length of the GET and is recorded as a probe', async () => {
     await start({ machines: [deploying] });
     withImage();
     const head = await fetch(rig.url(SCRIPT), { method: 'HEAD' });
@@ -183,7 +183,7 @@ describe('a script that installs', () => {
     expect(head.headers.get('content-length')).toBe(String(Buffer.byteLength(await script())));
   });
 
-  it('of a cloud image starts the service OS, which does the installing', async () => {
+  it('of a cloud image starts the service OS, which installs it', async () => {
     await start({ machines: [deploying], profiles: [profileWith({ kind: 'cloud-image' })] });
     rig.shelve('images/service-os-x86_64/kernel', 'k');
     rig.shelve('images/service-os-x86_64/initrd', 'i');
@@ -194,7 +194,7 @@ describe('a script that installs', () => {
 });
 
 describe('the menu', () => {
-  it('lists the profiles of the machine with the command that arms them', async () => {
+  it('lists the profiles of the machine with the commands to arm them', async () => {
     const other = profileWith({ name: 'arm' as never, architectures: ['arm64'] });
     await start({ machines: [machineIn('ready')], profiles: [profileWith(), other] });
     const text = await script(`/boot/ipxe/menu.ipxe?mac=${MAC}`);
@@ -205,7 +205,7 @@ describe('the menu', () => {
 });
 
 describe('a machine that waits for approval', () => {
-  it('is told so on its screen, then held by 503 with Retry-After, and goes on once it is accepted', async () => {
+  it('sees that on its screen, then is held by 503 with Retry-After, and continues when it is accepted', async () => {
     await start({ machines: [], network: { unknown: 'hold' } });
     expect(await script()).toContain('waits for approval');
     const held = await fetch(rig.url(`${SCRIPT}&waiting=1`));
@@ -220,18 +220,18 @@ describe('a machine that waits for approval', () => {
   });
 });
 
-describe('a machine that nobody knows', () => {
-  const stranger = SCRIPT.replace('52-54-00-12-34-56', '52-54-00-99-99-99').replace(UUID, OTHER_UUID);
+describe('an unknown machine', () => {
+  const unknown = SCRIPT.replace('52-54-00-12-34-56', '52-54-00-99-99-99').replace(UUID, OTHER_UUID);
 
-  it('is reported when it fetches its script, as one that asks by DHCP', async () => {
+  it('is reported when it fetches its script, like one that sends a DHCP request', async () => {
     await start({ machines: [machineIn('active')] });
-    await script(stranger);
+    await script(unknown);
     expect(rig.unknown).toEqual([`${OTHER_MAC} on provisioning`]);
   });
 
-  it('is not reported by a HEAD or by a client that is no boot loader; a known or removed machine never is', async () => {
+  it('is not reported for a HEAD or for a client that is no boot loader; a known or removed machine never is', async () => {
     await start({ machines: [machineIn('active')] });
-    await fetch(rig.url(stranger), { method: 'HEAD' });
+    await fetch(rig.url(unknown), { method: 'HEAD' });
     await script('/boot/ipxe/52-54-00-99-99-99.ipxe');
     await script();
     await rig.stop();
@@ -258,7 +258,7 @@ describe('a flood of requests', () => {
 });
 
 describe('a report from a script', () => {
-  it('is told in the trail with its error number, bounded', async () => {
+  it('is recorded in the trail with its error number, with bounded length', async () => {
     await start({ machines: [machineIn('ready')] });
     const query = `mac=52-54-00-12-34-56&stage=installer&errno=2d0c613b&message=${'x'.repeat(2000)}&other=1`;
     expect(await script(`/boot/report?${query}`)).toBe('noted\n');
@@ -270,7 +270,7 @@ describe('a report from a script', () => {
     expect(second?.data).toEqual(first?.data);
   });
 
-  it('is no failure when it brings no error number: a system has come up', async () => {
+  it('is no failure without an error number: a system has started', async () => {
     await start({ machines: [machineIn('ready')] });
     await script(`/boot/report?mac=${MAC}&stage=service-os&platform=efi`);
     expect(await rig.noted('boot.reported', 1)).toMatchObject([{ mac: MAC, data: { stage: 'service-os' } }]);

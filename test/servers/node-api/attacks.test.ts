@@ -1,4 +1,4 @@
-// Whoever can reach the port: guessing, strange TLS, slow and large requests. Rightful nodes are answered all the while.
+// Attacks on the port: guessed tokens, unusual TLS, slow and large requests. Legitimate nodes are answered all the time.
 
 import { once } from 'node:events';
 import { connect as connectPlainly, type Socket } from 'node:net';
@@ -17,15 +17,15 @@ describe('guessing tokens', () => {
   let site: NodeApiSite;
   beforeAll(async () => {
     site = await NodeApiSite.open();
-    // One guess more is allowed every five seconds, however long our guesses take.
+    // One more guess is allowed every five seconds, however long our guesses take.
     site.stopClock();
   });
   afterAll(() => site.end());
 
-  it('is slowed down, told for how long, and costs the audit no more than a few lines', async () => {
-    const stranger = await site.client({ id: newMachineId() });
+  it('is rate-limited with Retry-After, and adds only a few lines to the audit', async () => {
+    const attacker = await site.client({ id: newMachineId() });
     const answers = [];
-    for (let n = 0; n < 30; n++) answers.push(await stranger.enroll(guess(n), { request: 'x' }));
+    for (let n = 0; n < 30; n++) answers.push(await attacker.enroll(guess(n), { request: 'x' }));
     const slowed = answers.filter(({ status }) => status === 429);
     expect(slowed).toHaveLength(20);
     for (const { json, retryAfter } of slowed) {
@@ -36,22 +36,22 @@ describe('guessing tokens', () => {
     expect((await site.refusals()).length).toBe(answers.length - slowed.length);
   });
 
-  it('does not keep out the node whose token is right, although it asks from the same address', async () => {
+  it('does not lock out the node with the right token at the same address', async () => {
     const machine = await site.machine(1);
-    const { token } = await site.handOver(machine);
-    const stranger = await site.client({ id: newMachineId() });
-    for (let n = 0; n < 12; n++) await stranger.enroll(guess(n), { request: 'x' });
-    expect(await stranger.enroll(guess(99))).toMatchObject({ status: 429 });
+    const { token } = await site.issueBundle(machine);
+    const attacker = await site.client({ id: newMachineId() });
+    for (let n = 0; n < 12; n++) await attacker.enroll(guess(n), { request: 'x' });
+    expect(await attacker.enroll(guess(99))).toMatchObject({ status: 429 });
     const node = await site.client(machine);
     expect(await node.enroll(token)).toMatchObject({ status: 200 });
     expect(await node.heartbeat()).toMatchObject({ status: 200 });
   });
 
-  it('is forgotten after a while', async () => {
-    const stranger = await site.client({ id: newMachineId() });
-    for (let n = 0; n < 12; n++) await stranger.enroll(guess(n), { request: 'x' });
+  it('is allowed again after a while', async () => {
+    const attacker = await site.client({ id: newMachineId() });
+    for (let n = 0; n < 12; n++) await attacker.enroll(guess(n), { request: 'x' });
     site.ahead += MINUTE;
-    expect(await stranger.enroll(guess(1))).toMatchObject({ status: 403 });
+    expect(await attacker.enroll(guess(1))).toMatchObject({ status: 403 });
   });
 });
 
@@ -72,15 +72,15 @@ describe('the listener', () => {
     await once(socket, 'connect');
     return socket;
   };
-  /** Whatever it says before it goes. */
+  /** Everything it sends before it closes. */
   const isEnded = async (socket: Socket): Promise<string> => {
-    let said = '';
+    let output = '';
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
-      said += chunk;
+      output += chunk;
     });
     if (!socket.closed) await once(socket, 'close');
-    return said;
+    return output;
   };
   const nodeIsAnswered = async (): Promise<void> => {
     expect(await node.heartbeat()).toMatchObject({ status: 200 });
@@ -98,11 +98,11 @@ describe('the listener', () => {
   it.each([
     ['TLS 1.2 alone', ['--tls-max', '1.2']],
     ['TLS 1.3 alone', ['--tlsv1.3']],
-  ])('answers a node that speaks %s', async (_, options) => {
+  ])('answers a node that uses %s', async (_, options) => {
     expect(await node.call('/node/v1/tasks/wait', { options })).toMatchObject({ status: 204 });
   });
 
-  it('answers one that names nobody (no SNI), and one that names somebody else', async () => {
+  it('answers a node without SNI, and one with another name in SNI', async () => {
     const identity = ['-cert', node.file('cert.pem'), '-key', node.file('key.pem'), '-CAfile', node.file('ca.pem')];
     for (const name of [['-noservername'], ['-servername', 'elsewhere.example']]) {
       const options = [...identity, ...name, '-verify_return_error', '-ign_eof', '-quiet'];
@@ -111,7 +111,7 @@ describe('the listener', () => {
     }
   });
 
-  describe('where OpenSSL is built or told to allow all versions of TLS', () => {
+  describe('where OpenSSL is built or configured to allow all versions of TLS', () => {
     let lenient: NodeApiSite;
     beforeAll(async () => {
       const usual = nodeTls.DEFAULT_CIPHERS;
@@ -132,9 +132,9 @@ describe('the listener', () => {
     };
 
     it.each(['-tls1', '-tls1_1'])('rejects %s with the alert of RFC 5246', async (version) => {
-      const said = await handshake(version);
-      expect(said).toContain('alert protocol version');
-      expect(said).not.toContain('BEGIN CERTIFICATE');
+      const output = await handshake(version);
+      expect(output).toContain('alert protocol version');
+      expect(output).not.toContain('BEGIN CERTIFICATE');
     });
 
     it('accepts TLS 1.2 of the same client', async () => {
@@ -147,14 +147,14 @@ describe('the listener', () => {
     ['zeros', '\0'.repeat(4096)],
     ['a handshake that is cut off', '\x16\x03\x01\x02\x00\x01\x00'],
     ['a record that claims to be huge', '\x16\x03\x01\xff\xff'],
-  ])('hangs up on %s', async (_, bytes) => {
+  ])('closes the connection on %s', async (_, bytes) => {
     const socket = await plain();
     socket.write(Buffer.from(bytes, 'latin1'));
     expect(await isEnded(socket)).not.toContain('200');
     await nodeIsAnswered();
   });
 
-  it('waits neither for a handshake that does not come nor for a request that comes byte by byte', async () => {
+  it('waits neither for a missing handshake nor for a request that arrives byte by byte', async () => {
     const silent = await plain();
     const wordless = await tls();
     const slow = await tls();
@@ -175,21 +175,21 @@ describe('the listener', () => {
     ['a heartbeat', '/node/v1/heartbeat', 4 * 1024],
   ])('rejects %s of more than its limit, declared or sent', async (_, path, limit) => {
     const identity = { cert: node.read('cert.pem'), key: node.read('key.pem') };
-    // No byte more than it takes to be too large: an end that still has bytes to read resets, and the answer is lost.
+    // Not one byte more than needed: a server with unread bytes resets the connection, and the response is lost.
     for (const tooLarge of [
       `Content-Length: ${limit + 1}\r\n\r\n`,
       `Transfer-Encoding: chunked\r\n\r\n${(limit + 1).toString(16)}\r\n${'x'.repeat(limit + 1)}`,
     ]) {
       const socket = await tls(identity);
       socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${tooLarge}`);
-      const said = await isEnded(socket);
-      expect(said).toMatch(/^HTTP\/1\.1 413 /);
-      expect(said).toContain('payload_too_large');
+      const output = await isEnded(socket);
+      expect(output).toMatch(/^HTTP\/1\.1 413 /);
+      expect(output).toContain('payload_too_large');
     }
     await nodeIsAnswered();
   });
 
-  it('answers while a thousand others have connected and say nothing', async () => {
+  it('answers while a thousand other connections are idle', async () => {
     const idle = await Promise.all(Array.from({ length: 1000 }, plain));
     await nodeIsAnswered();
     await Promise.all(idle.map(isEnded));

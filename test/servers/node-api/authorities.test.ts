@@ -1,4 +1,4 @@
-// Authorities change places, and certificates of the appliance itself come and go, while nodes are connected.
+// Authorities are rotated, and the appliance's own certificates are renewed, while nodes are connected.
 
 import { X509Certificate } from 'node:crypto';
 import { chmodSync } from 'node:fs';
@@ -18,11 +18,11 @@ beforeEach(async () => {
 afterEach(() => site.end());
 
 describe('a rotation of the authority', () => {
-  it('tells each node with its heartbeat to renew, and lists who has not', async () => {
+  it('asks each node to renew in the heartbeat response, and lists the nodes that have not', async () => {
     const [a, b] = [await site.node(await site.machine(1)), await site.node(await site.machine(2))];
     expect(await a.heartbeat()).toMatchObject({ json: { renew: 'no' } });
     await site.enrollment.rotate(ADA, false);
-    // Neither has heard of the new one: what it signs leads on to the one they know.
+    // Neither node knows the new authority: its certificates chain to the one they know.
     expect(await a.heartbeat()).toMatchObject({ status: 200, json: { renew: 'yes' } });
     expect(await a.renew()).toMatchObject({ status: 200 });
     expect(await a.heartbeat()).toMatchObject({ json: { renew: 'no' } });
@@ -38,13 +38,13 @@ describe('a rotation of the authority', () => {
     for (const node of [a, b]) expect(await node.heartbeat()).toMatchObject({ status: 200 });
   });
 
-  it('that is forced cuts off who has not renewed, and the recovery token brings it back', async () => {
+  it('that is forced cuts off nodes that have not renewed, and they return with the recovery token', async () => {
     const node = await site.node(await site.machine(1));
     await site.enrollment.rotate(ADA, false);
     await site.enrollment.retire(ADA, true);
     expect(await node.heartbeat()).toMatchObject({
       status: 401,
-      json: { message: expect.stringContaining('trusted no longer: recover with the recovery token') },
+      json: { message: expect.stringContaining('no longer trusted: recover with the recovery token') },
     });
     expect(await node.wait()).toMatchObject({ status: 401 });
     expect(await node.renew()).toMatchObject({ status: 401 });
@@ -61,7 +61,7 @@ describe('the certificate of the node API', () => {
     return new X509Certificate(stdout.slice(stdout.indexOf('-----BEGIN')));
   };
 
-  it('is the same after a restart, and is good for a clock that is a day behind', async () => {
+  it('is the same after a restart, and is valid for a clock that is a day behind', async () => {
     const before = await shown();
     expect(Date.parse(before.validFrom)).toBeLessThanOrEqual(Date.now() - DAY + 1000);
     await site.stop();
@@ -70,7 +70,7 @@ describe('the certificate of the node API', () => {
     expect((await site.audit('certificate.issued')).length).toBe(1);
   });
 
-  it('is another one when two thirds of its time are over, and when another authority signs', async () => {
+  it('is replaced after two thirds of its lifetime, and when another authority signs', async () => {
     const before = await shown();
     await site.stop();
     site.ahead += 61 * DAY;
@@ -81,7 +81,7 @@ describe('the certificate of the node API', () => {
     expect((await shown()).fingerprint256).not.toBe(next.fingerprint256);
   });
 
-  it('is another one when somebody else could have read its key', async () => {
+  it('is replaced when others could have read its key', async () => {
     const before = await shown();
     await site.stop();
     chmodSync(`${site.folder}/state/ca/node-api.pem`, 0o644);

@@ -1,4 +1,4 @@
-// Draining: the node is asked, and what it answers moves its life on.
+// Draining: the node gets a drain task, and its result changes its lifecycle state.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newEvent } from '../../../appliance/domain/event.ts';
@@ -20,8 +20,8 @@ describe('a node that is drained', () => {
   const draining = async (): Promise<{ machine: Machine; node: NodeClient }> => {
     const machine = await site.machine(++count);
     const node = await site.node(machine);
-    await site.ask(machine, 'drain');
-    await site.enrollment.drains.look();
+    await site.request(machine, 'drain');
+    await site.enrollment.drains.reconcile();
     return { machine, node };
   };
   const fetched = async (
@@ -34,57 +34,57 @@ describe('a node that is drained', () => {
     const form = { lease: String(task.json.lease) };
     return { id, begin: async () => (await node.call(`/node/v1/tasks/${id}/begin`, { form })).status };
   };
-  const tell = (node: NodeClient, id: string, status: string, output: string) =>
+  const report = (node: NodeClient, id: string, status: string, output: string) =>
     node.call(`/node/v1/tasks/${id}/result`, { form: { status, output } });
 
   const kindsAndStates = async ({ id }: Machine): Promise<string[]> =>
     (await site.store.tasksOf(id, 10)).map(({ kind, state }) => `${kind} ${state}`).sort();
 
-  it('is asked once, and is retired when it says that its workload has left', async () => {
+  it('gets one drain task, and is retired when it reports that its workload has left', async () => {
     const { machine, node } = await draining();
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     const task = await fetched(node);
     expect(await task.begin()).toBe(200);
     expect(await site.state(machine)).toBe('draining');
-    expect(await tell(node, task.id, 'succeeded', 'drained')).toMatchObject({ status: 200 });
+    expect(await report(node, task.id, 'succeeded', 'drained')).toMatchObject({ status: 200 });
     expect(await site.current(machine)).toMatchObject({ lifecycle: { state: 'retired', resume: 'active' } });
     expect((await site.store.tasksOf(machine.id, 10)).map(({ kind }) => kind)).toEqual(['drain']);
   });
 
-  it('has failed, with the words of the node, when that says so; asked again, it is asked again', async () => {
+  it('fails with the message of the node when the node reports a failure; a new drain sends a new task', async () => {
     const { machine, node } = await draining();
     const task = await fetched(node);
     await task.begin();
-    await tell(node, task.id, 'failed', 'a database is in the way\n');
+    await report(node, task.id, 'failed', 'a database is in the way\n');
     expect(await site.current(machine)).toMatchObject({
       lifecycle: {
         state: 'failed',
         failure: { step: 'drain', reason: expect.stringContaining('a database is in the way') },
       },
     });
-    await site.ask(machine, 'drain');
-    await site.enrollment.drains.look();
+    await site.request(machine, 'drain');
+    await site.enrollment.drains.reconcile();
     const second = await fetched(node);
     expect(second.id).not.toBe(task.id);
     await second.begin();
-    await tell(node, second.id, 'succeeded', 'drained');
+    await report(node, second.id, 'succeeded', 'drained');
     expect(await site.state(machine)).toBe('retired');
   });
 
-  it('does not begin once it is undrained', async () => {
+  it('does not begin after it is undrained', async () => {
     const { machine, node } = await draining();
     const task = await fetched(node);
-    await site.ask(machine, 'undrain');
+    await site.request(machine, 'undrain');
     expect(await task.begin()).toBe(409);
     expect(await site.state(machine)).toBe('active');
-    await site.enrollment.drains.look();
+    await site.enrollment.drains.reconcile();
     expect(await kindsAndStates(machine)).toEqual(['drain expired']);
   });
 
   it('cancels the drain task when the node is undrained before it fetched the task', async () => {
     const { machine, node } = await draining();
-    await site.ask(machine, 'undrain');
-    await site.enrollment.drains.look();
+    await site.request(machine, 'undrain');
+    await site.enrollment.drains.reconcile();
     expect(await kindsAndStates(machine)).toEqual(['drain expired']);
     expect((await node.wait()).status).toBe(204);
   });
@@ -95,17 +95,17 @@ describe('a node that is drained', () => {
     await task.begin();
     const beat = async () => (await node.call('/node/v1/heartbeat', { form: { task: task.id } })).json.task;
     expect(await beat()).toBe('continue');
-    await site.ask(machine, 'undrain');
-    await site.enrollment.drains.look();
-    await site.enrollment.drains.look();
+    await site.request(machine, 'undrain');
+    await site.enrollment.drains.reconcile();
+    await site.enrollment.drains.reconcile();
     expect(await beat()).toBe('stop');
-    expect(await tell(node, task.id, 'failed', 'stopped')).toMatchObject({ status: 200 });
+    expect(await report(node, task.id, 'failed', 'stopped')).toMatchObject({ status: 200 });
     expect(await site.state(machine)).toBe('active');
     expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain queued']);
     const undo = await fetched(node, 'undrain');
     expect(await undo.begin()).toBe(200);
-    expect(await tell(node, undo.id, 'succeeded', 'undrained')).toMatchObject({ status: 200 });
-    await site.enrollment.drains.look();
+    expect(await report(node, undo.id, 'succeeded', 'undrained')).toMatchObject({ status: 200 });
+    await site.enrollment.drains.reconcile();
     expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain succeeded']);
   });
 
@@ -113,18 +113,18 @@ describe('a node that is drained', () => {
     const { machine, node } = await draining();
     const task = await fetched(node);
     await task.begin();
-    await tell(node, task.id, 'succeeded', 'drained');
-    await site.ask(machine, 'reactivate');
-    await site.enrollment.drains.look();
+    await report(node, task.id, 'succeeded', 'drained');
+    await site.request(machine, 'reactivate');
+    await site.enrollment.drains.reconcile();
     expect(await site.state(machine)).toBe('active');
     expect(await kindsAndStates(machine)).toEqual(['drain succeeded', 'undrain queued']);
   });
 
-  it('goes on where a process that was ended had left it', async () => {
+  it('continues where a killed process stopped', async () => {
     const { machine, node } = await draining();
     const task = await fetched(node);
     await task.begin();
-    // As if the process had been killed between the result and what follows from it.
+    // As if the process was killed between the result and its consequences.
     const result = { succeeded: true, output: 'drained' };
     const frame = { at: site.now(), actor: 'x', machine: machine.id, correlationId: null };
     const event = newEvent(frame, 'task.succeeded', sampleData('task.succeeded'));
@@ -135,14 +135,14 @@ describe('a node that is drained', () => {
     await expect.poll(() => site.state(machine)).toBe('retired');
   });
 
-  it('can be said to be drained by an operator, where the node cannot say so', async () => {
+  it('can be declared drained by an operator, where the node cannot report it', async () => {
     const { machine } = await draining();
-    await site.ask(machine, 'drained');
+    await site.request(machine, 'drained');
     expect(await site.state(machine)).toBe('retired');
     expect((await site.audit('node.drained')).at(-1)).toMatchObject({ actor: 'local:ada' });
   });
 
-  it('is the only one that can be told to', async () => {
+  it('is the only node that accepts a drain task', async () => {
     const machine = await site.machine(++count);
     await site.node(machine);
     const order = { kind: 'drain', parameters: {} } as const;

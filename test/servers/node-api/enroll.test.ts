@@ -1,4 +1,4 @@
-// Who gets in, who does not, and what is written about it: over real sockets, with curl and openssl as the node.
+// Which nodes are enrolled, which are refused, and what is recorded: over real sockets, with curl and openssl as the node.
 
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,9 +19,9 @@ describe('an enrollment token', () => {
   });
   afterAll(() => site.end());
 
-  it('makes a node of the machine it was made for, and is worth nothing afterwards, with whichever key', async () => {
+  it('enrolls the machine it was issued for, and is invalid afterwards, with any key', async () => {
     const machine = await site.machine(1);
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const node = await site.client(machine);
     expect(await node.enroll(token)).toMatchObject({ status: 200, json: { result: 'enrolled', node_id: machine.id } });
     expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
@@ -30,16 +30,16 @@ describe('an enrollment token', () => {
     const thief = await site.client(machine);
     expect(await thief.enroll(token)).toMatchObject({
       status: 403,
-      json: { message: expect.stringContaining('used before') },
+      json: { message: expect.stringContaining('already used') },
     });
     expect(await thief.enroll(token, { path: 'recover' })).toMatchObject({ status: 403 });
     expect((await site.refusals()).slice(-3)).toEqual(['consumed', 'consumed', 'consumed']);
     expect(await node.heartbeat()).toMatchObject({ status: 200 });
   });
 
-  it('is refused after its time, and a reissued one is good for the same node and for no other', async () => {
+  it('is refused after it expired, and a reissued one is valid for the same node and no other', async () => {
     const [machine, other] = [await site.machine(2), await site.machine(3)];
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     site.ahead += DAY;
     const node = await site.client(machine);
     expect(await node.enroll(token)).toMatchObject({
@@ -48,11 +48,11 @@ describe('an enrollment token', () => {
     });
     expect((await site.refusals()).at(-1)).toBe('expired');
 
-    const reissued = await site.handOver(machine, true);
+    const reissued = await site.issueBundle(machine, true);
     expect((await site.audit('node.bundle_reissued')).at(-1)).toMatchObject({ actor: 'local:ada' });
-    await site.handOver(other);
-    const stranger = await site.client(other);
-    const foreign = await stranger.enroll(reissued.token);
+    await site.issueBundle(other);
+    const otherNode = await site.client(other);
+    const foreign = await otherNode.enroll(reissued.token);
     expect(foreign).toMatchObject({ status: 403, json: { message: 'the enrollment token is not accepted' } });
     expect((await site.refusals()).at(-1)).toBe('wrong-node');
     expect(await node.enroll(token)).toMatchObject({ status: 403 });
@@ -60,7 +60,7 @@ describe('an enrollment token', () => {
     site.ahead -= DAY;
   });
 
-  it('that nobody made is refused in the very words of one that is for somebody else', async () => {
+  it('that was never issued is refused with the same message as one for another node', async () => {
     const node = await site.client({ id: newMachineId() });
     const made = `ce_${'0'.repeat(12)}_${'A'.repeat(43)}`;
     const answers = [await node.enroll(made), await node.enroll('x'), await node.enroll('ce_0_0')];
@@ -70,10 +70,10 @@ describe('an enrollment token', () => {
     expect((await site.refusals()).slice(-3)).toEqual(['unknown', 'unknown', 'unknown']);
   });
 
-  it('can be read once: who asks for the bundle again is told who has it', async () => {
+  it('can be read once: a second request for the bundle names who has it', async () => {
     const machine = await site.machine(4);
-    await site.handOver(machine);
-    await expect(site.handOver(machine)).rejects.toMatchObject({
+    await site.issueBundle(machine);
+    await expect(site.issueBundle(machine)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('local:ada'),
     });
@@ -86,9 +86,9 @@ describe('an enrollment token', () => {
     ['the URI of another node', (other: Machine) => ['/', '-addext', `subjectAltName=URI:urn:uuid:${other.id}`]],
     ['an address', () => ['/', '-addext', 'subjectAltName=IP:127.0.0.1']],
     ['an authority', () => ['/', '-addext', 'basicConstraints=critical,CA:TRUE']],
-  ])('buys no certificate for %s, and stays good for the right request', async (_, subject) => {
+  ])('gives no certificate for %s, and stays valid for the right request', async (_, subject) => {
     const [machine, other] = [await site.machine(next++), await site.machine(next++)];
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const node = await site.client(machine);
     const [name = '/', ...extra] = subject(other);
     expect(await node.enroll(token, { request: node.request(name, ...extra) })).toMatchObject({
@@ -100,9 +100,9 @@ describe('an enrollment token', () => {
     expect(new X509Certificate(node.read('cert.pem')).subject).toContain(machine.id);
   });
 
-  it('is in no line of the log, and in no line of the audit', async () => {
+  it('is in no line of the log or of the audit', async () => {
     const machine = await site.machine(5);
-    const { token } = await site.handOver(machine);
+    const { token } = await site.issueBundle(machine);
     const node = await site.client(machine);
     await node.enroll(token);
     await node.enroll(token);
@@ -134,11 +134,11 @@ describe('a node', () => {
     selfSign(forger);
     expect(await node.call(path, { ...call, as: forger })).toMatchObject({
       status: 401,
-      json: { message: 'this certificate is not of this appliance' },
+      json: { message: 'this certificate was not issued by this appliance' },
     });
   });
 
-  it('cannot reach for the tasks of another with its own certificate', async () => {
+  it('cannot access the tasks of another node with its own certificate', async () => {
     const [a, b] = [await site.machine(1), await site.machine(2)];
     const [nodeA, nodeB] = [await site.node(a), await site.node(b)];
     const by = { actor: 'local:ada', correlationId: null };
@@ -158,40 +158,40 @@ describe('a node', () => {
     expect(await site.store.task(task.id)).toMatchObject({ state: 'succeeded', result: { output: 'pong' } });
   });
 
-  it('that is quarantined is heard, and gets neither tasks nor certificates until it is cleared', async () => {
+  it('that is quarantined may send heartbeats, and gets neither tasks nor certificates until it is cleared', async () => {
     const machine = await site.machine(3);
     const node = await site.node(machine);
     const by = { actor: 'local:ada', correlationId: null };
     const order = { kind: 'ping', parameters: {} } as const;
     const task = await site.enrollment.tasks.run(await site.current(machine), order, by);
-    const handed = await node.wait();
-    await site.ask(machine, 'quarantine');
+    const fetched = await node.wait();
+    await site.request(machine, 'quarantine');
 
     expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'quarantined', tasks: 'no' } });
     expect(await node.wait()).toMatchObject({ status: 204 });
-    const begun = await node.call(`/node/v1/tasks/${task.id}/begin`, { form: { lease: String(handed.json.lease) } });
+    const begun = await node.call(`/node/v1/tasks/${task.id}/begin`, { form: { lease: String(fetched.json.lease) } });
     expect(begun).toMatchObject({ status: 409 });
     expect(await node.renew()).toMatchObject({ status: 409, json: { message: 'this node is quarantined' } });
     await expect(site.enrollment.tasks.run(await site.current(machine), order, by)).rejects.toMatchObject({
       code: 'conflict',
     });
-    await site.ask(machine, 'clear-quarantine');
+    await site.request(machine, 'clear-quarantine');
     expect(await node.renew()).toMatchObject({ status: 200 });
     expect(await node.heartbeat()).toMatchObject({ json: { state: 'active', tasks: 'yes' } });
   });
 
-  it('that is retired keeps who it is and gets no tasks; reactivated it goes on; removed it is nobody', async () => {
+  it('keeps its identity and gets no tasks when retired, continues when reactivated, and is unknown when removed', async () => {
     const machine = await site.machine(4);
     const node = await site.node(machine);
-    await site.ask(machine, 'retire');
+    await site.request(machine, 'retire');
     expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'retired', tasks: 'no' } });
     expect(await node.wait()).toMatchObject({ status: 204 });
     expect(await node.renew()).toMatchObject({ status: 200, json: { result: 'renewed' } });
 
-    await site.ask(machine, 'reactivate');
+    await site.request(machine, 'reactivate');
     expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active', tasks: 'yes' } });
 
-    await site.ask(machine, 'retire', 'remove');
+    await site.request(machine, 'retire', 'remove');
     for (const answer of [await node.heartbeat(), await node.wait(), await node.renew()]) {
       expect(answer).toMatchObject({
         status: 401,
@@ -205,13 +205,13 @@ describe('a node', () => {
     expect((await site.refusals()).at(-1)).toBe('removed');
   });
 
-  it('whose certificate has ended comes back with its recovery token, once, and not before it has ended', async () => {
+  it('whose certificate has expired recovers with its recovery token, once, and not before it expired', async () => {
     const machine = await site.machine(5);
     const node = await site.node(machine);
     const first = node.recoveryToken;
     expect(await node.enroll(first, { path: 'recover' })).toMatchObject({
       status: 403,
-      json: { message: expect.stringContaining('still good') },
+      json: { message: expect.stringContaining('still valid') },
     });
     site.ahead += 31 * DAY;
     expect(await node.heartbeat()).toMatchObject({
@@ -226,26 +226,26 @@ describe('a node', () => {
   });
 });
 
-describe('a clock that is off', () => {
+describe('a wrong clock', () => {
   it.each([
     ['behind ours by 20 hours', 20 * HOUR],
     ['ahead of ours by three days', -3 * DAY],
-  ])('does not keep a node out whose clock is %s', async (_, ahead) => {
+  ])('does not lock out a node whose clock is %s', async (_, ahead) => {
     const site = await NodeApiSite.open({ ahead });
     try {
       const machine = await site.machine(1);
       const node = await site.node(machine);
-      // curl and openssl go by the clock of this machine, and find all of it good.
+      // curl and openssl use the clock of this machine, and accept all certificates.
       expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
       const late = await node.call('/node/v1/heartbeat', { form: { clock: String(Math.floor(Date.now() / 1000)) } });
       expect(Number(late.json.clock_offset_seconds)).toBeCloseTo(-ahead / 1000, -2);
-      expect(site.log).toContain("a node's clock is off");
+      expect(site.log).toContain("a node's clock is wrong");
     } finally {
       await site.end();
     }
   });
 
-  it('by more than a day is named by the node', async () => {
+  it('that is wrong by more than a day is reported by the node', async () => {
     const site = await NodeApiSite.open({ ahead: 3 * DAY });
     try {
       const machine = await site.machine(1);

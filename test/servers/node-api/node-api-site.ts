@@ -1,5 +1,5 @@
-// The node API with everything behind it (store, lifecycle, authority, its real listener on loopback), in this process and with a
-// clock that can be wrong; and what a node needs to call it: curl and openssl, which we did not write.
+// The node API with its dependencies (store, lifecycle, authority, its real listener on loopback), in this process and with an
+// adjustable clock; and a node that calls it with curl and openssl, which are independent of our code.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -37,7 +37,7 @@ const done: EffectHandler = async () => ({ events: [] });
 
 export interface SiteOptions {
   readonly settings?: Partial<EnrollmentSettings>;
-  /** How far the appliance's clock is ahead of everybody else's. */
+  /** How far the appliance's clock is ahead of the real one. */
   readonly ahead?: Instant;
 }
 
@@ -75,13 +75,13 @@ export class NodeApiSite {
 
   readonly now = (): Instant => (this.#stoodStillAt ?? Date.now()) + this.ahead;
 
-  /** From now on the appliance's clock moves only as `ahead` does. */
+  /** From now on the appliance's clock changes only with `ahead`. */
   stopClock(): void {
     this.#stoodStillAt = Date.now();
   }
 
   async start(): Promise<void> {
-    // Nodes know where it was, also after a restart.
+    // Nodes keep the address, also after a restart.
     this.#port ||= await freePort();
     const logger = this.#logger;
     const store = await openSqliteStore({ file: join(this.folder, 'coldiron.db') });
@@ -151,7 +151,7 @@ export class NodeApiSite {
     return this.#port;
   }
 
-  /** Each number is another one; registered, as after an apply. */
+  /** One machine per number; registered, as after an apply. */
   async machine(n: number): Promise<Machine> {
     const machine = await addMachine(this.store, n);
     this.fleet.replace(await this.store.inventory());
@@ -168,22 +168,22 @@ export class NodeApiSite {
     return (await this.current(machine)).lifecycle.state;
   }
 
-  /** As an operator asks for it. */
-  async ask(machine: Machine, ...events: LifecycleEvent[]): Promise<void> {
+  /** As an operator requests it. */
+  async request(machine: Machine, ...events: LifecycleEvent[]): Promise<void> {
     for (const event of events) await this.#commands?.request(machine.id, event, ADA);
     await this.#runner?.idle();
     this.fleet.replace(await this.store.inventory());
   }
 
   /** The token of a bundle, and the script that installs the agent with it. */
-  async handOver(machine: Machine, reissue = false): Promise<{ token: string; script: string }> {
-    const { bundle, files } = await this.enrollment.handOver(await this.current(machine), reissue, ADA);
+  async issueBundle(machine: Machine, reissue = false): Promise<{ token: string; script: string }> {
+    const { bundle, files } = await this.enrollment.issueBundle(await this.current(machine), reissue, ADA);
     return { token: secretText(bundle.enrollmentToken), script: files.script.text };
   }
 
-  /** A node of this machine that has enrolled and was heard. */
+  /** A node of this machine that has enrolled and sent a heartbeat. */
   async node(machine: Machine): Promise<NodeClient> {
-    const { token } = await this.handOver(machine);
+    const { token } = await this.issueBundle(machine);
     const client = await this.client(machine);
     const answer = await client.enroll(token);
     if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
@@ -199,7 +199,7 @@ export class NodeApiSite {
     return (await this.store.auditEntries(0, 1000)).filter((entry) => entry.action === action);
   }
 
-  /** Why enrollments were refused, in the words of the audit. */
+  /** Why enrollments were refused, according to the audit. */
   async refusals(): Promise<unknown[]> {
     return (await this.audit('node.enrollment_refused')).map(({ after }) => (after as { reason: string }).reason);
   }
@@ -214,12 +214,12 @@ export interface Answer {
 
 interface Call {
   readonly form?: Readonly<Record<string, string>>;
-  /** Whose certificate is shown; left out: its own where it has one, null: none. */
+  /** The node whose certificate is used; default: its own if it has one; null: none. */
   readonly as?: NodeClient | null;
   readonly options?: readonly string[];
 }
 
-/** What stands on a node: a key, a certificate, the authorities that it trusts, the token that it came by. */
+/** The files of a node: key, certificate, trusted authorities, token. */
 export class NodeClient {
   readonly #site: NodeApiSite;
   readonly folder: string;
@@ -246,13 +246,13 @@ export class NodeClient {
   request = (subject = `/CN=${this.id}`, ...extra: string[]): string =>
     newRequest(this.read('key.pem'), subject, ...extra);
 
-  /** What it gets takes its place where it was granted. */
+  /** Stores the issued credentials. */
   async enroll(
     token: string,
     { path = 'enroll', nodeId = this.id, request = this.request() }: Record<string, string> = {},
   ): Promise<Answer> {
     const form = { node_id: nodeId, token, certificate_request: request };
-    return this.#taken(await this.call(`/node/v1/${path}`, { form, as: null }));
+    return this.#store(await this.call(`/node/v1/${path}`, { form, as: null }));
   }
 
   async renew(): Promise<Answer> {
@@ -264,7 +264,7 @@ export class NodeClient {
     this.write('key.pem', before);
     const answer = await this.call('/node/v1/renew', { form });
     if (answer.status === 200) this.write('key.pem', next);
-    return this.#taken(answer);
+    return this.#store(answer);
   }
 
   heartbeat = (as?: NodeClient | null): Promise<Answer> =>
@@ -273,7 +273,7 @@ export class NodeClient {
   wait = (as?: NodeClient | null): Promise<Answer> =>
     this.call('/node/v1/tasks/wait?timeout=1', as === undefined ? {} : { as });
 
-  #taken(answer: Answer): Answer {
+  #store(answer: Answer): Answer {
     if (answer.status !== 200) return answer;
     this.write('cert.pem', String(answer.json.certificate));
     this.write('ca.pem', String(answer.json.ca_pem));
@@ -301,12 +301,12 @@ export class NodeClient {
     return { status: Number(status), text, json, retryAfter: retryAfter === '' ? null : Number(retryAfter) };
   }
 
-  /** openssl's client, with its own idea of TLS; what it printed. */
+  /** Runs openssl s_client with these options; returns its output. */
   openssl = (options: readonly string[], input = ''): Promise<{ stdout: string; stderr: string }> =>
     run('openssl', ['s_client', '-connect', `127.0.0.1:${this.#site.port}`, ...options], input);
 }
 
-/** Not the synchronous kind: who answers is in this process. */
+/** Asynchronous: the server runs in this process. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -326,7 +326,7 @@ export async function run(
   return { stdout, stderr, status };
 }
 
-/** What the installer of a bundle leaves below a root of its own, with paths that lead there. */
+/** The files that the installer of a bundle writes below a separate root, with adjusted paths. */
 export function installAgent(site: NodeApiSite, name: string, script: string): string {
   const root = join(site.folder, name);
   mkdirSync(root, { recursive: true });

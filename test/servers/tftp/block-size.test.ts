@@ -12,26 +12,26 @@ const PLACES = [
   ['from the port of the requests', { singlePort: true }],
 ] as const;
 
-async function grantedBlockSize(asked: number, settings: object, mtu: number | null): Promise<unknown> {
+async function grantedBlockSize(requested: number, settings: object, mtu: number | null): Promise<unknown> {
   const { port } = await startServer(settings, undefined, { mtuAt: async () => mtu });
   const client = await sloppyClient();
-  client.send(read('snponly.efi', { blksize: String(asked) }), port);
+  client.send(read('snponly.efi', { blksize: String(requested) }), port);
   const { packet } = await client.next();
   return packet.op === 'optionAck' ? Number(packet.options.get('blksize')) : packet;
 }
 
-describe.each(PLACES)('the size of blocks, transfers %s', (_where, place) => {
-  it.each<[string, asked: number, most: number, mtu: number | null, granted: number]>([
-    ['is what was asked when it fits', 1024, 1468, 1500, 1024],
-    ['is at most what the site file says', 8192, 4096, 9000, 4096],
+describe.each(PLACES)('the block size, transfers %s', (_where, place) => {
+  it.each<[string, requested: number, most: number, mtu: number | null, granted: number]>([
+    ['is as requested when it fits', 1024, 1468, 1500, 1024],
+    ['is at most the limit of the site file', 8192, 4096, 9000, 4096],
     ['is at most what leaves the interface in one piece', 8192, 8192, 1500, 1468],
-    ['is less where the interface takes less, as through a tunnel', 1468, 1468, 1400, 1368],
-    ['is what the site file says where the interface is not known', 8192, 4096, null, 4096],
-  ])('%s', async (_how, asked, most, mtu, granted) => {
-    expect(await grantedBlockSize(asked, { ...place, maxBlockSize: most }, mtu)).toBe(granted);
+    ['is smaller where the MTU is smaller, as in a tunnel', 1468, 1468, 1400, 1368],
+    ['is the limit of the site file where the MTU is unknown', 8192, 4096, null, 4096],
+  ])('%s', async (_how, requested, most, mtu, granted) => {
+    expect(await grantedBlockSize(requested, { ...place, maxBlockSize: most }, mtu)).toBe(granted);
   });
 
-  it('may be that of large packets, from memory and from the disk', async () => {
+  it('may use jumbo frames, from memory and from the disk', async () => {
     const content = Buffer.alloc(1024 * 1024 + 17, 'large packets ');
     const asset = { file: put(temporaryFolder(), 'initrd', content), size: content.length };
     for (const memoryBytes of [1024, 64 * 1024 * 1024]) {
@@ -45,13 +45,13 @@ describe.each(PLACES)('the size of blocks, transfers %s', (_where, place) => {
   });
 });
 
-describe('the largest packet of an address', () => {
+describe('the MTU of an address', () => {
   it('is that of the interface that has it', async () => {
     const loopback = Number(readFileSync('/sys/class/net/lo/mtu', 'utf8'));
     expect(await interfaceMtu('127.0.0.1')).toBe(loopback);
   });
 
-  it('is not known where no interface has it', async () => {
+  it('is null where no interface has the address', async () => {
     expect(await interfaceMtu('192.0.2.1')).toBeNull();
   });
 });

@@ -33,13 +33,13 @@ function texts(machine: Machine | null) {
   return { ask, textOf: async (name: string) => (await ask(name))?.text, findings };
 }
 
-describe('a text that a loader asks for over TFTP', () => {
-  it('is the entry script under the name that iPXE 2 tries by itself', async () => {
+describe('a text that a loader requests over TFTP', () => {
+  it('is the entry script under the name that iPXE 2 requests by default', async () => {
     const { textOf } = texts(machineIn('ready'));
     expect(await textOf('autoexec.ipxe')).toMatch(/^#!ipxe\n/);
   });
 
-  it("is GRUB's configuration, which sends each machine to its own", async () => {
+  it("is GRUB's configuration, which redirects each machine to its own", async () => {
     const { textOf } = texts(machineIn('ready'));
     expect(await textOf('grub/grub.cfg')).toContain('grub/machine/');
     const own = await textOf(`grub/machine/${MAC}_${UUID}.cfg`);
@@ -47,20 +47,20 @@ describe('a text that a loader asks for over TFTP', () => {
     expect(own).not.toContain('linux ');
   });
 
-  it('is a refusal for another chassis, and somebody is told', async () => {
+  it('is a refusal for another chassis, and the finding is reported', async () => {
     const known = machineIn('ready');
     const { textOf, findings } = texts({ ...known, spec: { ...known.spec, uuid: UUID } });
     expect(await textOf(`grub/machine/${MAC}_${OTHER_UUID}.cfg`)).toContain('chassis-mismatch');
     expect(findings).toEqual(['chassis-mismatch']);
   });
 
-  it('names a removed machine, and says that it was removed', async () => {
+  it('names a removed machine, and states that it was removed', async () => {
     const removed = machineIn('removed');
     const { ask } = texts(removed);
     const { text = '', decided } = (await ask(`grub/machine/${MAC}_${UUID}.cfg`)) ?? {};
     const [who, why, , code] = text.split('\n');
     expect(who).toBe(`echo Coldiron does not boot 'node01 ${MAC}', state: 'removed'`);
-    expect(why).toContain(`node01 was removed at ${instantText(removed.lifecycle.since)}, and its identity is dead`);
+    expect(why).toContain(`node01 was removed at ${instantText(removed.lifecycle.since)}, and its identity is revoked`);
     expect(code).toBe("echo Code: 'removed'");
     expect(decided?.resolved).toMatchObject({ machine: null, about: { id: NODE_ID } });
   });

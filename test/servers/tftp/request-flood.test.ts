@@ -10,7 +10,7 @@ import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, startServer } from './tftp-rig.ts';
 
 const FLOOD = 20_000;
-/** Fewer than a socket has room for: all of them are to arrive. */
+/** Fewer than a socket can buffer: all of them arrive. */
 const AT_ONCE = 200;
 
 const PLACES = [
@@ -19,21 +19,21 @@ const PLACES = [
   ['from the port of the requests', { singlePort: true }],
 ] as const;
 
-/** The packets that threads are told of because they came to the port of the requests. */
-function toldToThreads() {
+/** Packets on the request port that are forwarded to threads. */
+function forwardedToThreads() {
   const post = vi.spyOn(Worker.prototype, 'postMessage');
   onTestFinished(() => post.mockRestore());
-  return (): Uint8Array[] => post.mock.calls.flatMap(([message]) => (message.do === 'tell' ? [message.bytes] : []));
+  return (): Uint8Array[] => post.mock.calls.flatMap(([message]) => (message.do === 'forward' ? [message.bytes] : []));
 }
 
-describe.each(PLACES)('a client that floods the port of the requests, transfers %s', (_where, place) => {
+describe.each(PLACES)('a client that floods the request port, transfers %s', (_where, place) => {
   const request = read('snponly.efi', { tsize: '0' });
 
   it.each<[string, TftpPacket | Uint8Array]>([
     ['acknowledgements', ack(0x7777)],
     ['the same request', request],
     ['noise', Uint8Array.of(0, 9, 9, 9)],
-  ])('with %s holds up nobody else, nor the end', async (_what, packet) => {
+  ])('with %s delays neither other clients nor the stop', async (_what, packet) => {
     const rig = await startServer(place);
     const [noisy, other] = [await sloppyClient(), await sloppyClient()];
     noisy.send(request, rig.port);
@@ -49,9 +49,9 @@ describe.each(PLACES)('a client that floods the port of the requests, transfers 
   });
 });
 
-describe('a thread that carries transfers', () => {
-  it('is told of nothing that is no read request', async () => {
-    const told = toldToThreads();
+describe('a transfer thread', () => {
+  it('gets only read requests', async () => {
+    const forwarded = forwardedToThreads();
     const rig = await startServer();
     const client = await sloppyClient();
     const request = read('snponly.efi');
@@ -61,14 +61,14 @@ describe('a thread that carries transfers', () => {
     client.send({ op: 'error', code: 0, message: 'not to the port that it loads from' }, rig.port);
     client.send({ op: 'write', fileName: 'snponly.efi', mode: 'octet', options: new Map() }, rig.port);
     client.send(request, rig.port);
-    await expect.poll(told).toEqual([new Uint8Array(encodeTftp(request))]);
+    await expect.poll(forwarded).toEqual([new Uint8Array(encodeTftp(request))]);
     expect((await client.next()).packet).toMatchObject({ op: 'data', block: 1 });
     client.send(ack(1), from);
     expect((await client.next()).packet).toMatchObject({ op: 'data', block: 2 });
   });
 
-  it('is told of one request at a time, and of the next when that one is answered', async () => {
-    const told = toldToThreads();
+  it('gets one request at a time, and the next when that one is answered', async () => {
+    const forwarded = forwardedToThreads();
     const threads = new TransferThreads({ ...TFTP_DEFAULTS, address: '127.0.0.1', onFailure: () => undefined });
     onTestFinished(() => threads.stop('the test ends'));
     const client = await sloppyClient();
@@ -85,14 +85,14 @@ describe('a thread that carries transfers', () => {
     );
     await client.next();
     for (let count = 0; count < FLOOD; count += 1) transfer.onRequestPort(bytes, () => undefined);
-    expect(told()).toHaveLength(1);
+    expect(forwarded()).toHaveLength(1);
     await client.next();
     const over = Promise.withResolvers<void>();
     const other = encodeTftp(read('ipxe.efi'));
     await expect
       .poll(() => {
         transfer.onRequestPort(other, over.resolve);
-        return told().length;
+        return forwarded().length;
       })
       .toBe(2);
     await over.promise;
@@ -101,7 +101,7 @@ describe('a thread that carries transfers', () => {
 });
 
 describe.each(PLACES)('a client that only ever repeats its request, transfers %s', (_where, place) => {
-  it('is as silent as one that says nothing', async () => {
+  it('times out like one that sends nothing', async () => {
     const rig = await startServer({ ...place, idleMs: 300 });
     const client = await sloppyClient();
     const request = read('snponly.efi', { timeout: '255' });
@@ -120,6 +120,6 @@ describe.each(PLACES)('a client that only ever repeats its request, transfers %s
       })
       .toBe(true);
     await ended;
-    expect(rig.notes[0]?.data).toMatchObject({ reason: 'the client has fallen silent' });
+    expect(rig.notes[0]?.data).toMatchObject({ reason: 'the client stopped answering' });
   });
 });

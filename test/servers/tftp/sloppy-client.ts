@@ -1,4 +1,4 @@
-// A TFTP client that does what it is told, right or wrong: every datagram by hand, nothing sent by itself.
+// A TFTP client under full control of the test, correct or not: every datagram by hand, nothing sent by itself.
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -14,17 +14,17 @@ export interface Answer {
 
 export interface SloppyClient {
   readonly port: number;
-  /** `address`: of the server, if it is not the usual one. */
+  /** `address`: of the server, if it is not the default. */
   send(packet: TftpPacket | Uint8Array, to: number, address?: string): void;
   /** The next datagram. */
   next(): Promise<Answer>;
-  /** Datagrams that came and were not asked for yet. */
+  /** Received datagrams that were not read yet. */
   unread(): number;
   close(): Promise<void>;
 }
 
 export async function sloppyClient(): Promise<SloppyClient> {
-  // What is sent has left before the socket may be closed: Node's own look-up would put it off.
+  // A datagram must be sent before the socket may be closed: Node's own lookup would delay it.
   const socket = createSocket({ type: 'udp4', lookup: (host, _options, found) => found(null, host, 4) });
   const queue: Answer[] = [];
   const waiting: ((answer: Answer) => void)[] = [];
@@ -63,16 +63,16 @@ export const read = (fileName: string, options: Record<string, string> = {}): Tf
 });
 export const ack = (block: number): TftpPacket => ({ op: 'ack', block });
 
-/** After so long the server sends again what was not acknowledged. */
+/** The server retransmits after this long without an ACK. */
 const REPEATED_AFTER_MS = 1000;
 
-/** Whether a server may have sent again so often from now on, although nothing was lost: only when a machine is busy. */
+/** Whether the server may have retransmitted this often although nothing was lost: only on a busy machine. */
 export function repeatsSince(): (times: number) => boolean {
   const began = performance.now();
   return (times) => times <= Math.floor((performance.now() - began) / REPEATED_AFTER_MS);
 }
 
-/** Loads a whole file, the polite way. A block comes once, unless one of the two was kept waiting by a busy machine. */
+/** Loads a whole file correctly. Each block arrives once, unless a busy machine delayed one side. */
 export async function load(
   client: SloppyClient,
   port: number,
@@ -83,12 +83,12 @@ export async function load(
   const blockSize = Number(options.blksize ?? 512);
   const windowSize = Number(options.windowsize ?? 1);
   const blocks: Uint8Array[] = [];
-  let heardAt = performance.now();
+  let lastPacketAt = performance.now();
   let wasLate = false;
   for (;;) {
     const { packet, from } = await client.next();
-    wasLate ||= performance.now() - heardAt >= REPEATED_AFTER_MS;
-    heardAt = performance.now();
+    wasLate ||= performance.now() - lastPacketAt >= REPEATED_AFTER_MS;
+    lastPacketAt = performance.now();
     if (packet.op === 'optionAck') client.send(ack(0), from);
     else if (packet.op === 'data') {
       if (wasLate && packet.block <= blocks.length) continue;

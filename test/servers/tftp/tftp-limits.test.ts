@@ -13,7 +13,7 @@ const PLACES = [
 ] as const;
 
 describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, place) => {
-  it('let one address have four transfers at once, and a fifth when one has ended', async () => {
+  it('allow one address four concurrent transfers, and a fifth when one has ended', async () => {
     const rig = await startServer(place);
     const clients = [];
     for (let count = 0; count < 4; count += 1) {
@@ -29,7 +29,7 @@ describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, pl
     expect(await load(fifth, rig.port, 'snponly.efi')).toHaveLength(LOADER.length);
   });
 
-  it('hold for all addresses together', async () => {
+  it('apply to all addresses together', async () => {
     const { port } = await startServer({ ...place, atOnce: 1 });
     const [first, second] = [await sloppyClient(), await sloppyClient()];
     first.send(read('snponly.efi'), port);
@@ -38,7 +38,7 @@ describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, pl
     expect((await second.next()).packet).toMatchObject({ op: 'error', message: 'too many transfers at once (1)' });
   });
 
-  it('end a transfer whose client has fallen silent, whatever timeout it asked for', async () => {
+  it('end a transfer whose client stopped answering, whatever timeout it requested', async () => {
     const rig = await startServer({ ...place, idleMs: 200 });
     const client = await sloppyClient();
     client.send(read('snponly.efi', { timeout: '255' }), rig.port);
@@ -46,11 +46,11 @@ describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, pl
     client.send(ack(0), from);
     await client.next();
     const [note] = await rig.noted('tftp.timeout');
-    expect(note?.data).toMatchObject({ reason: 'the client has fallen silent', blocks: 0 });
+    expect(note?.data).toMatchObject({ reason: 'the client stopped answering', blocks: 0 });
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 
-  it('send again what was not acknowledged, after a second', async () => {
+  it('retransmit an unacknowledged block after one second', async () => {
     const { port } = await startServer(place);
     const client = await sloppyClient();
     client.send(read('snponly.efi'), port);
@@ -59,13 +59,13 @@ describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, pl
   });
 });
 
-describe.each(PLACES)('files that are too large to be held, sent %s', (_where, place) => {
+describe.each(PLACES)('files that are too large for the cache, sent %s', (_where, place) => {
   const content = Buffer.alloc(3 * 1024 * 1024 + 17, 'piece by piece ');
 
   it.each([
     ['octet', { blksize: '1468', windowsize: '7' }],
     ['octet, block by block', { blksize: '1024' }],
-  ])('arrive whole (%s)', async (_how, options) => {
+  ])('arrive complete (%s)', async (_how, options) => {
     const asset = largeFile(content);
     const { port, noted } = await startServer({ ...place, memoryBytes: 1024 * 1024 }, resolverFor(asset));
     const client = await sloppyClient();
@@ -73,7 +73,7 @@ describe.each(PLACES)('files that are too large to be held, sent %s', (_where, p
     await noted('tftp.completed');
   });
 
-  it('end with an ERROR when they have become shorter meanwhile, in memory or not', async () => {
+  it('end with an ERROR when they were truncated meanwhile, cached or not', async () => {
     for (const memoryBytes of [1024 * 1024, 64 * 1024 * 1024]) {
       const asset = largeFile(content);
       const { port } = await startServer({ ...place, memoryBytes }, resolverFor(asset));
@@ -83,8 +83,8 @@ describe.each(PLACES)('files that are too large to be held, sent %s', (_where, p
   });
 });
 
-describe.each(PLACES)('what is left of a thousand transfers %s', (_where, place) => {
-  it('is nothing: no socket, no entry, whether they completed, were aborted or refused', async () => {
+describe.each(PLACES)('after a thousand transfers %s', (_where, place) => {
+  it('no socket and no entry is left, whether they completed, were aborted or refused', async () => {
     const rig = await startServer({ ...place, perClient: 100 });
     const before = openSockets();
     for (let round = 0; round < 50; round += 1) {

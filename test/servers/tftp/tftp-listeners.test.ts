@@ -32,7 +32,7 @@ async function listeners(
 }
 
 describe('TFTP listeners', () => {
-  it('are off where no network is served, and where the site file says so', async () => {
+  it('are off where no network is served, and where the site file turns them off', async () => {
     for (const listen of ['networks', null] as const) {
       const tftp = await listeners(listen);
       await tftp.reconcile();
@@ -41,7 +41,7 @@ describe('TFTP listeners', () => {
     }
   });
 
-  it('listen where the site file says, once, however often the networks change', async () => {
+  it('listen once on the address of the site file, however often the networks change', async () => {
     const tftp = await listeners({ address: '127.0.0.1', port: 0 });
     await tftp.reconcile();
     const [place] = tftp.places();
@@ -52,7 +52,7 @@ describe('TFTP listeners', () => {
     expect(tftp.places()).toEqual([]);
   });
 
-  it('say that they failed while the port is taken, and listen as soon as it is free', async () => {
+  it('report a failure while the port is in use, and listen as soon as it is free', async () => {
     const other = createSocket('udp4');
     other.bind(0, '127.0.0.1');
     await once(other, 'listening');
@@ -69,7 +69,7 @@ describe('TFTP listeners', () => {
     expect(tftp.states()).toEqual([{ where, refusedBecause: null }]);
   });
 
-  it('serve as the site file says: from the port of the requests, with blocks and windows of so many', async () => {
+  it('apply the settings of the site file: single port, block size and window size', async () => {
     const settings = { singlePort: true, maxBlockSize: 1024, maxWindowSize: 2 };
     const tftp = await listeners({ address: '127.0.0.1', port: 0 }, settings);
     await tftp.reconcile();
@@ -86,7 +86,7 @@ describe('TFTP listeners', () => {
     });
   });
 
-  it('have room for so many transfers in all, whichever of them is asked', async () => {
+  it('share one limit of concurrent transfers', async () => {
     const tftp = await listeners('networks', { port: await freePort(), atOnce: 1 }, [HERE, THERE]);
     await tftp.reconcile();
     const [here, there] = tftp.places();

@@ -3,13 +3,13 @@ import { monotonicClock, type TransferClock } from '../../../appliance/servers/t
 import { ack, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, startServer } from './tftp-rig.ts';
 
-/** The second after which the server repeats itself takes a tenth of one. */
+/** The retransmission timeout of one second is shortened to a tenth. */
 const hurried: TransferClock = {
   now: () => monotonicClock.now() * 10,
   every: (period, run) => monotonicClock.every(period / 10, run),
 };
 
-/** True for one in five, the same ones every time. */
+/** True for one in five, deterministically. */
 function lossOf(seed: number): () => boolean {
   let state = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ function lossOf(seed: number): () => boolean {
   };
 }
 
-/** Loses packets both ways, and leaves it to the server to notice. A block out of turn is answered as RFC 7440 §4 says. */
+/** Loses packets both ways; the server must detect it. A block out of order is answered by RFC 7440 §4. */
 async function loadWithLoss(port: number, windowSize: number, isLost: () => boolean): Promise<Buffer> {
   const client = await sloppyClient();
   client.send(read('ipxe.efi', { blksize: '512', windowsize: String(windowSize) }), port);
@@ -33,14 +33,14 @@ async function loadWithLoss(port: number, windowSize: number, isLost: () => bool
     sinceAck += 1;
     if (isNext && !isLast && sinceAck < windowSize) continue;
     sinceAck = 0;
-    // The last ACK is never lost here: nobody would be left to repeat it for.
+    // The last ACK is never lost here: the client would be gone before a retransmission.
     if (isLast || !isLost()) client.send(ack(blocks.length), from);
     if (isLast) return Buffer.concat(blocks);
   }
 }
 
-describe('on a wire that loses every fifth packet', () => {
-  it.each([1, 4, 16])('a file arrives whole in windows of %i', async (windowSize) => {
+describe('on a link that loses every fifth packet', () => {
+  it.each([1, 4, 16])('a file arrives complete in windows of %i', async (windowSize) => {
     const rig = await startServer({}, undefined, { clock: hurried });
     const got = await loadWithLoss(rig.port, windowSize, lossOf(windowSize));
     expect(got.equals(LOADER.subarray(0, 20_000))).toBe(true);

@@ -9,7 +9,7 @@ import { fleetOf, LOOPBACK, startServer } from './tftp-rig.ts';
 
 const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
 
-/** Sends the same to everybody, as decided for this machine. */
+/** Sends the same to every client, as decided for this machine. */
 function resolverThatSends(content: TftpContent, machine: Machine): Pick<TftpResolver, 'answer'> {
   const resolver = new BootResolver(fleetOf(machine), () => NOW);
   return {
@@ -21,8 +21,8 @@ function resolverThatSends(content: TftpContent, machine: Machine): Pick<TftpRes
 }
 const text = { text: new TextEncoder().encode('exit\n') };
 
-describe('what is told of a read request', () => {
-  it('is, for the configuration of a machine, what was decided and because of what', async () => {
+describe('the record of a read request', () => {
+  it('has the decision and its reason for the configuration of a machine', async () => {
     const rig = await startServer({}, resolverThatSends(text, machineIn('commissioning')));
     await load(await sloppyClient(), rig.port, OWN);
     expect(await rig.noted('boot.decided')).toEqual([
@@ -41,7 +41,7 @@ describe('what is told of a read request', () => {
     expect(rig.notes.map(({ kind }) => kind)).toEqual(['tftp.completed', 'boot.decided']);
   });
 
-  it('is no decision for what every machine gets', async () => {
+  it('has no decision for files that every machine gets', async () => {
     const rig = await startServer({}, resolverThatSends(text, machineIn('commissioning')));
     for (const name of ['grub/grub.cfg', 'autoexec.ipxe', 'snponly.efi']) {
       await load(await sloppyClient(), rig.port, name);
@@ -50,7 +50,7 @@ describe('what is told of a read request', () => {
     expect(rig.notes.map(({ kind }) => kind)).not.toContain('boot.decided');
   });
 
-  it('is that an image is on its way, and then that it has come', async () => {
+  it('has the start and the end of an image transfer', async () => {
     const rig = await startServer({}, resolverThatSends({ text: new Uint8Array(5000) }, machineIn('commissioning')));
     await load(await sloppyClient(), rig.port, 'boot/service-os-x86_64/initrd');
     await rig.noted('tftp.completed');
@@ -63,10 +63,10 @@ describe('what is told of a read request', () => {
   });
 });
 
-describe('a request of the appliance to itself', () => {
-  it('is no part of the story', async () => {
+describe('a check by the appliance itself', () => {
+  it('is not recorded in the trail', async () => {
     const resolver = resolverThatSends(text, machineIn('commissioning'));
-    const answer: TftpResolver['answer'] = async (...asked) => ({ ...(await resolver.answer(...asked)), own: true });
+    const answer: TftpResolver['answer'] = async (...args) => ({ ...(await resolver.answer(...args)), own: true });
     const rig = await startServer({}, { answer });
     for (const name of [OWN, 'boot/service-os-x86_64/kernel']) await load(await sloppyClient(), rig.port, name);
     await expect.poll(() => rig.logged.filter((line) => line.includes('by the appliance itself'))).toHaveLength(2);
@@ -74,7 +74,7 @@ describe('a request of the appliance to itself', () => {
   });
 });
 
-describe('a request that nobody looks into', () => {
+describe('a request that is not resolved', () => {
   const whoIs = () => ({ mac: MAC, machine: NODE_ID });
 
   it.each([
@@ -84,7 +84,7 @@ describe('a request that nobody looks into', () => {
       'this server is read-only',
     ],
     ['by mail', { op: 'read', fileName: 'snponly.efi', mode: 'mail', options: new Map() }, 'mode mail is not served'],
-  ] as const)('%s is told as a refusal, about whoever has the address', async (_what, packet, why) => {
+  ] as const)('%s is recorded as a refusal, for the holder of the address', async (_what, packet, why) => {
     const rig = await startServer({}, undefined, { whoIs });
     const client = await sloppyClient();
     client.send(packet, rig.port);
@@ -94,7 +94,7 @@ describe('a request that nobody looks into', () => {
     ]);
   });
 
-  it('because it cannot be read is told with the reason', async () => {
+  it('because it is malformed is recorded with the reason', async () => {
     const rig = await startServer({}, undefined, { whoIs });
     const client = await sloppyClient();
     client.send(Uint8Array.of(0, 1, 65, 65), rig.port);
@@ -102,7 +102,7 @@ describe('a request that nobody looks into', () => {
     expect(await rig.noted('tftp.malformed')).toMatchObject([{ mac: MAC, data: { why: expect.stringMatching(/\S/) } }]);
   });
 
-  it('because there are too many is told with the name that was asked for', async () => {
+  it('because there are too many is recorded with the requested name', async () => {
     const rig = await startServer({ atOnce: 1 });
     const [first, second] = [await sloppyClient(), await sloppyClient()];
     first.send(read('snponly.efi'), rig.port);
@@ -114,13 +114,13 @@ describe('a request that nobody looks into', () => {
     ]);
   });
 
-  it('because something is wrong on our side is told too', async () => {
+  it('because of a server failure is recorded too', async () => {
     const gone = { name: 'initrd', file: '/nowhere/initrd', size: 5, sha256: 'a', kind: 'initrd' } as const;
     const content = { asset: { ...gone, architecture: null, contentType: '' } };
     const rig = await startServer({}, resolverThatSends(content, machineIn('commissioning')));
     const client = await sloppyClient();
     client.send(read('boot/service-os-x86_64/initrd'), rig.port);
     await client.next();
-    expect(await rig.noted('tftp.refused')).toMatchObject([{ data: { why: 'the server cannot send it now' } }]);
+    expect(await rig.noted('tftp.refused')).toMatchObject([{ data: { why: 'the server cannot send the file now' } }]);
   });
 });

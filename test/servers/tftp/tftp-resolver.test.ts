@@ -11,7 +11,7 @@ function inWords({ reply }: TftpAnswer): string {
 }
 const ask = async (resolver: TftpResolver, name: string) => inWords(await resolver.answer(name, LOOPBACK));
 
-/** No UUID: a read request tells none. */
+/** No UUID: a read request does not contain one. */
 const plain = { uuid: null } as const;
 const secure = { ...plain, secureBoot: true } as const;
 const quarantined = machineIn('quarantined', { spec: plain });
@@ -26,10 +26,10 @@ describe('a read request', () => {
     ['a quarantined machine, which is to see why', quarantined, 'ipxe.efi', 'ipxe.efi'],
     ['a quarantined machine', quarantined, 'grub/grub.cfg', 'text exit\n'],
     ['an unknown machine on a network that refuses', null, 'snponly.efi', 'snponly.efi'],
-    ['somebody who guesses', machineIn('ready', { spec: plain }), 'etc/passwd', 'ERROR 1'],
-    ['somebody who climbs', machineIn('ready', { spec: plain }), '../../etc/passwd', 'ERROR 2'],
-    ['somebody who knows the folders', machineIn('ready', { spec: plain }), 'loader/snponly.efi', 'ERROR 1'],
-    ['somebody who names an image outright', deploying(secure), 'nixos/worker/bzImage', 'ERROR 1'],
+    ['a client that guesses', machineIn('ready', { spec: plain }), 'etc/passwd', 'ERROR 1'],
+    ['a client that tries path traversal', machineIn('ready', { spec: plain }), '../../etc/passwd', 'ERROR 2'],
+    ['a client that knows the folders', machineIn('ready', { spec: plain }), 'loader/snponly.efi', 'ERROR 1'],
+    ['a client that names an image directly', deploying(secure), 'nixos/worker/bzImage', 'ERROR 1'],
     ['the GRUB of an armed machine', deploying(secure), 'boot/nixos/worker/bzImage', 'nixos/worker/bzImage'],
     ['the GRUB of an armed machine, for another profile', deploying(secure), 'boot/nixos/other/bzImage', 'ERROR 2'],
     ['an armed machine that has iPXE and HTTP', deploying(plain), 'boot/nixos/worker/bzImage', 'ERROR 2'],
@@ -56,13 +56,13 @@ describe('a read request', () => {
     },
   );
 
-  it('of a machine that is to hear nothing is not even refused', async () => {
+  it('of a machine that gets no reply is not even refused', async () => {
     const resolver = await resolverWith({ machine: null, network: { unknown: 'ignore' } });
     expect(await ask(resolver, 'snponly.efi')).toBe('nothing');
     expect(await ask(resolver, 'nothing')).toBe('nothing');
   });
 
-  it('of a machine whose address does not tell who it is gets what is the same for all, and no image', async () => {
+  it('of a machine whose address does not identify it gets the common files, and no image', async () => {
     const resolver = await resolverWith({
       machine: null,
       network: { unknown: 'ignore' },
@@ -73,12 +73,12 @@ describe('a read request', () => {
     expect(await ask(resolver, 'boot/service-os/linux')).toBe('ERROR 2');
   });
 
-  it('says in the log which name was probably meant', async () => {
+  it('logs the name that was probably meant', async () => {
     const { reply } = await (await resolverWith()).answer('snponly.ef', LOOPBACK);
     expect(reply).toMatchObject({ kind: 'tftp.not-found', why: 'no such file (did you mean snponly.efi?)' });
   });
 
-  it('brings the machine and what was decided to whoever renders the text', async () => {
+  it('passes the machine and the decision to the text renderer', async () => {
     const seen: unknown[] = [];
     const scriptFor: TftpResolverDeps['scriptFor'] = async (name, facts, resolved) => {
       seen.push(name, facts.mac, facts.via, resolved.machine?.spec.hostname);
@@ -89,11 +89,11 @@ describe('a read request', () => {
   });
 });
 
-describe('the appliance that asks itself', () => {
+describe('the appliance that checks itself', () => {
   const isSelf = () => true;
-  const asked: string[] = [];
+  const requested: string[] = [];
   const scriptFor: TftpResolverDeps['scriptFor'] = async (name) => {
-    asked.push(name);
+    requested.push(name);
     return name.startsWith('grub/') || name === 'autoexec.ipxe' ? { text: 'exit\n', decided: null } : null;
   };
 
@@ -103,24 +103,24 @@ describe('the appliance that asks itself', () => {
     ['boot/nixos/other/bzImage', 'nixos/other/bzImage'],
     ['grub/grub.cfg', 'text exit\n'],
     ['autoexec.ipxe', 'text exit\n'],
-  ])('gets %s, although machines that nobody knows are not answered there', async (name, answer) => {
+  ])('gets %s, although unknown machines get no reply there', async (name, answer) => {
     const resolver = await resolverWith({
       machine: null,
       network: { unknown: 'ignore' },
       resolver: { isSelf, scriptFor },
     });
-    const told = await resolver.answer(name, LOOPBACK);
-    expect([inWords(told), told.own, told.mac, told.resolved]).toEqual([answer, true, null, null]);
+    const actual = await resolver.answer(name, LOOPBACK);
+    expect([inWords(actual), actual.own, actual.mac, actual.resolved]).toEqual([answer, true, null, null]);
   });
 
-  it('gets no text of a machine that way, which might use something up', async () => {
-    asked.length = 0;
+  it('gets no text of a machine that way, which might consume an intent', async () => {
+    requested.length = 0;
     const resolver = await resolverWith({
       machine: null,
       network: { unknown: 'ignore' },
       resolver: { isSelf, scriptFor },
     });
-    const told = await resolver.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
-    expect([inWords(told), told.own, asked]).toEqual(['nothing', undefined, []]);
+    const actual = await resolver.answer(`grub/machine/${MAC}_${UUID}.cfg`, LOOPBACK);
+    expect([inWords(actual), actual.own, requested]).toEqual(['nothing', undefined, []]);
   });
 });

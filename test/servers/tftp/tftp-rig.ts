@@ -76,11 +76,11 @@ export interface Rig {
   readonly port: number;
   readonly notes: TrailNote[];
   readonly logged: string[];
-  /** Resolves when so many notes of this kind were made. */
+  /** Resolves when this many notes of this kind were made. */
   noted(kind: string, count?: number): Promise<readonly TrailNote[]>;
 }
 
-/** With a clock its transfers are carried in this thread. */
+/** With a clock, transfers run in this thread. */
 export async function startServer(
   settings: Partial<TftpSettings> = {},
   resolver?: Pick<TftpResolver, 'answer'>,
@@ -107,7 +107,7 @@ export async function startServer(
   onTestFinished(() => server.stop());
   const of = (kind: string) => notes.filter((note) => note.kind === kind);
   const noted: Rig['noted'] = async (kind, count = 1) => {
-    while (of(kind).length < count) await new Promise<void>((told) => waiting.push(told));
+    while (of(kind).length < count) await new Promise<void>((resolve) => waiting.push(resolve));
     return of(kind);
   };
   return { server, port: listening.port, notes, logged, noted };
@@ -119,7 +119,7 @@ export function openSockets(): number {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      return ''; // the folder's own descriptor is gone by now
+      return ''; // the folder's own descriptor is already closed
     }
   });
   return links.filter((link) => link.startsWith('socket:')).length;

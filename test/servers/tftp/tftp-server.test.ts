@@ -18,7 +18,7 @@ describe.each([
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 
-  it('goes on with the same transfer when the request comes twice', async () => {
+  it('continues the same transfer when the request arrives twice', async () => {
     const { port, server } = await startServer(settings);
     const client = await sloppyClient();
     client.send(read('snponly.efi', { tsize: '0' }), port);
@@ -30,7 +30,7 @@ describe.each([
     expect(server.transfersUnderWay).toBe(1);
   });
 
-  it('takes a probe for the size as what it is: no failure', async () => {
+  it('does not treat a size probe as a failure', async () => {
     const rig = await startServer(settings);
     const client = await sloppyClient();
     client.send(read('snponly.efi', { tsize: '0', blksize: '1468', windowsize: '4' }), rig.port);
@@ -41,7 +41,7 @@ describe.each([
     expect(client.unread()).toBe(0);
   });
 
-  it('refuses at once what does not exist, and tells the trail the name', async () => {
+  it('refuses a missing file at once, and records its name', async () => {
     const rig = await startServer(settings);
     const client = await sloppyClient();
     client.send(read('snponli.efi'), rig.port);
@@ -50,7 +50,7 @@ describe.each([
     expect(note?.data).toMatchObject({ file: 'snponli.efi', why: 'no such file (did you mean snponly.efi?)' });
   });
 
-  it('refuses to be written to, to send mail, and what is no request', async () => {
+  it('refuses writes, mail mode and malformed requests', async () => {
     const { port, server } = await startServer(settings);
     const client = await sloppyClient();
     client.send({ op: 'write', fileName: 'snponly.efi', mode: 'octet', options: new Map() }, port);
@@ -68,7 +68,7 @@ describe.each([
     expect(server.transfersUnderWay).toBe(0);
   });
 
-  it('begins anew when a machine that was reset asks from the same port for something else', async () => {
+  it('starts a new transfer when a machine that was reset requests another file from the same port', async () => {
     const rig = await startServer(settings);
     const client = await sloppyClient();
     client.send(read('snponly.efi'), rig.port);
@@ -82,26 +82,26 @@ describe.each([
 });
 
 describe('the port of a transfer', () => {
-  it('is not the port of the request, and is deaf to everybody but the client', async () => {
+  it('is not the request port, and accepts packets only from the client', async () => {
     const { port } = await startServer();
-    const [client, stranger] = [await sloppyClient(), await sloppyClient()];
+    const [client, other] = [await sloppyClient(), await sloppyClient()];
     client.send(read('snponly.efi'), port);
     const { from } = await client.next();
     expect(from).not.toBe(port);
-    stranger.send(ack(1), from);
-    expect((await stranger.next()).packet).toMatchObject({ op: 'error', code: 5 });
+    other.send(ack(1), from);
+    expect((await other.next()).packet).toMatchObject({ op: 'error', code: 5 });
     client.send(ack(1), from);
     expect((await client.next()).packet).toMatchObject({ op: 'data', block: 2 });
   });
 
-  it('is the port of the request where there is to be only one', async () => {
+  it('is the request port in single-port mode', async () => {
     const { port } = await startServer({ singlePort: true });
     const client = await sloppyClient();
     client.send(read('snponly.efi'), port);
     expect((await client.next()).from).toBe(port);
   });
 
-  it('is the same for all who load at once, who are told apart', async () => {
+  it('is the same for concurrent clients, whose transfers are kept apart', async () => {
     const { port, server } = await startServer({ perClient: 8 });
     const clients = await Promise.all(Array.from({ length: 8 }, sloppyClient));
     const ports = new Set<number>();
@@ -120,8 +120,8 @@ describe('the port of a transfer', () => {
     expect(server.transfersUnderWay).toBe(8);
   });
 
-  it('is the first free one of the range that was set; with all in use the server does not start', async () => {
-    // Below the ports that the kernel hands out by itself, and others than those of whoever tests at the same time.
+  it('is the first free one of the configured range; with all in use the server does not start', async () => {
+    // Below the kernel's ephemeral ports, and different from those of tests that run at the same time.
     const first = 16_384 + 2 * (process.pid & 0x1fff);
     const transferPorts = { from: first, to: first + 1 };
     for (const expected of [first, first + 1]) {
@@ -140,7 +140,7 @@ describe('the port of a transfer', () => {
 });
 
 describe('a client that loads one file after the other from the same port', () => {
-  it('hears no ERROR for the last ACK that it repeats', async () => {
+  it('gets no ERROR for a repeated last ACK', async () => {
     const rig = await startServer();
     const client = await sloppyClient();
     client.send(read('ipxe.efi', { blksize: '1468' }), rig.port);
@@ -157,12 +157,12 @@ describe('a client that loads one file after the other from the same port', () =
     expect(client.unread()).toBe(0);
   });
 
-  it('ends the first before it begins the second, though the end comes to the other socket', async () => {
+  it('ends the first before it begins the second, although the last ACK arrives on the other socket', async () => {
     const rig = await startServer();
     const [client, other] = [await sloppyClient(), await sloppyClient()];
     client.send(read('snponly.efi', { tsize: '0' }), rig.port);
     const { from } = await client.next();
-    // The port of the requests is the first to have something to read.
+    // The request port becomes readable first.
     other.send(read('ipxe.efi'), rig.port);
     client.send({ op: 'error', code: 8, message: 'User aborted the transfer' }, from);
     client.send(read('ipxe.efi'), rig.port);
@@ -173,15 +173,15 @@ describe('a client that loads one file after the other from the same port', () =
 });
 
 describe('starting and stopping', () => {
-  it('says what is in the way when the port is taken', async () => {
+  it('reports the cause when the port is in use', async () => {
     const { port } = await startServer();
     await expect(startServer({ port })).rejects.toMatchObject({
       code: 'service_unavailable',
-      message: `cannot listen on 127.0.0.1:${port}/udp: something else listens there already`,
+      message: `cannot listen on 127.0.0.1:${port}/udp: another program listens there already`,
     });
   });
 
-  it('tells the clients of transfers under way that it stops', async () => {
+  it('sends an ERROR to the clients of running transfers when it stops', async () => {
     const rig = await startServer();
     const client = await sloppyClient();
     client.send(read('snponly.efi'), rig.port);
@@ -191,21 +191,21 @@ describe('starting and stopping', () => {
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 
-  it('ends only when the resolver has answered what it was asked', async () => {
-    const asked = Promise.withResolvers<void>();
+  it('stops only after the resolver has answered pending requests', async () => {
+    const called = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<TftpAnswer>();
     const rig = await startServer(
       {},
       {
         answer: () => {
-          asked.resolve();
+          called.resolve();
           return answered.promise;
         },
       },
     );
     const client = await sloppyClient();
     client.send(read('grub/grub.cfg'), rig.port);
-    await asked.promise;
+    await called.promise;
     let hasStopped = false;
     const stopping = rig.server.stop().then(() => {
       hasStopped = true;

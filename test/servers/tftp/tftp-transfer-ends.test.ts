@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ack, error, inWords, open, outcomeOf, PEER, request } from './tftp-transfer-opening.ts';
 
-describe('silence', () => {
-  it('is answered by sending again after 1, 2, 4 and 8 seconds, and given up after 16 more', () => {
+describe('a client that does not answer', () => {
+  it('gets retransmissions after 1, 2, 4 and 8 seconds, and is given up after 16 more', () => {
     const transfer = open({}, 'hello');
     transfer.start();
     for (const wait of [2000, 4000, 8000, 16_000]) {
@@ -11,16 +11,16 @@ describe('silence', () => {
     expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', blocks: 0, resent: 4 });
   });
 
-  it('after the OACK repeats the OACK', () => {
+  it('gets the OACK again after the OACK', () => {
     const transfer = open({ tsize: '0' }, 'hello');
     transfer.start();
     for (const wait of [2000, 4000, 8000, 16_000]) {
       expect(inWords(transfer.onTimeout())).toEqual(['OACK tsize=5', `wait ${wait}`]);
     }
-    expect(outcomeOf(transfer.onTimeout())?.reason).toBe('no answer to the OACK, sent 5 times');
+    expect(outcomeOf(transfer.onTimeout())?.reason).toBe('no reply to the OACK, sent 5 times');
   });
 
-  it('repeats the whole window, and is forgotten as soon as the client moves on', () => {
+  it('gets the whole window again, and its timeouts are reset when it advances', () => {
     const transfer = open({ blksize: '8', windowsize: '2' }, '1111111122222222333');
     transfer.start();
     transfer.onPacket(ack(0), PEER);
@@ -28,7 +28,7 @@ describe('silence', () => {
     expect(inWords(transfer.onPacket(ack(2), PEER))).toEqual(['DATA 3 333', 'wait 1000']);
   });
 
-  it('of a client that has answered before is borne for 31 seconds, and broken every second with pauses between', () => {
+  it('and has answered before is given up after 31 seconds, with retransmissions every second and pauses between', () => {
     const transfer = open({ blksize: '8' }, '11111111222');
     transfer.start();
     transfer.onPacket(ack(0), PEER);
@@ -40,7 +40,7 @@ describe('silence', () => {
     expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', resent: 14 });
   });
 
-  it('is measured by the timeout that was agreed, from the moment the client has confirmed it', () => {
+  it('is measured by the negotiated timeout, from the moment the client has confirmed it', () => {
     const transfer = open({ timeout: '5' }, 'hello');
     expect(inWords(transfer.start())).toEqual(['OACK timeout=5', 'wait 1000']);
     expect(inWords(transfer.onTimeout())).toEqual(['OACK timeout=5', 'wait 2000']);
@@ -53,9 +53,9 @@ describe('silence', () => {
 
   it.each([
     ['when nothing was acknowledged', 0, 'the first block was never acknowledged'],
-    ['when the client stopped half-way', 1, 'nothing after the ACK of block 1'],
-    ['when only the last ACK is missing', 2, 'all was sent, but the last block (3) was never acknowledged'],
-  ])('says where it began: %s', (_when, acknowledged, reason) => {
+    ['when the client stopped half-way', 1, 'no packet after the ACK of block 1'],
+    ['when only the last ACK is missing', 2, 'the whole file was sent, but the last block (3) was never acknowledged'],
+  ])('is reported with the last acknowledged block: %s', (_when, acknowledged, reason) => {
     const transfer = open({ blksize: '8' }, '1111111122222222333');
     transfer.start();
     for (let block = 0; block <= acknowledged; block += 1) transfer.onPacket(ack(block), PEER);
@@ -74,9 +74,9 @@ describe('an ERROR from the client', () => {
   const closed = error(8, 'User aborted the transfer');
 
   it.each([
-    ['EDK2 has the size it asked for', { tsize: '0' }, [], closed, 'probe'],
+    ['EDK2 has the size it requested', { tsize: '0' }, [], closed, 'probe'],
     ['GRUB opens a file and closes it again', { tsize: '0' }, [0], error(0, 'closed'), 'probe'],
-    ['a client closes without having asked for the size', { blksize: '512' }, [], closed, 'aborted'],
+    ['a client closes without having requested the size', { blksize: '512' }, [], closed, 'aborted'],
     ['GRUB has read as much as it wanted', { tsize: '0' }, [0, 1], error(0, 'closed'), 'aborted'],
     ['iPXE is interrupted', {}, [1], error(0, 'TFTP Aborted'), 'aborted'],
     ['EDK2 wanted an OACK and got data', {}, [], error(4, 'User aborted download'), 'aborted'],
@@ -86,7 +86,7 @@ describe('an ERROR from the client', () => {
     expect(afterAcks({ ...options }, acks, packet)).toMatchObject({ result });
   });
 
-  it('is told word for word, made safe to print', () => {
+  it('is reported verbatim, made safe to print', () => {
     expect(afterAcks({}, [], error(3, 'full\x1b[2J'))).toMatchObject({
       reason: 'the client sent ERROR 3 "full\\u001b[2J"',
       clientError: { code: 3, message: 'full\x1b[2J' },
@@ -123,7 +123,7 @@ describe('the same request again', () => {
     expect(inWords(transfer.onPacket(request({}), PEER))).toEqual([]);
   });
 
-  it('is a late double while the client acknowledges', () => {
+  it('is a late duplicate while the client acknowledges', () => {
     const transfer = open({ blksize: '8' }, '1111111122');
     transfer.start();
     transfer.onPacket(ack(0), PEER);
@@ -131,7 +131,7 @@ describe('the same request again', () => {
     expect(inWords(transfer.onPacket(ack(1), PEER))).toEqual(['DATA 2 22', 'wait 1000']);
   });
 
-  it('is a new start when the client had fallen silent: a reset machine uses the same port', () => {
+  it('is a new start when the client had stopped answering: a reset machine uses the same port', () => {
     const transfer = open({ blksize: '8' }, '1111111122');
     transfer.start();
     transfer.onPacket(ack(0), PEER);
@@ -143,12 +143,15 @@ describe('the same request again', () => {
     const transfer = open({}, 'hello');
     transfer.start();
     const end = transfer.onPacket(request({}, 'other'), PEER);
-    expect(outcomeOf(end)).toMatchObject({ result: 'aborted', reason: 'the client began again from the same port' });
+    expect(outcomeOf(end)).toMatchObject({
+      result: 'aborted',
+      reason: 'the client restarted the transfer from the same port',
+    });
   });
 });
 
 describe('abandoning a transfer', () => {
-  it('tells the client why and ends it', () => {
+  it('sends the client the reason and ends it', () => {
     const transfer = open({}, 'hello');
     transfer.start();
     const actions = transfer.abandon('the appliance is stopping');

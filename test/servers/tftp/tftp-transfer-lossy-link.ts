@@ -1,4 +1,4 @@
-// One direction of a network that loses, doubles and reorders packets, the same way every time for the same seed.
+// One direction of a network that loses, duplicates and reorders packets, deterministically for a seed.
 
 import type { VirtualTime } from './tftp-transfer-virtual-time.ts';
 
@@ -7,13 +7,13 @@ export interface LinkFaults {
   /** Probabilities, from 0 to 1. */
   readonly lose: number;
   readonly double: number;
-  /** Each copy takes up to this much longer than the shortest one, so packets overtake each other. */
+  /** Each copy is delayed by up to this much, so packets are reordered. */
   readonly jitterMs: number;
 }
 
 /**
- * No packet is lost more than this often, whoever sends it again. A sender that tries five times then always gets
- * through: two losses of the block, two of its ACK.
+ * No packet is lost more than this often. A sender that tries five times then always succeeds: two losses of the block, two
+ * of its ACK.
  */
 const MOST_LOSSES_OF_ONE_PACKET = 2;
 const SHORTEST_TRIP_MS = 1;
@@ -34,13 +34,13 @@ export function lossyLink(
       losses.set(identity, lost + 1);
       return;
     }
-    // A copy: the sender may reuse its buffer as soon as it has handed it over and the peer has answered.
+    // A copy: the sender may reuse its buffer after the peer has answered.
     travel(bytes.slice());
     if (random() < faults.double) travel(bytes.slice());
   };
 }
 
-/** A linear congruential generator: good enough to lose packets with, and the same on every machine. */
+/** A linear congruential generator: sufficient for packet loss, and the same on every machine. */
 function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-// A TFTP reader as the RFCs describe it, with nothing taken from the server's side but the packet codec.
+// A TFTP reader as the RFCs describe it, which shares only the packet codec with the server.
 
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
@@ -9,11 +9,11 @@ export interface ClientManner {
   readonly mode: 'octet' | 'netascii';
   readonly options: Readonly<Record<string, string>>;
   readonly rolloverTo: 0 | 1;
-  /** EDK2 acknowledges every block it did not expect; others only what they have already, and a gap once. */
+  /** EDK2 acknowledges every unexpected block; others only blocks that they already have, and a gap once. */
   readonly eager: boolean;
-  /** Repeats its last ACK when nothing comes, as EDK2 does; GRUB leaves that to the server. */
+  /** Repeats its last ACK on timeout, as EDK2 does; GRUB leaves that to the server. */
   readonly repeatsAcks: boolean;
-  /** Acknowledges a block that comes again once, as atftp does, and then only when nothing at all has come for 5 seconds. */
+  /** Acknowledges a repeated block once, as atftp does, and then only after 5 seconds without any packet. */
   readonly deaf?: boolean;
 }
 
@@ -39,7 +39,7 @@ export class ModelClient {
     this.#send = send;
   }
 
-  /** The file, once it is whole. */
+  /** The file, when it is complete. */
   get received(): Buffer | null {
     return this.#done ? Buffer.concat(this.#payloads) : null;
   }

@@ -1,4 +1,4 @@
-// A transfer to poke by hand: what its actions say, in words short enough to compare.
+// A transfer driven by hand: its actions as short strings to compare.
 
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
@@ -36,7 +36,7 @@ export function open(
 export const ack = (block: number): Uint8Array => encodeTftp({ op: 'ack', block });
 export const error = (code: number, message: string): Uint8Array => encodeTftp({ op: 'error', code, message });
 
-/** `OACK blksize=8`, `DATA 1 abcdefgh`, `ERROR 0 …`, `wait 1000`, `stranger ERROR 5 …`, `finish completed`. */
+/** `OACK blksize=8`, `DATA 1 abcdefgh`, `ERROR 0 …`, `wait 1000`, `unknown-tid ERROR 5 …`, `finish completed`. */
 export const inWords = (actions: readonly TransferAction[]): string[] => actions.map(actionInWords);
 
 function actionInWords(action: TransferAction): string {
@@ -45,8 +45,8 @@ function actionInWords(action: TransferAction): string {
       return packetInWords(decodeTftp(action.bytes));
     case 'send-block':
       return `DATA ${action.block.head & 0xffff} from ${action.block.offset}, ${action.block.length} bytes`;
-    case 'reject-stranger':
-      return `stranger ${packetInWords(decodeTftp(action.bytes))}`;
+    case 'reject-unknown-tid':
+      return `unknown-tid ${packetInWords(decodeTftp(action.bytes))}`;
     case 'set-timer':
       return `wait ${action.afterMs}`;
     case 'finish':

@@ -5,14 +5,14 @@ import { type Scenario, simulate } from './tftp-transfer-simulation.ts';
 const CLEAN = { seed: 1, lose: 0, double: 0, jitterMs: 0 };
 const PLAIN = { mode: 'octet', options: {}, rolloverTo: 0, eager: false, repeatsAcks: true } as const;
 
-/** Bytes that differ from block to block, so that a swapped or repeated one shows. */
+/** Bytes that differ from block to block, so that a swapped or repeated block is detected. */
 function fileOf(size: number): Uint8Array {
   const file = new Uint8Array(size);
   for (let at = 0; at < size; at += 1) file[at] = (at * 31 + (at >> 8) * 17 + (at >> 16)) & 0xff;
   return file;
 }
 
-/** What a reader in mode netascii makes of the wire. */
+/** Decodes netascii, as a reader does. */
 const fromNetascii = (wire: Buffer) =>
   Buffer.from(
     wire.toString('latin1').replace(/\r([\n\0])/g, (_, c) => (c === '\n' ? '\n' : '\r')),
@@ -51,8 +51,8 @@ const scenario: fc.Arbitrary<Scenario> = fc
   .record({ client: manner, link: badLink, source: fc.constantFrom('in pieces', 'slow', 'whole') })
   .chain((rest) => size(rest.client).map((bytes) => ({ ...rest, file: fileOf(bytes) })));
 
-describe('a transfer over a link that loses, doubles and reorders', () => {
-  it('always completes, with every byte in its place', () => {
+describe('a transfer over a link that loses, duplicates and reorders packets', () => {
+  it('always completes, with every byte correct', () => {
     fc.assert(
       fc.property(scenario, (it) => {
         const { received, outcome } = simulate(it);
@@ -67,7 +67,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
     );
   });
 
-  it('completes with a client that ignores what comes again, and whose own timer that puts off', () => {
+  it('completes with a client that ignores repeated blocks, and whose timer they reset', () => {
     const client = { ...PLAIN, deaf: true, options: { blksize: '512' } };
     const lengths = Array.from({ length: 50 }, (_, seed) => {
       const link = { seed: seed + 1, lose: 0.2, double: 0, jitterMs: 2 };
@@ -82,7 +82,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
     [0, '16', lossy],
     [1, '1', { ...lossy, double: 0.02, jitterMs: 2 }],
     [1, '7', lossy],
-  ] as const)('goes beyond 65535 blocks, which %i follows, in windows of %s', (rolloverTo, windowsize, link) => {
+  ] as const)('continues after block 65535 with %i, in windows of %s', (rolloverTo, windowsize, link) => {
     const file = fileOf(65_536 * 8 + 8 * 40 + 3);
     const client = { ...PLAIN, options: { blksize: '8', windowsize }, rolloverTo };
     const { received, outcome } = simulate({ file, client, link, source: 'whole' });
@@ -90,7 +90,7 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
     expect(received?.equals(file)).toBe(true);
   });
 
-  it('ends with an empty block when the file fills the blocks at the rollover exactly', () => {
+  it('ends with an empty block when the file ends exactly at the rollover', () => {
     const file = fileOf(65_536 * 8);
     const client = { ...PLAIN, options: { blksize: '8', windowsize: '16' } };
     const { received, outcome } = simulate({ file, client, link: CLEAN, source: 'in pieces' });
@@ -104,14 +104,14 @@ describe('a transfer over a link that loses, doubles and reorders', () => {
         const client = { ...PLAIN, eager, options: { blksize: '512' } };
         const link = { ...faults, lose: 0, double: 1 };
         const { outcome } = simulate({ file: fileOf(20_000), client, link, source: 'whole' });
-        // The request is doubled too: only its answer may go out twice.
+        // The request is duplicated too: only its reply may be sent twice.
         expect(outcome?.result).toBe('completed');
         expect(outcome?.resent).toBeLessThanOrEqual(1);
       }),
     );
   });
 
-  it('takes one round trip a window when nothing goes wrong', () => {
+  it('takes one round trip per window when nothing is lost', () => {
     const client = { ...PLAIN, options: { blksize: '1000', windowsize: '4' } };
     const { lastedMs } = simulate({ file: fileOf(11_999), client, link: CLEAN, source: 'in pieces' });
     // One millisecond each: request, OACK, ACK 0, then three times a window of four blocks and its ACK.

@@ -1,4 +1,4 @@
-// A transfer from request to end, between the real state machine and the model client, over a bad link.
+// A transfer from request to end, between the real state machine and the model client, over a lossy link.
 
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { negotiate } from '../../../appliance/codecs/tftp/negotiate.ts';
@@ -16,7 +16,7 @@ export interface Scenario {
   readonly file: Uint8Array;
   readonly client: ClientManner;
   readonly link: LinkFaults;
-  /** `slow`: it makes the transfer wait for every third read. */
+  /** `slow`: every third read is not ready at once. */
   readonly source: 'in pieces' | 'slow' | 'whole';
 }
 

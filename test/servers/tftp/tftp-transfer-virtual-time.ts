@@ -1,9 +1,9 @@
-// Time that passes only when something is due: a simulated hour takes as long as its events.
+// Virtual time: it advances only to the next event.
 
 export class VirtualTime {
   #now = 0;
   #order = 0;
-  /** A binary heap, the earliest first; what is due at the same time keeps its order. */
+  /** A binary heap, the earliest first; events at the same time keep their order. */
   readonly #heap: { readonly at: number; readonly order: number; readonly run: () => void }[] = [];
 
   get now(): number {
@@ -20,7 +20,7 @@ export class VirtualTime {
     }
   }
 
-  /** Runs until nothing is due any more, or `until` says so. Peers that keep each other busy for ever are a failure. */
+  /** Runs until no event is left, or `until` returns true. Peers that never finish are a failure. */
   run(until: () => boolean, mostEvents: number): void {
     for (let events = 0; !until(); events += 1) {
       if (events === mostEvents) throw new Error(`no end after ${mostEvents} events`);
@@ -63,7 +63,7 @@ export class VirtualTime {
   }
 }
 
-/** One timer that is set again and again. It leaves at most a few entries in the queue, however often that is. */
+/** One timer that is reset repeatedly. It leaves at most a few entries in the queue. */
 export class Alarm {
   readonly #time: VirtualTime;
   #due = Number.POSITIVE_INFINITY;

@@ -51,7 +51,7 @@ describe('a window', () => {
     return transfer;
   };
 
-  it('is sent at once, and moves on with the ACK of its last block', () => {
+  it('is sent at once, and advances with the ACK of its last block', () => {
     const transfer = opened();
     expect(inWords(transfer.onPacket(ack(0), PEER))).toEqual([
       'DATA 1 11111111',
@@ -63,7 +63,7 @@ describe('a window', () => {
     expect(outcomeOf(transfer.onPacket(ack(5), PEER))).toMatchObject({ result: 'completed', bytes: 35, resent: 0 });
   });
 
-  it('is sent again from behind an ACK in its middle, and filled up', () => {
+  it('is retransmitted after an ACK in its middle, and filled up', () => {
     const transfer = opened();
     transfer.onPacket(ack(0), PEER);
     expect(inWords(transfer.onPacket(ack(1), PEER))).toEqual([
@@ -74,14 +74,14 @@ describe('a window', () => {
     ]);
   });
 
-  it('does not move for an ACK from behind it, one repeated, or one of a block never sent', () => {
+  it('does not advance for an old ACK, a repeated ACK, or one of a block never sent', () => {
     const transfer = opened();
     transfer.onPacket(ack(0), PEER);
     transfer.onPacket(ack(2), PEER);
     for (const block of [0, 1, 2, 6, 65_535]) expect(inWords(transfer.onPacket(ack(block), PEER))).toEqual([]);
   });
 
-  it('keeps a block that was handed to the socket unchanged until it is acknowledged', () => {
+  it('keeps a sent block unchanged until it is acknowledged', () => {
     const transfer = opened();
     const [first] = transfer.onPacket(ack(0), PEER);
     const before = first?.do === 'send' ? first.bytes.slice() : null;
@@ -91,7 +91,7 @@ describe('a window', () => {
 });
 
 describe('a source that is not ready', () => {
-  it('is waited for without a timer, and the window is filled when it is', () => {
+  it('is awaited without a timer, and then the window is filled', () => {
     const file = new Uint8Array(Buffer.from('1111111122222222333'));
     let available = 8;
     const source = {
@@ -109,11 +109,11 @@ describe('a source that is not ready', () => {
     expect(inWords(transfer.onReadable())).toEqual(['DATA 2 22222222', 'DATA 3 333', 'wait 1000']);
   });
 
-  it('is not asked before the client has agreed to the options', () => {
+  it('is not read before the client has confirmed the options', () => {
     expect(inWords(open({ blksize: '8' }, 'x').onReadable())).toEqual([]);
   });
 
-  it('ends the transfer when it turns out shorter than announced', () => {
+  it('ends the transfer when it is shorter than announced', () => {
     const source = { size: 100, read: () => new Uint8Array(3) };
     const transfer = open({}, '', { source });
     const actions = transfer.start();
@@ -122,32 +122,32 @@ describe('a source that is not ready', () => {
   });
 });
 
-describe('packets that are not part of the conversation', () => {
-  it('from a stranger get ERROR 5, and the transfer goes on', () => {
+describe('packets that are not part of the transfer', () => {
+  it('from another TID get ERROR 5, and the transfer continues', () => {
     const transfer = open({}, 'hello');
     transfer.start();
-    for (const stranger of [
+    for (const other of [
       { ...PEER, port: 2071 },
       { ...PEER, address: '192.0.2.8' },
     ]) {
-      const actions = transfer.onPacket(ack(1), stranger);
-      expect(inWords(actions)).toEqual(['stranger ERROR 5 unknown transfer ID']);
-      expect(actions[0]).toMatchObject({ to: stranger });
+      const actions = transfer.onPacket(ack(1), other);
+      expect(inWords(actions)).toEqual(['unknown-tid ERROR 5 unknown transfer ID']);
+      expect(actions[0]).toMatchObject({ to: other });
     }
     expect(inWords(transfer.onPacket(ack(1), PEER))).toEqual(['finish completed']);
   });
 
-  it('that are a stranger’s ERROR or no TFTP get no answer', () => {
+  it('get no reply when they are an ERROR of another TID or not TFTP', () => {
     const transfer = open({}, 'hello');
     transfer.start();
-    const stranger = { ...PEER, port: 2071 };
-    expect(transfer.onPacket(encodeTftp({ op: 'error', code: 5, message: '' }), stranger)).toEqual([]);
-    expect(transfer.onPacket(Uint8Array.of(1, 2, 3), stranger)).toEqual([]);
+    const other = { ...PEER, port: 2071 };
+    expect(transfer.onPacket(encodeTftp({ op: 'error', code: 5, message: '' }), other)).toEqual([]);
+    expect(transfer.onPacket(Uint8Array.of(1, 2, 3), other)).toEqual([]);
     expect(transfer.onPacket(Uint8Array.of(1, 2, 3), PEER)).toEqual([]);
     expect(transfer.onPacket(new Uint8Array(), PEER)).toEqual([]);
   });
 
-  it('never make it throw, send after its end, or finish twice', () => {
+  it('never make the transfer throw, send after its end, or finish twice', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 32 }),
       anyPacket.map(encodeTftp),

@@ -37,13 +37,13 @@ function portAt(start: number) {
       now += ms;
       run?.();
     },
-    begin: (client: Endpoint, heardAt?: Float64Array) =>
+    begin: (client: Endpoint, lastPacketAt?: Float64Array) =>
       port.begin(
         { client, request: new Uint8Array(), mode: 'octet', terms: TERMS },
         openContentNow({ bytes: new Uint8Array(5) }),
         socket,
         (outcome) => ended.push(outcome),
-        heardAt,
+        lastPacketAt,
       ),
     hears: (packet: TftpPacket | Uint8Array, from: Endpoint) =>
       port.onPacket(packet instanceof Uint8Array ? packet : encodeTftp(packet), from, socket),
@@ -53,7 +53,7 @@ function portAt(start: number) {
 const ACK = { op: 'ack', block: 1 } as const;
 
 describe('the transfers of a port', () => {
-  it('are told apart by their clients', () => {
+  it('are distinguished by their clients', () => {
     const { begin, hears, ended, sent } = portAt(0);
     const [one, other] = [begin(FIRST), begin(SECOND)];
     expect(sent.map(({ to }) => to)).toEqual([FIRST, SECOND]);
@@ -62,7 +62,7 @@ describe('the transfers of a port', () => {
     expect(ended).toMatchObject([{ result: 'completed', bytes: 5 }]);
   });
 
-  it('are told that time passes, all by one timer, which rests when there are none', () => {
+  it('share one timer, which is stopped when there are none', () => {
     const { begin, hears, pass, sent, isTicking } = portAt(0);
     expect(isTicking()).toBe(false);
     begin(FIRST);
@@ -75,7 +75,7 @@ describe('the transfers of a port', () => {
     expect(isTicking()).toBe(false);
   });
 
-  it('leave their client known for three seconds after the last of them has ended', () => {
+  it('keep their client known for three seconds after the last of them has ended', () => {
     const { port, begin, hears, pass, sent } = portAt(0);
     begin(FIRST);
     expect(port.hasJustEnded(FIRST)).toBe(false);
@@ -95,24 +95,24 @@ describe('the transfers of a port', () => {
     expect(sent.slice(before)).toMatchObject([{ to: FIRST, packet: { op: 'error', code: 5 } }]);
   });
 
-  it('write down when their client was last heard', () => {
+  it('store the time of the last packet of their client', () => {
     const { begin, hears, pass } = portAt(5);
-    const heardAt = new Float64Array(new SharedArrayBuffer(8));
-    begin(FIRST, heardAt);
-    expect(heardAt[0]).toBe(5);
+    const lastPacketAt = new Float64Array(new SharedArrayBuffer(8));
+    begin(FIRST, lastPacketAt);
+    expect(lastPacketAt[0]).toBe(5);
     pass(70);
     hears({ op: 'ack', block: 0 }, FIRST);
-    expect(heardAt[0]).toBe(75);
+    expect(lastPacketAt[0]).toBe(75);
   });
 
-  it('do not answer noise, nor an ERROR of a stranger', () => {
+  it('do not answer noise, nor an ERROR of another TID', () => {
     const { hears, sent } = portAt(0);
     for (const noise of [[], [0, 4], [0, 9, 0, 0], [1, 4, 0, 0]]) hears(Uint8Array.from(noise), FIRST);
     hears({ op: 'error', code: 0, message: 'no' }, FIRST);
     expect(sent).toEqual([]);
   });
 
-  it('end all when it stops, and tell their clients why', () => {
+  it('all end when the port stops, and their clients get the reason', () => {
     const { port, begin, sent, ended, isTicking } = portAt(0);
     begin(FIRST);
     begin(SECOND);

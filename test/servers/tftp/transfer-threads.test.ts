@@ -29,8 +29,8 @@ function threadsAt(address: string) {
   return { threads, failures };
 }
 
-describe('threads that carry transfers', () => {
-  it('come with the load, each with a port of its own, and serve everybody right', async () => {
+describe('transfer threads', () => {
+  it('are started with the load, each with a port of its own, and serve every client correctly', async () => {
     const rig = await startServer({ perClient: 100 });
     const clients = await Promise.all(Array.from({ length: 40 }, () => sloppyClient()));
     const ports = new Set<number>();
@@ -50,7 +50,7 @@ describe('threads that carry transfers', () => {
       client.send(read('snponly.efi', { tsize: '0' }), rig.port);
       ports.add((await client.next()).from);
     }
-    // A thread takes a moment to start; until then the first one carries all.
+    // A thread takes a moment to start; until then the first one runs all transfers.
     const oneMore = await sloppyClient();
     await expect
       .poll(async () => {
@@ -62,8 +62,8 @@ describe('threads that carry transfers', () => {
       .toBeGreaterThan(1);
   });
 
-  it('end when nobody asks any more, and come again when somebody does', async () => {
-    const rig = await startServer({ threadRestMs: 50 });
+  it('end when they are idle, and are started again on demand', async () => {
+    const rig = await startServer({ threadIdleMs: 50 });
     const before = openSockets();
     for (const count of [1, 2]) {
       const client = await sloppyClient();
@@ -74,7 +74,7 @@ describe('threads that carry transfers', () => {
     }
   });
 
-  it('give up what a client that was reset has forgotten when it asks once more', async () => {
+  it('end the abandoned transfers of a client that was reset when it sends a new request', async () => {
     const rig = await startServer();
     for (let count = 0; count < 4; count += 1) {
       const client = await sloppyClient();
@@ -99,10 +99,10 @@ describe('threads that carry transfers', () => {
       .toBe('optionAck');
     expect(await load(fifth, rig.port, 'snponly.efi')).toHaveLength(LOADER.length);
     const notes = await rig.noted('tftp.error', 4);
-    expect(notes[0]?.data).toMatchObject({ reason: 'the client began other transfers instead' });
+    expect(notes[0]?.data).toMatchObject({ reason: 'the client started other transfers' });
   });
 
-  it('tell the client, and the trail, when the file is gone', async () => {
+  it('send an ERROR and record it when the file is gone', async () => {
     const file = put(temporaryFolder(), 'initrd', Buffer.alloc(1024 * 1024));
     const rig = await startServer({ memoryBytes: 1024 }, resolverFor({ file, size: 1024 * 1024 }));
     rmSync(file);
@@ -114,29 +114,29 @@ describe('threads that carry transfers', () => {
     expect(rig.server.transfersUnderWay).toBe(0);
   });
 
-  it('do not take the transfers with them unnoticed when one fails, and another takes its place', async () => {
+  it('report the transfers of a thread that fails, and another thread replaces it', async () => {
     const { threads, failures } = threadsAt('127.0.0.1');
     const ends: TransferOutcome[] = [];
     const transfer = await threads.begin(ORDER, (outcome) => ends.push(outcome));
     await threads.begin(ORDER, (outcome) => ends.push(outcome));
-    // Nothing that comes from a network can be this: it stands for a mistake of ours.
+    // This cannot come from a network: it stands for a bug of ours.
     transfer.onRequestPort({ slice: () => null } as unknown as Uint8Array, () => undefined);
     await expect.poll(() => ends.length).toBe(2);
-    expect(ends[0]).toMatchObject({ result: 'error', reason: 'the thread that sent it has failed' });
+    expect(ends[0]).toMatchObject({ result: 'error', reason: 'the thread of this transfer has failed' });
     expect(failures).toEqual([expect.stringContaining('null')]);
     const next = await threads.begin(ORDER, (outcome) => ends.push(outcome));
     next.abandon('enough');
     await expect.poll(() => ends.at(2)).toMatchObject({ reason: 'enough' });
   });
 
-  it('say so when they cannot start, and try again with the next transfer', async () => {
+  it('report that they cannot start, and are retried with the next transfer', async () => {
     const { threads } = threadsAt('192.0.2.1');
     for (const _again of [1, 2]) {
       await expect(threads.begin(ORDER, () => undefined)).rejects.toThrow('EADDRNOTAVAIL');
     }
   });
 
-  it('end with the server, whose clients are told, though it is asked to stop in the middle of a start', async () => {
+  it('end with the server, whose clients get an ERROR, also when it stops during the start of a thread', async () => {
     const before = openSockets();
     const rig = await startServer();
     const client = await sloppyClient();

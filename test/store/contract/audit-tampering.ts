@@ -6,7 +6,7 @@ import { newAudit } from '../samples.ts';
 
 const CHANGED = 'entry 2 was changed: its content does not match its hash';
 
-/** What somebody does to a chain of four entries, and where it is found. */
+/** Changes to a chain of four entries, and where verification reports them. */
 const CASES: readonly (readonly [what: string, sql: string[], seq: number, reason: string])[] = [
   ['a changed actor', ["update audit set actor = 'nobody' where seq = 2"], 2, CHANGED],
   ['a changed action', ["update audit set action = 'x' where seq = 2"], 2, CHANGED],
@@ -15,13 +15,13 @@ const CASES: readonly (readonly [what: string, sql: string[], seq: number, reaso
   ['a changed correlation', ["update audit set correlation_id = 'x' where seq = 2"], 2, CHANGED],
   ['a changed value before', [`update audit set before = '{"n":9}' where seq = 2`], 2, CHANGED],
   ['a changed value after', ["update audit set after = 'null' where seq = 2"], 2, CHANGED],
-  ['a value that is no JSON any more', ["update audit set after = 'gone' where seq = 2"], 2, CHANGED],
+  ['a value that is not JSON', ["update audit set after = 'gone' where seq = 2"], 2, CHANGED],
   ['a changed hash', ["update audit set hash = '00' where seq = 2"], 2, CHANGED],
   ['a changed link', ["update audit set previous_hash = '00' where seq = 2"], 2, CHANGED],
   ['a missing entry', ['delete from audit where seq = 3'], 3, 'entry 3 is missing'],
   ['a missing first entry', ['delete from audit where seq = 1'], 1, 'entry 1 is missing'],
   [
-    'entries that changed places',
+    'swapped entries',
     [
       'update audit set seq = 99 where seq = 2',
       'update audit set seq = 2 where seq = 3',
@@ -39,29 +39,29 @@ const CASES: readonly (readonly [what: string, sql: string[], seq: number, reaso
     'entry 0 was added before the first one',
   ],
   [
-    'an entry behind the head',
+    'an entry after the head',
     ['update audit_head set seq = 3, hash = (select hash from audit where seq = 3)'],
     4,
-    'entry 4 was added behind the head, which names 3',
+    'entry 4 was added after the head, which names entry 3',
   ],
   [
-    'a cut end',
+    'a truncated end',
     ['delete from audit where seq >= 3'],
     3,
-    'the end was cut off: the chain stops at entry 2, its head names entry 4',
+    'the chain was truncated: it stops at entry 2, its head names entry 4',
   ],
   [
-    'a chain cut to nothing',
+    'an emptied chain',
     ['delete from audit'],
     1,
-    'the end was cut off: the chain stops at entry 0, its head names entry 4',
+    'the chain was truncated: it stops at entry 0, its head names entry 4',
   ],
   ['a changed head', ["update audit_head set hash = '00'"], 4, 'the head of the chain does not match entry 4'],
   [
     'a missing head',
     ['delete from audit_head'],
     4,
-    'the head of the chain is missing, so nothing says where it has to end',
+    'the head of the chain is missing: the end of the chain cannot be verified',
   ],
 ];
 
@@ -69,7 +69,7 @@ export function auditTamperingContract(engine: Engine): void {
   const opened = useStore(engine);
   const four = [1, 2, 3, 4].map((n) => newAudit(`action${n}`, { before: { n }, after: { n: n + 1 } }));
 
-  it.each(CASES)('is betrayed by %s', async (_, sql, seq, reason) => {
+  it.each(CASES)('is detected by %s', async (_, sql, seq, reason) => {
     const { store, tamper } = opened();
     await store.appendAudit(four);
     expect(await store.verifyAudit()).toMatchObject({ intact: true, entries: 4 });
@@ -77,15 +77,17 @@ export function auditTamperingContract(engine: Engine): void {
     const entries = Math.min(Math.max(seq - 1, 0), 4);
     const verdict = await store.verifyAudit();
     expect(verdict).toMatchObject({ intact: false, seq, reason });
-    // Only the head is wrong: all four entries before it are sound.
-    expect(verdict.entries).toBe(reason.includes('head of the chain') || reason.includes('behind') ? 4 : entries);
+    // Only the head is wrong: all four entries before it are intact.
+    expect(verdict.entries).toBe(
+      reason.includes('head of the chain') || reason.includes('after the head') ? 4 : entries,
+    );
   });
 
-  it('is betrayed by an entry that was replaced together with its hash', async () => {
+  it('is detected by an entry that was replaced together with its hash', async () => {
     const { store, tamper } = opened();
     await store.appendAudit(four);
     const [, second] = await store.auditEntries(0, 2);
-    if (!second) throw new Error('four were written');
+    if (!second) throw new Error('four entries were written');
     const { hash: _, ...content } = { ...second, actor: 'nobody' };
     const hash = createHash('sha256').update(auditText(content)).digest('hex');
     await tamper(`update audit set actor = 'nobody', hash = '${hash}' where seq = 2`);
@@ -97,11 +99,11 @@ export function auditTamperingContract(engine: Engine): void {
     });
   });
 
-  it('is betrayed by a first entry that follows something else', async () => {
+  it('is detected by a first entry with another previous hash', async () => {
     const { store, tamper } = opened();
     await store.appendAudit(four);
     const [first] = await store.auditEntries(0, 1);
-    if (!first) throw new Error('four were written');
+    if (!first) throw new Error('four entries were written');
     const { hash: _, ...content } = { ...first, previousHash: 'f'.repeat(64) };
     const hash = createHash('sha256').update(auditText(content)).digest('hex');
     await tamper(`update audit set previous_hash = '${content.previousHash}', hash = '${hash}' where seq = 1`);
@@ -111,7 +113,7 @@ export function auditTamperingContract(engine: Engine): void {
     });
   });
 
-  it('is betrayed far behind the first page', async () => {
+  it('is detected far after the first page', async () => {
     const { store, tamper } = opened();
     await store.appendAudit(Array.from({ length: 1_100 }, () => newAudit('a')));
     await tamper("update audit set target = 'node:node2' where seq = 1042");

@@ -8,7 +8,7 @@ import { NOW, newAudit } from '../samples.ts';
 export function auditContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('chains each entry to the one before it', async () => {
+  it('chains each entry to the previous one', async () => {
     const { store } = opened();
     const created = newAudit('token.create', { after: { role: 'admin' }, correlationId: 'c1', at: NOW + 1 });
     await store.appendAudit([created, newAudit('token.revoke')]);
@@ -37,7 +37,7 @@ export function auditContract(engine: Engine): void {
     expect(await store.auditEntries(3, 9)).toEqual([]);
   });
 
-  it('stays one chain when many write at once', async () => {
+  it('stays one chain with concurrent writers', async () => {
     const { store, another } = opened();
     const other = await another();
     await Promise.all(
@@ -46,7 +46,7 @@ export function auditContract(engine: Engine): void {
     expect(await store.verifyAudit()).toMatchObject({ intact: true, entries: 80 });
   });
 
-  it('is verified over many pages, also while it grows', async () => {
+  it('is verified over many pages, also while entries are appended', async () => {
     const { store } = opened();
     const entries = Array.from({ length: 1_250 }, (_, n) => newAudit('a', { after: { n } }));
     await store.appendAudit(entries);
@@ -55,7 +55,7 @@ export function auditContract(engine: Engine): void {
     expect(await store.verifyAudit()).toMatchObject({ intact: true, entries: 3_750 });
   });
 
-  it('stays intact whatever text and JSON is put into it', async () => {
+  it('stays intact with any text and JSON', async () => {
     const { store } = opened();
     const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom('\ud800', '\udc00', 'é') }));
     const json = fc.jsonValue({ stringUnit: 'binary' }) as fc.Arbitrary<Json>;
@@ -82,10 +82,10 @@ export function auditContract(engine: Engine): void {
     ["update audit set actor = 'nobody'", 'audit entries are appended, never changed'],
     ['delete from audit', 'audit entries are never removed'],
     ['delete from audit_head', 'the head of the audit chain is never removed'],
-  ])('refuses "%s"', async (sql, words) => {
+  ])('refuses "%s"', async (sql, message) => {
     const { store, execute } = opened();
     await store.appendAudit([newAudit('a')]);
-    await expect(execute(sql)).rejects.toThrow(words);
+    await expect(execute(sql)).rejects.toThrow(message);
     expect(await store.verifyAudit()).toMatchObject({ intact: true, entries: 1 });
   });
 }

@@ -18,14 +18,14 @@ export function bmcCredentialsContract(engine: Engine): void {
   const opened = useStore(engine);
   const actions = async () => (await opened().store.auditEntries(0, 10)).map(({ action }) => action);
 
-  it('has none of a machine that was given none', async () => {
+  it('returns none for a machine without credentials', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     expect(await store.bmcCredentials(id)).toEqual(NOTHING);
     expect(await store.allBmcCredentials()).toEqual([]);
   });
 
-  it('keeps the current ones of each machine for itself, with an audit entry', async () => {
+  it('stores the current ones per machine, with an audit entry', async () => {
     const { store } = opened();
     const [one, other] = [await addMachine(store, 1), await addMachine(store, 2)];
     await store.setBmcCredentials(one.id, FACTORY, SET);
@@ -35,7 +35,7 @@ export function bmcCredentialsContract(engine: Engine): void {
     expect(await actions()).toEqual(['bmc.credentials-set']);
   });
 
-  it('keeps pending ones beside the current ones, and the newest pending ones only', async () => {
+  it('stores pending ones beside the current ones, and only the newest pending ones', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     await store.setBmcCredentials(id, FACTORY, SET);
@@ -44,7 +44,7 @@ export function bmcCredentialsContract(engine: Engine): void {
     expect(await store.bmcCredentials(id)).toEqual({ current: FACTORY, pending: ROTATED });
   });
 
-  it('has pending ones also where there are no current ones', async () => {
+  it('stores pending ones without current ones', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     await store.setPendingBmcCredentials(id, ROTATED, PENDING);
@@ -67,7 +67,7 @@ export function bmcCredentialsContract(engine: Engine): void {
     expect(await actions()).toEqual(['bmc.credentials-set', 'bmc.rotation-begun', 'bmc.rotated']);
   });
 
-  it('drops pending ones and leaves the current ones', async () => {
+  it('deletes pending ones and keeps the current ones', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     await store.setBmcCredentials(id, FACTORY, SET);
@@ -78,7 +78,7 @@ export function bmcCredentialsContract(engine: Engine): void {
     expect(await actions()).toEqual(['bmc.credentials-set', 'bmc.rotation-begun', 'bmc.rotation-undone']);
   });
 
-  it('has nothing pending any more when somebody sets current ones', async () => {
+  it('deletes pending ones when current ones are set', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     await store.setPendingBmcCredentials(id, ROTATED, PENDING);
@@ -86,22 +86,22 @@ export function bmcCredentialsContract(engine: Engine): void {
     expect(await store.bmcCredentials(id)).toEqual({ current: FACTORY, pending: null });
   });
 
-  it('takes newly sealed texts for those it was told about, and leaves what has changed meanwhile', async () => {
+  it('replaces resealed texts, except those that changed in the meantime', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     await store.setBmcCredentials(id, FACTORY, SET);
     await store.setPendingBmcCredentials(id, ROTATED, PENDING);
     const before = await store.bmcCredentials(id);
-    const anew = (held: SealedCredentials) => ({ ...held, password: sealed(`v1.new-${held.password}`) });
+    const resealed = (held: SealedCredentials) => ({ ...held, password: sealed(`v1.new-${held.password}`) });
     await store.setPendingBmcCredentials(id, { ...ROTATED, password: sealed('v1.younger') }, PENDING);
-    await store.resealBmcCredentials(id, before, { current: anew(FACTORY), pending: anew(ROTATED) });
+    await store.resealBmcCredentials(id, before, { current: resealed(FACTORY), pending: resealed(ROTATED) });
     expect(await store.bmcCredentials(id)).toEqual({
-      current: anew(FACTORY),
+      current: resealed(FACTORY),
       pending: { ...ROTATED, password: 'v1.younger' },
     });
   });
 
-  it('forgets them with the machine, and takes none for one that is removed or was never there', async () => {
+  it('deletes them with the machine, and refuses removed and unknown machines', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await store.setBmcCredentials(machine.id, FACTORY, SET);
@@ -110,7 +110,7 @@ export function bmcCredentialsContract(engine: Engine): void {
     expect(await store.allBmcCredentials()).toEqual([]);
     await expect(store.setBmcCredentials(machine.id, FACTORY, SET)).rejects.toMatchObject({
       code: 'conflict',
-      message: 'node1 is removed, and that is final',
+      message: 'node1 is removed and cannot be changed',
     });
     await expect(store.setPendingBmcCredentials(newMachineId(), FACTORY, SET)).rejects.toMatchObject({
       code: 'not_found',

@@ -11,7 +11,7 @@ const FORGOTTEN = newAudit('bmc.certificate-forgotten');
 export function bmcMemoriesContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('remembers the cipher suite of the last login by address', async () => {
+  it('stores the cipher suite of the last login by address', async () => {
     const { store } = opened();
     await store.rememberBmcSuite(HERE, 17);
     await store.rememberBmcSuite(THERE, 17);
@@ -22,7 +22,7 @@ export function bmcMemoriesContract(engine: Engine): void {
     ]);
   });
 
-  it('pins the first certificate of an address, and no other one after it', async () => {
+  it('pins the first certificate of an address, and refuses another one', async () => {
     const { store } = opened();
     await store.rememberBmcSuite(HERE, 17);
     expect(await store.pinBmcCertificate(HERE, PIN)).toBe(true);
@@ -35,7 +35,7 @@ export function bmcMemoriesContract(engine: Engine): void {
     ]);
   });
 
-  it('forgets a certificate when it is told to, once, with an audit entry', async () => {
+  it('deletes a pinned certificate once, with an audit entry', async () => {
     const { store } = opened();
     await store.pinBmcCertificate(HERE, PIN);
     expect(await store.forgetBmcCertificate(HERE, FORGOTTEN)).toBe(true);
@@ -44,7 +44,7 @@ export function bmcMemoriesContract(engine: Engine): void {
     expect(await store.pinBmcCertificate(HERE, OTHER_PIN)).toBe(true);
   });
 
-  it('counts what was obeyed and what was ignored, by kind of BMC and method', async () => {
+  it('counts boot methods that worked and that were ignored, by BMC model and method', async () => {
     const { store } = opened();
     const boot = (method: string, obeyed: boolean, at: number, firmware = ANVIL.firmware) =>
       store.countBoot({ ...ANVIL, firmware, method, obeyed, at });
@@ -60,7 +60,7 @@ export function bmcMemoriesContract(engine: Engine): void {
     ]);
   });
 
-  it('remembers how long the last boots of a machine took, the newest last', async () => {
+  it('stores the last boot times of a machine, the newest last', async () => {
     const { store } = opened();
     const [one, other] = [await addMachine(store, 1), await addMachine(store, 2)];
     const all = Array.from({ length: REMEMBERED_BOOTS + 3 }, (_, index) => 1000 + index);
@@ -69,7 +69,7 @@ export function bmcMemoriesContract(engine: Engine): void {
     expect(await store.bootTimes(other.id)).toEqual([]);
   });
 
-  it('keeps one persistent boot override of each machine until it is deleted, whatever becomes of the events', async () => {
+  it('keeps one persistent boot override per machine until it is deleted, independent of the events', async () => {
     const { store } = opened();
     const [one, other] = [(await addMachine(store, 1)).id, (await addMachine(store, 2)).id];
     expect(await store.persistentBootOverrides()).toEqual([]);

@@ -1,5 +1,5 @@
-// What `commit` promises: all or nothing, once for each command id, in the order in which subscribers hear of it. Held against
-// every engine and against the store in memory that other tests use.
+// The contract of `commit`: atomic, once per command id, published in commit order. Tested on every engine and on the in-memory
+// store of other tests.
 
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import type { Store } from '../../../appliance/store/store.ts';
 import { intentFor, lifecycleIn, NOW, newAudit, newEffect, newEvent } from '../samples.ts';
 import { changeOf } from '../writes.ts';
 
-/** The part of a store that commits, and what it left behind. */
+/** The part of a store that commits, and access to its results. */
 export interface CommitSubject {
   readonly store: Pick<
     Store,
@@ -34,7 +34,7 @@ const ticketOf = (machine: MachineId) => ({
   expiresAt: NOW + 1000,
 });
 
-/** Deploys: everything that the change lists is needed for it. */
+/** A deployment: a change that uses all lists. */
 function deployment(machine: Machine, changes: Partial<Change> = {}) {
   const intent = intentFor(machine);
   const effect: NewEffect = newEffect(machine.id, 'boot-from-network');
@@ -63,7 +63,7 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     expect(await audited()).toEqual([]);
   };
 
-  it('writes everything that a change lists, and raises the version once', async () => {
+  it('writes everything that a change lists, and increments the version once', async () => {
     const { store, machine, kinds, audited } = await open();
     const { change, intent, effect } = deployment(machine);
     const committed = await store.commit(change);
@@ -84,8 +84,11 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
       'a used intent',
       (machine: Machine): Write => ({ kind: 'consume-intent', intent: intentFor(machine).id, at: NOW }),
     ],
-    ['an effect that does not run', ({ id }: Machine): Write => ({ kind: 'finish-effect', effect: newEffect(id).id })],
-    ['a health that it has', (): Write => ({ kind: 'set-health', health: 'unknown' })],
+    [
+      'an effect that is not running',
+      ({ id }: Machine): Write => ({ kind: 'finish-effect', effect: newEffect(id).id }),
+    ],
+    ['an unchanged health', (): Write => ({ kind: 'set-health', health: 'unknown' })],
     [
       'a session that is not open',
       (): Write => ({
@@ -94,7 +97,7 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
         end: { how: 'failed', at: NOW, reason: null },
       }),
     ],
-  ])('names the write that refuses the change, %s, and writes nothing of it', async (_, write) => {
+  ])('refuses the whole change for %s, names the write, and writes nothing', async (_, write) => {
     const subject = await open();
     const { change } = deployment(subject.machine);
     const last = write(subject.machine);
@@ -104,7 +107,7 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     expect(change.command && (await subject.store.command(change.command.id))).toBeNull();
   });
 
-  it('rejects an older version, and writes nothing of it', async () => {
+  it('rejects a stale version and writes nothing', async () => {
     const subject = await open();
     const { change } = deployment(subject.machine, { version: subject.machine.version + 1 });
     await expect(subject.store.commit(change)).rejects.toMatchObject({ code: 'version_conflict' });
@@ -116,7 +119,7 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     await expect(store.commit(changeOf(randomUUID() as MachineId))).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('carries a command out once: the second time its result comes back and nothing is written', async () => {
+  it('executes a command once: a repetition returns the recorded result and writes nothing', async () => {
     const { store, machine, kinds } = await open();
     const { change } = deployment(machine);
     const first = await store.commit(change);
@@ -128,7 +131,7 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     expect(change.command && (await store.command(change.command.id))).toEqual({ digest: 'digest', machine: after });
   });
 
-  it('refuses the id of another command', async () => {
+  it('rejects a command id that was used for another command', async () => {
     const { store, machine } = await open();
     const { change } = deployment(machine);
     await store.commit(change);
@@ -136,7 +139,7 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     await expect(store.commit(other)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('consumes an intent for one of many callers', async () => {
+  it('consumes an intent for exactly one of many concurrent callers', async () => {
     const { store, machine, kinds } = await open();
     const { change, intent } = deployment(machine);
     await store.commit(change);
@@ -150,13 +153,13 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     expect(await kinds()).toEqual(['lifecycle.deploying', 'intent.consumed']);
   });
 
-  it('keeps the version where only a session changes', async () => {
+  it('keeps the version when only a session changes', async () => {
     const { store, machine } = await open();
     await store.commit(changeOf(machine.id, { writes: [{ kind: 'put-ticket', ticket: ticketOf(machine.id) }] }));
     expect((await store.machine(machine.id))?.version).toBe(machine.version);
   });
 
-  it('ends an effect and moves its machine together', async () => {
+  it('ends an effect and moves its machine in one commit', async () => {
     const { store, machine } = await open();
     const { change, effect } = deployment(machine);
     await store.commit(change);
@@ -167,48 +170,48 @@ export function commitContract(open: () => Promise<CommitSubject>): void {
     expect((await store.machine(machine.id))?.lifecycle.state).toBe('failed');
   });
 
-  it('tells subscribers of every commit, in order, before the commit resolves', async () => {
+  it('publishes every commit in order, before it resolves', async () => {
     const { store, machine } = await open();
-    const heard: (string | undefined)[] = [];
+    const published: (string | undefined)[] = [];
     store.subscribe(async ({ machine: after }: Publication) => {
       await Promise.resolve();
-      heard.push(after?.health);
+      published.push(after?.health);
     });
     const healths = ['online', 'silent', 'online', 'silent'] as const;
     await Promise.all(
       healths.map(async (health, at) => {
         await store.commit(changeOf(machine.id, { writes: [{ kind: 'set-health', health }] }));
-        expect(heard.length).toBeGreaterThan(at);
+        expect(published.length).toBeGreaterThan(at);
       }),
     );
-    expect(heard).toEqual(healths);
+    expect(published).toEqual(healths);
   });
 
-  it('does not tell subscribers of what was refused, repeated or rejected', async () => {
+  it('does not publish refused, repeated or rejected changes', async () => {
     const { store, machine } = await open();
     const { change } = deployment(machine);
     await store.commit(change);
-    const heard: Publication[] = [];
-    const unsubscribe = store.subscribe((publication) => void heard.push(publication));
+    const published: Publication[] = [];
+    const unsubscribe = store.subscribe((publication) => void published.push(publication));
     await store.commit(change);
     await store.commit(changeOf(machine.id, { writes: [{ kind: 'set-health', health: 'unknown' }] }));
     await expect(store.commit(changeOf(machine.id, { version: 99 }))).rejects.toThrow();
-    expect(heard).toEqual([]);
+    expect(published).toEqual([]);
     await store.commit(changeOf(machine.id, { writes: [{ kind: 'set-health', health: 'online' }] }));
     unsubscribe();
     await store.commit(changeOf(machine.id, { writes: [{ kind: 'set-health', health: 'silent' }] }));
-    expect(heard).toHaveLength(1);
+    expect(published).toHaveLength(1);
   });
 
-  it('commits although a subscriber fails, and tells the others', async () => {
+  it('commits and publishes to the others when a subscriber fails', async () => {
     const { store, machine } = await open();
-    const heard: Publication[] = [];
+    const published: Publication[] = [];
     store.subscribe(() => {
-      throw new Error('a subscriber that fails');
+      throw new Error('a failing subscriber');
     });
-    store.subscribe((publication) => void heard.push(publication));
+    store.subscribe((publication) => void published.push(publication));
     const change = changeOf(machine.id, { writes: [{ kind: 'set-health', health: 'online' }] });
     expect((await store.commit(change)).outcome).toBe('committed');
-    expect(heard).toMatchObject([{ change, machine: { health: 'online' } }]);
+    expect(published).toMatchObject([{ change, machine: { health: 'online' } }]);
   });
 }

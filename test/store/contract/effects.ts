@@ -29,10 +29,10 @@ const ids = (effects: readonly { id: EffectId }[]): EffectId[] => effects.map(({
 export function effectsContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('takes the oldest of each machine, and counts the attempt', async () => {
+  it('takes the oldest effect of each machine, and counts the attempt', async () => {
     const { store } = opened();
     const [first, second] = await addMachines(store, specOf(1), specOf(2));
-    if (!first || !second) throw new Error('two were written');
+    if (!first || !second) throw new Error('two machines were written');
     const [a] = await writeEffects(store, first, 2);
     const [b] = await writeEffects(store, second, 2);
     if (!a || !b) throw new Error('effects were written');
@@ -45,7 +45,7 @@ export function effectsContract(engine: Engine): void {
     expect(await store.effects(first.id)).toMatchObject([{ state: 'running', attempts: 1 }, { state: 'pending' }]);
   });
 
-  it('takes at most as many as asked for, the oldest first', async () => {
+  it('takes at most `limit` effects, the oldest first', async () => {
     const { store } = opened();
     const machines = await addMachines(store, specOf(1), specOf(2), specOf(3));
     for (const machine of machines.toReversed()) await writeEffects(store, machine, 1);
@@ -55,10 +55,10 @@ export function effectsContract(engine: Engine): void {
     expect(await machinesTaken()).toEqual([machines[0]?.id]);
   });
 
-  it('takes nothing more of a machine until what runs is finished', async () => {
+  it('takes no second effect of a machine while one is running', async () => {
     const { store } = opened();
     const [first, second] = await writeEffects(store, await addMachine(store, 1), 2);
-    if (!first || !second) throw new Error('two were written');
+    if (!first || !second) throw new Error('two machines were written');
     await store.takeEffects(NOW, 10);
     expect(await store.takeEffects(NOW, 10)).toEqual([]);
     await writesTo(store).finishEffect(first.id, [newEvent('effect.done')]);
@@ -66,23 +66,23 @@ export function effectsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['effect.done']);
   });
 
-  it('waits with a retry, and lets nothing of the same machine overtake it', async () => {
+  it('delays a retry, and takes no later effect of the same machine before it', async () => {
     const { store } = opened();
     const [first] = await writeEffects(store, await addMachine(store, 1), 2);
-    if (!first) throw new Error('it was written');
+    if (!first) throw new Error('the machine was written');
     await store.takeEffects(NOW, 10);
-    await writesTo(store).retryEffect(first.id, NOW + 100, 'BMC does not answer');
+    await writesTo(store).retryEffect(first.id, NOW + 100, 'BMC does not reply');
     expect(await store.takeEffects(NOW + 99, 10)).toEqual([]);
     expect(await store.takeEffects(NOW + 100, 10)).toMatchObject([
-      { id: first.id, attempts: 2, notBefore: NOW + 100, lastError: 'BMC does not answer' },
+      { id: first.id, attempts: 2, notBefore: NOW + 100, lastError: 'BMC does not reply' },
     ]);
   });
 
-  it('goes on with the next after one has failed for good', async () => {
+  it('continues with the next effect after one has failed permanently', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const [first, second] = await writeEffects(store, machine, 2);
-    if (!first || !second) throw new Error('two were written');
+    if (!first || !second) throw new Error('two machines were written');
     await store.takeEffects(NOW, 10);
     await writesTo(store).failEffect(first.id, 'wrong password', [newEvent('effect.failed')]);
     expect(await store.effects(machine.id)).toMatchObject([
@@ -93,11 +93,11 @@ export function effectsContract(engine: Engine): void {
     expect(ids(await store.takeEffects(NOW, 10))).toEqual([second.id]);
   });
 
-  it('knows when the next effect is due, and none that waits behind another', async () => {
+  it('returns when the next effect is due, without effects blocked by an earlier one', async () => {
     const { store } = opened();
     expect(await store.nextEffectDue()).toBeNull();
     const [first] = await writeEffects(store, await addMachine(store, 1), 2);
-    if (!first) throw new Error('it was written');
+    if (!first) throw new Error('the machine was written');
     expect(await store.nextEffectDue()).toBe(NOW);
     await store.takeEffects(NOW, 10);
     expect(await store.nextEffectDue()).toBeNull();
@@ -105,7 +105,7 @@ export function effectsContract(engine: Engine): void {
     expect(await store.nextEffectDue()).toBe(NOW + 100);
   });
 
-  it('gives what was running back after a crash, with its attempts', async () => {
+  it('sets running effects to pending after a crash, and keeps their attempts', async () => {
     const { store } = opened();
     const [first] = await writeEffects(store, await addMachine(store, 1), 1);
     await store.takeEffects(NOW, 10);
@@ -114,10 +114,10 @@ export function effectsContract(engine: Engine): void {
     expect(await store.takeEffects(NOW, 10)).toMatchObject([{ id: first?.id, attempts: 2 }]);
   });
 
-  it('ends only what runs', async () => {
+  it('ends only running effects', async () => {
     const { store } = opened();
     const [first] = await writeEffects(store, await addMachine(store, 1), 1);
-    if (!first) throw new Error('it was written');
+    if (!first) throw new Error('the machine was written');
     await expect(writesTo(store).finishEffect(first.id, [newEvent('effect.done')])).rejects.toMatchObject({
       code: 'conflict',
       message: `effect ${first.id}: the effect is not running`,
@@ -128,7 +128,7 @@ export function effectsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual([]);
   });
 
-  it('gives each effect to one taker only', async () => {
+  it('gives each effect to one of several concurrent callers', async () => {
     const { store, another } = opened();
     const other = await another();
     const machines = await addMachines(store, ...Array.from({ length: 20 }, (_, n) => specOf(n)));
@@ -139,7 +139,7 @@ export function effectsContract(engine: Engine): void {
     expect(new Set(taken).size).toBe(20);
   });
 
-  it('finishes the effects of each machine in the order they were written, however they are retried', async () => {
+  it('finishes the effects of each machine in the order they were written, with any retries', async () => {
     const { store } = opened();
     const machines = await addMachines(store, specOf(1), specOf(2), specOf(3));
     const counts = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 8 });
@@ -168,12 +168,12 @@ async function runAll(store: Store, outcome: () => string, limit: number): Promi
   const ended: Effect[] = [];
   for (let round = 0; (await store.nextEffectDue()) !== null; round += 1) {
     for (const effect of await store.takeEffects(NOW, limit)) {
-      // Later rounds always finish, so that every run comes to an end.
-      const wanted = round > 20 ? 'finish' : outcome();
-      if (wanted === 'crash') continue;
-      if (wanted === 'retry') await writesTo(store).retryEffect(effect.id, NOW, 'again');
+      // Later rounds always finish, so that the loop is bounded.
+      const result = round > 20 ? 'finish' : outcome();
+      if (result === 'crash') continue;
+      if (result === 'retry') await writesTo(store).retryEffect(effect.id, NOW, 'again');
       else {
-        if (wanted === 'fail') await writesTo(store).failEffect(effect.id, 'no', []);
+        if (result === 'fail') await writesTo(store).failEffect(effect.id, 'no', []);
         else await writesTo(store).finishEffect(effect.id, []);
         ended.push(effect);
       }

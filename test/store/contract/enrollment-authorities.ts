@@ -24,25 +24,25 @@ export function authoritiesContract(engine: Engine): void {
     return store;
   };
 
-  it('has one first authority, however many processes make one', async () => {
+  it('creates one first authority for any number of concurrent processes', async () => {
     const { store, another } = opened();
     const other = await another();
-    const made = await Promise.all(
+    const results = await Promise.all(
       [1, 2, 3, 4].map((n) => (n % 2 ? store : other).createFirstAuthority(authorityNumber(n), CREATED)),
     );
-    expect(made.filter((created) => created)).toHaveLength(1);
+    expect(results.filter((created) => created)).toHaveLength(1);
     expect(await store.authorities()).toHaveLength(1);
     expect(await actions(store)).toEqual(['authority.created']);
   });
 
-  it('keeps an authority as it was given', async () => {
+  it('stores an authority unchanged', async () => {
     const { store } = opened();
     const authority = authorityNumber(1, { crossCertificate: 'cross', activatedAt: NOW });
     await store.createFirstAuthority(authority, CREATED);
     expect(await store.authorities()).toEqual([authority]);
   });
 
-  it('changes places in order: staged, active, outgoing, retired', async () => {
+  it('passes through the states staged, active, outgoing, retired', async () => {
     const { store } = opened();
     await withAuthority(store);
     await store.stageAuthority(authorityNumber(2, { state: 'staged' }), STAGED);
@@ -57,7 +57,7 @@ export function authoritiesContract(engine: Engine): void {
     expect(await actions(store)).toEqual([CREATED, STAGED, ACTIVATED, RETIRED].map(({ action }) => action));
   });
 
-  it('stages one at a time, and none before the last change is over', async () => {
+  it('stages one at a time, and none during a rotation', async () => {
     const { store } = opened();
     await withAuthority(store);
     const third = authorityNumber(3, { state: 'staged' });
@@ -72,7 +72,7 @@ export function authoritiesContract(engine: Engine): void {
     });
   });
 
-  it('leaves everything as it was when what is activated is not staged', async () => {
+  it('changes nothing when the authority to activate is not staged', async () => {
     const store = await rotated();
     await expect(store.activateAuthority(fingerprint(1), NOW, ACTIVATED)).rejects.toMatchObject({ code: 'conflict' });
     expect(await states(store)).toEqual(['outgoing', 'active']);
@@ -82,7 +82,7 @@ export function authoritiesContract(engine: Engine): void {
     });
   });
 
-  it('retires no authority while somebody holds a certificate of it, unless told to', async () => {
+  it('retires no authority while its certificates are in use, except with despiteHolders', async () => {
     const store = await rotated();
     const machine = await addMachine(store, 1);
     await store.recordCertificate(certificateNumber(1, machine), newAudit('certificate.issued'));
@@ -95,7 +95,7 @@ export function authoritiesContract(engine: Engine): void {
     expect(await states(store)).toEqual(['retired', 'active']);
   });
 
-  it('retires an authority once the last certificate of it has ended', async () => {
+  it('retires an authority after its last certificate has expired', async () => {
     const store = await rotated();
     const machine = await addMachine(store, 1);
     await store.recordCertificate(certificateNumber(1, machine), newAudit('certificate.issued'));
@@ -120,17 +120,17 @@ export function signingKeysContract(engine: Engine): void {
   const opened = useStore(engine);
   const audit = newAudit('task_signing_key');
 
-  it('has one first key, however many processes make one', async () => {
+  it('creates one first key for any number of concurrent processes', async () => {
     const { store, another } = opened();
     const other = await another();
-    const made = await Promise.all(
+    const results = await Promise.all(
       [1, 2, 3, 4].map((n) => (n % 2 ? store : other).createFirstSigningKey(keyNumber(n), audit)),
     );
-    expect(made.filter((created) => created)).toHaveLength(1);
+    expect(results.filter((created) => created)).toHaveLength(1);
     expect(await store.signingKeys()).toHaveLength(1);
   });
 
-  it('changes places in order: staged, active, grace, retired', async () => {
+  it('passes through the states staged, active, grace, retired', async () => {
     const { store } = opened();
     await store.createFirstSigningKey(keyNumber(1), audit);
     await store.stageSigningKey(keyNumber(2, { state: 'staged' }), audit);
@@ -145,7 +145,7 @@ export function signingKeysContract(engine: Engine): void {
     expect((await actions(store)).at(-1)).toBe('retired key1');
   });
 
-  it('stages one at a time, and activates what is staged only', async () => {
+  it('stages one at a time, and activates only a staged key', async () => {
     const { store } = opened();
     await store.createFirstSigningKey(keyNumber(1), audit);
     await expect(store.activateSigningKey(keyNumber(1).id, NOW, NOW, audit)).rejects.toMatchObject({

@@ -24,7 +24,7 @@ export function certificatesContract(engine: Engine): void {
     await withAuthority(store);
     return { store, machine: await addMachine(store, 1) };
   };
-  /** Certificate `n`, as a renewal gives it. */
+  /** A renewal with certificate `n`. */
   const renewalOf = (machine: Machine, n: number) => ({
     machine: machine.id,
     certificate: certificateNumber(n, machine),
@@ -41,19 +41,19 @@ export function certificatesContract(engine: Engine): void {
     return { store, machine, first };
   };
 
-  it('keeps a certificate, found by its fingerprint and by its machine', async () => {
+  it('stores a certificate, found by its fingerprint and by its machine', async () => {
     const { store, machine } = await prepared();
     const certificate = certificateNumber(1, machine);
     await store.recordCertificate(certificate, ISSUED);
-    const kept = { ...certificate, confirmedAt: null, revokedAt: null, revokedBecause: null, replacedBy: null };
-    expect(await store.certificate(certificate.fingerprint)).toEqual(kept);
-    expect(await store.certificatesOf(machine.id)).toEqual([kept]);
+    const stored = { ...certificate, confirmedAt: null, revokedAt: null, revokedBecause: null, replacedBy: null };
+    expect(await store.certificate(certificate.fingerprint)).toEqual(stored);
+    expect(await store.certificatesOf(machine.id)).toEqual([stored]);
     expect(await store.certificatesOf(null)).toEqual([]);
     expect(await store.certificate(fingerprint(9))).toBeNull();
     expect((await store.auditEntries(0, 10)).at(-1)).toMatchObject({ action: 'certificate.issued' });
   });
 
-  it('replaces what was given before, of the same kind and machine only', async () => {
+  it('replaces earlier certificates of the same kind and machine only', async () => {
     const { store, machine } = await prepared();
     const other = await addMachine(store, 2);
     await store.recordCertificate(certificateNumber(1, machine, { kind: 'service' }), ISSUED);
@@ -70,17 +70,17 @@ export function certificatesContract(engine: Engine): void {
     ]);
   });
 
-  it('gives nothing to a machine that is removed or never was', async () => {
+  it('refuses removed and unknown machines', async () => {
     const { store, machine } = await prepared();
     await writesTo(store).transition(transitionOf(machine, 'removed'));
     await expect(store.recordCertificate(certificateNumber(1, machine), ISSUED)).rejects.toMatchObject({
       code: 'conflict',
-      message: 'node1 is removed: it gets no certificate',
+      message: 'node1 is removed: it cannot get a certificate',
     });
     expect(await store.certificatesOf(machine.id)).toEqual([]);
   });
 
-  it('lists what is in use by its end, of one authority, and until a day', async () => {
+  it('lists certificates in use by expiry, of one authority, and before a time', async () => {
     const { store, machine } = await prepared();
     const other = await addMachine(store, 2);
     await store.recordCertificate(certificateNumber(1, machine, { notAfter: NOW + 9 * DAY }), ISSUED);
@@ -107,7 +107,7 @@ export function certificatesContract(engine: Engine): void {
     expect(await store.heldCertificates({ now: NOW })).toEqual([]);
   });
 
-  it('leaves a node what it has until it shows what it was given: the answer may have got lost', async () => {
+  it('keeps the old certificate until the node presents the new one: the reply may be lost', async () => {
     const { store, machine, first } = await enrolled();
     const second = renewalOf(machine, 2);
     expect(await writesTo(store).renewCertificate(second)).toBe(true);
@@ -123,7 +123,7 @@ export function certificatesContract(engine: Engine): void {
     expect((await store.enrollmentToken(second.recovery.id))?.token.revokedAt).toBeNull();
   });
 
-  it('confirms once, and an older certificate that is shown again replaces no newer one', async () => {
+  it('confirms once, and an older certificate that is presented again replaces no newer one', async () => {
     const { store, machine } = await enrolled();
     await writesTo(store).renewCertificate(renewalOf(machine, 2));
     await store.confirmCertificate('abc1', NOW + 5);
@@ -134,7 +134,7 @@ export function certificatesContract(engine: Engine): void {
     ]);
   });
 
-  it('renews nothing for a removed machine', async () => {
+  it('refuses to renew for a removed machine', async () => {
     const { store, machine } = await enrolled();
     await writesTo(store).transition(transitionOf(machine, 'removed'));
     expect(await writesTo(store).renewCertificate(renewalOf(machine, 2))).toBe(false);

@@ -1,4 +1,4 @@
-// Authorities, certificates and tokens for the store's tests: none is real, each can be told apart.
+// Authorities, certificates and tokens for the store's tests: fake, but distinguishable.
 
 import { randomUUID } from 'node:crypto';
 import { DAY } from '../../../appliance/domain/instant.ts';
@@ -32,7 +32,7 @@ export const authorityNumber = (n: number, changes: Partial<AuthorityRecord> = {
 
 export const CREATED = newAudit('authority.created');
 
-/** The store has authority 1, which signs. */
+/** Stores authority 1 as the active one. */
 export const withAuthority = (store: Store): Promise<boolean> =>
   store.createFirstAuthority(authorityNumber(1), CREATED);
 
@@ -71,7 +71,7 @@ export async function issue(store: Store, token: NewEnrollmentToken, replace = f
   return writesTo(store).issueToken(token, replace, newEvent('bundle'), () => newAudit('bundle'));
 }
 
-/** What a node gets for `token`: certificate `n`. */
+/** The redemption of `token` for certificate `n`. */
 export const redemptionOf = (
   machine: Machine,
   token: NewEnrollmentToken,

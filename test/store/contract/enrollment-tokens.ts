@@ -13,19 +13,19 @@ export function enrollmentTokensContract(engine: Engine): void {
     return { store, machine: await addMachine(store, 1) };
   };
 
-  it('keeps a token with the hash of its secret, its event and its audit', async () => {
+  it('stores a token with the hash of its secret, its event and its audit entry', async () => {
     const { store, machine } = await prepared();
     const { secretHash, ...token } = tokenFor(machine);
     expect(await issue(store, { ...token, secretHash })).toEqual({ issued: true, replaced: null });
-    const kept = { ...token, consumedAt: null, revokedAt: null };
-    expect(await store.enrollmentToken(token.id)).toEqual({ token: kept, secretHash, machineRemoved: false });
-    expect(await store.enrollmentTokensOf(machine.id)).toEqual([kept]);
+    const stored = { ...token, consumedAt: null, revokedAt: null };
+    expect(await store.enrollmentToken(token.id)).toEqual({ token: stored, secretHash, machineRemoved: false });
+    expect(await store.enrollmentTokensOf(machine.id)).toEqual([stored]);
     expect(await store.enrollmentToken('nothing' as typeof token.id)).toBeNull();
     expect(await eventKinds(store)).toEqual(['bundle']);
     expect((await store.auditEntries(0, 10)).at(-1)).toMatchObject({ action: 'bundle' });
   });
 
-  it('issues no second one while the first is good, and says which one that is', async () => {
+  it('refuses a second token while the first is open', async () => {
     const { store, machine } = await prepared();
     const first = tokenFor(machine, { actor: 'token:bob' });
     await issue(store, first);
@@ -35,7 +35,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['bundle']);
   });
 
-  it('reissues: the former one is revoked in the same step, and the audit is told of it', async () => {
+  it('reissues: revokes the previous token in the same commit, with an audit entry', async () => {
     const { store, machine } = await prepared();
     const first = tokenFor(machine);
     await issue(store, first);
@@ -50,7 +50,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await writesTo(store).redeemToken(redemptionOf(machine, second, 6))).toBe(true);
   });
 
-  it('issues one of many callers at once', async () => {
+  it('issues to exactly one of many concurrent callers', async () => {
     const { store, machine } = await prepared();
     const other = await opened().another();
     const issues = await Promise.all(
@@ -59,7 +59,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(issues.filter(({ issued }) => issued)).toHaveLength(1);
   });
 
-  it('makes room for a new one when the first has expired', async () => {
+  it('issues a new token when the first has expired', async () => {
     const { store, machine } = await prepared();
     const first = tokenFor(machine);
     await issue(store, first);
@@ -67,7 +67,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await issue(store, later)).toMatchObject({ issued: true, replaced: { id: first.id } });
   });
 
-  it('is redeemed once: consumed, with a certificate and a recovery token, in one step', async () => {
+  it('is redeemed once: consumed, with a certificate and a recovery token, in one commit', async () => {
     const { store, machine } = await prepared();
     const token = tokenFor(machine);
     await issue(store, token);
@@ -85,7 +85,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await store.certificatesOf(machine.id)).toHaveLength(1);
   });
 
-  it('is redeemed by exactly one of many callers at once', async () => {
+  it('is redeemed by exactly one of many concurrent callers', async () => {
     const { store, machine } = await prepared();
     const other = await opened().another();
     const token = tokenFor(machine);
@@ -100,7 +100,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await store.enrollmentTokensOf(machine.id)).toHaveLength(2);
   });
 
-  it('is worth nothing from the moment it expires, and for another machine never', async () => {
+  it('is refused from its expiry on, and for another machine', async () => {
     const { store, machine } = await prepared();
     const other = await addMachine(store, 2);
     const token = tokenFor(machine);
@@ -112,7 +112,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     );
   });
 
-  it('is dead with its machine', async () => {
+  it('is invalid after its machine is removed', async () => {
     const { store, machine } = await prepared();
     const token = tokenFor(machine);
     await issue(store, token);
@@ -122,13 +122,13 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await writesTo(store).redeemToken(redemptionOf(machine, token, 1))).toBe(false);
     await expect(issue(store, tokenFor(machine), true)).rejects.toMatchObject({
       code: 'conflict',
-      message: 'node1 is removed: it gets no token',
+      message: 'node1 is removed: it cannot get a token',
     });
-    const nobody = tokenFor({ ...machine, id: newMachineId() });
-    await expect(issue(store, nobody)).rejects.toMatchObject({ code: 'not_found' });
+    const unknown = tokenFor({ ...machine, id: newMachineId() });
+    await expect(issue(store, unknown)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('revokes the node certificates of before when a node enrolls anew, and not those of its services', async () => {
+  it('revokes earlier node certificates when a node enrolls again, but not those of its services', async () => {
     const { store, machine } = await prepared();
     await store.recordCertificate(certificateNumber(1, machine), newAudit('issued'));
     await store.recordCertificate(certificateNumber(2, machine, { kind: 'service' }), newAudit('issued'));
@@ -138,11 +138,11 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect(await store.certificatesOf(machine.id)).toMatchObject([
       { serial: 'abc5', revokedAt: null },
       { serial: 'abc2', revokedAt: null },
-      { serial: 'abc1', revokedAt: NOW + 5, revokedBecause: 'enrolled anew' },
+      { serial: 'abc1', revokedAt: NOW + 5, revokedBecause: 'enrolled again' },
     ]);
   });
 
-  it('leaves the certificates of before when a node recovers', async () => {
+  it('keeps the earlier certificates when a node recovers', async () => {
     const { store, machine } = await prepared();
     await store.recordCertificate(certificateNumber(1, machine), newAudit('issued'));
     const recovery = recoveryFor(machine, 'abc1');
@@ -154,7 +154,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     ]);
   });
 
-  it('recovers no node whose certificate was revoked', async () => {
+  it('refuses to recover a node whose certificate was revoked', async () => {
     const { store, machine } = await prepared();
     await store.recordCertificate(certificateNumber(1, machine), newAudit('issued'));
     const recovery = recoveryFor(machine, 'abc1');
@@ -164,7 +164,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect((await store.enrollmentToken(recovery.id))?.token.consumedAt).toBeNull();
   });
 
-  it('issues nothing beside a good recovery token unless told to, and then revokes it', async () => {
+  it('refuses to issue beside an open recovery token, except to replace it', async () => {
     const { store, machine } = await prepared();
     const token = tokenFor(machine);
     await issue(store, token);
@@ -175,7 +175,7 @@ export function enrollmentTokensContract(engine: Engine): void {
     expect((await store.enrollmentToken(redemption.recovery.id))?.token.revokedAt).toBe(NOW);
   });
 
-  it('revokes an identity as a whole: tokens and certificates, once', async () => {
+  it('revokes all tokens and certificates of an identity, once', async () => {
     const { store, machine } = await prepared();
     const token = tokenFor(machine);
     await issue(store, token);

@@ -23,7 +23,7 @@ export function eventsContract(engine: Engine): void {
     ]);
   });
 
-  it('gives numbers without gaps to many callers at once', async () => {
+  it('assigns numbers without gaps to concurrent callers', async () => {
     const { store, another } = opened();
     const other = await another();
     await Promise.all(
@@ -32,7 +32,7 @@ export function eventsContract(engine: Engine): void {
     expect((await allEvents(store)).map(({ seq }) => seq)).toEqual(Array.from({ length: 80 }, (_, n) => n + 1));
   });
 
-  it('keeps any JSON as it is', async () => {
+  it('stores any JSON unchanged', async () => {
     const { store } = opened();
     const data = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as Json);
     await fc.assert(
@@ -51,7 +51,7 @@ export function eventsContract(engine: Engine): void {
     expect(await store.events({ machine, limit: 10 })).toMatchObject([{ kind: 'a', machine }]);
   });
 
-  it('finds a kind and everything below it, and nothing that only looks alike', async () => {
+  it('finds a kind and everything below it, but not kinds with the same prefix', async () => {
     const { store } = opened();
     const kinds = ['lifecycle', 'lifecycle.ready', 'lifecycle.ready.again', 'lifecycle-x', 'lifecycles', 'life', 'x'];
     await store.appendEvents(kinds.map((kind) => newEvent(kind)));
@@ -74,7 +74,7 @@ export function eventsContract(engine: Engine): void {
     expect(await seqs({ limit: 0 })).toEqual([]);
   });
 
-  it('narrows by all at once', async () => {
+  it('combines all filters', async () => {
     const { store } = opened();
     const machine = newMachineId();
     const of = (kind: string) => newEvent(kind, { machine });
@@ -89,7 +89,7 @@ export function eventsContract(engine: Engine): void {
     expect(await store.events(query)).toMatchObject([{ seq: 5 }]);
   });
 
-  it('forgets events older than asked, whatever their order, and gives no number twice', async () => {
+  it('deletes events older than a time, in any order, and assigns no number twice', async () => {
     const { store } = opened();
     const at = [NOW - 2, NOW + 1, NOW - 1, NOW];
     await store.appendEvents(at.map((instant) => newEvent(`at${instant - NOW}`, { at: instant })));
@@ -101,14 +101,14 @@ export function eventsContract(engine: Engine): void {
     expect(await allEvents(store)).toMatchObject([{ seq: 5 }]);
   });
 
-  it('forgets more than fit one statement', async () => {
+  it('deletes more than fit one statement', async () => {
     const { store } = opened();
     await store.appendEvents(Array.from({ length: 6_000 }, () => newEvent('old', { at: NOW - 1 })));
     expect(await store.trimEvents(NOW)).toBe(6_000);
     expect(await eventKinds(store)).toEqual([]);
   });
 
-  it('lets nobody change an event', async () => {
+  it('rejects changes of an event', async () => {
     const { store, execute } = opened();
     await store.appendEvents([newEvent('a')]);
     await expect(execute("update events set kind = 'b'")).rejects.toThrow('events are appended, never changed');

@@ -29,7 +29,7 @@ async function arm(store: Store, machine: Machine, changes: Partial<ArmedIntent>
 export function intentsContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('shows the armed intent on its machine, with a new version, its event and its audit', async () => {
+  it('returns the armed intent with its machine, with a new version, its event and its audit entry', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = await arm(store, machine, { kind: 'erase', profile: null });
@@ -51,7 +51,7 @@ export function intentsContract(engine: Engine): void {
     expect(await writesTo(store).consumeIntent(second.id, NOW + 8, CONSUMED)).toBe(true);
   });
 
-  it('arms again after a consumed one, which stays consumed', async () => {
+  it('arms again after a consumed intent, which stays consumed', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const first = await arm(store, machine);
@@ -61,7 +61,7 @@ export function intentsContract(engine: Engine): void {
     expect(await writesTo(store).revokeIntents(machine.id, NOW + 2, REVOKED)).toBe(true);
   });
 
-  it('is consumed once, and the machine says so', async () => {
+  it('is consumed once, and the machine shows it', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = await arm(store, machine);
@@ -77,7 +77,7 @@ export function intentsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['intent.armed', 'intent.consumed']);
   });
 
-  it('is consumed by exactly one of many callers at once', async () => {
+  it('is consumed by exactly one of many concurrent callers', async () => {
     const { store, another } = opened();
     const other = await another();
     const intent = await arm(store, await addMachine(store, 1));
@@ -88,7 +88,7 @@ export function intentsContract(engine: Engine): void {
     expect((await allEvents(store)).filter(({ kind }) => kind === 'intent.consumed')).toHaveLength(1);
   });
 
-  it('is worth nothing from the moment it expires', async () => {
+  it('cannot be consumed from its expiry on', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = await arm(store, machine);
@@ -96,7 +96,7 @@ export function intentsContract(engine: Engine): void {
     expect(await writesTo(store).consumeIntent(intent.id, intent.expiresAt - 1, CONSUMED)).toBe(true);
   });
 
-  it('is worth nothing after it was revoked', async () => {
+  it('cannot be consumed after it was revoked', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = await arm(store, machine);
@@ -106,7 +106,7 @@ export function intentsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['intent.armed', 'intent.revoked']);
   });
 
-  it('leaves the machine alone when there is nothing to revoke', async () => {
+  it('does not change the machine when there is nothing to revoke', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await writesTo(store).revokeIntents(machine.id, NOW);
@@ -114,18 +114,18 @@ export function intentsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual([]);
   });
 
-  it('cannot be consumed under an id nobody armed', async () => {
+  it('cannot be consumed under an unknown id', async () => {
     const { store } = opened();
     await addMachine(store, 1);
     expect(await writesTo(store).consumeIntent(randomUUID() as IntentId, NOW, CONSUMED)).toBe(false);
   });
 
-  it('is refused for a machine that never was, and for one that is removed', async () => {
+  it('is refused for unknown and removed machines', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    const nobody = intentFor(machine, { machine: randomUUID() as Machine['id'] });
+    const unknown = intentFor(machine, { machine: randomUUID() as Machine['id'] });
     const event = newEvent('intent.armed');
-    await expect(writesTo(store).armIntent(nobody, event, newAudit('intent.arm'))).rejects.toMatchObject({
+    await expect(writesTo(store).armIntent(unknown, event, newAudit('intent.arm'))).rejects.toMatchObject({
       code: 'not_found',
     });
     await writesTo(store).transition(transitionOf(machine, 'removed'));

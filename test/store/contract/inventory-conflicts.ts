@@ -16,8 +16,8 @@ import { writesTo } from '../writes.ts';
 
 const [provisioning] = specOf(1).interfaces;
 
-/** Each differs from node1 in everything but the one thing. */
-const INTRUDERS: readonly (readonly [what: string, spec: MachineSpec, words: string])[] = [
+/** Each shares exactly one property with node1. */
+const CONFLICTING: readonly (readonly [what: string, spec: MachineSpec, message: string])[] = [
   ['a host name', specOf(2, { hostname: specOf(1).hostname }), 'host name node1 is taken by node1'],
   [
     'a MAC',
@@ -41,17 +41,17 @@ const INTRUDERS: readonly (readonly [what: string, spec: MachineSpec, words: str
 export function inventoryConflictsContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it.each(INTRUDERS)('refuses %s that a new machine shares with another', async (_, spec, message) => {
+  it.each(CONFLICTING)('refuses %s that a new machine shares with another', async (_, spec, message) => {
     const { store } = opened();
     await addMachine(store, 1);
     await expect(addMachines(store, spec)).rejects.toMatchObject({ code: 'conflict', message });
     expect((await store.inventory()).machines).toHaveLength(1);
   });
 
-  it.each(INTRUDERS)('refuses %s that a changed machine would share with another', async (_, spec, message) => {
+  it.each(CONFLICTING)('refuses %s that a changed machine would share with another', async (_, spec, message) => {
     const { store } = opened();
     const [, second] = await addMachines(store, specOf(1), specOf(2));
-    if (!second) throw new Error('two were written');
+    if (!second) throw new Error('two machines were written');
     const change = { id: second.id, version: 1, spec, source: 'api' };
     await expect(store.writeInventory(inventoryWrites(1, { changeMachines: [change] }))).rejects.toMatchObject({
       code: 'conflict',
@@ -60,7 +60,7 @@ export function inventoryConflictsContract(engine: Engine): void {
     expect(await store.machine(second.id)).toEqual(second);
   });
 
-  it.each(INTRUDERS)('refuses %s that two new machines of one plan share', async (_, spec, message) => {
+  it.each(CONFLICTING)('refuses %s that two new machines of one plan share', async (_, spec, message) => {
     const { store } = opened();
     await expect(addMachines(store, specOf(1), spec)).rejects.toMatchObject({ code: 'conflict', message });
     expect((await store.inventory()).machines).toEqual([]);
@@ -84,7 +84,7 @@ export function inventoryConflictsContract(engine: Engine): void {
   it('lets two machines swap everything in one plan', async () => {
     const { store } = opened();
     const [first, second] = await addMachines(store, specOf(1), specOf(2));
-    if (!first || !second) throw new Error('two were written');
+    if (!first || !second) throw new Error('two machines were written');
     const changeMachines = [
       { id: first.id, version: 1, spec: second.spec, source: 'api' },
       { id: second.id, version: 1, spec: first.spec, source: 'api' },

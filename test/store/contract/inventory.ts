@@ -27,7 +27,7 @@ import { writesTo } from '../writes.ts';
 export function inventoryContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('begins empty, at revision 0', async () => {
+  it('starts empty, at revision 0', async () => {
     expect(await opened().store.inventory()).toEqual(EMPTY_INVENTORY);
   });
 
@@ -41,11 +41,11 @@ export function inventoryContract(engine: Engine): void {
     expect(await store.machine(creation.id)).toEqual(expected);
   });
 
-  it('has no machine under an id nobody wrote', async () => {
+  it('returns no machine for an unknown id', async () => {
     expect(await opened().store.machine(newMachineId())).toBeNull();
   });
 
-  it('gives back every spec as it was written, whatever text is in it', async () => {
+  it('returns every spec as it was written, with any text', async () => {
     const { store } = opened();
     const texts = fc.record({
       serial: fc.option(fc.string({ unit: 'binary' })),
@@ -62,7 +62,7 @@ export function inventoryContract(engine: Engine): void {
     );
   });
 
-  it('puts, replaces and drops catalogue objects, and knows who declared them', async () => {
+  it('puts, replaces and deletes catalogue objects, with their source', async () => {
     const { store } = opened();
     const r640 = { kind: 'sku', name: objectName('r640'), source: 'a.yaml', value: skuNamed('r640') } as const;
     const r740 = { kind: 'sku', name: objectName('r740'), source: 'a.yaml', value: skuNamed('r740') } as const;
@@ -78,7 +78,7 @@ export function inventoryContract(engine: Engine): void {
     expect(inventory.declaredRevision).toBe(2);
   });
 
-  it('changes a machine: spec, source, version and revision, and its state when it is accepted with it', async () => {
+  it('changes a machine: spec, source, version and revision, and its state when the change accepts it', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const spec = specOf(1, { serial: 'other' });
@@ -99,7 +99,7 @@ export function inventoryContract(engine: Engine): void {
     expect((await machineIn(store, machine.id)).lifecycle.state).toBe('ready');
   });
 
-  it('refuses a plan made from an older inventory, and writes nothing of it', async () => {
+  it('rejects a plan made from an older inventory, and writes nothing', async () => {
     const { store } = opened();
     await addMachine(store, 1);
     const late = inventoryWrites(0, { createMachines: [creationOf(specOf(2))], events: [newEvent('node.created')] });
@@ -111,10 +111,10 @@ export function inventoryContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual([]);
   });
 
-  it('refuses a whole plan when one machine in it has changed since', async () => {
+  it('rejects the whole plan when one machine in it has changed', async () => {
     const { store } = opened();
     const [first, second] = await addMachines(store, specOf(1), specOf(2));
-    if (!first || !second) throw new Error('two were written');
+    if (!first || !second) throw new Error('two machines were written');
     await writesTo(store).transition(transitionOf(second, 'ready'));
     const plan = inventoryWrites(1, {
       putCatalogue: [{ kind: 'sku', name: objectName('r640'), source: 'a.yaml', value: skuNamed('r640') }],
@@ -137,7 +137,7 @@ export function inventoryContract(engine: Engine): void {
     expect(await store.auditEntries(0, 10)).toEqual([]);
   });
 
-  it('says so when a plan names a machine that never was', async () => {
+  it('rejects a plan that names an unknown machine', async () => {
     const { store } = opened();
     const change = { id: newMachineId(), version: 1, spec: specOf(1), source: 'api' };
     await expect(store.writeInventory(inventoryWrites(0, { changeMachines: [change] }))).rejects.toMatchObject({
@@ -146,7 +146,7 @@ export function inventoryContract(engine: Engine): void {
     });
   });
 
-  it('keeps a removed machine out of the inventory, but not out of memory', async () => {
+  it('leaves a removed machine out of the inventory, but keeps its row', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await writesTo(store).armIntent(intentFor(machine), newEvent('intent.armed'), newAudit('intent.arm'));
@@ -159,20 +159,20 @@ export function inventoryContract(engine: Engine): void {
     expect((await store.changesSince(2)).machines).toEqual([removed]);
   });
 
-  it('never brings a removed machine back', async () => {
+  it('rejects changes of a removed machine', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const removal = { id: machine.id, version: 1, lifecycle: lifecycleIn('removed'), effects: [] };
     await store.writeInventory(inventoryWrites(1, { removeMachines: [removal] }));
     const change = { id: machine.id, version: 2, spec: machine.spec, source: 'api' };
-    const refusal = { code: 'conflict', message: 'node1 is removed, and that is final' };
+    const refusal = { code: 'conflict', message: 'node1 is removed and cannot be changed' };
     await expect(store.writeInventory(inventoryWrites(2, { changeMachines: [change] }))).rejects.toMatchObject(refusal);
     await expect(
       writesTo(store).transition(transitionOf(await machineIn(store, machine.id), 'ready')),
     ).rejects.toMatchObject(refusal);
   });
 
-  it('counts what is declared apart from what becomes of it', async () => {
+  it('counts declared changes separately from lifecycle changes', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await writesTo(store).transition(transitionOf(machine, 'ready'));
@@ -180,7 +180,7 @@ export function inventoryContract(engine: Engine): void {
     expect(await store.inventory()).toMatchObject({ declaredRevision: 1, revision: 3 });
   });
 
-  it('leaves both counters alone when a plan changes nothing, and still keeps its events and audit', async () => {
+  it('keeps both counters when a plan changes nothing, but writes its events and audit entries', async () => {
     const { store } = opened();
     const plan = inventoryWrites(0, { events: [newEvent('inventory.applied')], audit: [newAudit('inventory.apply')] });
     expect(await store.writeInventory(plan)).toEqual({ revision: 0, declaredRevision: 0 });
@@ -188,10 +188,10 @@ export function inventoryContract(engine: Engine): void {
     expect(await store.auditEntries(0, 10)).toHaveLength(1);
   });
 
-  it('tells what changed after a revision', async () => {
+  it('returns what changed after a revision', async () => {
     const { store } = opened();
     const [first, second] = await addMachines(store, specOf(1), specOf(2));
-    if (!first || !second) throw new Error('two were written');
+    if (!first || !second) throw new Error('two machines were written');
     const changed = await writesTo(store).transition(transitionOf(second, 'ready'));
     expect(await store.changesSince(1)).toEqual({
       revision: 2,
@@ -208,7 +208,7 @@ export function inventoryContract(engine: Engine): void {
     expect(await store.changesSince(3)).toMatchObject({ catalogueChanged: false });
   });
 
-  it('writes more machines than fit one statement, and lets other work run meanwhile', async () => {
+  it('writes more machines than fit one statement without blocking the event loop', async () => {
     const { store } = opened();
     const createMachines = Array.from({ length: 1_201 }, (_, n) => creationOf(specOf(n)));
     let turns = 0;
@@ -224,7 +224,7 @@ export function inventoryContract(engine: Engine): void {
     expect(machines.find(({ spec }) => spec.hostname === 'node1200')?.spec.interfaces[0]?.mac).toBe(mac(1200));
   });
 
-  it('shows readers all of a write or nothing', async () => {
+  it('shows readers a write completely or not at all', async () => {
     const { store, another } = opened();
     const reader = await another();
     const createMachines = Array.from({ length: 600 }, (_, n) => creationOf(specOf(n)));

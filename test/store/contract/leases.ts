@@ -5,7 +5,7 @@ import { leaseOf, mac, NOW, objectName } from '../samples.ts';
 export function leasesContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('keeps each lease as it was committed', async () => {
+  it('stores each lease unchanged', async () => {
     const { store, another } = opened();
     const leases = [leaseOf(1), leaseOf(2, { state: 'declined' }), leaseOf(3, { state: 'released' })];
     await store.commitLeases(leases);
@@ -13,7 +13,7 @@ export function leasesContract(engine: Engine): void {
     expect(await (await another()).leases()).toEqual(leases);
   });
 
-  it('has one lease per address: a later one takes the place of the earlier', async () => {
+  it('stores one lease per address: a later one replaces the earlier one', async () => {
     const { store } = opened();
     await store.commitLeases([leaseOf(1), leaseOf(2)]);
     const successor = leaseOf(1, {
@@ -26,7 +26,7 @@ export function leasesContract(engine: Engine): void {
     expect(await store.leases()).toEqual([successor, leaseOf(2)]);
   });
 
-  it('takes the last of several leases of one address in one commit', async () => {
+  it('stores the last of several leases of one address in one commit', async () => {
     const { store } = opened();
     const released = leaseOf(1, { state: 'released' });
     await store.commitLeases([leaseOf(1), leaseOf(2), released]);
@@ -41,7 +41,7 @@ export function leasesContract(engine: Engine): void {
     expect(await store.leases(objectName('nowhere'))).toEqual([]);
   });
 
-  it('commits none, and more than fit one statement', async () => {
+  it('commits an empty list, and more than fit one statement', async () => {
     const { store } = opened();
     await store.commitLeases([]);
     expect(await store.leases()).toEqual([]);
@@ -52,7 +52,7 @@ export function leasesContract(engine: Engine): void {
     expect(new Set(stored.map(({ address }) => address))).toEqual(new Set(many.map(({ address }) => address)));
   });
 
-  it('commits from many callers at once', async () => {
+  it('commits from concurrent callers', async () => {
     const { store } = opened();
     await Promise.all(Array.from({ length: 50 }, (_, n) => store.commitLeases([leaseOf(n)])));
     expect(await store.leases()).toHaveLength(50);

@@ -22,7 +22,7 @@ import { writesTo } from '../writes.ts';
 export function lifecycleContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('writes a transition as a whole: state, effects, events and audit', async () => {
+  it('writes state, effects, events and audit of a transition together', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const lifecycle = lifecycleIn('failed', {
@@ -57,7 +57,7 @@ export function lifecycleContract(engine: Engine): void {
     expect(await store.auditEntries(0, 10)).toMatchObject([{ seq: 1, action: 'node.fail' }]);
   });
 
-  it('refuses a transition from an older version, and writes nothing of it', async () => {
+  it('rejects a transition from an older version, and writes nothing', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const current = await writesTo(store).transition(transitionOf(machine, 'ready'));
@@ -77,7 +77,7 @@ export function lifecycleContract(engine: Engine): void {
     expect(await store.auditEntries(0, 10)).toEqual([]);
   });
 
-  it('writes nothing of a transition when its last part fails', async () => {
+  it('writes nothing of a transition when its last write fails', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const twice = newEffect(machine.id);
@@ -90,7 +90,7 @@ export function lifecycleContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual([]);
   });
 
-  it('lets exactly one of two writers that saw the same version win', async () => {
+  it('accepts exactly one of two writers with the same version', async () => {
     const { store, another } = opened();
     const other = await another();
     const machine = await addMachine(store, 1);
@@ -105,16 +105,16 @@ export function lifecycleContract(engine: Engine): void {
     expect((await machineIn(store, machine.id)).version).toBe(2);
   });
 
-  it('says so when the machine of a transition never was', async () => {
+  it('rejects a transition of an unknown machine', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    const nobody = { ...machine, id: newMachineId() };
-    await expect(writesTo(store).transition(transitionOf(nobody, 'ready'))).rejects.toMatchObject({
+    const unknown = { ...machine, id: newMachineId() };
+    await expect(writesTo(store).transition(transitionOf(unknown, 'ready'))).rejects.toMatchObject({
       code: 'not_found',
     });
   });
 
-  it('leaves nothing armed for a machine that is removed', async () => {
+  it('revokes the intent of a removed machine', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = intentFor(machine);
@@ -124,14 +124,14 @@ export function lifecycleContract(engine: Engine): void {
     expect(await writesTo(store).consumeIntent(intent.id, NOW + 1, newEvent('intent.consumed'))).toBe(false);
   });
 
-  it('may record on a removed machine that it stays removed', async () => {
+  it('accepts a transition of a removed machine to removed', async () => {
     const { store } = opened();
     const removed = await writesTo(store).transition(transitionOf(await addMachine(store, 1), 'removed'));
     const again = transitionOf(removed, 'removed', { events: [newEvent('lifecycle.ignored')] });
     expect((await writesTo(store).transition(again)).version).toBe(3);
   });
 
-  it('changes health with its event, and takes the same health again for no news', async () => {
+  it('changes the health with its event, and refuses an unchanged health', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await writesTo(store).setHealth(machine.id, 'online', newEvent('health.online'));
@@ -141,7 +141,7 @@ export function lifecycleContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['health.online']);
   });
 
-  it('says so when the machine whose health it should keep never was', async () => {
+  it('rejects the health of an unknown machine', async () => {
     const { store } = opened();
     const event = newEvent('health.online');
     await expect(writesTo(store).setHealth(newMachineId(), 'online', event)).rejects.toMatchObject({

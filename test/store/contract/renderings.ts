@@ -19,7 +19,7 @@ const renderingFor = (machine: MachineId, differing: Partial<DeliveredRendering>
 export function renderingsContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('remembers what a machine was given, and what it was given last', async () => {
+  it('stores the last delivery of a machine', async () => {
     const { store } = opened();
     const { id } = await addMachine(store, 1);
     expect(await store.renderingOf(id)).toBeNull();
@@ -31,13 +31,13 @@ export function renderingsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(expect.arrayContaining(['rendering.delivered', 'rendering.delivered']));
   });
 
-  it('keeps them apart by machine, and takes none for a machine that is not there', async () => {
+  it('stores deliveries per machine, and rejects an unknown machine', async () => {
     const { store } = opened();
     const [one, two] = [await addMachine(store, 1), await addMachine(store, 2)];
     await store.putRendering(renderingFor(one.id), newEvent('rendering.delivered'));
     expect(await store.renderingOf(two.id)).toBeNull();
-    const nobody = renderingFor('00000000-0000-4000-8000-00000000dead' as MachineId);
-    await expect(store.putRendering(nobody, newEvent('rendering.delivered'))).rejects.toMatchObject({
+    const unknown = renderingFor('00000000-0000-4000-8000-00000000dead' as MachineId);
+    await expect(store.putRendering(unknown, newEvent('rendering.delivered'))).rejects.toMatchObject({
       code: 'not_found',
     });
   });

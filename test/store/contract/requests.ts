@@ -30,7 +30,7 @@ export function requestsContract(engine: Engine): void {
     expect(holders.size).toBe(1);
   });
 
-  it('keeps what a request answered, as it was', async () => {
+  it('stores the reply of a request unchanged', async () => {
     const { store } = opened();
     await store.claimRequest(claim('r1'), NOTHING_EXPIRED);
     expect(await store.claimRequest(claim('r1', { at: NOW + 1 }), NOTHING_EXPIRED)).toEqual({
@@ -65,7 +65,7 @@ export function requestsContract(engine: Engine): void {
     expect(await store.claimRequest(claim('r1', { fingerprint: 'print-2' }), NOTHING_EXPIRED)).toBeNull();
   });
 
-  it('hands an unfinished request of a dead process to exactly one other', async () => {
+  it('transfers an unfinished request of a dead process to exactly one other', async () => {
     const { store } = opened();
     await store.claimRequest(claim('r1'), NOTHING_EXPIRED);
     const taken = await Promise.all(
@@ -76,7 +76,7 @@ export function requestsContract(engine: Engine): void {
     expect(await store.claimRequest(claim('r1'), NOTHING_EXPIRED)).toMatchObject({ finished: null, at: NOW + 9 });
   });
 
-  it('forgets old ones, one by one when they are claimed again and all of them when trimmed', async () => {
+  it('deletes an expired request when it is claimed again, and all expired ones when trimmed', async () => {
     const { store } = opened();
     await store.claimRequest(claim('r1'), NOTHING_EXPIRED);
     expect(await store.claimRequest(claim('r1', { at: NOW + 2 }), NOW)).not.toBeNull();

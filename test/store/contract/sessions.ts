@@ -51,13 +51,13 @@ export function sessionsContract(engine: Engine): void {
     return { store, machine, ticket };
   };
   const withSession = async () => {
-    const made = await withTicket();
-    expect(await writesTo(made.store).openSession(openingOf(made.ticket))).toBe(true);
-    return made;
+    const created = await withTicket();
+    expect(await writesTo(created.store).openSession(openingOf(created.ticket))).toBe(true);
+    return created;
   };
   const sessionOf = (store: Store, { ticketHash }: NewTicket) => store.sessionByTicket(ticketHash);
 
-  it('keeps a ticket with its order, and finds it by its hash only', async () => {
+  it('stores a ticket with its order, and finds it only by its hash', async () => {
     const { store, machine, ticket } = await withTicket();
     expect(await sessionOf(store, ticket)).toEqual({
       id: ticket.id,
@@ -77,7 +77,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await store.sessionByKey('another')).toBeNull();
   });
 
-  it('a newer ticket takes the place of one that nobody used', async () => {
+  it('replaces an unused ticket with a newer one', async () => {
     const { store, machine, ticket } = await withTicket();
     const newer = ticketFor(machine, { madeAt: NOW + 5 });
     await writesTo(store).putTicket(newer);
@@ -86,7 +86,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await writesTo(store).openSession(openingOf(newer, { now: NOW + 6 }))).toBe(true);
   });
 
-  it('is opened by one of many callers at once, with event and audit', async () => {
+  it('is opened by exactly one of many concurrent callers, with event and audit entry', async () => {
     const { store, ticket } = await withTicket();
     const other = await opened().another();
     const tries = await Promise.all(
@@ -101,7 +101,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await store.sessionByKey(key)).toMatchObject({ id: ticket.id, openedAt: NOW + 1, heardAt: NOW + 1 });
   });
 
-  it('is opened once more with the nonce of its opener, until something is reported', async () => {
+  it('is reopened with the same nonce, until the first report', async () => {
     const { store, ticket } = await withTicket();
     const again = (differing: Partial<Reopening> = {}) =>
       writesTo(store).reopenSession({
@@ -126,7 +126,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await again()).toBe(false);
   });
 
-  it('is not opened after its end, nor for a machine that is removed', async () => {
+  it('is not opened after its end, nor for a removed machine', async () => {
     const { store, machine, ticket } = await withTicket();
     expect(await writesTo(store).openSession(openingOf(ticket, { now: ticket.expiresAt }))).toBe(false);
     await writesTo(store).transition(transitionOf(machine, 'removed'));
@@ -145,7 +145,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await store.sessionsOf(machine.id, 1)).toHaveLength(1);
   });
 
-  it('takes each report once, in order', async () => {
+  it('accepts each report once, in order', async () => {
     const { store, ticket } = await withSession();
     expect(await writesTo(store).reportStep(reportOf(ticket, 2, 'choose-disk'))).toBe(true);
     expect(await writesTo(store).reportStep(reportOf(ticket, 2, 'write-image'))).toBe(false);
@@ -158,7 +158,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['opened', 'stepped']);
   });
 
-  it('takes no report before it is opened', async () => {
+  it('refuses reports before it is opened', async () => {
     const { store, ticket } = await withTicket();
     expect(await writesTo(store).reportStep(reportOf(ticket, 1))).toBe(false);
     expect(await writesTo(store).endSession(ticket.id, 'succeeded', NOW, null, newEvent('ended'))).toBe(false);
@@ -172,7 +172,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await eventKinds(store)).toEqual(['opened', 'ended']);
   });
 
-  it('comes with the use of an intent, or neither does', async () => {
+  it('is opened together with the consumption of an intent, or neither is written', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const intent = intentFor(machine);
@@ -188,7 +188,7 @@ export function sessionsContract(engine: Engine): void {
     expect(await sessionOf(store, second)).toBeNull();
   });
 
-  it('ends with its machine, used or not', async () => {
+  it('is ended with all sessions of its machine, used or not', async () => {
     const { store, machine, ticket } = await withSession();
     await writesTo(store).putTicket(ticketFor(machine, { madeAt: NOW + 5 }));
     await writesTo(store).endSessionsOf(machine.id, 'cancelled', NOW + 9, 'quarantined');
@@ -198,7 +198,7 @@ export function sessionsContract(engine: Engine): void {
     expect((await sessionOf(store, ticket))?.ended).toMatchObject({ how: 'cancelled', reason: 'quarantined' });
   });
 
-  it('gives a file out once, whoever asks', async () => {
+  it('delivers a file once', async () => {
     const { store, ticket } = await withSession();
     const other = await opened().another();
     const take = (from: Store, name: string) =>
@@ -216,9 +216,9 @@ export function sessionsContract(engine: Engine): void {
     for (let at = 1; at <= KEPT_FACTS + 2; at += 1) {
       await writesTo(store).putFacts(machine.id, { facts: { memory: { bytes: at } }, at: NOW + at }, newEvent('found'));
     }
-    const kept = await store.factsOf(machine.id);
-    expect(kept.map(({ at }) => at - NOW)).toEqual([7, 6, 5, 4, 3]);
-    expect(kept[0]?.facts).toEqual({ memory: { bytes: 7 } });
+    const stored = await store.factsOf(machine.id);
+    expect(stored.map(({ at }) => at - NOW)).toEqual([7, 6, 5, 4, 3]);
+    expect(stored[0]?.facts).toEqual({ memory: { bytes: 7 } });
     expect(await store.factsOf(other.id)).toEqual([]);
   });
 }

@@ -2,7 +2,12 @@ import { expect, it } from 'vitest';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { Task, TaskId, TaskKind } from '../../../appliance/domain/task.ts';
 import type { Store } from '../../../appliance/store/store.ts';
-import { type Lease, MOST_ATTEMPTS, MOST_OPEN_TASKS, type NewTask } from '../../../appliance/store/task-store.ts';
+import {
+  MAX_OPEN_TASKS,
+  MAX_TASK_ATTEMPTS,
+  type NewTask,
+  type TaskLease,
+} from '../../../appliance/store/task-store.ts';
 import { type Engine, useStore } from '../engines.ts';
 import { addMachine, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
 import { writesTo } from '../writes.ts';
@@ -23,7 +28,7 @@ const newTask = (machine: Machine, n: number, kind: TaskKind = 'ping'): NewTask 
   signingKey: 'key-1',
 });
 
-const leaseOf = (machine: Machine, lease: string, changes: Partial<Lease> = {}): Lease => ({
+const leaseOf = (machine: Machine, lease: string, changes: Partial<TaskLease> = {}): TaskLease => ({
   machine: machine.id,
   lease,
   now: NOW + 10,
@@ -41,7 +46,7 @@ const result = (machine: Machine, id: string, output = 'pong', succeeded = true)
 
 export function tasksContract(engine: Engine): void {
   const opened = useStore(engine);
-  const begun = async (kind: TaskKind): Promise<{ store: Store; machine: Machine; id: TaskId }> => {
+  const started = async (kind: TaskKind): Promise<{ store: Store; machine: Machine; id: TaskId }> => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await store.createTask(newTask(machine, 1, kind), EVENT, AUDIT);
@@ -53,7 +58,7 @@ export function tasksContract(engine: Engine): void {
   const swept = (store: Store, now: number): Promise<Task[]> =>
     store.sweepTasks(now, ({ state, machine }) => newEvent(`task.${state}`, { machine }));
 
-  it('cancels a task that has not begun, and no other', async () => {
+  it('cancels a task that has not started, and no other', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     for (const n of [1, 2]) await store.createTask(newTask(machine, n), EVENT, AUDIT);
@@ -69,7 +74,7 @@ export function tasksContract(engine: Engine): void {
     expect(await store.leaseTask(leaseOf(machine, 'b'))).toBeNull();
   });
 
-  it('keeps a task as it was given, and gives it to one of any number of callers', async () => {
+  it('stores a task unchanged, and leases it to exactly one of many callers', async () => {
     const { store, another } = opened();
     const machine = await addMachine(store, 1);
     await store.createTask(newTask(machine, 1), EVENT, AUDIT);
@@ -85,7 +90,7 @@ export function tasksContract(engine: Engine): void {
     expect(leased.filter((task) => task !== null)).toMatchObject([{ id: 'task-1', state: 'leased', attempts: 1 }]);
   });
 
-  it('gives the oldest first, to its own machine only, and none whose time is over', async () => {
+  it('leases the oldest first, to its own machine only, and no expired task', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const other = await addMachine(store, 2);
@@ -96,24 +101,24 @@ export function tasksContract(engine: Engine): void {
     expect((await store.tasksOf(machine.id, 10)).map(({ id }) => id)).toEqual(['task-2', 'task-1']);
   });
 
-  it('lets the holder of the lease begin, as often as it says so, and nobody else or later', async () => {
+  it('starts a task for the holder of a valid lease, idempotently, and for no other', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     const other = await addMachine(store, 2);
     await store.createTask(newTask(machine, 1), EVENT, AUDIT);
     await store.leaseTask(leaseOf(machine, 'a'));
     const id = 'task-1' as TaskId;
-    const begin = (lease: Lease) => store.startTask(id, lease, newEvent('task.begun'));
-    expect(await begin(leaseOf(machine, 'b'))).toBe(false);
-    expect(await begin(leaseOf(other, 'a'))).toBe(false);
-    expect(await begin(leaseOf(machine, 'a', { now: NOW + 40 }))).toBe(false);
-    expect(await begin(leaseOf(machine, 'a'))).toBe(true);
-    expect(await begin(leaseOf(machine, 'a'))).toBe(true);
+    const start = (lease: TaskLease) => store.startTask(id, lease, newEvent('task.begun'));
+    expect(await start(leaseOf(machine, 'b'))).toBe(false);
+    expect(await start(leaseOf(other, 'a'))).toBe(false);
+    expect(await start(leaseOf(machine, 'a', { now: NOW + 40 }))).toBe(false);
+    expect(await start(leaseOf(machine, 'a'))).toBe(true);
+    expect(await start(leaseOf(machine, 'a'))).toBe(true);
     expect(await store.task(id)).toMatchObject({ state: 'running' });
   });
 
-  it('records a result once: the same again is fine, another one changes nothing', async () => {
-    const { store, machine, id } = await begun('ping');
+  it('records a result once: the same result again is accepted, a different one changes nothing', async () => {
+    const { store, machine, id } = await started('ping');
     const other = await addMachine(store, 2);
     expect(await store.finishTask(result(other, id))).toBe('absent');
     expect(await store.finishTask(result(machine, id))).toBe('recorded');
@@ -123,7 +128,7 @@ export function tasksContract(engine: Engine): void {
     expect(await store.task(id)).toMatchObject({ state: 'succeeded', result: { succeeded: true, output: 'pong' } });
   });
 
-  it('takes no result of a task that was not begun', async () => {
+  it('refuses a result of a task that was not started', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await store.createTask(newTask(machine, 1), EVENT, AUDIT);
@@ -132,7 +137,7 @@ export function tasksContract(engine: Engine): void {
     expect(await store.finishTask(result(machine, 'task-1'))).toBe('refused');
   });
 
-  it('gives out again what was never begun, whatever it is', async () => {
+  it('requeues every task that was never started', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await store.createTask(newTask(machine, 1, 'reboot'), EVENT, AUDIT);
@@ -143,23 +148,23 @@ export function tasksContract(engine: Engine): void {
     expect(await store.startTask('task-1' as TaskId, leaseOf(machine, 'a'), EVENT)).toBe(false);
   });
 
-  it('gives out again what was begun only where doing it twice is the same', async () => {
-    const { store, id } = await begun('ping');
+  it('requeues a started task only if it is repeatable', async () => {
+    const { store, id } = await started('ping');
     expect(await swept(store, NOW + 100)).toMatchObject([{ id, state: 'queued', finishedAt: null }]);
   });
 
-  it('calls it unknown where it is not, and still takes a result that comes late', async () => {
-    const { store, machine, id } = await begun('reboot');
+  it('sets other started tasks to unknown, and still accepts a late result', async () => {
+    const { store, machine, id } = await started('reboot');
     expect(await swept(store, NOW + 100)).toMatchObject([{ id, state: 'unknown', finishedAt: NOW + 100 }]);
     expect(await store.leaseTask(leaseOf(machine, 'b'))).toBeNull();
     expect(await store.finishTask(result(machine, id))).toBe('recorded');
   });
 
-  it('gives up after some attempts, and lets what nobody fetched expire', async () => {
+  it('stops after the maximum number of attempts, and expires tasks that were not fetched', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await store.createTask(newTask(machine, 1), EVENT, AUDIT);
-    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+    for (let attempt = 1; attempt <= MAX_TASK_ATTEMPTS; attempt += 1) {
       await store.leaseTask(leaseOf(machine, `l${attempt}`));
       await swept(store, NOW + 40);
     }
@@ -169,17 +174,17 @@ export function tasksContract(engine: Engine): void {
     expect(await store.trimTasks(NOW + 1001)).toBe(2);
   });
 
-  it('refuses tasks for removed machines, and more than can wait', async () => {
+  it('refuses tasks for removed machines, and more than the limit', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
-    for (let n = 0; n < MOST_OPEN_TASKS; n += 1) await store.createTask(newTask(machine, n), EVENT, AUDIT);
+    for (let n = 0; n < MAX_OPEN_TASKS; n += 1) await store.createTask(newTask(machine, n), EVENT, AUDIT);
     await expect(store.createTask(newTask(machine, 900), EVENT, AUDIT)).rejects.toMatchObject({ code: 'conflict' });
     const gone = await addMachine(store, 2);
     await writesTo(store).transition(transitionOf(gone, 'removed'));
     await expect(store.createTask(newTask(gone, 901), EVENT, AUDIT)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  it('keeps the last word of each node', async () => {
+  it('stores the last heartbeat of each node', async () => {
     const { store } = opened();
     const machine = await addMachine(store, 1);
     await store.putHeartbeats([{ machine: machine.id, at: NOW, report: null }]);

@@ -19,7 +19,7 @@ const REVOKED = newAudit('token.revoke', { target: 'token:ci-runner' });
 export function tokensContract(engine: Engine): void {
   const opened = useStore(engine);
 
-  it('keeps a token with the hash of its secret, and an audit entry of its making', async () => {
+  it('stores a token with the hash of its secret, and an audit entry', async () => {
     const { store } = opened();
     await store.createToken(TOKEN, HASH, CREATED);
     expect(await store.token(TOKEN.id)).toEqual({ token: TOKEN, secretHash: HASH });
@@ -27,25 +27,25 @@ export function tokensContract(engine: Engine): void {
     expect(await store.auditEntries(0, 10)).toMatchObject([{ action: 'token.create', target: 'token:ci-runner' }]);
   });
 
-  it('knows no token that nobody made', async () => {
+  it('returns no token for an unknown id', async () => {
     const { store } = opened();
     expect(await store.token(TOKEN.id)).toBeNull();
     expect(await store.tokens()).toEqual([]);
   });
 
-  it('refuses a second token with the same id, and keeps the first', async () => {
+  it('rejects a second token with the same id, and keeps the first', async () => {
     const { store } = opened();
     await store.createToken(TOKEN, HASH, CREATED);
     const second = { ...TOKEN, name: 'other', role: 'admin' } as const;
     await expect(store.createToken(second, '0'.repeat(64), CREATED)).rejects.toMatchObject({
       code: 'conflict',
-      message: 'there is a token 0123456789ab already',
+      message: 'the token 0123456789ab already exists',
     });
     expect(await store.token(TOKEN.id)).toEqual({ token: TOKEN, secretHash: HASH });
     expect(await store.auditEntries(0, 10)).toHaveLength(1);
   });
 
-  it('lists tokens in the order they were made', async () => {
+  it('lists tokens in the order of creation', async () => {
     const { store } = opened();
     const later: ApiToken = { ...TOKEN, id: 'aaaaaaaaaaaa' as TokenId, createdAt: NOW + 1, expiresAt: null };
     await store.createToken(later, HASH, CREATED);
@@ -62,7 +62,7 @@ export function tokensContract(engine: Engine): void {
     expect((await store.auditEntries(0, 10)).map(({ action }) => action)).toEqual(['token.create', 'token.revoke']);
   });
 
-  it('revokes no token that nobody made', async () => {
+  it('returns false when the token to revoke is unknown', async () => {
     const { store } = opened();
     expect(await store.revokeToken(TOKEN.id, NOW, REVOKED)).toBe(false);
     expect(await store.auditEntries(0, 10)).toEqual([]);

@@ -1,5 +1,5 @@
-// A process that is killed leaves what it wrote to the kernel, so killing it does not show what a power cut takes. These tests
-// hold the disk back instead.
+// A killed process leaves its writes in the kernel, so killing it does not simulate a power cut. These tests delay or fail the
+// disk sync instead.
 
 import { readlinkSync, statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { useScratchFolder } from '../scratch-folder.ts';
 const at = useScratchFolder();
 let store: Store;
 let datasync: MockInstance<FileHandle['datasync']>;
-/** `synchronous` is a setting of a connection, not of the file: another connection would not show it. */
+/** `synchronous` is a setting of the connection, not of the file: another connection would not show it. */
 let connection: BetterSqlite3.Database | undefined;
 
 beforeEach(async () => {
@@ -48,7 +48,7 @@ it('a store has synchronous=FULL once it is open', () => {
 });
 
 describe.each(COMMITS)('a commit of $what', ({ commit }) => {
-  it('resolves only when the log is on disk', async () => {
+  it('resolves only after the log is synced', async () => {
     const disk = Promise.withResolvers<void>();
     const synced: string[] = [];
     datasync.mockImplementation(async function (this: FileHandle) {
@@ -67,7 +67,7 @@ describe.each(COMMITS)('a commit of $what', ({ commit }) => {
     expect(isDurable).toBe(true);
   });
 
-  it('leaves synchronous=FULL for the commits of others', async () => {
+  it('restores synchronous=FULL for other commits', async () => {
     await commit();
     expect(synchronous()).toBe(FULL);
     datasync.mockRejectedValueOnce(new Error('EIO: i/o error, fdatasync'));
@@ -77,22 +77,22 @@ describe.each(COMMITS)('a commit of $what', ({ commit }) => {
     expect(synchronous()).toBe(FULL);
   });
 
-  it('fails when the log cannot be brought to disk, and the next one is not written behind what may be missing', async () => {
+  it('fails when the log cannot be synced, and the next commit is not appended after frames that may be missing', async () => {
     for (let n = 1; n < 20; n += 1) await commit(n);
     const before = logBytes();
     datasync.mockRejectedValueOnce(new Error('EIO: i/o error, fdatasync'));
     await expect(commit(20)).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: expect.stringContaining('cannot be brought to disk (EIO'),
+      message: expect.stringContaining('cannot be synced to disk (EIO'),
     });
     expect(logBytes()).toBeGreaterThan(before);
     await commit(21);
-    // One commit alone is in it.
+    // It contains only one commit.
     expect(logBytes()).toBeLessThan(before / 2);
   });
 });
 
-it('a commit that is refused leaves synchronous=FULL for the commits of others', async () => {
+it('a failed commit restores synchronous=FULL for other commits', async () => {
   const unkept = { ...leaseOf(1), network: null as never };
   await expect(store.commitLeases([unkept])).rejects.toThrow(/NOT NULL/);
   expect(synchronous()).toBe(FULL);

@@ -25,7 +25,7 @@ describe('opening a store', () => {
     }
   });
 
-  it('takes access from everybody else where a restored file left some', async () => {
+  it('removes the access of other users from a restored file', async () => {
     const file = at('coldiron.db');
     await (await openSqliteStore({ file })).close();
     chmodSync(file, 0o644);
@@ -33,14 +33,14 @@ describe('opening a store', () => {
     expect(modeOf(file)).toBe('600');
   });
 
-  it('leaves a folder that was there as it is', async () => {
+  it('does not change an existing folder', async () => {
     mkdirSync(at('shared'));
     chmodSync(at('shared'), 0o750);
     await (await openSqliteStore({ file: at('shared/coldiron.db') })).close();
     expect(modeOf(at('shared'))).toBe('750');
   });
 
-  it('finds everything again, and brings the schema up to date only once', async () => {
+  it('keeps all data across restarts, and migrates the schema only once', async () => {
     const file = at('coldiron.db');
     const lines: object[] = [];
     const logger = { info: (fields: object) => void lines.push(fields), error: () => undefined };
@@ -54,7 +54,7 @@ describe('opening a store', () => {
     expect(lines).toHaveLength(MIGRATIONS.length);
   });
 
-  it('keeps a log that readers do not wait for', async () => {
+  it('uses a write-ahead log, which does not block readers', async () => {
     const file = at('coldiron.db');
     const store = await openSqliteStore({ file });
     const beside = new BetterSqlite3(file);
@@ -70,18 +70,18 @@ describe('opening a store', () => {
     ['text', 'this is a note, not a database\n'.repeat(100)],
     ['a few bytes', 'x'],
     ['random bytes', Buffer.alloc(8192, 0xa5)],
-  ])('refuses a file of %s, and leaves it as it is', async (_, content) => {
+  ])('refuses a file of %s, and does not change it', async (_, content) => {
     const file = at('notes.txt');
     writeFileSync(file, content, { mode: 0o644 });
     await expect(openSqliteStore({ file })).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: `${file} is not a SQLite database: name another file`,
+      message: `${file} is not a SQLite database: use another file`,
     });
     expect(readFileSync(file)).toEqual(Buffer.from(content));
     expect(modeOf(file)).toBe('644');
   });
 
-  it('refuses a database that was cut off', async () => {
+  it('refuses a truncated database', async () => {
     const file = at('coldiron.db');
     await (await openSqliteStore({ file })).close();
     writeFileSync(file, readFileSync(file).subarray(0, 3000));
@@ -95,7 +95,7 @@ describe('opening a store', () => {
     other.close();
     await expect(openSqliteStore({ file })).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: `${file} is a database of another program: name another file`,
+      message: `${file} is a database of another program: use another file`,
     });
   });
 
@@ -115,13 +115,13 @@ describe('opening a store', () => {
     await expect(openSqliteStoreReadOnly({ file })).rejects.toMatchObject(refusal);
   });
 
-  it('refuses a folder in place of the file', async () => {
-    const refusal = { code: 'store_unavailable', message: `${at('')} is a folder: name a file in it` };
+  it('refuses a folder instead of a file', async () => {
+    const refusal = { code: 'store_unavailable', message: `${at('')} is a folder: use a file in it` };
     await expect(openSqliteStore({ file: at('') })).rejects.toMatchObject(refusal);
     await expect(openSqliteStoreReadOnly({ file: at('') })).rejects.toMatchObject(refusal);
   });
 
-  it('says which file it could not prepare, and why', async () => {
+  it('names the file that it could not prepare, and the reason', async () => {
     writeFileSync(at('plain'), '');
     const file = at('plain/coldiron.db');
     const refusal = { code: 'store_unavailable', message: expect.stringMatching(/cannot use .*coldiron\.db: E/) };
@@ -129,10 +129,10 @@ describe('opening a store', () => {
   });
 });
 
-describe('opening a store to read', () => {
+describe('opening a store read-only', () => {
   const at = useScratchFolder();
 
-  it('verifies the audit chain of a store that nothing runs on, and changes nothing', async () => {
+  it('verifies the audit chain of a store that no appliance uses, and changes nothing', async () => {
     const file = at('coldiron.db');
     const store = await openSqliteStore({ file });
     await store.appendAudit([newAudit('a')]);
@@ -145,7 +145,7 @@ describe('opening a store to read', () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
-  it('sees what a running appliance has committed', async () => {
+  it('reads what a running appliance has committed', async () => {
     const file = at('coldiron.db');
     const store = await openSqliteStore({ file });
     const reader = await openSqliteStoreReadOnly({ file });
@@ -155,21 +155,21 @@ describe('opening a store to read', () => {
     await store.close();
   });
 
-  it('makes no store where there is none', async () => {
+  it('creates no store if there is none', async () => {
     const file = at('coldiron.db');
     await expect(openSqliteStoreReadOnly({ file })).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: `there is no store at ${file}: the appliance makes it when it first starts`,
+      message: `there is no store at ${file}: the appliance creates it at its first start`,
     });
     expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it('refuses an older schema, because it may not bring it up to date', async () => {
+  it('refuses an older schema, because it must not migrate', async () => {
     const file = at('coldiron.db');
     writeFileSync(file, '');
     await expect(openSqliteStoreReadOnly({ file })).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: `${file} has schema 0, this version reads ${MIGRATIONS.length}: start the appliance once to bring it up to date`,
+      message: `${file} has schema 0, this version reads ${MIGRATIONS.length}: start the appliance once to migrate it`,
     });
   });
 });

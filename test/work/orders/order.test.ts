@@ -22,16 +22,16 @@ const storageOf = (changes: Partial<DiskSelector>, layout: Storage['layout'] = '
   swapMegabytes: 0,
 });
 
-describe('what stands in the way of an installation', () => {
-  it('of NixOS: disks that are encrypted, because nobody would know their passphrase', () => {
+describe('the problems of an installation', () => {
+  it('of NixOS: encrypted disks, because their passphrase would be lost', () => {
     expect(installProblems(SAMPLE_PLANS.controlPlane)).toEqual([]);
     const encrypted = { ...SAMPLE_PLANS.controlPlane, storage: storageOf({}, 'luks') };
-    expect(installProblems(encrypted).join()).toMatch(/nobody keeps their passphrase/);
+    expect(installProblems(encrypted).join()).toMatch(/does not store their passphrase/);
   });
 });
 
 describe('the order for an installation', () => {
-  it('says what to fetch, which disk to write, and how to call home', () => {
+  it('names the image, the disk, and the URL to report to', () => {
     expect(installOrder(PLAN, IMAGE, CALL_HOME)).toMatchObject({
       mode: 'install',
       node: PLAN.hostname,
@@ -43,7 +43,7 @@ describe('the order for an installation', () => {
     });
   });
 
-  it('has every link, each with what its kind needs', () => {
+  it('has every link, with the fields of its kind', () => {
     const order = installOrder(SAMPLE_PLANS.debian, IMAGE, CALL_HOME) as unknown as {
       network: { links: readonly Record<string, unknown>[] };
     };
@@ -53,7 +53,7 @@ describe('the order for an installation', () => {
     }
   });
 
-  it('never takes a disk that the image does not fit on, as far as that is known', () => {
+  it('never selects a disk that is smaller than the image, if the size is known', () => {
     const disk = (image: object, storage: Storage | null) =>
       installOrder({ ...PLAN, storage }, { ...IMAGE, ...image }, CALL_HOME) as unknown as {
         disk: { min_bytes: number };
@@ -64,7 +64,7 @@ describe('the order for an installation', () => {
     expect(disk({ bytes: null }, storageOf({ serial: 'D-1' })).disk).toMatchObject({ min_bytes: 1, serial: 'D-1' });
   });
 
-  it('holds no secret and no key of anybody', () => {
+  it('has no secret and no key', () => {
     const text = JSON.stringify([installOrder(PLAN, IMAGE, CALL_HOME), commissionOrder('node01')]);
     expect(text).not.toMatch(/ssh-|token|PRIVATE/);
   });
@@ -73,10 +73,10 @@ describe('the order for an installation', () => {
 describe('a plan', () => {
   it.each([
     ['an image on one disk', { storage: storageOf({}) }, []],
-    ['an image on whichever disk there is', { storage: null }, []],
-    ['an image on a mirror', { storage: storageOf({}, 'mirror') }, [expect.stringContaining('goes onto one disk')]],
+    ['an image on any disk', { storage: null }, []],
+    ['an image on a mirror', { storage: storageOf({}, 'mirror') }, [expect.stringContaining('an image to one disk')]],
     [
-      'a kind that nobody installs',
+      'a kind that cannot be installed',
       { profile: { ...PLAN.profile, kind: 'kickstart' } },
       [expect.stringContaining('of kind kickstart')],
     ],
@@ -98,15 +98,15 @@ describe('the image of a profile', () => {
     });
   });
 
-  it('is fetched from where the profile says', () => {
+  it('is fetched from the URL in the profile', () => {
     const elsewhere = { ...image, source: 'https://images.example.com/x.raw' };
     expect(servedImage(elsewhere, SERVER, find)).toMatchObject({ value: { url: elsewhere.source, bytes: null } });
   });
 
   it.each([
     [{ source: 'other.raw' }, 'its image other.raw is not in the library (images/other.raw)'],
-    [{ sha256: 'cd' }, 'its image debian/disk.raw has sha256 ab, and the profile says cd'],
-  ])('is refused when it is not the one (%#)', (changes, reason) => {
+    [{ sha256: 'cd' }, 'its image debian/disk.raw has sha256 ab, but the profile says cd'],
+  ])('is refused when it does not match (%#)', (changes, reason) => {
     expect(servedImage({ ...image, ...changes }, SERVER, find)).toEqual({ ok: false, reason });
   });
 });

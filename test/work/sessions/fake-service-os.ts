@@ -1,5 +1,5 @@
-// A machine that starts the service OS and speaks its protocol, without being one: it fetches its script as iPXE does, takes the
-// ticket from the kernel's parameters, and goes on from there. Everything it sends leaves from an address of its own.
+// A client with the protocol of the service OS: it fetches its script as iPXE does, reads the ticket from the kernel's
+// parameters, and continues from there. Every request comes from its own address.
 
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 export interface Answer {
   readonly status: number;
   readonly body: string;
-  /** Null: it is none. */
+  /** Null: not JSON. */
   readonly json: unknown;
 }
 
@@ -32,7 +32,7 @@ export class FakeServiceOs {
     return this.#key;
   }
 
-  /** The text of the script that this boot gets. */
+  /** The script of this boot. */
   async script(method: 'GET' | 'HEAD' = 'GET'): Promise<string> {
     const { mac, uuid } = this.#chassis;
     const path = `/boot/ipxe/${mac.replaceAll(':', '-')}.ipxe`;
@@ -40,7 +40,7 @@ export class FakeServiceOs {
     return (await this.ask(method, `${path}?${query}`)).body;
   }
 
-  /** The path of the ticket in a script; null: it starts nothing that has one. */
+  /** The path of the ticket in a script; null: it has none. */
   static ticketIn(script: string): string | null {
     const url = /coldiron\.session=(\S+)/.exec(script)?.[1];
     return url === undefined ? null : new URL(url).pathname;
@@ -56,7 +56,7 @@ export class FakeServiceOs {
 
   async open(ticket: string, changes: object = {}): Promise<Answer> {
     const { mac, uuid } = this.#chassis;
-    const told = {
+    const opening = {
       mac,
       uuid: uuid ?? null,
       serial: null,
@@ -64,7 +64,7 @@ export class FakeServiceOs {
       firmware: 'uefi',
       secure_boot: false,
     };
-    const answer = await this.ask('POST', ticket, { ...told, ...changes });
+    const answer = await this.ask('POST', ticket, { ...opening, ...changes });
     if (answer.status === 201) this.#key = sessionKeyIn(answer.json);
     return answer;
   }
@@ -104,7 +104,7 @@ export class FakeServiceOs {
   async ask(method: string, path: string, body?: unknown): Promise<Answer> {
     const payload = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const asked = request(new URL(path, this.#server), {
+    const outgoing = request(new URL(path, this.#server), {
       method,
       localAddress: this.#chassis.address,
       agent: false,
@@ -113,14 +113,14 @@ export class FakeServiceOs {
         ...(payload !== null && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
       },
     });
-    asked.on('response', (answer) => {
+    outgoing.on('response', (answer) => {
       text(answer).then((received) => {
         const isJson = answer.headers['content-type']?.startsWith('application/json') && received !== '';
         resolve({ status: answer.statusCode ?? 0, body: received, json: isJson ? JSON.parse(received) : null });
       }, reject);
     });
-    asked.on('error', reject);
-    asked.end(payload ?? undefined);
+    outgoing.on('error', reject);
+    outgoing.end(payload ?? undefined);
     return promise;
   }
 }

@@ -4,7 +4,7 @@ import { aLife, aMachine, anIntent, T0 } from '../../machines/machines.ts';
 import { MemoryStore } from '../../machines/memory-store.ts';
 
 describe('consuming an intent', () => {
-  it('says yes to the first caller and passes the no of the store on to the second', async () => {
+  it('resolves to true for the first caller, and to false when the store refuses the second', async () => {
     const machine = aMachine({ lifecycle: aLife('deploying'), intent: anIntent() });
     const store = new MemoryStore(machine);
     const consume = intentConsumer(store, () => T0 + 1);

@@ -10,49 +10,55 @@ const SELF = { mac: MAC, uuid: UUID };
 const node = machineIn('deploying');
 const unbound = machineIn('deploying', { spec: { uuid: null } });
 
-describe('whoever comes with a ticket', () => {
+describe('the client with a ticket', () => {
   it.each([
     ['is the machine, at its address', node, SELF, HERE],
     ['spells its UUID and MAC as firmware does', node, { mac: '52-54-00-12-34-56', uuid: UUID.toUpperCase() }, HERE],
-    ['is bound to no UUID, and tells none', unbound, { mac: MAC, uuid: null }, HERE],
-    ['comes from where another server gives out addresses', node, SELF, { ...HERE, mac: null, wouldBeKnown: false }],
-  ])('is let in when it %s', (_, machine, told, seen) => {
-    expect(openerOf(machine, told, seen)).toEqual({ ok: true, value: MAC });
+    ['has no UUID, and none is declared', unbound, { mac: MAC, uuid: null }, HERE],
+    ['comes from a network of another DHCP server', node, SELF, { ...HERE, mac: null, wouldBeKnown: false }],
+  ])('is accepted when it %s', (_, machine, body, seen) => {
+    expect(openerOf(machine, body, seen)).toEqual({ ok: true, value: MAC });
   });
 
   it.each([
-    ['has no MAC address', node, { mac: 'no', uuid: UUID }, HERE, 'not a MAC address: no'],
-    ['is another card', node, { mac: OTHER_MAC, uuid: UUID }, HERE, `${OTHER_MAC} is no card of node01`],
+    ['sends no MAC address', node, { mac: 'no', uuid: UUID }, HERE, 'not a MAC address: no'],
+    ['is another card', node, { mac: OTHER_MAC, uuid: UUID }, HERE, `${OTHER_MAC} is not a card of node01`],
     [
       'is another chassis',
       node,
       { mac: MAC, uuid: OTHER_UUID },
       HERE,
-      `node01 is chassis ${UUID}, and it is ${OTHER_UUID}`,
+      `node01 is chassis ${UUID}, but the request says ${OTHER_UUID}`,
     ],
-    ['tells no chassis', node, { mac: MAC }, HERE, `node01 is chassis ${UUID}, and it says none: not a UUID: `],
     [
-      'is another chassis than the one that was armed',
+      'sends no chassis UUID',
+      node,
+      { mac: MAC },
+      HERE,
+      `node01 is chassis ${UUID}, but the request has no valid UUID: not a UUID: `,
+    ],
+    [
+      'is another chassis than the armed one',
       machineIn('deploying', { spec: { uuid: null }, intent: intentWith() }),
       { mac: MAC, uuid: OTHER_UUID },
       HERE,
-      `node01 is chassis ${UUID}, and it is ${OTHER_UUID}`,
+      `node01 is chassis ${UUID}, but the request says ${OTHER_UUID}`,
     ],
     [
-      'has the address of another',
+      'has the address of another client',
       node,
       SELF,
       { ...HERE, mac: OTHER_MAC },
-      `it comes from 10.0.100.50, which was given to ${OTHER_MAC}`,
+      `it comes from 10.0.100.50, which is leased to ${OTHER_MAC}`,
     ],
     [
-      'has an address of its own choice',
+      'has an address that was not leased',
       node,
       SELF,
       { ...HERE, mac: null },
-      'it comes from 10.0.100.50, which was given to nobody',
+      'it comes from 10.0.100.50, which is not leased',
     ],
-  ])('is refused when it %s', (_, machine, told, seen, reason) => {
-    expect(openerOf(machine, told, seen)).toEqual({ ok: false, reason });
+  ])('is refused when it %s', (_, machine, body, seen, reason) => {
+    expect(openerOf(machine, body, seen)).toEqual({ ok: false, reason });
   });
 });

@@ -1,5 +1,5 @@
-// Everything between a boot script and an installed node that the appliance itself has a hand in, over a real store: orders, sessions,
-// the life of the machine. The installer's SSH server is Debian's; nixos-anywhere is a script of the test.
+// The appliance's part of an installation over a real store, from the boot script to the installed node: orders, sessions,
+// the lifecycle of the machine. The installer's SSH server is Debian's; nixos-anywhere is a script of the test.
 
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync } from 'node:fs';
@@ -58,12 +58,12 @@ const RACK = {
   ],
 };
 
-/** Where the installer is, as its requests show. */
+/** The installer, as the source of requests. */
 export interface Installer {
   readonly order: { readonly way: string; readonly authorized_keys: readonly string[] };
-  /** A step, as somebody told it who is no more. */
-  tells(step: string): Promise<void>;
-  /** Tells what it is, with the host keys it says are its own, and waits. `to`: an appliance that was restarted. */
+  /** Reports a step, as an installer that is gone did. */
+  reports(step: string): Promise<void>;
+  /** Reports its facts, with these host keys, and waits. `to`: an appliance that was restarted. */
   waits(hostKeys?: readonly string[], address?: Ipv4 | null, to?: SessionService): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ export class PushRig {
     this.commands = commandsOf(store, Date.now, 60);
   }
 
-  /** `script`: what stands in the place of nixos-anywhere does. The machine is deploying. */
+  /** `script`: the commands of the fake nixos-anywhere. The machine is deploying. */
   static async open(script: string): Promise<PushRig> {
     const folder = temporaryFolder();
     const store = await openSqliteStore({ file: join(folder, 'coldiron.db') });
@@ -115,7 +115,7 @@ export class PushRig {
     return machine;
   }
 
-  /** An appliance over this store; a second one is the first after a restart. */
+  /** An appliance over this store; a second one represents a restart. */
   async appliance(): Promise<SessionService> {
     const service = await openSessionService({
       store: this.store,
@@ -135,14 +135,14 @@ export class PushRig {
       log: QUIET,
       workFolders: join(this.folder, 'pushes'),
       environment: { PATH: `${this.folder}:${process.env.PATH}`, HOME: this.folder },
-      limits: { ...PUSH_LIMITS, reach: 20_000, farewell: 300 },
+      limits: { ...PUSH_LIMITS, reach: 20_000, gracePeriod: 300 },
       sshPort: this.#port,
     });
     onTestFinished(() => service.stop());
     return service;
   }
 
-  /** A machine that has started the installer, with its session open. */
+  /** A machine that runs the installer, with its session open. */
   async installer(service: SessionService): Promise<Installer> {
     const { sessions } = service;
     const draft = sessions.draft(
@@ -153,15 +153,15 @@ export class PushRig {
     if (!draft.ok) throw new Error(draft.reason);
     await sessions.put(draft.value.ticket);
     const call = { address: HERE, correlationId: 'call-1' };
-    const opened = await sessions.desk.open(secretIn(draft.value.url), { mac: MAC }, call);
+    const opened = await sessions.handler.open(secretIn(draft.value.url), { mac: MAC }, call);
     const { session, order } = opened as unknown as { session: string; order: Installer['order'] };
     const key = mustParse(parseSessionSecret(session));
     return {
       order,
-      tells: (step) => sessions.desk.step(key, { step, status: 'started' }, call),
-      waits: async (hostKeys = [this.host.line], address = HERE, { sessions: { desk } } = service) => {
-        await desk.facts(key, { disks: [], nics: [], ssh_host_keys: hostKeys }, call);
-        await desk.step(key, { sequence: 1, step: 'await-push', status: 'started' }, { ...call, address });
+      reports: (step) => sessions.handler.step(key, { step, status: 'started' }, call),
+      waits: async (hostKeys = [this.host.line], address = HERE, { sessions: { handler } } = service) => {
+        await handler.facts(key, { disks: [], nics: [], ssh_host_keys: hostKeys }, call);
+        await handler.step(key, { sequence: 1, step: 'await-push', status: 'started' }, { ...call, address });
       },
     };
   }
@@ -178,7 +178,7 @@ export class PushRig {
       .map(({ step, status }) => `${step} ${status}`);
   }
 
-  /** What a push left on the disk of the appliance. */
+  /** The files that a push left on the disk of the appliance. */
   leftovers(): string[] {
     const place = join(this.folder, 'pushes');
     return existsSync(place) ? readdirSync(place) : [];

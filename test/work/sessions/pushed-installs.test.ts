@@ -1,4 +1,4 @@
-// Installations of NixOS that the appliance does itself, from the order to the life of the machine.
+// NixOS installations that the appliance performs itself, from the order to the lifecycle of the machine.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,12 +13,12 @@ const stateOf = async (rig: PushRig): Promise<string> => (await rig.machine()).l
 const failureOf = async (rig: PushRig) => (await rig.machine()).lifecycle.failure;
 const ended = (rig: PushRig) => expect.poll(() => stateOf(rig)).not.toBe('deploying');
 
-/** It goes on until somebody ends it. */
+/** Runs until it is killed. */
 const FOR_EVER = `${steps(0, 3)}\nsleep 1000 & echo $! >> "$record/pids"; wait`;
 const partitioning = (rig: PushRig) => expect.poll(() => rig.steps()).toContain('partition started');
 
-describe('a profile that asks to be pushed', () => {
-  it('is installed by the appliance, and its steps and its end are told to the session of the installer', async () => {
+describe('a push installation', () => {
+  it('is done by the appliance, which reports steps and outcome to the session of the installer', async () => {
     const rig = await PushRig.open(steps(0, 9));
     const appliance = await rig.appliance();
     const installer = await rig.installer(appliance);
@@ -35,13 +35,13 @@ describe('a profile that asks to be pushed', () => {
     expect(session?.ended).toMatchObject({ how: 'succeeded' });
     const given = readFileSync(join(rig.folder, 'arguments'), 'utf8');
     expect(given).toMatch(/--phases\ndisko,install,reboot\n[\s\S]*root@127\.0\.0\.1/);
-    // What was handed over is remembered, and its token is in no argument.
+    // The issued files are recorded, and the token is in no argument.
     expect(rig.given).toContain('etc/coldiron/token');
     expect(given).not.toContain('one-time token');
     expect(rig.leftovers()).toEqual([]);
   });
 
-  it('is refused by a machine that shows another host key than its installer reported', async () => {
+  it('fails at a machine with another host key than its installer reported', async () => {
     const rig = await PushRig.open(steps(0, 9));
     const installer = await rig.installer(await rig.appliance());
     await rig.sshd(installer.order.authorized_keys);
@@ -54,7 +54,7 @@ describe('a profile that asks to be pushed', () => {
     expect(existsSync(join(rig.folder, 'arguments'))).toBe(false);
   });
 
-  it('ends with everything that it started when nobody wants it any more, and the machine stays where it was put', async () => {
+  it('ends with all its processes when the machine leaves the state, which does not change again', async () => {
     const rig = await PushRig.open(FOR_EVER);
     const installer = await rig.installer(await rig.appliance());
     await rig.sshd(installer.order.authorized_keys);
@@ -66,7 +66,7 @@ describe('a profile that asks to be pushed', () => {
     expect(await stateOf(rig)).toBe('quarantined');
   });
 
-  it('ends with everything that it started when the appliance stops, and is told as failed', async () => {
+  it('ends with all its processes when the appliance stops, and is reported as failed', async () => {
     const rig = await PushRig.open(FOR_EVER);
     const appliance = await rig.appliance();
     const installer = await rig.installer(appliance);
@@ -82,7 +82,7 @@ describe('a profile that asks to be pushed', () => {
     expect(rig.leftovers()).toEqual([]);
   });
 
-  it('fails at once, with the reason, where the appliance was restarted since the order was given', async () => {
+  it('fails at once, with the reason, where the appliance was restarted after the order was issued', async () => {
     const rig = await PushRig.open(steps(0, 9));
     const before = await rig.appliance();
     const installer = await rig.installer(before);
@@ -93,10 +93,10 @@ describe('a profile that asks to be pushed', () => {
     expect(await failureOf(rig)).toMatchObject({ reason: expect.stringContaining('the appliance was restarted') });
   });
 
-  it('fails when the appliance comes back after it was killed in the middle', async () => {
+  it('fails when the appliance restarts after it was killed during the push', async () => {
     const rig = await PushRig.open(steps(0, 9));
     const installer = await rig.installer(await rig.appliance());
-    await installer.tells('partition');
+    await installer.reports('partition');
     await rig.appliance();
     expect(await failureOf(rig)).toMatchObject({
       step: 'deploy',
@@ -104,11 +104,13 @@ describe('a profile that asks to be pushed', () => {
     });
   });
 
-  it('fails at once where nobody knows where the installer is', async () => {
+  it('fails at once when the address of the installer is unknown', async () => {
     const rig = await PushRig.open(steps(0, 9));
     const installer = await rig.installer(await rig.appliance());
     await installer.waits(undefined, null);
     await ended(rig);
-    expect(await failureOf(rig)).toMatchObject({ reason: expect.stringContaining('nobody knows at which address') });
+    expect(await failureOf(rig)).toMatchObject({
+      reason: expect.stringContaining('the address of its installer is unknown'),
+    });
   });
 });

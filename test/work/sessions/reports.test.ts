@@ -17,10 +17,10 @@ const FACTS = {
   nics: [{ name: 'eth0', mac: MAC }],
 };
 
-describe('what a service OS says', () => {
-  it('is taken without what nobody asked for', () => {
-    const told = { step: 'inspect', status: 'started', password: 'x', more: { deep: true } };
-    expect(readStep(told)).toEqual({ step: 'inspect', status: 'started' });
+describe('a report of a service OS', () => {
+  it('is accepted without unknown fields', () => {
+    const report = { step: 'inspect', status: 'started', password: 'x', more: { deep: true } };
+    expect(readStep(report)).toEqual({ step: 'inspect', status: 'started' });
     expect(readFacts({ ...FACTS, disks: [{ name: 'sda', bytes: 1, secret: 'x' }] }).disks).toEqual([
       { name: 'sda', bytes: 1 },
     ]);
@@ -37,13 +37,13 @@ describe('what a service OS says', () => {
     [readOpening, { mac: 5 }, /^mac/],
     [readOpening, { mac: MAC, nonce: 'short' }, /^nonce/],
     [readOpening, null, /^body/],
-  ])('is refused by name where it does not fit (%#)', (read, value, place) => {
+  ])('is rejected with the name of the invalid field (%#)', (read, value, place) => {
     expect(() => read(value)).toThrow(
       expect.objectContaining({ code: 'invalid_request', message: expect.stringMatching(place) }),
     );
   });
 
-  it('never gets past a reader as anything but what the reader promises, whatever is sent', () => {
+  it('matches its type after the reader, whatever is sent', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         try {
@@ -55,7 +55,7 @@ describe('what a service OS says', () => {
     );
   });
 
-  it('is cut where it is too long, and says so: of messages the beginning stays, of logs the end', () => {
+  it('is truncated where it is too long, with a note: messages keep the beginning, logs the end', () => {
     expect(boundedMessage('x'.repeat(501))).toBe(`${'x'.repeat(500)}… (1 more characters)`);
     expect(boundedLog(`start${'x'.repeat(4000)}`)).toBe(
       `(5 characters before this were left out)\n${'x'.repeat(4000)}`,
@@ -65,10 +65,10 @@ describe('what a service OS says', () => {
   });
 });
 
-describe('a machine that is not what was declared', () => {
+describe('a machine that differs from its declaration', () => {
   const { spec } = machineIn('commissioning', { spec: { serial: 'S-1', secureBoot: true } });
 
-  it('is told field by field', () => {
+  it('is reported field by field', () => {
     const facts = readFacts({
       ...FACTS,
       system: { serial: 'S-2', uuid: OTHER_UUID },
@@ -85,7 +85,7 @@ describe('a machine that is not what was declared', () => {
     ]);
   });
 
-  it('is not told where it agrees, or where one side says nothing', () => {
+  it('is not reported where both agree, or where one side is unknown', () => {
     expect(contradictions(spec, readFacts(FACTS))).toEqual([]);
     const undeclared = machineIn('commissioning', { spec: { uuid: null, serial: null } }).spec;
     expect(contradictions(undeclared, readFacts({ ...FACTS, system: { serial: 'x', uuid: OTHER_UUID } }))).toEqual([]);

@@ -1,4 +1,4 @@
-// A session desk over a real store, with a clock that the test moves, and one machine in the state that it asks for.
+// Sessions over a real store, with a clock that the test moves, and one machine in a given state.
 
 import { randomUUID } from 'node:crypto';
 import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
@@ -20,10 +20,10 @@ import { writesTo } from '../../store/writes.ts';
 
 export const CALL = { address: null, correlationId: 'call-1' };
 
-export class DeskRig {
+export class SessionsRig {
   readonly store: Store;
   readonly machine: Machine;
-  readonly desk: Sessions;
+  readonly sessions: Sessions;
   readonly rendered: string[] = [];
   readonly time: { now: number };
 
@@ -32,7 +32,7 @@ export class DeskRig {
     this.machine = machine;
     this.time = time;
     const now = (): number => this.time.now;
-    this.desk = new Sessions({
+    this.sessions = new Sessions({
       store,
       commands: commandsOf(store, now),
       now,
@@ -46,14 +46,14 @@ export class DeskRig {
     });
   }
 
-  static async open(file: string, state: LifecycleState): Promise<DeskRig> {
+  static async open(file: string, state: LifecycleState): Promise<SessionsRig> {
     const store = await openSqliteStore({ file });
     const lifecycle = lifecycleIn(state, { deadline: NOW + 60 * MINUTE });
     const machine = await writesTo(store).transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
-    return new DeskRig(store, machine, { now: NOW + 1000 });
+    return new SessionsRig(store, machine, { now: NOW + 1000 });
   }
 
-  /** From the real maker, so that its lifetime is the product's. */
+  /** From the real ticket maker, so that its lifetime is the product's. */
   async ticket(mode: SessionMode): Promise<SessionSecret> {
     const make = ticketMaker({ order: () => parsed({ mode }) }, () => this.time.now, randomUUID);
     const { url, ticket } = mustParse(make(this.machine, startOf(mode), { address: SERVER, bootPort: 8080 }));
@@ -62,7 +62,7 @@ export class DeskRig {
   }
 
   async session(mode: SessionMode): Promise<SessionSecret> {
-    return keyIn(await this.desk.open(await this.ticket(mode), { mac: mac(1) }, CALL));
+    return keyIn(await this.sessions.open(await this.ticket(mode), { mac: mac(1) }, CALL));
   }
 
   async state(): Promise<Machine['lifecycle'] | undefined> {

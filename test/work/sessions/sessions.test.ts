@@ -7,12 +7,12 @@ import { newSessionSecret } from '../../../appliance/work/sessions/session-secre
 import { mac, transitionOf } from '../../store/samples.ts';
 import { useScratchFolder } from '../../store/scratch-folder.ts';
 import { writesTo } from '../../store/writes.ts';
-import { CALL, DeskRig, keyIn } from './sessions-rig.ts';
+import { CALL, keyIn, SessionsRig } from './sessions-rig.ts';
 
 const place = useScratchFolder();
-let rig: DeskRig;
-const inState = async (state: LifecycleState): Promise<DeskRig> => {
-  rig = await DeskRig.open(place('coldiron.db'), state);
+let rig: SessionsRig;
+const inState = async (state: LifecycleState): Promise<SessionsRig> => {
+  rig = await SessionsRig.open(place('coldiron.db'), state);
   return rig;
 };
 afterEach(() => rig.store.close());
@@ -25,31 +25,31 @@ const over = (message: RegExp) =>
   expect.objectContaining({ code: 'session_over', message: expect.stringMatching(message) });
 
 describe('a ticket', () => {
-  it('is good for a quarter of an hour, and for nobody after it', async () => {
-    const { desk, time } = await inState('commissioning');
+  it('is valid for a quarter of an hour, and then rejected', async () => {
+    const { sessions, time } = await inState('commissioning');
     const inTime = await rig.ticket('commission');
     time.now += 15 * MINUTE - 1;
-    await desk.open(inTime, SELF, CALL);
+    await sessions.open(inTime, SELF, CALL);
     const late = await rig.ticket('commission');
     time.now += 15 * MINUTE;
-    await expect(desk.open(late, SELF, CALL)).rejects.toThrow(conflict(/expired/));
+    await expect(sessions.open(late, SELF, CALL)).rejects.toThrow(conflict(/expired/));
   });
 
-  it('is for nobody once its machine has left the state it was made for, also when it has come back', async () => {
-    const { desk, store, machine } = await inState('commissioning');
+  it('is rejected after its machine left the state it was issued for, also when the machine returned', async () => {
+    const { sessions, store, machine } = await inState('commissioning');
     const text = await rig.ticket('commission');
     const ready = await writesTo(store).transition(transitionOf(machine, 'ready'));
-    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/node1 is ready now/));
+    await expect(sessions.open(text, SELF, CALL)).rejects.toThrow(conflict(/node1 is ready now/));
     rig.time.now += MINUTE;
     const again = { ...machine.lifecycle, since: rig.time.now };
     await writesTo(store).transition(transitionOf(ready, 'commissioning', { lifecycle: again }));
-    await expect(desk.open(text, SELF, CALL)).rejects.toThrow(conflict(/commissioning now/));
+    await expect(sessions.open(text, SELF, CALL)).rejects.toThrow(conflict(/commissioning now/));
   });
 
-  it('opens one session, however many come with it at once, and the others are audited', async () => {
-    const { desk, store } = await inState('deploying');
+  it('opens one session for concurrent requests, and the others are audited', async () => {
+    const { sessions, store } = await inState('deploying');
     const text = await rig.ticket('install');
-    const tries = await Promise.allSettled(Array.from({ length: 10 }, () => desk.open(text, SELF, CALL)));
+    const tries = await Promise.allSettled(Array.from({ length: 10 }, () => sessions.open(text, SELF, CALL)));
     expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const actions = (await store.auditEntries(0, 100)).map(({ action }) => action);
     expect(actions.filter((action) => action === 'session.refused')).toHaveLength(9);
@@ -58,34 +58,34 @@ describe('a ticket', () => {
   const NONCE = 'a1'.repeat(32);
   const step = { sequence: 1, step: 'inspect', status: 'started' };
 
-  it('opens its session once more for the same opener, which did not hear the answer: the lost key is good for nothing', async () => {
-    const { desk, store } = await inState('deploying');
+  it('reopens its session for the same opener after a lost reply, and the lost key is invalid', async () => {
+    const { sessions, store } = await inState('deploying');
     const text = await rig.ticket('install');
-    const lost = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
+    const lost = keyIn(await sessions.open(text, { ...SELF, nonce: NONCE }, CALL));
     rig.time.now += 4 * MINUTE;
-    const heard = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
-    await expect(desk.step(lost, step, CALL)).rejects.toMatchObject({ code: 'unauthenticated' });
-    await desk.step(heard, step, CALL);
+    const received = keyIn(await sessions.open(text, { ...SELF, nonce: NONCE }, CALL));
+    await expect(sessions.step(lost, step, CALL)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await sessions.step(received, step, CALL);
     const kinds = (await store.events({ limit: 10 })).map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['session.opened', 'session.reopened']));
     expect((await store.auditEntries(0, 100)).map(({ action }) => action)).toContain('session.reopened');
   });
 
-  it('opens nothing once more after five minutes, after the first report, or after the end', async () => {
-    const { desk, store, machine } = await inState('deploying');
+  it('does not reopen after five minutes, after the first report, or after the end', async () => {
+    const { sessions, store, machine } = await inState('deploying');
     const again = async (text: SessionSecret) =>
-      expect(desk.open(text, { ...SELF, nonce: NONCE }, CALL)).rejects.toThrow(conflict(/used already/));
+      expect(sessions.open(text, { ...SELF, nonce: NONCE }, CALL)).rejects.toThrow(conflict(/used already/));
     const late = await rig.ticket('install');
-    await desk.open(late, { ...SELF, nonce: NONCE }, CALL);
+    await sessions.open(late, { ...SELF, nonce: NONCE }, CALL);
     rig.time.now += 5 * MINUTE + 1;
     await again(late);
     const reported = await rig.ticket('install');
-    await desk.step(keyIn(await desk.open(reported, { ...SELF, nonce: NONCE }, CALL)), step, CALL);
+    await sessions.step(keyIn(await sessions.open(reported, { ...SELF, nonce: NONCE }, CALL)), step, CALL);
     await again(reported);
     rig.time.now += 1;
     const ended = await rig.ticket('install');
-    await desk.open(ended, { ...SELF, nonce: NONCE }, CALL);
-    await writesTo(store).endSessionsOf(machine.id, 'cancelled', rig.time.now, 'deploy was asked for');
+    await sessions.open(ended, { ...SELF, nonce: NONCE }, CALL);
+    await writesTo(store).endSessionsOf(machine.id, 'cancelled', rig.time.now, 'replaced by deploy');
     await again(ended);
   });
 
@@ -93,17 +93,19 @@ describe('a ticket', () => {
     ['another nonce', { nonce: 'b2'.repeat(32) }],
     ['no nonce', {}],
     ['the nonce in another chassis', { nonce: NONCE, mac: mac(2) }],
-  ])('opens nothing once more for whoever comes with %s', async (_, changes) => {
-    const { desk } = await inState('deploying');
+  ])('does not reopen for %s', async (_, changes) => {
+    const { sessions } = await inState('deploying');
     const text = await rig.ticket('install');
-    const key = keyIn(await desk.open(text, { ...SELF, nonce: NONCE }, CALL));
-    await expect(desk.open(text, { ...SELF, ...changes }, CALL)).rejects.toThrow(conflict(/used already|no card/));
-    await desk.step(key, step, CALL);
+    const key = keyIn(await sessions.open(text, { ...SELF, nonce: NONCE }, CALL));
+    await expect(sessions.open(text, { ...SELF, ...changes }, CALL)).rejects.toThrow(
+      conflict(/used already|not a card/),
+    );
+    await sessions.step(key, step, CALL);
   });
 
-  it('that nobody made opens nothing, and says no more than that', async () => {
-    const { desk } = await inState('deploying');
-    await expect(desk.open(newSessionSecret().text, SELF, CALL)).rejects.toThrow(
+  it('that was never issued opens nothing, without details', async () => {
+    const { sessions } = await inState('deploying');
+    await expect(sessions.open(newSessionSecret().text, SELF, CALL)).rejects.toThrow(
       expect.objectContaining({ code: 'not_found' }),
     );
   });
@@ -111,30 +113,32 @@ describe('a ticket', () => {
 
 describe('a session', () => {
   it('ends when its machine opens a newer one: commissioning starts over', async () => {
-    const { desk } = await inState('commissioning');
+    const { sessions } = await inState('commissioning');
     const first = await rig.session('commission');
     rig.time.now += MINUTE;
     const second = await rig.session('commission');
-    await expect(desk.step(first, { step: 'inspect', status: 'started' }, CALL)).rejects.toThrow(over(/newer session/));
-    expect(await desk.order(first)).toMatchObject({ cancelled: true });
-    expect(await desk.order(second)).toMatchObject({ cancelled: false });
+    await expect(sessions.step(first, { step: 'inspect', status: 'started' }, CALL)).rejects.toThrow(
+      over(/newer session/),
+    );
+    expect(await sessions.order(first)).toMatchObject({ cancelled: true });
+    expect(await sessions.order(second)).toMatchObject({ cancelled: false });
   });
 
   it('ends with its deadline', async () => {
-    const { desk, store, machine } = await inState('deploying');
+    const { sessions, store, machine } = await inState('deploying');
     const key = await rig.session('install');
     rig.time.now += 60 * MINUTE;
-    await expect(desk.facts(key, FACTS, CALL)).rejects.toThrow(over(/too long/));
-    await expect(desk.outcome(key, { ok: true })).rejects.toThrow(over(/has ended/));
+    await expect(sessions.facts(key, FACTS, CALL)).rejects.toThrow(over(/has expired/));
+    await expect(sessions.outcome(key, { ok: true })).rejects.toThrow(over(/has ended/));
     expect((await store.sessionsOf(machine.id, 1))[0]?.ended).toMatchObject({ how: 'expired' });
     expect(await rig.state()).toMatchObject({ state: 'deploying' });
   });
 
-  it('takes reports in any order and none twice: the highest number counts', async () => {
-    const { desk, store, machine } = await inState('deploying');
+  it('accepts reports in any order and none twice: the highest number counts', async () => {
+    const { sessions, store, machine } = await inState('deploying');
     const key = await rig.session('install');
     const report = (sequence: number, percent: number) =>
-      desk.step(key, { sequence, step: 'write-image', status: 'progress', percent }, CALL);
+      sessions.step(key, { sequence, step: 'write-image', status: 'progress', percent }, CALL);
     for (const [sequence, percent] of [
       [3, 30],
       [1, 10],
@@ -145,22 +149,22 @@ describe('a session', () => {
     expect((await store.sessionsOf(machine.id, 1))[0]).toMatchObject({ sequence: 3, last: { percent: 30 } });
   });
 
-  it('fills the trail with one line for every tenth of a progress', async () => {
-    const { desk, store } = await inState('deploying');
+  it('records one event for every 10 % of progress', async () => {
+    const { sessions, store } = await inState('deploying');
     const key = await rig.session('install');
     for (let percent = 0; percent <= 100; percent += 1) {
-      await desk.step(key, { step: 'write-image', status: 'progress', percent }, CALL);
+      await sessions.step(key, { step: 'write-image', status: 'progress', percent }, CALL);
     }
     expect(await store.events({ kind: 'session.step', limit: 1000 })).toHaveLength(11);
   });
 
-  // The names as the installers ask for them, not the product's own list of secret files.
-  it.each(['user-data', 'secrets.tar', 'disk-key'])('hands out %s once, and audits it', async (name) => {
-    const { desk, store } = await inState('deploying');
+  // The names that the installers request, not the product's own list of secret files.
+  it.each(['user-data', 'secrets.tar', 'disk-key'])('issues %s once, and audits it', async (name) => {
+    const { sessions, store } = await inState('deploying');
     const key = await rig.session('install');
-    const tries = await Promise.allSettled([desk.file(key, name, CALL), desk.file(key, name, CALL)]);
+    const tries = await Promise.allSettled([sessions.file(key, name, CALL), sessions.file(key, name, CALL)]);
     expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-    await expect(desk.file(key, name, CALL)).rejects.toThrow(conflict(/given out once/));
+    await expect(sessions.file(key, name, CALL)).rejects.toThrow(conflict(/issued only once/));
     expect(rig.rendered).toEqual([name]);
     const taken = (await store.auditEntries(0, 100)).filter(({ action }) => action === 'session.file');
     expect(taken).toMatchObject([{ after: { file: name } }]);
@@ -172,22 +176,22 @@ describe('a session', () => {
     ['erase', 'releasing'],
     ['inspect', 'discovered'],
   ])('of mode %s gets no file of an installation', async (mode, state) => {
-    const { desk, store } = await inState(state);
+    const { sessions, store } = await inState(state);
     const key = await rig.session(mode);
     for (const name of ['user-data', 'meta-data', 'secrets.tar', 'disk-key', 'flake.tar']) {
-      expect(await desk.file(key, name, CALL)).toBeNull();
+      expect(await sessions.file(key, name, CALL)).toBeNull();
     }
     expect(rig.rendered).toEqual([]);
     expect((await store.auditEntries(0, 100)).map(({ action }) => action)).not.toContain('session.file');
   });
 
-  it('has other files as often as they are asked for', async () => {
-    const { desk } = await inState('deploying');
+  it('serves other files any number of times', async () => {
+    const { sessions } = await inState('deploying');
     const key = await rig.session('install');
     for (let times = 0; times < 2; times += 1) {
-      expect(await desk.file(key, 'meta-data', CALL)).toMatchObject({ text: 'the meta-data' });
+      expect(await sessions.file(key, 'meta-data', CALL)).toMatchObject({ text: 'the meta-data' });
     }
-    expect(await desk.file(key, 'nothing', CALL)).toBeNull();
+    expect(await sessions.file(key, 'nothing', CALL)).toBeNull();
   });
 
   it.each<[SessionMode, LifecycleState, boolean, LifecycleState, string]>([
@@ -200,49 +204,49 @@ describe('a session', () => {
     ['rescue', 'rescue', true, 'rescue', 'reboot'],
     ['inspect', 'discovered', true, 'discovered', 'wait'],
   ])('%s from %s, ok: %s, leads to %s', async (mode, from, ok, to, next) => {
-    const { desk } = await inState(from);
+    const { sessions } = await inState(from);
     const key = await rig.session(mode);
-    await desk.facts(key, FACTS, CALL);
-    expect(await desk.outcome(key, { ok, step: 'some-step', reason: 'some reason' })).toEqual({ next });
+    await sessions.facts(key, FACTS, CALL);
+    expect(await sessions.outcome(key, { ok, step: 'some-step', reason: 'some reason' })).toEqual({ next });
     expect(await rig.state()).toMatchObject({
       state: to,
       ...(to === 'failed' && { failure: { reason: 'some-step: some reason' } }),
     });
-    expect(await desk.outcome(key, { ok: !ok })).toEqual({ next });
+    expect(await sessions.outcome(key, { ok: !ok })).toEqual({ next });
     expect(await rig.state()).toMatchObject({ state: to });
   });
 
-  it('ends and moves its machine in one commit: when that fails, neither has happened', async () => {
-    const { desk, store, machine } = await inState('deploying');
+  it('ends and moves its machine in one commit: when that fails, neither happens', async () => {
+    const { sessions, store, machine } = await inState('deploying');
     const key = await rig.session('install');
     const { commit } = store;
     store.commit = () => Promise.reject(new ColdironError('store_unavailable', 'the disk is full'));
-    await expect(desk.outcome(key, { ok: true })).rejects.toMatchObject({ code: 'store_unavailable' });
+    await expect(sessions.outcome(key, { ok: true })).rejects.toMatchObject({ code: 'store_unavailable' });
     store.commit = commit;
     expect((await store.sessionsOf(machine.id, 1))[0]?.ended).toBeNull();
     expect(await rig.state()).toMatchObject({ state: 'deploying' });
-    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
+    expect(await sessions.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
     expect(await rig.state()).toMatchObject({ state: 'enrolling' });
-    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
+    expect(await sessions.outcome(key, { ok: true })).toEqual({ next: 'reboot' });
   });
 
-  it('does not commission a machine that told no facts in it', async () => {
-    const { desk } = await inState('commissioning');
+  it('does not commission a machine that reported no facts in it', async () => {
+    const { sessions } = await inState('commissioning');
     const key = await rig.session('commission');
-    expect(await desk.outcome(key, { ok: true })).toEqual({ next: 'wait' });
+    expect(await sessions.outcome(key, { ok: true })).toEqual({ next: 'wait' });
     expect(await rig.state()).toMatchObject({
       state: 'failed',
       failure: { step: 'commission', reason: expect.stringContaining('no facts') },
     });
   });
 
-  it('keeps facts once, however often they come, and reports what contradicts the inventory', async () => {
-    const { desk, store, machine } = await inState('commissioning');
+  it('stores repeated facts once, and reports contradictions with the inventory', async () => {
+    const { sessions, store, machine } = await inState('commissioning');
     const key = await rig.session('commission');
     const facts = { ...FACTS, system: { serial: 'another' } };
     for (let times = 1; times <= 3; times += 1) {
       rig.time.now += 1;
-      await desk.facts(key, { sequence: times, ...facts }, CALL);
+      await sessions.facts(key, { sequence: times, ...facts }, CALL);
     }
     expect(await store.factsOf(machine.id)).toMatchObject([{ facts }]);
     expect(await store.events({ kind: 'session.contradicted', limit: 10 })).toMatchObject([
@@ -250,9 +254,9 @@ describe('a session', () => {
     ]);
   });
 
-  it('opens nothing to a key that nobody was given', async () => {
-    const { desk } = await inState('deploying');
-    await expect(desk.order(newSessionSecret().text)).rejects.toThrow(
+  it('rejects a key that was never issued', async () => {
+    const { sessions } = await inState('deploying');
+    await expect(sessions.order(newSessionSecret().text)).rejects.toThrow(
       expect.objectContaining({ code: 'unauthenticated' }),
     );
   });

@@ -6,7 +6,7 @@ import { ticketMaker } from '../../../appliance/work/sessions/tickets.ts';
 import { aMachine, T0 } from '../../machines/machines.ts';
 
 describe('a ticket', () => {
-  it('is good for a quarter of an hour, for one machine and one kind of work', () => {
+  it('is valid for a quarter of an hour, for one machine and one kind of work', () => {
     const make = ticketMaker(
       { order: () => parsed({ mode: 'commission' }) },
       () => T0,

@@ -1,4 +1,4 @@
-// Plain SQL that every engine understands; where they differ, `EngineDdl` has the word.
+// Plain SQL that every engine supports; `EngineDdl` covers the differences.
 
 import { type Kysely, sql } from 'kysely';
 import { AUDIT_GENESIS } from '../../../domain/event.ts';
@@ -66,7 +66,7 @@ async function createIntents(db: Kysely<unknown>): Promise<void> {
     consumed_at bigint,
     revoked_at bigint
   )`.execute(db);
-  // At most one open intent per machine, whatever the code above believes.
+  // The engine enforces at most one open intent per machine.
   await sql`create unique index intents_open on intents (machine)
     where consumed_at is null and revoked_at is null`.execute(db);
 }
@@ -84,7 +84,7 @@ async function createEffects(db: Kysely<unknown>, ddl: EngineDdl): Promise<void>
     last_error text
   )`.execute(db);
   await sql`create index effects_by_machine on effects (machine, seq)`.execute(db);
-  // The few that are still to be done, among the many that are over: one index to find them, one to see who is first.
+  // Partial indexes over the few open effects: one to find them, one for their order per machine.
   await sql`create index effects_by_state on effects (state, seq) where state in ('pending', 'running')`.execute(db);
   await sql`create index effects_in_line on effects (machine, seq) where state in ('pending', 'running')`.execute(db);
 }
@@ -109,7 +109,7 @@ async function createLeasesAndTokens(db: Kysely<unknown>): Promise<void> {
   )`.execute(db);
 }
 
-/** No foreign key to machines: the trail keeps what it was told, whoever it was about. */
+/** No foreign key to machines: the trail keeps events of any machine. */
 async function createEvents(db: Kysely<unknown>, ddl: EngineDdl): Promise<void> {
   await sql`create table events (
     seq ${sql.raw(ddl.numberKey)} not null primary key,

@@ -22,7 +22,7 @@ async function createCredentials(db: Kysely<unknown>): Promise<void> {
   )`.execute(db);
 }
 
-/** Places are kept by address and quirks by kind: both outlive the machine that taught them. */
+/** Places are keyed by address and quirks by BMC model: both are kept after the machine is removed. */
 async function createMemories(db: Kysely<unknown>): Promise<void> {
   await sql`create table bmc_places (
     address text not null primary key,

@@ -22,7 +22,7 @@ async function createAuthorities(db: Kysely<unknown>): Promise<void> {
     activated_at bigint,
     retired_at bigint
   )`.execute(db);
-  // One of each, whatever the code above believes.
+  // The engine enforces at most one authority in each state.
   await sql`create unique index authorities_by_state on authorities (state) where state <> 'retired'`.execute(db);
   await sql`create table certificates (
     serial text not null primary key,

@@ -31,7 +31,7 @@ export const taskTables: Migration = {
       at bigint not null,
       report text not null
     )`.execute(db);
-    // Who used a token: the key that was certified for it, and the certificate. An answer that got lost is given again.
+    // The certified key and the certificate of a used token, so that a lost reply can be repeated.
     await sql`alter table enrollment_tokens add column redeemed_key text`.execute(db);
     await sql`alter table enrollment_tokens add column redeemed_certificate text`.execute(db);
   },

@@ -5,7 +5,7 @@ export const sessionNonces: Migration = {
   number: 7,
   name: 'session-nonces',
   async up(db) {
-    // Who opened a session: an answer that got lost is given again to the same opener.
+    // Identifies the client that opened a session, so that a lost reply can be repeated to it.
     await sql`alter table sessions add column nonce_hash text`.execute(db);
   },
 };

@@ -21,7 +21,7 @@ interface Row {
   readonly data: string;
 }
 
-/** Until this step the events were all that was known of them; retention would delete those. */
+/** Before this migration only the events recorded the overrides; retention would delete those. */
 async function takeOver(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<Row>`select machine, kind, at, data from events
     where kind in ('bmc.boot-lasting', 'bmc.boot-undone', 'bmc.done')

@@ -13,7 +13,7 @@ export const commandTable: Migration = {
       at bigint not null
     )`.execute(db);
     await sql`create index commands_by_time on commands (at)`.execute(db);
-    // Revocations are part of the change that needs them from now on. What an earlier version had still to do is done here.
+    // Revocations are now part of the change that needs them. Pending revocations of an earlier version are done here.
     const waiting = sql`select machine from effects where state in ('pending', 'running') and kind =`;
     await sql`update intents set revoked_at = armed_at
       where consumed_at is null and revoked_at is null and machine in (${waiting} 'revoke-intents')

@@ -1,13 +1,13 @@
-// One step of the schema. Steps are numbered, only go forward, and are never edited once a release has carried them out.
+// One migration of the schema. Migrations are numbered, only go forward, and are never edited after a release.
 
 import type { Kysely } from 'kysely';
 
-/** Where engines differ in how tables are made. */
+/** DDL that differs between engines. */
 export interface EngineDdl {
-  /** The column type of a 64-bit number that is the primary key. */
+  /** The column type of a 64-bit integer primary key. */
   readonly numberKey: 'integer' | 'bigint';
-  /** Makes the engine itself refuse an operation on a table, with these words. */
-  forbid(db: Kysely<unknown>, operation: 'update' | 'delete', table: string, words: string): Promise<void>;
+  /** Makes the engine reject an operation on a table with this message. */
+  forbid(db: Kysely<unknown>, operation: 'update' | 'delete', table: string, message: string): Promise<void>;
 }
 
 export interface Migration {

@@ -10,7 +10,7 @@ import { commandTable } from './0009-commands.ts';
 import { requestTable } from './0010-requests.ts';
 import type { Migration } from './migration.ts';
 
-/** In order, without gaps. A new step is one more line. */
+/** In order, without gaps. A new migration is one more line. */
 export const MIGRATIONS: readonly Migration[] = [
   firstTables,
   bmcTables,

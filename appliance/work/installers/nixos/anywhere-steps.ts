@@ -1,9 +1,9 @@
-// nixos-anywhere tells how far it is in lines like `### Installing NixOS ###`, and in nothing else. What they mean to us, and how
-// long each may take: by itself it waits for ever.
+// nixos-anywhere reports progress only in lines like `### Installing NixOS ###`. Here is what they mean to us, and the
+// time limit of each step: nixos-anywhere itself waits forever.
 
 import { HOUR, type Instant, MINUTE } from '../../../domain/instant.ts';
 
-/** The steps of an installation of NixOS, in their order, whoever does them. */
+/** The steps of a NixOS installation, in order, for pull and push. */
 export const INSTALL_STEPS = [
   'prepare',
   'connect',
@@ -18,28 +18,28 @@ export type InstallStep = (typeof INSTALL_STEPS)[number];
 export interface PushProgress {
   readonly step: InstallStep;
   readonly status: 'started' | 'progress' | 'done' | 'failed';
-  /** Of this step. */
+  /** Progress within this step. */
   readonly percent: number | null;
   readonly message: string | null;
-  /** The end of what nixos-anywhere printed, fit to be shown. */
+  /** The end of the output of nixos-anywhere, escaped. */
   readonly log: string | null;
 }
 
 export interface AnywhereStep {
   readonly step: InstallStep;
-  /** How much of our step is done when this line comes. */
+  /** How much of our step is done at this line. */
   readonly percent: number;
   readonly limit: Instant;
 }
 
-/** Before its first line: it evaluates the flake and builds the system, where this machine can. */
+/** Before its first line it evaluates the flake and, where this machine can, builds the system. */
 export const BEFORE_FIRST_LINE: AnywhereStep = { step: 'prepare', percent: 0, limit: 2 * HOUR };
 
 const FINISHED = 'Done!';
 
 const TABLE: readonly (readonly [line: RegExp, means: AnywhereStep])[] = [
   [/^Uploading install SSH keys$/, { step: 'connect', percent: 0, limit: 2 * MINUTE }],
-  // After the facts the system is built, if it was not before.
+  // After the facts the system is built, if it was not built before.
   [/^Gathering machine facts$/, { step: 'connect', percent: 50, limit: 2 * HOUR }],
   [/^Generating /, { step: 'connect', percent: 70, limit: 10 * MINUTE }],
   [/^Uploading .+ to \//, { step: 'partition', percent: 0, limit: 20 * MINUTE }],
@@ -59,7 +59,7 @@ export type AnywhereLine =
   | { readonly kind: 'aborted'; readonly reason: string }
   | { readonly kind: 'other' };
 
-/** A step that is not in the table is passed on by its name: a newer nixos-anywhere may have more of them. */
+/** A step that is not in the table keeps its name: a newer nixos-anywhere may have more of them. */
 export function readAnywhereLine(line: string): AnywhereLine {
   const name = /^### (.+) ###$/.exec(line)?.[1];
   if (name === FINISHED) return { kind: 'finished' };

@@ -1,5 +1,5 @@
-// One run of nixos-anywhere, watched: its lines become progress, each of its steps has an end, and it has succeeded only when it says
-// so and exits well.
+// Watches one run of nixos-anywhere: its lines become progress, each step has a time limit, and it has succeeded only
+// when it says so and exits with 0.
 
 import { type Instant, MINUTE, SECOND } from '../../../domain/instant.ts';
 import {
@@ -13,11 +13,11 @@ import type { OutputTail } from './output-tail.ts';
 import { type GroupEnd, type GroupRun, runGroup } from './process-group.ts';
 
 export interface AnywhereLimits {
-  /** From its start to its end. */
+  /** For the whole run. */
   readonly all: Instant;
-  /** Null: each step has its own; a number takes the place of them all. */
+  /** Null: each step has its own limit; a number replaces them all. */
   readonly step: Instant | null;
-  readonly farewell: Instant;
+  readonly gracePeriod: Instant;
 }
 
 interface AnywhereRun extends Pick<GroupRun, 'command' | 'args' | 'environment' | 'folder' | 'signal'> {
@@ -34,7 +34,7 @@ export async function watchAnywhere(run: AnywhereRun): Promise<AnywhereEnd> {
   const watch = new Watch(run);
   const end = await runGroup({
     ...run,
-    farewell: run.limits.farewell,
+    gracePeriod: run.limits.gracePeriod,
     signal: AbortSignal.any([run.signal, watch.overdue]),
     onLine: (line, from) => watch.line(line, from),
   });
@@ -50,7 +50,7 @@ class Watch {
   #late: string | null = null;
   #finished = false;
   #aborted: string | null = null;
-  #lastComplaint: string | null = null;
+  #lastError: string | null = null;
 
   constructor(run: AnywhereRun) {
     this.#run = run;
@@ -65,10 +65,10 @@ class Watch {
   line(raw: string, from: 'output' | 'error'): void {
     const shownLine = this.#run.tail.add(raw);
     const line = readAnywhereLine(raw.trim());
-    // Steps are printed to the output, and everything that programs say besides goes to the other one.
+    // Steps are printed to standard output; all other messages of programs go to standard error.
     if (from === 'error') {
       if (line.kind === 'aborted') this.#aborted = shownLine.replace(/^\s*aborted: /, '');
-      else if (shownLine.trim() !== '') this.#lastComplaint = shownLine.trim();
+      else if (shownLine.trim() !== '') this.#lastError = shownLine.trim();
     } else if (line.kind === 'finished') this.#finished = true;
     else if (line.kind === 'step') this.#begin(shownLine.trim().slice(4, -4), line.means);
   }
@@ -87,13 +87,11 @@ class Watch {
     if (this.#late !== null) return this.#late;
     if (cancelled) return 'it was cancelled';
     if (end.kind === 'absent') return `nixos-anywhere cannot be started: ${end.reason}`;
-    if (this.#aborted !== null) return `nixos-anywhere gave up: ${this.#aborted}`;
-    const said = this.#lastComplaint === null ? '' : `: ${this.#lastComplaint}`;
-    if (end.kind === 'killed') return `nixos-anywhere was ended by ${end.by} during "${this.#at.name}"`;
-    if (end.code !== 0) return `nixos-anywhere failed with exit code ${end.code} during "${this.#at.name}"${said}`;
-    return this.#finished
-      ? null
-      : `nixos-anywhere ended during "${this.#at.name}" without saying that it is done${said}`;
+    if (this.#aborted !== null) return `nixos-anywhere aborted: ${this.#aborted}`;
+    const detail = this.#lastError === null ? '' : `: ${this.#lastError}`;
+    if (end.kind === 'killed') return `nixos-anywhere was killed by ${end.by} during "${this.#at.name}"`;
+    if (end.code !== 0) return `nixos-anywhere failed with exit code ${end.code} during "${this.#at.name}"${detail}`;
+    return this.#finished ? null : `nixos-anywhere ended during "${this.#at.name}" without reporting success${detail}`;
   }
 
   #begin(name: string, means: AnywhereStep | null): void {

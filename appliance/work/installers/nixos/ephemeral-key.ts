@@ -1,4 +1,4 @@
-// A key pair for one deployment, in the form that OpenSSH reads (PROTOCOL.key in its sources).
+// A key pair for one deployment, in OpenSSH's format (PROTOCOL.key in its sources).
 
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { ColdironError } from '../../../domain/errors.ts';
@@ -18,7 +18,8 @@ const LINE = 70;
 export function makeEphemeralKey(comment: string): EphemeralKey {
   const { privateKey } = generateKeyPairSync('ed25519');
   const { x, d } = privateKey.export({ format: 'jwk' });
-  if (x === undefined || d === undefined) throw new ColdironError('internal', 'the key that was made has no halves');
+  if (x === undefined || d === undefined)
+    throw new ColdironError('internal', 'the generated key lacks a public or private half');
   const point = Buffer.from(x, 'base64url');
   const seed = Buffer.from(d, 'base64url');
   const blob = Buffer.concat([string(TYPE), string(point)]);

@@ -1,5 +1,5 @@
-// Brings a built network installer of NixOS into the library: a folder with bzImage, initrd and netboot.ipxe, as
-// `nix build .#netboot-installer` leaves it. Everything is checked before anything is copied.
+// Imports a built network installer of NixOS into the library: a folder with bzImage, initrd and netboot.ipxe, the
+// result of `nix build .#netboot-installer`. Everything is checked before anything is copied.
 
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,47 +16,47 @@ import type { ObjectName } from '../../../domain/names.ts';
 export interface ImportedNetboot {
   readonly placed: readonly Placed[];
   readonly architecture: CpuArchitecture;
-  /** What its kernel is told, `init=` among it. */
+  /** The parameters of its kernel, with `init=`. */
   readonly parameters: readonly string[];
 }
 
-/** The script is last: it names what is in the other two, and machines read it first. */
-const FILES: readonly { readonly name: string; readonly kind: FileType['kind']; readonly words: string }[] = [
-  { name: 'bzImage', kind: 'kernel', words: 'a Linux kernel' },
-  { name: 'initrd', kind: 'initrd', words: 'an initrd' },
-  { name: 'netboot.ipxe', kind: 'script', words: 'an iPXE script' },
+/** The script is last: it refers to the other two, and machines read it first. */
+const FILES: readonly { readonly name: string; readonly kind: FileType['kind']; readonly label: string }[] = [
+  { name: 'bzImage', kind: 'kernel', label: 'a Linux kernel' },
+  { name: 'initrd', kind: 'initrd', label: 'an initrd' },
+  { name: 'netboot.ipxe', kind: 'script', label: 'an iPXE script' },
 ];
 
-/** For machines of these there are loaders and installers. */
+/** The architectures that have loaders and installers. */
 const ARCHITECTURES: readonly CpuArchitecture[] = ['x86_64', 'arm64'];
 
-/** Far above any real one. */
+/** Far longer than any real one. */
 const LONGEST_SCRIPT = 64 * 1024;
 
-/** `wanted`: what the machines of the profile are; null: whatever the kernel is for. */
+/** `expected`: the architecture of the profile's machines; null: any. */
 export async function importNetboot(
   library: string,
   profile: ObjectName,
   from: string,
-  wanted: CpuArchitecture | null,
+  expected: CpuArchitecture | null,
 ): Promise<ImportedNetboot> {
   const problems: string[] = [];
-  const found: (Found | null)[] = [];
-  // One after the other, so that the problems are listed in the order of the files.
-  for (const file of FILES) found.push(await look(from, file, problems));
-  const architecture = architectureOf(found[0]?.type ?? null, wanted, problems);
-  const parameters = await parametersOf(found[2]?.file ?? null, problems);
+  const files: (Found | null)[] = [];
+  // One after the other, so that problems are listed in file order.
+  for (const file of FILES) files.push(await look(from, file, problems));
+  const architecture = architectureOf(files[0]?.type ?? null, expected, problems);
+  const parameters = await parametersOf(files[2]?.file ?? null, problems);
   if (problems.length > 0 || architecture === null || parameters === null) {
-    throw new ColdironError('usage', `${from} is no network installer that can be served`, problems);
+    throw new ColdironError('usage', `${from} is not a usable network installer`, problems);
   }
   const placed: Placed[] = [];
-  for (const { name, file } of found.flatMap((each) => each ?? [])) {
+  for (const { name, file } of files.flatMap((each) => each ?? [])) {
     const entry = {
       name: `nixos/${profile}/${name}`,
       firmware: null,
       architecture,
       licence: null,
-      // Of the file as it is now: a copy that differs from it is not kept.
+      // The sha256 of the file now: a copy that differs is not kept.
       source: { kind: 'url', url: pathToFileURL(file).href, sha256: await sha256OfFile(file) },
     } as const;
     placed.push(await placeFile(library, entry, { title: file }, file));
@@ -72,25 +72,25 @@ interface Found {
 
 async function look(
   from: string,
-  { name, kind, words }: (typeof FILES)[number],
+  { name, kind, label }: (typeof FILES)[number],
   problems: string[],
 ): Promise<Found | null> {
   try {
-    // What Nix leaves are links into its store.
+    // The result of Nix is links into its store.
     const file = await realpath(join(from, name));
     const type = await fileTypeOf(file);
     if (type.kind === kind) return { name, file, type };
-    problems.push(`${name}: must be ${words}, is ${fileTypeInWords(type)}`);
+    problems.push(`${name}: must be ${label}, is ${fileTypeInWords(type)}`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    problems.push(code === 'ENOENT' ? `${name}: is not there` : `${name}: cannot be read: ${message}`);
+    problems.push(code === 'ENOENT' ? `${name}: does not exist` : `${name}: cannot be read: ${message}`);
   }
   return null;
 }
 
 function architectureOf(
   type: FileType | null,
-  wanted: CpuArchitecture | null,
+  expected: CpuArchitecture | null,
   problems: string[],
 ): CpuArchitecture | null {
   if (type?.kind !== 'kernel') return null;
@@ -99,8 +99,8 @@ function architectureOf(
     problems.push(`bzImage: is ${fileTypeInWords(type)}; there are installers for ${ARCHITECTURES.join(' and ')}`);
     return null;
   }
-  if (wanted !== null && cpu !== wanted)
-    problems.push(`bzImage: is ${fileTypeInWords(type)}, and must be for ${wanted}`);
+  if (expected !== null && cpu !== expected)
+    problems.push(`bzImage: is ${fileTypeInWords(type)}, but must be for ${expected}`);
   return cpu;
 }
 
@@ -110,7 +110,7 @@ async function parametersOf(file: string | null, problems: string[]): Promise<re
   const parameters = text.length > LONGEST_SCRIPT ? null : readNetbootParameters(text);
   if (parameters?.ok) return parameters.value;
   problems.push(
-    `netboot.ipxe: ${parameters === null ? `has ${text.length} characters, no script is that long` : parameters.reason}`,
+    `netboot.ipxe: ${parameters === null ? `has ${text.length} characters, which is too long for a script` : parameters.reason}`,
   );
   return null;
 }

@@ -1,4 +1,4 @@
-// The files of one NixOS installation: the flake with nothing but this node in it, and what is put beside the configuration.
+// The files of one NixOS installation: the flake with only this node in it, and the files beside the configuration.
 
 import { ColdironError } from '../../../domain/errors.ts';
 import { shown } from '../../../domain/parsed.ts';
@@ -14,7 +14,7 @@ import { DISK_KEY_FILE, FLAKE_FILE, ONCE_FILES, SECRETS_FILE } from './order.ts'
 import { ustarArchive } from './ustar.ts';
 
 export interface NixosFiles {
-  /** The flake. Nix copies it into its store, where everybody on the node can read it. */
+  /** The flake. Nix copies it into its store, which every user on the node can read. */
   readonly flake: readonly RenderedFile[];
   /** Paths below the root of the new system. */
   readonly extraFiles: readonly RenderedFile[];
@@ -25,13 +25,13 @@ interface Ingredients {
   readonly templates: Templates;
   readonly modules: ReadonlyMap<string, string>;
   readonly inspection: Inspection | null;
-  /** Certificates and keys, as the authority makes them: `secrets/<node>-key.pem`. */
+  /** Certificates and keys from the authority: `secrets/<node>-key.pem`. */
   readonly serviceFiles: readonly RenderedFile[];
-  /** Anything else that belongs onto the node, by its path below the root. */
+  /** Other files of the node, by path below the root. */
   readonly otherFiles: readonly RenderedFile[];
 }
 
-/** Throws a ColdironError that lists everything that stands in the way. */
+/** Throws a ColdironError that lists every problem. */
 export function nixosFiles(ingredients: Ingredients): NixosFiles {
   const { plan, templates, modules, inspection } = ingredients;
   const inspections = new Map(inspection === null ? [] : [[plan.hostname, inspection] as const]);
@@ -39,7 +39,7 @@ export function nixosFiles(ingredients: Ingredients): NixosFiles {
   const beside = `${nodeFolder(plan)}/secrets/`;
   const flake = rendered.filter(({ path }) => !path.startsWith(beside));
   const leak = flake.find(({ secret }) => secret);
-  if (leak) throw new ColdironError('internal', `a secret would get into the Nix store: ${shown(leak.path)}`);
+  if (leak) throw new ColdironError('internal', `a secret would enter the Nix store: ${shown(leak.path)}`);
   return {
     flake,
     extraFiles: [
@@ -50,19 +50,19 @@ export function nixosFiles(ingredients: Ingredients): NixosFiles {
   };
 }
 
-/** Whatever mode it had: this folder is for root, and for whom the configuration lets in when it is in force. */
+/** Whatever its mode was: this folder is for root, and for the users that the active configuration permits. */
 const besideConfiguration = (file: RenderedFile, from: string): RenderedFile => ({
   ...file,
   path: `${SECRETS_FOLDER.slice(1)}/${file.path.slice(from.length)}`,
   mode: 0o600,
 });
 
-/** What a session hands out under this name; null: there is no such file. */
+/** The session's file with this name; null: there is no such file. */
 export function sessionFile(name: string, files: NixosFiles, diskPassphrase: Secret | null): RenderedFile | null {
-  const handed = (text: string): RenderedFile => ({ path: name, text, mode: 0o600, secret: ONCE_FILES.includes(name) });
-  // All that is packed is text, so the archive of it is text too.
-  if (name === FLAKE_FILE) return handed(ustarArchive(files.flake).toString('utf8'));
-  if (name === SECRETS_FILE) return handed(ustarArchive(files.extraFiles).toString('utf8'));
+  const issued = (text: string): RenderedFile => ({ path: name, text, mode: 0o600, secret: ONCE_FILES.includes(name) });
+  // Every packed file is text, so the archive is text too.
+  if (name === FLAKE_FILE) return issued(ustarArchive(files.flake).toString('utf8'));
+  if (name === SECRETS_FILE) return issued(ustarArchive(files.extraFiles).toString('utf8'));
   if (name !== DISK_KEY_FILE || diskPassphrase === null) return null;
-  return handed(Buffer.from(diskPassphrase.reveal()).toString('utf8'));
+  return issued(Buffer.from(diskPassphrase.reveal()).toString('utf8'));
 }

@@ -1,5 +1,5 @@
-// Waits until the installer lets us in. It is known by the host keys that it reported through its session: whoever shows another one
-// is somebody else, and there is no second try.
+// Waits until the installer accepts our SSH login. It is identified by the host keys that it reported through its session: a
+// server with another key is not the installer, and is not retried.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, ConnectConfig, ServerHostKeyAlgorithm } from 'ssh2';
@@ -8,7 +8,7 @@ import { type Parsed, parsed, shown, unparsable } from '../../../domain/parsed.t
 import type { Secret } from '../../../domain/secret.ts';
 import { parseSshKeyLine, type SshKeyLine } from '../../../domain/ssh-key.ts';
 
-/** Where the installer is: the address that its machine was leased. */
+/** The address of the installer: the lease of its machine. */
 export interface InstallerAddress {
   readonly host: string;
   readonly port: number;
@@ -19,19 +19,19 @@ export interface Reaching {
   /** Public key lines, as in its /etc/ssh/ssh_host_*.pub. */
   readonly hostKeys: readonly string[];
   readonly privateKey: Secret;
-  /** How long it is tried, all in all. */
-  readonly patience: Instant;
+  /** The time limit for all attempts. */
+  readonly timeout: Instant;
   readonly signal: AbortSignal;
 }
 
 const USER = 'root';
-const ONE_TRY = 10 * SECOND;
-const BETWEEN_TRIES = SECOND;
-/** A machine that was reset says no farewell. */
-const ASK_EVERY = 5 * SECOND;
-const SILENCES = 3;
+const ATTEMPT_LIMIT = 10 * SECOND;
+const BETWEEN_ATTEMPTS = SECOND;
+/** A machine that was reset does not close its connections. */
+const KEEPALIVE_EVERY = 5 * SECOND;
+const MISSED_KEEPALIVES = 3;
 
-/** What OpenSSH offers for a key of each type that ssh2 can check. */
+/** The algorithms that OpenSSH offers for each key type that ssh2 can verify. */
 const ALGORITHMS: ReadonlyMap<string, readonly ServerHostKeyAlgorithm[]> = new Map([
   ['ssh-ed25519', ['ssh-ed25519']],
   ['ecdsa-sha2-nistp256', ['ecdsa-sha2-nistp256']],
@@ -41,23 +41,21 @@ const ALGORITHMS: ReadonlyMap<string, readonly ServerHostKeyAlgorithm[]> = new M
 ]);
 
 export async function reachInstaller(reaching: Reaching): Promise<Parsed<Client>> {
-  const { target, patience, signal } = reaching;
+  const { target, timeout, signal } = reaching;
   const pins = readHostKeys(reaching.hostKeys);
   if (!pins.ok) return pins;
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + timeout;
   for (;;) {
     const left = deadline - performance.now();
-    const attempt = await connect(reaching, pins.value, Math.min(ONE_TRY, Math.max(left, SECOND)));
+    const attempt = await connect(reaching, pins.value, Math.min(ATTEMPT_LIMIT, Math.max(left, SECOND)));
     if (attempt.kind === 'connected') return parsed(attempt.client);
     if (signal.aborted) return unparsable('it was cancelled');
     if (attempt.kind === 'refused') return unparsable(attempt.reason);
-    if (performance.now() + BETWEEN_TRIES >= deadline) {
-      const waited = Math.round(patience / SECOND);
-      return unparsable(
-        `no SSH server let us in at ${target.host} port ${target.port} within ${waited} s: ${attempt.reason}`,
-      );
+    if (performance.now() + BETWEEN_ATTEMPTS >= deadline) {
+      const waited = Math.round(timeout / SECOND);
+      return unparsable(`no SSH login at ${target.host} port ${target.port} within ${waited} s: ${attempt.reason}`);
     }
-    await pause(BETWEEN_TRIES, undefined, { signal }).catch(() => undefined);
+    await pause(BETWEEN_ATTEMPTS, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -80,17 +78,17 @@ const typeOf = ({ line }: SshKeyLine): string => line.split(' ', 1)[0] ?? '';
 
 type Attempt =
   | { readonly kind: 'connected'; readonly client: Client }
-  /** Worth another try. */
+  /** May be retried. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
 async function connect(reaching: Reaching, pins: readonly SshKeyLine[], within: Instant): Promise<Attempt> {
   const { target, signal } = reaching;
-  // Loaded with the first push: most appliances never need it, and it would take some MB of each.
+  // Loaded with the first push: most appliances never need it, and it takes some MB.
   const ssh2 = await import('ssh2');
   const client = new ssh2.Client();
   return new Promise((resolve) => {
-    let isStranger = false;
+    let isWrongKey = false;
     const finish = (attempt: Attempt): void => {
       signal.removeEventListener('abort', cancel);
       if (attempt.kind !== 'connected') client.destroy();
@@ -100,14 +98,14 @@ async function connect(reaching: Reaching, pins: readonly SshKeyLine[], within: 
     if (signal.aborted) return cancel();
     signal.addEventListener('abort', cancel, { once: true });
     client.once('ready', () => finish({ kind: 'connected', client }));
-    // Stays: an error after the connection stands is followed by `close`, which is what others wait for.
-    client.on('error', (error) => finish(isStranger ? stranger(target) : judge(error, target)));
+    // Stays attached: an error after `ready` is followed by `close`, which the other users wait for.
+    client.on('error', (error) => finish(isWrongKey ? hostKeyMismatch(target) : failedAttempt(error, target)));
     client.once('close', () => finish({ kind: 'failed', reason: 'the connection was closed' }));
     client.connect({
       ...settings(reaching, pins, within),
       hostVerifier: (shownKey: Buffer) => {
-        isStranger = !pins.some(({ blob }) => shownKey.equals(blob));
-        return !isStranger;
+        isWrongKey = !pins.some(({ blob }) => shownKey.equals(blob));
+        return !isWrongKey;
       },
     });
   });
@@ -119,20 +117,20 @@ const settings = ({ target, privateKey }: Reaching, pins: readonly SshKeyLine[],
   username: USER,
   privateKey: Buffer.from(privateKey.reveal()),
   readyTimeout: within,
-  keepaliveInterval: ASK_EVERY,
-  keepaliveCountMax: SILENCES,
+  keepaliveInterval: KEEPALIVE_EVERY,
+  keepaliveCountMax: MISSED_KEEPALIVES,
   authHandler: ['publickey'],
   algorithms: { serverHostKey: [...new Set(pins.flatMap((pin) => ALGORITHMS.get(typeOf(pin)) ?? []))] },
 });
 
-function stranger({ host, port }: InstallerAddress): Attempt {
-  const reason = `the SSH server at ${host} port ${port} shows another host key than the installer reported: somebody else answers there`;
+function hostKeyMismatch({ host, port }: InstallerAddress): Attempt {
+  const reason = `the SSH server at ${host} port ${port} has another host key than the installer reported, so it is not the installer`;
   return { kind: 'refused', reason };
 }
 
-function judge(error: Error & { readonly level?: string }, target: InstallerAddress): Attempt {
-  // It has none of the kinds that were reported.
-  if (/no matching host key/i.test(error.message)) return stranger(target);
+function failedAttempt(error: Error & { readonly level?: string }, target: InstallerAddress): Attempt {
+  // It has no key of the reported types.
+  if (/no matching host key/i.test(error.message)) return hostKeyMismatch(target);
   if (error.level === 'client-authentication') {
     return { kind: 'refused', reason: `the installer at ${target.host} does not accept the key of this deployment` };
   }

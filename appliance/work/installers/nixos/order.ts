@@ -1,25 +1,25 @@
-// What the NixOS installer is told to do. Like every order it holds no secret: it is kept beside its ticket.
+// The order for the NixOS installer. Like every order it holds no secret: it is stored beside its ticket.
 
 import type { Json } from '../../../domain/event.ts';
 import type { NodePlan } from '../../../render/node-plan.ts';
 
-/** Files that a session hands out for a NixOS installation. */
+/** The files that a session serves for a NixOS installation. */
 export const FLAKE_FILE = 'flake.tar';
-/** What lies beside the configuration on the node and never in the Nix store. Given out once. */
+/** Files beside the configuration on the node, never in the Nix store. Issued once. */
 export const SECRETS_FILE = 'secrets.tar';
-/** The first passphrase of encrypted disks. Given out once. */
+/** The first passphrase of encrypted disks. Issued once. */
 export const DISK_KEY_FILE = 'disk-key';
 
-/** The step in which the installer lets the appliance in and waits. */
+/** The step in which the installer accepts the appliance's login and waits. */
 export const AWAIT_PUSH = 'await-push';
 
-/** By name: those that a session gives out a single time. */
+/** The files that a session issues only once. */
 export const ONCE_FILES: readonly string[] = [SECRETS_FILE, DISK_KEY_FILE];
 
 export type InstallManner =
-  /** The installer does it all itself. */
+  /** The installer does all of it itself. */
   | { readonly way: 'pull' }
-  /** It lets the appliance in, which drives nixos-anywhere. The key is the public half of this deployment's, as in authorized_keys. */
+  /** The appliance logs in and drives nixos-anywhere. The key is this deployment's public one, as in authorized_keys. */
   | { readonly way: 'push'; readonly authorizedKey: string };
 
 export const nixosOrder = (plan: NodePlan, manner: InstallManner): Json => ({
@@ -40,10 +40,10 @@ export const nixosOrder = (plan: NodePlan, manner: InstallManner): Json => ({
 export const isPushOrder = (order: Json): boolean =>
   typeof order === 'object' && order !== null && 'way' in order && order.way === 'push';
 
-/** What of a plan stands in the way of any NixOS installation; what the renderer finds comes on top. */
+/** What in a plan prevents any NixOS installation; the renderer adds its own problems. */
 export function nixosPlanProblems({ profile, storage }: NodePlan): string[] {
   return [
     ...(profile.kind === 'nixos' ? [] : [`profile ${profile.name} is of kind ${profile.kind}, not nixos`]),
-    ...(storage === null ? [`profile ${profile.name} says nothing about storage, so no disk can be divided`] : []),
+    ...(storage === null ? [`profile ${profile.name} declares no storage, so no disk can be partitioned`] : []),
   ];
 }

@@ -1,10 +1,10 @@
-// The end of what a program printed, for people: bounded, without what a terminal would obey, and without secrets.
+// The end of a program's output, for people: bounded, without control characters, and without secrets.
 
 import { stripVTControlCharacters } from 'node:util';
 
 const MOST_LINES = 60;
 const LONGEST_LINE = 400;
-/** Shorter ones would black out ordinary words. */
+/** Shorter ones would redact ordinary words. */
 const SHORTEST_SECRET = 6;
 const HIDDEN = '[secret]';
 
@@ -15,12 +15,12 @@ const SUSPECTS: readonly (readonly [RegExp, string])[] = [
 ];
 
 export interface OutputTail {
-  /** The line as it may be shown. */
+  /** Returns the line as it may be shown. */
   add(line: string): string;
   text(): string;
 }
 
-/** `secrets` are hidden wherever they stand; each line of a longer one by itself. */
+/** `secrets` are redacted wherever they occur; each line of a longer one separately. */
 export function outputTail(secrets: readonly string[]): OutputTail {
   const hidden = [...new Set(secrets.flatMap((secret) => secret.split(/\r?\n/)).map((line) => line.trim()))]
     .filter((line) => line.length >= SHORTEST_SECRET && !line.startsWith('-----'))

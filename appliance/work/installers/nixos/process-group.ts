@@ -1,4 +1,4 @@
-// Runs a program in a process group of its own, line by line, and leaves nothing of it behind: what it started ends with it.
+// Runs a program in its own process group, line by line, and ends every process of the group with it.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,10 @@ export interface GroupRun {
   readonly environment: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly onLine: (line: string, from: 'output' | 'error') => void;
-  /** Ends the whole group. */
+  /** Aborting it ends the whole group. */
   readonly signal: AbortSignal;
-  /** Between asking the group to end and ending it. */
-  readonly farewell: Instant;
+  /** The time between SIGTERM and SIGKILL. */
+  readonly gracePeriod: Instant;
 }
 
 export type GroupEnd =
@@ -24,24 +24,25 @@ export type GroupEnd =
   /** It could not be started. */
   | { readonly kind: 'absent'; readonly reason: string };
 
-const LOOK_EVERY = 50;
-/** A killed process that is still there is one that nobody has collected yet. */
+const POLL_EVERY = 50;
+/** A killed process that still exists has not been reaped yet. */
 const GONE_WITHIN = 2 * SECOND;
 
-/** Returns when the program has ended, all it printed was read, and its group is empty. */
+/** Returns when the program has exited, its output was read, and its group is empty. */
 export async function runGroup(run: GroupRun): Promise<GroupEnd> {
   const child = spawn(run.command, run.args, {
     cwd: run.folder,
     env: { ...run.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // setsid(2): its process id is also the id of its group, and no terminal belongs to it.
+    // setsid(2): its process id is also its group id, and it has no controlling terminal.
     detached: true,
   });
   const started = await once(child, 'spawn').then(
     () => null,
     (error: Error) => error.message,
   );
-  if (started !== null || child.pid === undefined) return { kind: 'absent', reason: started ?? 'it has no process' };
+  if (started !== null || child.pid === undefined)
+    return { kind: 'absent', reason: started ?? 'no process was started' };
   const group = child.pid;
   const lines = [
     readLines(child.stdout, (line) => run.onLine(line, 'output')),
@@ -49,13 +50,13 @@ export async function runGroup(run: GroupRun): Promise<GroupEnd> {
   ];
   let ending: Promise<void> | null = null;
   const end = (): void => {
-    ending ??= endGroup(group, run.farewell);
+    ending ??= endGroup(group, run.gracePeriod);
   };
   if (run.signal.aborted) end();
   run.signal.addEventListener('abort', end, { once: true });
   const [code, by] = await once(child, 'exit');
   run.signal.removeEventListener('abort', end);
-  // Also what it left running: it holds the pipes open, and belongs to nobody now.
+  // Ends also what it left running: that holds the pipes open, and has no parent now.
   end();
   await ending;
   await Promise.all(lines);
@@ -66,8 +67,8 @@ async function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) =
   for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) onLine(line);
 }
 
-async function endGroup(group: number, farewell: Instant): Promise<void> {
-  if (!signalGroup(group, 'SIGTERM') || (await isGone(group, farewell))) return;
+async function endGroup(group: number, gracePeriod: Instant): Promise<void> {
+  if (!signalGroup(group, 'SIGTERM') || (await isGone(group, gracePeriod))) return;
   signalGroup(group, 'SIGKILL');
   await isGone(group, GONE_WITHIN);
 }
@@ -76,12 +77,12 @@ async function isGone(group: number, within: Instant): Promise<boolean> {
   const deadline = performance.now() + within;
   while (performance.now() < deadline) {
     if (!signalGroup(group, 0)) return true;
-    await pause(LOOK_EVERY);
+    await pause(POLL_EVERY);
   }
   return !signalGroup(group, 0);
 }
 
-/** False: nobody is in it any more. */
+/** False: the group is empty. */
 function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);

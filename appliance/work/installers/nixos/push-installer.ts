@@ -1,5 +1,5 @@
-// The pushes that are under way: one for each machine at most, with the key that its installer was told to let in. Keys are in memory
-// only; an appliance that was restarted has none of them, and says so.
+// The running pushes: at most one per machine, with the key that its installer authorized. Keys are only in memory: after a
+// restart the appliance has none of them, and reports that.
 
 import type { Instant } from '../../../domain/instant.ts';
 import type { MachineId } from '../../../domain/machine.ts';
@@ -17,29 +17,29 @@ export interface PushSubject {
   readonly machine: MachineId;
   readonly hostname: string;
   readonly session: SessionId;
-  /** The address that its card was leased: where its session comes from. */
+  /** The leased address of its card: the source of its session's requests. */
   readonly address: string;
-  /** As its facts have them: `ssh_host_keys`. */
+  /** From its facts: `ssh_host_keys`. */
   readonly hostKeys: readonly string[];
 }
 
 export interface PushInstallerDeps {
-  /** Made at this moment: they hold a one-time token and a fresh key. */
+  /** Made on demand: they hold a one-time token and a fresh key. */
   readonly files: (subject: PushSubject) => Promise<NixosFiles & { readonly diskPassphrase: Secret | null }>;
-  /** What a service OS would have told with a step. One after the other. */
+  /** Reports a step, as a service OS would. Calls are sequential. */
   readonly report: (subject: PushSubject, progress: PushProgress) => Promise<void>;
-  /** What it would have told as its outcome. Exactly once for each push, after the last report. */
+  /** Reports the outcome, as a service OS would. Exactly once for each push, after the last report. */
   readonly finish: (subject: PushSubject, result: PushResult) => Promise<void>;
-  /** False: nobody waits for it any more, and it is ended. */
-  readonly stillWanted: (subject: PushSubject) => Promise<boolean>;
-  /** For what those above could not do. */
-  readonly complain: (subject: PushSubject, error: unknown) => void;
+  /** False: the session has ended, and the push is aborted. */
+  readonly isSessionOpen: (subject: PushSubject) => Promise<boolean>;
+  /** For errors of the functions above. */
+  readonly logError: (subject: PushSubject, error: unknown) => void;
   readonly workFolders: string;
   readonly environment: Push['environment'];
   readonly limits: PushLimits;
   readonly sshPort: number;
-  /** How often `stillWanted` is asked. */
-  readonly lookEvery: Instant;
+  /** How often `isSessionOpen` is called. */
+  readonly checkEvery: Instant;
 }
 
 interface Running {
@@ -58,13 +58,13 @@ export class PushInstaller {
     this.#deps = deps;
   }
 
-  /** What a process that was killed left behind is removed first: a private key may be among it. */
+  /** First removes the work folders of a killed process: they may hold a private key. */
   static async open(deps: PushInstallerDeps): Promise<PushInstaller> {
     await removeWorkFolders(deps.workFolders);
     return new PushInstaller(deps);
   }
 
-  /** For the order: the same one for every boot script of a deployment, which is known by its beginning. */
+  /** For the order: the same key for every boot script of a deployment, which is identified by its start time. */
   authorizedKey(machine: MachineId, hostname: string, deployment: Instant): string {
     const known = this.#keys.get(machine);
     if (known?.deployment === deployment) return known.authorizedKey;
@@ -73,7 +73,7 @@ export class PushInstaller {
     return key.authorizedKey;
   }
 
-  /** When the installer says that it waits. Said twice by one session it is begun once; a newer session ends the older one's. */
+  /** Called when the installer waits. A repetition by the same session has no effect; a newer session aborts the older push. */
   begin(subject: PushSubject): void {
     const before = this.#running.get(subject.machine);
     if (before?.session === subject.session) return;
@@ -81,14 +81,14 @@ export class PushInstaller {
     const controller = new AbortController();
     const done = (before?.done ?? Promise.resolve())
       .then(() => this.#watched(subject, controller))
-      .catch((error: unknown) => this.#deps.complain(subject, error))
+      .catch((error: unknown) => this.#deps.logError(subject, error))
       .finally(() => {
         if (this.#running.get(subject.machine)?.session === subject.session) this.#running.delete(subject.machine);
       });
     this.#running.set(subject.machine, { session: subject.session, controller, done });
   }
 
-  /** When nobody wants it any more; returns when all of it has ended. */
+  /** Aborts the push of a machine; resolves when it has ended. */
   async cancel(machine: MachineId): Promise<void> {
     this.#keys.delete(machine);
     const running = this.#running.get(machine);
@@ -102,11 +102,11 @@ export class PushInstaller {
   }
 
   async #watched(subject: PushSubject, controller: AbortController): Promise<void> {
-    const { stillWanted, complain, lookEvery } = this.#deps;
-    const look = async (): Promise<void> => {
-      if (!(await stillWanted(subject))) controller.abort();
+    const { isSessionOpen, logError, checkEvery } = this.#deps;
+    const check = async (): Promise<void> => {
+      if (!(await isSessionOpen(subject))) controller.abort();
     };
-    const timer = setInterval(() => void look().catch((error: unknown) => complain(subject, error)), lookEvery);
+    const timer = setInterval(() => void check().catch((error: unknown) => logError(subject, error)), checkEvery);
     try {
       await this.#push(subject, controller.signal);
     } finally {
@@ -115,16 +115,16 @@ export class PushInstaller {
   }
 
   async #push(subject: PushSubject, signal: AbortSignal): Promise<void> {
-    const { report, finish, complain } = this.#deps;
+    const { report, finish, logError } = this.#deps;
     const key = this.#keys.get(subject.machine);
-    let told: Promise<void> = Promise.resolve();
+    let reports: Promise<void> = Promise.resolve();
     const say = (progress: PushProgress): void => {
-      told = told.then(() => report(subject, progress)).catch((error: unknown) => complain(subject, error));
+      reports = reports.then(() => report(subject, progress)).catch((error: unknown) => logError(subject, error));
     };
     const ended = await this.#result(subject, key ?? null, signal, say);
     const result = this.#stopping && !ended.ok ? { ...ended, reason: STOPPED } : ended;
-    await told;
-    // Good for one deployment, however it ended; one that began meanwhile has its own.
+    await reports;
+    // Valid for one deployment, however it ended; one that began meanwhile has its own.
     if (this.#keys.get(subject.machine) === key) this.#keys.delete(subject.machine);
     await finish(subject, result);
   }
@@ -140,7 +140,8 @@ export class PushInstaller {
     const tools = await probePushTools(environment.PATH ?? '');
     if (!tools.ok) return { ok: false, step: 'prepare', reason: tools.reason, log: null };
     const made = await files(subject).then(parsed, (error: Error) => unparsable(error.message));
-    if (!made.ok) return { ok: false, step: 'prepare', reason: `its files cannot be made: ${made.reason}`, log: null };
+    if (!made.ok)
+      return { ok: false, step: 'prepare', reason: `its files could not be made: ${made.reason}`, log: null };
     const { hostname: node, hostKeys, address } = subject;
     const target = { host: address, port: sshPort };
     return pushNixos({
@@ -159,5 +160,5 @@ export class PushInstaller {
   }
 }
 
-const STOPPED = 'the appliance was stopped in the middle of it: deploy it again';
-export const LOST_KEY = 'the appliance was restarted since the installer was told whom to let in: deploy it again';
+const STOPPED = 'the appliance was stopped during the installation: deploy it again';
+export const LOST_KEY = 'the appliance was restarted and lost the SSH key of this deployment: deploy it again';

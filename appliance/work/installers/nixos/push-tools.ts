@@ -1,4 +1,4 @@
-// What the appliance itself needs to push: Nix with flakes as nixos-anywhere uses it, and nixos-anywhere. Most appliances have neither.
+// The programs that a push needs: Nix with flakes as nixos-anywhere uses it, and nixos-anywhere. Most appliances have neither.
 
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
@@ -12,7 +12,7 @@ export interface PushTools {
   readonly nixVersion: string;
 }
 
-/** `nix config show`, which nixos-anywhere calls, is not in older ones. */
+/** `nix config show`, which nixos-anywhere calls, does not exist in older ones. */
 const OLDEST_NIX = [2, 16] as const;
 const ANSWERS_WITHIN = 10 * SECOND;
 
@@ -30,7 +30,7 @@ export async function probePushTools(path: string): Promise<Parsed<PushTools>> {
   ];
   if (missing.length > 0 || !nixosAnywhere || !version?.ok) {
     return unparsable(
-      `this appliance cannot push NixOS: ${missing.join('; ')}. Let the node pull instead (install: pull in its profile)`,
+      `this appliance cannot push NixOS: ${missing.join('; ')}. Set install: pull in its profile instead`,
     );
   }
   return parsed({ nixosAnywhere, nixVersion: version.value });
@@ -39,11 +39,11 @@ export async function probePushTools(path: string): Promise<Parsed<PushTools>> {
 async function findProgram(name: string, path: string): Promise<string | null> {
   for (const folder of path.split(delimiter).filter((part) => part.startsWith('/'))) {
     const file = join(folder, name);
-    const found = await access(file, constants.X_OK).then(
+    const executable = await access(file, constants.X_OK).then(
       () => true,
       () => false,
     );
-    if (found) return file;
+    if (executable) return file;
   }
   return null;
 }
@@ -53,15 +53,15 @@ async function nixVersionOf(nix: string): Promise<Parsed<string>> {
     const { stdout } = await promisify(execFile)(nix, ['--version'], { timeout: ANSWERS_WITHIN });
     return readNixVersion(stdout);
   } catch (error) {
-    return unparsable(`nix does not tell its version: ${shown((error as Error).message)}`);
+    return unparsable(`cannot read the version of nix: ${shown((error as Error).message)}`);
   }
 }
 
-/** `nix (Nix) 2.18.1`; those who build on it put their name into the brackets, and the version is last all the same. */
+/** `nix (Nix) 2.18.1`; forks put their own name into the parentheses, and the version is last. */
 export function readNixVersion(text: string): Parsed<string> {
   const [, version = '', major = '', minor = ''] = /^nix .*?((\d+)\.(\d+)\S*)\s*$/.exec(text.trim()) ?? [];
-  if (version === '') return unparsable(`nix does not tell its version: ${shown(text)}`);
+  if (version === '') return unparsable(`cannot read the version of nix: ${shown(text)}`);
   const [oldestMajor, oldestMinor] = OLDEST_NIX;
   const isNew = Number(major) > oldestMajor || (Number(major) === oldestMajor && Number(minor) >= oldestMinor);
-  return isNew ? parsed(version) : unparsable(`nix is ${version}, and has to be ${OLDEST_NIX.join('.')} or newer`);
+  return isNew ? parsed(version) : unparsable(`nix is ${version}, but must be ${OLDEST_NIX.join('.')} or newer`);
 }

@@ -1,5 +1,5 @@
-// Installs NixOS on a machine that runs the installer, by driving nixos-anywhere from here: wait, check who answers, run, watch, and
-// clean up whatever happens.
+// Installs NixOS on a machine that runs the installer, by driving nixos-anywhere from here: wait, verify the host key, run,
+// watch, and always clean up.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,26 +18,26 @@ import { openTunnel } from './tunnel.ts';
 import { withWorkFolder, writeFiles } from './work-folder.ts';
 
 export interface PushLimits extends AnywhereLimits {
-  /** Until the installer's SSH server lets us in. */
+  /** Until the installer's SSH server accepts the login. */
   readonly reach: Instant;
 }
 
-export const PUSH_LIMITS: PushLimits = { reach: 10 * MINUTE, all: 4 * HOUR, farewell: 5 * SECOND, step: null };
+export const PUSH_LIMITS: PushLimits = { reach: 10 * MINUTE, all: 4 * HOUR, gracePeriod: 5 * SECOND, step: null };
 
 export interface Push {
   /** The name of the node in the flake. */
   readonly node: string;
   readonly flake: readonly RenderedFile[];
   readonly extraFiles: readonly RenderedFile[];
-  /** The first passphrase of encrypted disks; null: they are not. */
+  /** The first passphrase of encrypted disks; null: not encrypted. */
   readonly diskPassphrase: Secret | null;
   readonly target: InstallerAddress;
   readonly hostKeys: readonly string[];
   readonly key: EphemeralKey;
   readonly tools: Parsed<PushTools>;
-  /** Where its work folder is made: a folder of ours. */
+  /** The appliance's folder for work folders. */
   readonly workFolders: string;
-  /** What the appliance itself was started with; little of it is passed on. */
+  /** The environment of the appliance; only a few variables are passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly limits: PushLimits;
   readonly signal: AbortSignal;
@@ -48,7 +48,7 @@ export type PushResult =
   | { readonly ok: true }
   | { readonly ok: false; readonly step: InstallStep; readonly reason: string; readonly log: string | null };
 
-/** Where the rendered disk layout looks for it. */
+/** The path in the rendered disk layout. */
 const DISK_KEY_ON_INSTALLER = '/tmp/disk-encryption.key';
 
 export async function pushNixos(push: Push): Promise<PushResult> {
@@ -63,7 +63,7 @@ async function tryPush(push: Push): Promise<PushResult> {
   const { tools, target, say } = push;
   if (!tools.ok) return failure('prepare', tools.reason);
   say(starting('prepare', `waiting for the SSH server of the installer at ${target.host}`));
-  const reached = await reachInstaller({ ...push, privateKey: push.key.privateKey, patience: push.limits.reach });
+  const reached = await reachInstaller({ ...push, privateKey: push.key.privateKey, timeout: push.limits.reach });
   if (!reached.ok) return failure('prepare', reached.reason);
   const connection = reached.value;
   try {
@@ -81,7 +81,7 @@ async function tryPush(push: Push): Promise<PushResult> {
 
 async function runIn(folder: string, push: Push, tools: PushTools, through: InstallerAddress): Promise<PushResult> {
   const { limits, signal, say } = push;
-  const places = await layOut(folder, push);
+  const places = await writeInputs(folder, push);
   const tail = outputTail(secretsOf(push));
   const end = await watchAnywhere({
     command: tools.nixosAnywhere,
@@ -103,7 +103,7 @@ interface Places {
   readonly diskKey: string | null;
 }
 
-async function layOut(folder: string, push: Push): Promise<Places> {
+async function writeInputs(folder: string, push: Push): Promise<Places> {
   const places = {
     flake: join(folder, 'flake'),
     extraFiles: join(folder, 'extra-files'),
@@ -119,10 +119,10 @@ async function layOut(folder: string, push: Push): Promise<Places> {
   return places;
 }
 
-/** No secret is in here: everybody on this machine can read the arguments of a process. */
+/** No secret is in here: every user on this host can read the arguments of a process. */
 const argumentsOf = (push: Push, places: Places, through: InstallerAddress): string[] => [
   '--flake',
-  // As a path: Nix would otherwise look for a Git repository around it, and see only what that knows.
+  // As a path: otherwise Nix looks for a Git repository around it, and sees only the files that Git tracks.
   `path:${places.flake}#${push.node}`,
   '--phases',
   'disko,install,reboot',

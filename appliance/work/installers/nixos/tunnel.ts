@@ -1,5 +1,5 @@
-// A port of this machine that leads to the SSH server of the installer, through a connection whose host key was checked. nixos-anywhere
-// checks none, and cannot be told to: through here it can only reach the machine that we know.
+// A local port that forwards to the SSH server of the installer, through a connection whose host key was verified.
+// nixos-anywhere verifies none, and has no option for it: through this port it can only reach the known machine.
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ export interface Tunnel {
   close(): Promise<void>;
 }
 
-/** `port`: where the SSH server listens, seen from the installer itself. */
+/** `port`: of the SSH server, as seen from the installer itself. */
 export async function openTunnel(connection: Client, port: number): Promise<Parsed<Tunnel>> {
   const tried = await greeting(connection, port);
   if (!tried.ok) return tried;
@@ -31,7 +31,7 @@ export async function openTunnel(connection: Client, port: number): Promise<Pars
     server.close();
     for (const socket of open) socket.destroy();
   };
-  // Whoever asks whether the machine is still there gets a true answer.
+  // A client that checks whether the machine is still reachable gets a true result.
   connection.once('close', shut);
   server.listen(0, HERE);
   await once(server, 'listening');
@@ -62,21 +62,21 @@ const channelTo = (connection: Client, port: number): Promise<ClientChannel> =>
   new Promise((resolve, reject) => {
     const answer = (error: Error | undefined, channel: ClientChannel): void =>
       error ? reject(error) : resolve(channel);
-    // Throws when the connection is gone.
+    // Throws when the connection is closed.
     connection.forwardOut(HERE, 0, HERE, port, answer);
   });
 
-/** Once before anybody depends on it: an SSH server can be told to forward nothing. */
+/** Checked once before use: an SSH server can be configured to forward nothing. */
 async function greeting(connection: Client, port: number): Promise<Parsed<null>> {
   try {
     const channel = await channelTo(connection, port);
-    const [heard] = await once(channel, 'data', { signal: AbortSignal.timeout(BANNER_WITHIN) });
+    const [banner] = await once(channel, 'data', { signal: AbortSignal.timeout(BANNER_WITHIN) });
     channel.close();
-    const text = Buffer.from(heard).toString('latin1');
+    const text = Buffer.from(banner).toString('latin1');
     return text.startsWith('SSH-')
       ? parsed(null)
-      : unparsable(`something else than SSH answers inside the installer: ${shown(text)}`);
+      : unparsable(`the forwarded port of the installer is not an SSH server: ${shown(text)}`);
   } catch (error) {
-    return unparsable(`the installer forwards nothing to its own SSH server: ${shown((error as Error).message)}`);
+    return unparsable(`the installer does not forward to its own SSH server: ${shown((error as Error).message)}`);
   }
 }

@@ -1,5 +1,5 @@
-// Archives as tar reads them: POSIX.1-1988 "ustar", pax(1) "ustar Interchange Format". The same files make the same bytes: they are in
-// the order of their paths, belong to root, and have no time.
+// Archives for tar: POSIX.1-1988 "ustar", pax(1) "ustar Interchange Format". The same files make the same bytes: they are
+// ordered by path, belong to root, and have no time.
 
 import { ColdironError } from '../../../domain/errors.ts';
 import { shown } from '../../../domain/parsed.ts';
@@ -16,7 +16,7 @@ export function ustarArchive(files: readonly RenderedFile[]): Buffer {
   const members = new Map<string, Buffer>();
   const refuseTwin = (path: string): void => {
     if (members.has(path))
-      throw new ColdironError('internal', `two files are called ${shown(path.replace(/\/$/, ''))}`);
+      throw new ColdironError('internal', `two files have the path ${shown(path.replace(/\/$/, ''))}`);
   };
   for (const { path, text, mode } of sorted) {
     for (const folder of foldersOf(path)) {
@@ -29,20 +29,20 @@ export function ustarArchive(files: readonly RenderedFile[]): Buffer {
     const bytes = Buffer.from(text, 'utf8');
     members.set(path, Buffer.concat([header(path, mode, bytes.length, FILE), padded(bytes)]));
   }
-  // Two empty blocks are the end.
+  // Two empty blocks end the archive.
   return Buffer.concat([...members.values(), Buffer.alloc(2 * BLOCK)]);
 }
 
-/** `a/b/c` lies in `a` and `a/b`. */
+/** `a/b/c` is in `a` and `a/b`. */
 function foldersOf(path: string): string[] {
-  const parts = path.split('/');
-  if (parts.some((part) => part === '' || part === '.' || part === '..') || path.includes('\0')) {
+  const segments = path.split('/');
+  if (segments.some((each) => each === '' || each === '.' || each === '..') || path.includes('\0')) {
     throw new ColdironError('internal', `not a path below the folder that is packed: ${shown(path)}`);
   }
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join('/'));
+  return segments.slice(1).map((_, at) => segments.slice(0, at + 1).join('/'));
 }
 
-/** A folder that holds nothing but what is private is as private. */
+/** A folder that holds only private files is private. */
 export function folderMode(folder: string, files: readonly Pick<RenderedFile, 'path' | 'mode'>[]): number {
   const within = files.filter(({ path }) => path.startsWith(`${folder}/`));
   return within.every(({ path, mode }) => (mode & 0o077) === 0 && !path.slice(folder.length + 1).includes('/'))
@@ -59,7 +59,7 @@ function header(path: string, mode: number, size: number, kind: string): Buffer 
   block.write(octal(0, 8), 116, 'latin1'); // gid
   block.write(octal(size, 12), 124, 'latin1');
   block.write(octal(0, 12), 136, 'latin1'); // mtime
-  block.write(' '.repeat(8), 148, 'latin1'); // chksum: it counts as blanks in its own sum
+  block.write(' '.repeat(8), 148, 'latin1'); // chksum: counts as blanks in its own checksum
   block.write(kind, 156, 'latin1');
   block.write('ustar\x0000', 257, 'latin1');
   block.write('root', 265, 'latin1');
@@ -70,7 +70,7 @@ function header(path: string, mode: number, size: number, kind: string): Buffer 
   return block;
 }
 
-/** A path that is too long for its field is divided at a slash. */
+/** A path that is too long for its field is split at a slash. */
 function splitPath(path: string): { readonly name: string; readonly prefix: string } {
   if (Buffer.byteLength(path) <= LONGEST_NAME) return { name: path, prefix: '' };
   const slashes = [...path.matchAll(/\/(?=.)/g)].map(({ index }) => index);
@@ -81,7 +81,7 @@ function splitPath(path: string): { readonly name: string; readonly prefix: stri
   return { name: path.slice(at + 1), prefix: path.slice(0, at) };
 }
 
-/** With the NUL at its end. */
+/** With the trailing NUL. */
 const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, '0')}\0`;
 
 const padded = (bytes: Buffer): Buffer =>

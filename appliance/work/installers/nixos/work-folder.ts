@@ -1,4 +1,4 @@
-// A folder for one deployment that nobody else can look into, and that is gone afterwards whatever happened.
+// A folder for one deployment that no other user can read, and that is always deleted afterwards.
 
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import { folderMode } from './ustar.ts';
 
 const PREFIX = 'push-';
 
-/** `parent` is made if need be, for its owner alone. */
+/** Creates `parent` if it is missing, for its owner only. */
 export async function withWorkFolder<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const folder = await mkdtemp(join(parent, PREFIX));
@@ -18,7 +18,7 @@ export async function withWorkFolder<T>(parent: string, work: (folder: string) =
   }
 }
 
-/** Those of a process that was killed in the middle. To be called before any other is made. */
+/** Deletes the folders of a killed process. Call it before any other is made. */
 export async function removeWorkFolders(parent: string): Promise<void> {
   await rm(parent, { recursive: true, force: true });
 }
@@ -29,7 +29,7 @@ export async function writeFiles(folder: string, files: readonly RenderedFile[])
     const target = join(folder, path);
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, text, { mode: 0o600, flag: 'wx' });
-    // Whatever the umask: on the node it has the mode that it has here.
+    // Whatever the umask: on the node it has this mode.
     await chmod(target, mode);
     for (let at = dirname(path); at !== '.'; at = dirname(at)) await chmod(join(folder, at), folderMode(at, files));
   }

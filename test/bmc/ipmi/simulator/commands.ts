@@ -1,4 +1,4 @@
-// What a simulated BMC answers inside a session. Written from the specification's tables, not with the client's codecs.
+// Replies of a simulated BMC inside a session. Written from the specification's tables, not with the client's codecs.
 
 import type { SimulatedMachine } from './machine.ts';
 
@@ -7,19 +7,19 @@ export interface Answer {
   readonly data: readonly number[];
 }
 
-/** What a BMC can do wrong on purpose. */
-export interface Lies {
-  /** Accepts boot flags and shows these instead. */
+/** Configurable misbehaviour of the BMC. */
+export interface BmcFaults {
+  /** Accepts boot flags and reads back these instead. */
   bootReadBack?: readonly number[];
   /** Accepts power commands and does nothing. */
   ignoresPower?: boolean;
-  /** Answers this command (netFn·256 + command) with these completion codes first. */
+  /** Replies to this command (netFn·256 + command) with these completion codes first. */
   refuses?: { readonly command: number; readonly codes: number[] };
-  /** Does this command (netFn·256 + command), and never says so. */
+  /** Executes this command (netFn·256 + command) without a reply. */
   unanswered?: number;
-  /** Accepts passwords and keeps this many bytes of them; 0: keeps the old one. */
+  /** Accepts passwords and stores this many bytes of them; 0: keeps the old one. */
   passwordBytes?: number;
-  /** Does not know how to test a password. */
+  /** Does not support the password test. */
   cannotTestPasswords?: boolean;
   wrongChecksums?: boolean;
   largestRead?: number;
@@ -32,7 +32,7 @@ const ADMINISTRATOR = 4;
 
 interface Context {
   readonly machine: SimulatedMachine;
-  readonly lies: Lies;
+  readonly faults: BmcFaults;
   readonly data: Uint8Array;
 }
 
@@ -43,7 +43,7 @@ const wordAt = (data: Uint8Array, index: number): number => at(data, index) | (a
 
 export function answerCommand(context: Context, netFn: number, command: number, privilege: number): Answer {
   const number = netFn * 256 + command;
-  const planned = context.lies.refuses;
+  const planned = context.faults.refuses;
   const code = planned?.command === number ? planned.codes.shift() : undefined;
   if (code !== undefined) return refused(code);
   const handler = HANDLERS[number];
@@ -58,11 +58,11 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
   1537: () => done(0x20, 0x01, 0x02, 0x34, 0x02, 0x9f, ...[0x7c, 0x2a, 0x00], ...word(0x0810)),
   1591: () => done(...Array.from({ length: 16 }, (_, index) => index + 1)),
   1: ({ machine }) => done(machine.power === 'on' ? 0x21 : 0x20, 0, 0x40, 0),
-  2: ({ machine, lies, data }) => {
+  2: ({ machine, faults, data }) => {
     const control = at(data, 0);
     machine.controls.push(control);
     if ((control === 2 || control === 3) && machine.power === 'off') return refused(0xd5);
-    if (lies.ignoresPower) return done();
+    if (faults.ignoresPower) return done();
     machine.power = control === 0 || control === 5 ? 'off' : 'on';
     if (machine.power === 'on') machine.onStart(machine.bootParameters.get(5) ?? []);
     return done();
@@ -77,9 +77,9 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
     machine.bootParameters.set(parameter, [...data.subarray(1)]);
     return done();
   },
-  9: ({ machine, lies, data }) => {
+  9: ({ machine, faults, data }) => {
     const parameter = at(data, 0) & 0x7f;
-    const held = parameter === 5 && lies.bootReadBack ? lies.bootReadBack : machine.bootParameters.get(parameter);
+    const held = parameter === 5 && faults.bootReadBack ? faults.bootReadBack : machine.bootParameters.get(parameter);
     return held ? done(1, parameter, ...held) : refused(0x80);
   },
   2624: ({ machine }) => done(0x51, ...word(machine.events.length), ...word(4096), 0, 0, 0, 0, 0, 0, 0, 0, 0x0a),
@@ -102,7 +102,7 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
   },
   2631: ({ machine, data }) => {
     if (wordAt(data, 0) !== machine.reservation) return refused(0xc5);
-    // The first answer is "in progress": erasing takes time.
+    // The first reply is "in progress": clearing takes time.
     if (at(data, 5) === 0xaa) {
       machine.events = [];
       return done(0x00);
@@ -112,7 +112,7 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
   2632: () => done(0, 0, 0, 0x65),
   2592: ({ machine }) => done(0x51, ...word(machine.sensorRecords.length), ...word(0), 0, 0, 0, 0, 0, 0, 0, 0, 0x02),
   2594: ({ machine }) => done(...word(++machine.reservation)),
-  2595: ({ machine, lies, data }) => {
+  2595: ({ machine, faults, data }) => {
     const id = wordAt(data, 2);
     const offset = at(data, 4);
     const index = id === 0 ? 0 : machine.sensorRecords.findIndex((record) => wordAt(record, 0) === id);
@@ -120,7 +120,7 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
     if (!record) return refused(0xcb);
     if (offset > 0 && wordAt(data, 0) !== machine.reservation) return refused(0xc5);
     const count = at(data, 5) === 0xff ? record.length - offset : at(data, 5);
-    if (count > (lies.largestRead ?? 255)) return refused(0xca);
+    if (count > (faults.largestRead ?? 255)) return refused(0xca);
     const next = machine.sensorRecords[index + 1];
     return done(...(next ? word(wordAt(next, 0)) : word(0xffff)), ...record.subarray(offset, offset + count));
   },
@@ -129,9 +129,9 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
     return reading === undefined ? refused(0xcb) : done(reading, 0xc0, at(data, 0) === 0x33 ? 0x02 : 0xc0);
   },
   2576: ({ machine, data }) => (at(data, 0) === 0 ? done(...word(machine.fru.length), 0) : refused(0xcb)),
-  2577: ({ machine, lies, data }) => {
+  2577: ({ machine, faults, data }) => {
     const offset = wordAt(data, 1);
-    if (at(data, 3) > (lies.largestRead ?? 255)) return refused(0xca);
+    if (at(data, 3) > (faults.largestRead ?? 255)) return refused(0xca);
     const piece = machine.fru.subarray(offset, offset + at(data, 3));
     return done(piece.length, ...piece);
   },
@@ -157,15 +157,15 @@ const HANDLERS: Readonly<Record<number, Handler>> = {
     user.name = Buffer.from(data.subarray(1)).toString('latin1').replace(/\0+$/, '');
     return done();
   },
-  1607: ({ machine, lies, data }) => {
+  1607: ({ machine, faults, data }) => {
     const user = machine.users[(at(data, 0) & 0x3f) - 1];
     if (!user) return refused(0xcc);
     const password = Buffer.from(data.subarray(2)).toString('latin1').replace(/\0+$/, '');
     const operation = at(data, 1) & 0x03;
-    if (operation === 3 && lies.cannotTestPasswords) return refused(0xcc);
+    if (operation === 3 && faults.cannotTestPasswords) return refused(0xcc);
     if (operation === 3) return password === user.password ? done() : refused(0x80);
     if (operation !== 2) user.enabled = operation === 1;
-    else if (lies.passwordBytes !== 0) user.password = password.slice(0, lies.passwordBytes ?? 20);
+    else if (faults.passwordBytes !== 0) user.password = password.slice(0, faults.passwordBytes ?? 20);
     return done();
   },
 };

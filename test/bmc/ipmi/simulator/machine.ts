@@ -1,4 +1,4 @@
-// The machine behind a simulated BMC: what its commands read and change.
+// The machine behind a simulated BMC: the state that its commands read and change.
 
 import { checksum } from '../../../../appliance/codecs/ipmi/message.ts';
 
@@ -11,9 +11,9 @@ export interface SimulatedUser {
 
 export interface SimulatedMachine {
   power: 'on' | 'off';
-  /** Chassis Control values in the order they came. */
+  /** Chassis Control values in order of arrival. */
   readonly controls: number[];
-  /** Hears of every start, with the boot flags that its firmware finds then. */
+  /** Called at every boot, with the boot flags at that time. */
   onStart: (flags: readonly number[]) => void;
   readonly bootParameters: Map<number, readonly number[]>;
   events: Uint8Array[];

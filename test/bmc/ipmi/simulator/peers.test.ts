@@ -1,4 +1,4 @@
-// Our simulator is right when clients that we did not write say so: ipmitool and FreeIPMI.
+// Verifies our simulator with independent clients: ipmitool and FreeIPMI.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -24,7 +24,7 @@ async function freeIpmi(bmc: SimulatedBmc, tool: string, args: readonly string[]
 }
 
 describe.each(['3', '17'])('suite %s', (suite) => {
-  it('is spoken with ipmitool, without and with a BMC key', async () => {
+  it('works with ipmitool, without and with a BMC key', async () => {
     const plain = await startSimulator();
     expect(await ipmitool(plain, ['-C', suite, 'power', 'status'])).toContain('Chassis Power is off');
     const keyed = await startSimulator({ bmcKey: KEY });
@@ -32,7 +32,7 @@ describe.each(['3', '17'])('suite %s', (suite) => {
     await expect(ipmitool(keyed, ['-C', suite, '-R', '1', '-N', '1', 'power', 'status'])).rejects.toThrow();
   });
 
-  it('is spoken with FreeIPMI, without and with a BMC key', async () => {
+  it('works with FreeIPMI, without and with a BMC key', async () => {
     const plain = await startSimulator();
     expect(await freeIpmi(plain, 'ipmipower', ['-I', suite, '--stat'])).toContain('127.0.0.1: off');
     const keyed = await startSimulator({ bmcKey: KEY });
@@ -41,13 +41,13 @@ describe.each(['3', '17'])('suite %s', (suite) => {
 });
 
 describe('ipmitool', () => {
-  it('finds a suite by itself, and closes its session', async () => {
+  it('negotiates a suite, and closes its session', async () => {
     const bmc = await startSimulator();
     expect(await ipmitool(bmc, ['mc', 'info'])).toMatch(/Manufacturer ID\s+: 10876/);
     expect(bmc.activeSessions).toBe(0);
   });
 
-  it('switches power as operator, and is refused what only administrators may', async () => {
+  it('switches power as operator, and is refused what only administrators may do', async () => {
     const bmc = await startSimulator();
     await ipmitool(bmc, ['-L', 'OPERATOR', 'power', 'on'], OPERATOR);
     expect(bmc.machine.power).toBe('on');
@@ -62,7 +62,7 @@ describe('ipmitool', () => {
       expect(flags).toContain(line);
   });
 
-  it('reads events, sensors and the hardware description', async () => {
+  it('reads events, sensors and the FRU inventory', async () => {
     const bmc = await startSimulator();
     expect(await ipmitool(bmc, ['sel', 'list'])).toContain('Upper Critical going high');
     const sensors = await ipmitool(bmc, ['sdr', 'list', 'full']);
@@ -81,7 +81,7 @@ describe('FreeIPMI', () => {
     expect(bmc.machine.power).toBe('on');
   });
 
-  it('reads the hardware description', async () => {
+  it('reads the FRU inventory', async () => {
     const bmc = await startSimulator();
     expect(await freeIpmi(bmc, 'ipmi-fru', ['-I', '17', '--device-id', '0'])).toContain('SN42');
   });

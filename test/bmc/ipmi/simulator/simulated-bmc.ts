@@ -1,4 +1,4 @@
-// A BMC in this process: RMCP+ with cipher suites 3 and 17, Kg, few slots, and lies to order.
+// A BMC in this process: RMCP+ with cipher suites 3 and 17, Kg, few session slots, and configurable faults.
 
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -13,44 +13,44 @@ import {
   PAYLOAD,
   type RmcpPlusPacket,
 } from '../../../../appliance/codecs/ipmi/packet.ts';
-import { type Answer, answerCommand, type Lies } from './commands.ts';
+import { type Answer, answerCommand, type BmcFaults } from './commands.ts';
 import { type SimulatedMachine, type SimulatedUser, simulatedMachine } from './machine.ts';
 import { SimulatedConsole } from './simulated-console.ts';
 import { SimulatedSession, suiteOf } from './simulated-session.ts';
 
 export interface SimulatorOptions {
-  /** 127.0.0.1 and any free port unless told otherwise. */
+  /** Default: 127.0.0.1 and any free port. */
   readonly address?: string;
   readonly port?: number;
   readonly users?: readonly SimulatedUser[];
   readonly bmcKey?: string;
   readonly suites?: readonly number[];
   readonly slots?: number;
-  /** Answers Open Session with these algorithms whatever was asked for. */
+  /** Replies to every Open Session with these algorithms. */
   readonly forcedAlgorithms?: { authentication: number; integrity: number; confidentiality: number };
   readonly ipmi2?: boolean;
-  /** Grants no more than this in Set Session Privilege. */
+  /** The highest privilege that Set Session Privilege grants. */
   readonly privilegeCap?: number;
 }
 
 export const ADMIN: SimulatedUser = { name: 'admin', password: 'correct-horse-20byte', privilege: 4, enabled: true };
 export const OPERATOR: SimulatedUser = { name: 'operator', password: 'op-pass', privilege: 3, enabled: true };
-/** What a console that asks for the highest privilege there is gets to hear. */
+/** The reply to a request for the highest available privilege. */
 const HIGHEST = 4;
 const PONG = Buffer.from('0600ff06000011be40000010000011be000000008100000000000000', 'hex');
 
 export class SimulatedBmc {
   readonly machine: SimulatedMachine;
-  readonly lies: Lies = {};
+  readonly faults: BmcFaults = {};
   readonly sessions = new Map<number, SimulatedSession>();
   readonly console = new SimulatedConsole();
-  /** Payload types and commands as they came, for tests that count. */
-  readonly heard: string[] = [];
-  /** How often its capabilities were asked for, and how many packets it was deaf to. */
-  questions = 0;
+  /** Received payload types and commands, in order. */
+  readonly received: string[] = [];
+  /** Number of capability requests, and of packets dropped while offline. */
+  capabilityRequests = 0;
   missed = 0;
-  /** True: hears nothing more, as if unplugged. */
-  deaf = false;
+  /** True: drops all packets, as if unplugged. */
+  offline = false;
   readonly #options: SimulatorOptions;
   readonly #socket: Socket;
   #nextSession = 0x10;
@@ -88,7 +88,7 @@ export class SimulatedBmc {
   }
 
   #receive(bytes: Uint8Array, from: RemoteInfo): void {
-    if (this.deaf) {
+    if (this.offline) {
       this.missed += 1;
       return;
     }
@@ -104,7 +104,7 @@ export class SimulatedBmc {
       else if (packet.kind === 'rmcp-plus') this.#onRmcpPlus(packet, reply);
     } catch (error) {
       if (!(error instanceof IpmiDecodeError)) throw error;
-      this.heard.push(`unusable: ${error.message}`);
+      this.received.push(`unusable: ${error.message}`);
     }
   }
 
@@ -114,12 +114,12 @@ export class SimulatedBmc {
       this.#inSession(packet, reply);
       return;
     }
-    // ipmitool asks for the cipher suites this way.
+    // ipmitool requests the cipher suites this way.
     if (payloadType === PAYLOAD.ipmi) {
       reply(encodeHandshake(PAYLOAD.ipmi, this.#answerSessionless(payload)));
       return;
     }
-    this.heard.push(`payload ${payloadType.toString(16)}`);
+    this.received.push(`payload ${payloadType.toString(16)}`);
     const tag = payload[0] ?? 0;
     const answer = (type: number, content: number | Uint8Array): void =>
       reply(
@@ -167,10 +167,10 @@ export class SimulatedBmc {
       return;
     }
     const [netFn = 0, command = 0] = [(payload[1] ?? 0) >> 2, payload[5]];
-    this.heard.push(`command ${netFn.toString(16).padStart(2, '0')}${command.toString(16).padStart(2, '0')}`);
+    this.received.push(`command ${netFn.toString(16).padStart(2, '0')}${command.toString(16).padStart(2, '0')}`);
     const data = payload.subarray(6, -1);
     const answer = this.#inSessionAnswer(session, netFn, command, data);
-    if (this.lies.unanswered === netFn * 256 + command) return;
+    if (this.faults.unanswered === netFn * 256 + command) return;
     reply(session.seal(PAYLOAD.ipmi, this.#message(payload, answer)));
     if (netFn === 0x06 && command === 0x48 && answer.code === 0) {
       this.#sayOnConsole = (out) => reply(session.seal(PAYLOAD.sol, out));
@@ -181,28 +181,28 @@ export class SimulatedBmc {
 
   #inSessionAnswer(session: SimulatedSession, netFn: number, command: number, data: Uint8Array): Answer {
     if (netFn === 0x06 && command === 0x3b) {
-      const wanted = data[0] ?? 0;
+      const requested = data[0] ?? 0;
       const limit = Math.min(session.user?.privilege ?? 0, this.#options.privilegeCap ?? 4);
-      if (wanted > limit) return { code: 0x81, data: [] };
-      session.privilege = wanted || session.privilege;
+      if (requested > limit) return { code: 0x81, data: [] };
+      session.privilege = requested || session.privilege;
       return { code: 0, data: [session.privilege] };
     }
     if (netFn === 0x06 && command === 0x3c) return { code: 0, data: [] };
     if (netFn === 0x06 && command === 0x38) return this.#capabilities(data);
     if (netFn === 0x06 && (command === 0x48 || command === 0x49)) return this.console.command(command);
-    return answerCommand({ machine: this.machine, lies: this.lies, data }, netFn, command, session.privilege);
+    return answerCommand({ machine: this.machine, faults: this.faults, data }, netFn, command, session.privilege);
   }
 
   #answerSessionless(message: Uint8Array): Uint8Array {
     const data = message.subarray(6, -1);
     const number = ((message[1] ?? 0) >> 2) * 256 + (message[5] ?? 0);
     if (number === 0x0638) {
-      this.questions += 1;
+      this.capabilityRequests += 1;
       return this.#message(message, this.#capabilities(data));
     }
     if (number === 0x0654) return this.#message(message, this.#cipherSuites(data));
     if (number === 0x0637) {
-      return this.#message(message, answerCommand({ machine: this.machine, lies: this.lies, data }, 0x06, 0x37, 0));
+      return this.#message(message, answerCommand({ machine: this.machine, faults: this.faults, data }, 0x06, 0x37, 0));
     }
     return this.#message(message, { code: 0xd4, data: [] });
   }
@@ -224,7 +224,7 @@ export class SimulatedBmc {
   #message(request: Uint8Array, answer: Answer): Uint8Array {
     const head = Uint8Array.of(request[3] ?? 0, ((((request[1] ?? 0) >> 2) | 1) << 2) | ((request[4] ?? 0) & 3));
     const body = Uint8Array.of(0x20, request[4] ?? 0, request[5] ?? 0, answer.code, ...answer.data);
-    const wrong = this.lies.wrongChecksums && this.activeSessions > 0 ? 0x55 : 0;
+    const wrong = this.faults.wrongChecksums && this.activeSessions > 0 ? 0x55 : 0;
     return concatBytes(head, Uint8Array.of(checksum(head) ^ wrong), body, Uint8Array.of(checksum(body) ^ wrong));
   }
 }

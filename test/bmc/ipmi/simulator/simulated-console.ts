@@ -1,4 +1,4 @@
-// The serial port behind a simulated BMC: it greets, and echoes what is typed in upper case.
+// The serial port behind a simulated BMC: it sends a greeting, and echoes the input in upper case.
 
 import type { Answer } from './commands.ts';
 
@@ -6,11 +6,11 @@ const GREETING = 'node login: ';
 
 export class SimulatedConsole {
   active = false;
-  /** Leaves this many packets from the console unacknowledged, as if lost. */
+  /** Leaves this many input packets unacknowledged, as if lost. */
   ignoreTyped = 0;
-  /** Takes at most this many characters of a packet. */
+  /** Accepts at most this many characters of a packet. */
   accepts = 255;
-  /** Sends each packet twice, the second time with more at its end. */
+  /** Sends each packet twice, the second time with more characters at its end. */
   stutters = false;
   readonly typed: string[] = [];
   #number = 0;

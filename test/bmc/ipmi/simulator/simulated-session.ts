@@ -1,4 +1,4 @@
-// The BMC's side of one session: RAKP as the one who is asked, then sealed packets.
+// The BMC's side of one session: the responder of RAKP, then sealed packets.
 
 import { randomBytes } from 'node:crypto';
 import { concatBytes, uint32Bytes } from '../../../../appliance/codecs/ipmi/bytes.ts';
@@ -23,7 +23,7 @@ export class SimulatedSession {
   readonly suite: CipherSuite;
   readonly consoleSessionId: number;
   readonly bmcSessionId: number;
-  /** The level that Set Session Privilege has reached. */
+  /** The level that Set Session Privilege has granted. */
   privilege = 2;
   active = false;
   user: SimulatedUser | null = null;
@@ -58,7 +58,7 @@ export class SimulatedSession {
     return concatBytes(uint32Bytes(this.consoleSessionId), this.#exchange.bmcRandom, GUID, code);
   }
 
-  /** RAKP 3 → RAKP 4, or a status; null for a console that gives up. */
+  /** RAKP 3 → RAKP 4, or a status; null when the console aborts. */
   onRakp3(payload: Uint8Array, bmcKey: string | null): number | Uint8Array | null {
     const exchange = this.#exchange;
     if (payload[1] !== 0) return null;

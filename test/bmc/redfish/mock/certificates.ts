@@ -1,4 +1,4 @@
-// Certificates as BMCs make them for themselves, one for each call.
+// Self-signed certificates, as BMCs create them; a new one for each call.
 
 import { spawnSync } from 'node:child_process';
 import { needPackages } from '../../../interop/packages.ts';

@@ -1,6 +1,6 @@
-// What may be changed about a mock machine, and how each firmware refuses the rest.
+// The changes that a mock machine supports, and how each firmware refuses the others.
 
-import type { Lies, MockMachine } from './machine.ts';
+import type { BmcFaults, MockMachine } from './machine.ts';
 import { answer, type MockAnswer, refusal } from './mock-answers.ts';
 import type { Json } from './resources.ts';
 import type { VendorProfile } from './vendors.ts';
@@ -9,9 +9,9 @@ const TARGET = 'BootSourceOverrideTarget';
 const ENABLED = 'BootSourceOverrideEnabled';
 const MODE = 'BootSourceOverrideMode';
 
-export function changeBoot(vendor: VendorProfile, machine: MockMachine, boot: unknown, lies: Lies): MockAnswer {
-  const wanted: Record<string, unknown> = typeof boot === 'object' && boot !== null ? { ...boot } : {};
-  const { [TARGET]: target, [ENABLED]: enabled, [MODE]: mode } = wanted;
+export function changeBoot(vendor: VendorProfile, machine: MockMachine, boot: unknown, faults: BmcFaults): MockAnswer {
+  const requested: Record<string, unknown> = typeof boot === 'object' && boot !== null ? { ...boot } : {};
+  const { [TARGET]: target, [ENABLED]: enabled, [MODE]: mode } = requested;
   if (mode !== undefined && vendor.mode === 'read-only') return refusal(400, 'iLO.2.14.PropertyNotWritable');
   if (vendor.mode === 'required' && [target, enabled, mode].includes(undefined)) {
     return refusal(400, 'Base.1.8.PropertyMissing');
@@ -20,13 +20,13 @@ export function changeBoot(vendor: VendorProfile, machine: MockMachine, boot: un
     return refusal(400, 'Base.1.8.PropertyValueNotInList');
   }
   if (enabled === 'Continuous' && !vendor.persistent) return refusal(400, 'Base.1.8.PropertyValueNotInList');
-  if (lies.bootIgnored) return answer(204);
+  if (faults.bootIgnored) return answer(204);
   if (target !== undefined) machine.boot.target = String(target);
   if (enabled !== undefined) machine.boot.enabled = String(enabled);
   if (mode !== undefined) machine.boot.mode = String(mode);
   else if (vendor.mode === 'reverts') machine.boot.mode = 'Legacy';
-  if ('HttpBootUri' in wanted) {
-    machine.boot.httpBootUri = typeof wanted.HttpBootUri === 'string' ? wanted.HttpBootUri : null;
+  if ('HttpBootUri' in requested) {
+    machine.boot.httpBootUri = typeof requested.HttpBootUri === 'string' ? requested.HttpBootUri : null;
   }
   return answer(204);
 }
@@ -36,17 +36,17 @@ export function changeAccount(
   vendor: VendorProfile,
   id: string,
   body: Json,
-  lies: Lies,
+  faults: BmcFaults,
 ): MockAnswer {
   const user = machine.users[Number(id) - 1];
   if (!user) return refusal(404, 'Base.1.8.ResourceMissingAtURI');
   const password = String(body.Password);
   if (password.length < vendor.minPasswordLength || !/[0-9]/.test(password)) {
-    // The registry's own sentence repeats the value.
+    // The message of the registry repeats the value.
     const words = `The value ${password} for the property Password is of a different format than the property can accept.`;
     return refusal(400, 'Base.1.8.PropertyValueFormatError', words);
   }
-  if (!lies.passwordIgnored) {
+  if (!faults.passwordIgnored) {
     user.password = password;
     user.mustChangePassword = false;
   }
@@ -58,14 +58,14 @@ export function changeLight(
   machine: MockMachine,
   where: 'system' | 'chassis',
   body: Json,
-  lies: Lies,
+  faults: BmcFaults,
 ): MockAnswer {
   const name = vendor.light === 'active' ? 'LocationIndicatorActive' : 'IndicatorLED';
   const place = vendor.light === 'chassis-led' ? 'chassis' : 'system';
   if (place !== where || !(name in body)) return refusal(400, 'Base.1.8.PropertyUnknown');
   const value = body[name];
   if (vendor.light === 'chassis-led' && value === 'Blinking') return refusal(400, 'Base.1.8.PropertyValueNotInList');
-  if (!lies.lightIgnored) machine.light = value === true || value === 'Lit' || value === 'Blinking';
+  if (!faults.lightIgnored) machine.light = value === true || value === 'Lit' || value === 'Blinking';
   return answer(204);
 }
 

@@ -1,4 +1,4 @@
-// The machine behind a mock BMC: what its resources show and its actions change. Time is counted in looks, not in seconds.
+// The machine behind a mock BMC: the state that its resources show and its actions change. Time is counted in reads, not seconds.
 
 export type MockPower = 'On' | 'Off' | 'PoweringOn' | 'PoweringOff';
 
@@ -24,10 +24,10 @@ export interface MockEntry {
 
 export interface MockMachine {
   power: MockPower;
-  /** ResetTypes in the order they came. */
+  /** ResetTypes in order of arrival. */
   readonly resets: string[];
   boot: MockBoot;
-  /** What each start was told to be from. */
+  /** The boot target of each boot. */
   readonly startedFrom: string[];
   light: boolean;
   image: string | null;
@@ -35,15 +35,15 @@ export interface MockMachine {
   log: MockEntry[];
 }
 
-/** What the BMC does other than it says. Counts are in requests or looks, and go down. */
-export interface Lies {
+/** Misbehaviour of the BMC. Counts are in requests or reads, and decrease. */
+export interface BmcFaults {
   /** Accepts resets and does nothing. */
   powerIgnored?: boolean;
-  /** Looks at the machine until a change of power is over. */
+  /** Reads of the system until a change of power is complete. */
   powerTakes?: number;
-  /** Accepts overrides and keeps none. */
+  /** Accepts overrides and stores none. */
   bootIgnored?: boolean;
-  /** Looks for which the old override is still shown. */
+  /** Reads for which the old override is still shown. */
   bootTakes?: number;
   lightIgnored?: boolean;
   mediaIgnored?: boolean;
@@ -51,9 +51,9 @@ export interface Lies {
   logKept?: boolean;
   /** Requests that are answered with 503. */
   unavailable?: number;
-  /** Changes that are refused with this message before one is taken. */
+  /** Changes that are refused with this message before one is accepted. */
   notNow?: { readonly status: number; readonly messageId: string; times: number };
-  /** Looks until a task is done; Infinity: never. */
+  /** Reads until a task is complete; Infinity: never. */
   taskTakes?: number;
   taskFails?: boolean;
 }
@@ -80,19 +80,19 @@ export function mockMachine(): MockMachine {
   };
 }
 
-/** What the firmware does with the override when the machine starts. */
+/** Applies the override when the machine boots. */
 function start(machine: MockMachine): void {
   const { boot } = machine;
   machine.startedFrom.push(boot.enabled === 'Disabled' ? 'None' : boot.target);
   if (boot.enabled === 'Once') boot.enabled = 'Disabled';
 }
 
-/** Null: done. Otherwise the message to refuse it with: firmwares refuse what is so already. */
-export function resetMachine(machine: MockMachine, type: string, lies: Lies): string | null {
+/** Null: done. Otherwise the id of the refusal: firmware refuses a state that is already reached. */
+export function resetMachine(machine: MockMachine, type: string, faults: BmcFaults): string | null {
   machine.resets.push(type);
   const isOn = machine.power === 'On' || machine.power === 'PoweringOn';
-  if (lies.powerIgnored) return null;
-  const slow = (lies.powerTakes ?? 0) > 0;
+  if (faults.powerIgnored) return null;
+  const slow = (faults.powerTakes ?? 0) > 0;
   switch (type) {
     case 'On':
     case 'ForceOn':
@@ -117,10 +117,10 @@ export function resetMachine(machine: MockMachine, type: string, lies: Lies): st
   }
 }
 
-/** Somebody looks; what takes a while comes nearer. */
-export function passLook(machine: MockMachine, lies: Lies): void {
+/** Counts a read; slow changes progress. */
+export function passLook(machine: MockMachine, faults: BmcFaults): void {
   if (machine.power !== 'PoweringOn' && machine.power !== 'PoweringOff') return;
-  const left = (lies.powerTakes ?? 0) - 1;
-  lies.powerTakes = left;
+  const left = (faults.powerTakes ?? 0) - 1;
+  faults.powerTakes = left;
   if (left <= 0) machine.power = machine.power === 'PoweringOn' ? 'On' : 'Off';
 }

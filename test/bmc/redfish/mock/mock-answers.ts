@@ -1,9 +1,9 @@
-// What a mock service answers with.
+// The replies of a mock service.
 
 export interface MockAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text and bytes go out as they are. */
+  /** Text and bytes are sent unchanged. */
   readonly body: unknown;
 }
 

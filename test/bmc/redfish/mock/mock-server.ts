@@ -9,12 +9,12 @@ import type { MockAnswer } from './mock-answers.ts';
 import { MockService } from './mock-service.ts';
 import type { VendorProfile } from './vendors.ts';
 
-/** `silent`: takes the request and never answers. `endless`: an answer without an end. `hang-up`: closes the connection. */
+/** `silent`: never replies. `endless`: a reply without an end. `hang-up`: closes the connection. */
 export type Misbehaviour = 'silent' | 'endless' | 'hang-up';
 
 export class MockServer {
   readonly service: MockService;
-  /** Asked for every request; null: behaves. */
+  /** Called for every request; null: normal behaviour. */
   misbehave: (method: string, path: string) => Misbehaviour | null = () => null;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
@@ -42,11 +42,11 @@ export class MockServer {
 
   get port(): number {
     const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the mock does not listen');
+    if (address === null || typeof address === 'string') throw new Error('the mock is not listening');
     return address.port;
   }
 
-  /** The BMC is restarted with another certificate; connections are cut. */
+  /** Restarts the BMC with another certificate; closes all connections. */
   showCertificate({ key, certificate }: MockCertificate): void {
     this.#server.setSecureContext({ key, cert: certificate });
     this.cutConnections();

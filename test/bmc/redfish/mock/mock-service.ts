@@ -1,7 +1,7 @@
-// A Redfish service without a socket: requests in, answers out, and a machine that really changes.
+// A Redfish service without a socket: requests in, replies out, and a machine whose state changes.
 
 import { changeAccount, changeBoot, changeDrive, changeLight, insertOrEject } from './changes.ts';
-import { type Lies, type MockBoot, type MockMachine, mockMachine, passLook, resetMachine } from './machine.ts';
+import { type BmcFaults, type MockBoot, type MockMachine, mockMachine, passLook, resetMachine } from './machine.ts';
 import { answer, type MockAnswer, refusal } from './mock-answers.ts';
 import { type Json, type MockPaths, pathsOf, ROOT, resources } from './resources.ts';
 import type { VendorProfile } from './vendors.ts';
@@ -21,16 +21,16 @@ export class MockService {
   readonly vendor: VendorProfile;
   readonly paths: MockPaths;
   readonly machine: MockMachine = mockMachine();
-  readonly lies: Lies = {};
+  readonly faults: BmcFaults = {};
   /** Tokens by session id. */
   readonly sessions = new Map<string, { readonly token: string; readonly user: string }>();
-  /** `GET /redfish/v1/` and so on, as they came. */
-  readonly heard: string[] = [];
-  /** The bodies of what was to be changed, beside what changed it. */
+  /** Received requests, such as `GET /redfish/v1/`, in order. */
+  readonly received: string[] = [];
+  /** Received changes with their bodies. */
   readonly written: { readonly what: string; readonly body: unknown; readonly ifMatch: string | null }[] = [];
-  /** Answers in place of the service; null leaves it to the service. */
+  /** Replaces the reply of the service; null: the service replies. */
   intercept: (request: MockRequest) => MockAnswer | null = () => null;
-  /** Systems beside the one that there is. */
+  /** Additional systems. */
   readonly furtherSystems: Json[] = [];
   readonly #tasks = new Map<string, MockTask>();
   readonly #versions = new Map<string, number>();
@@ -43,17 +43,17 @@ export class MockService {
     this.paths = pathsOf(vendor);
   }
 
-  /** As after a time-out, or when the BMC itself was restarted. */
+  /** As after a session timeout, or a restart of the BMC. */
   forgetSessions(): void {
     this.sessions.clear();
   }
 
   answer(request: MockRequest): MockAnswer {
-    this.heard.push(`${request.method} ${request.path}`);
+    this.received.push(`${request.method} ${request.path}`);
     const intercepted = this.intercept(request);
     if (intercepted) return intercepted;
-    if ((this.lies.unavailable ?? 0) > 0) {
-      this.lies.unavailable = (this.lies.unavailable ?? 0) - 1;
+    if ((this.faults.unavailable ?? 0) > 0) {
+      this.faults.unavailable = (this.faults.unavailable ?? 0) - 1;
       return answer(503, null, { 'retry-after': '1' });
     }
     const path = request.path.length > 1 ? request.path.replace(/\/$/, '') : request.path;
@@ -75,7 +75,7 @@ export class MockService {
     if (body === null) return refusal(400, 'Base.1.8.MalformedJSON');
     const ifMatch = request.headers['if-match'] ?? null;
     this.written.push({ what: `${request.method} ${path}`, body, ifMatch });
-    const notNow = this.lies.notNow;
+    const notNow = this.faults.notNow;
     if (notNow && notNow.times > 0) {
       notNow.times -= 1;
       return refusal(notNow.status, notNow.messageId);
@@ -123,7 +123,7 @@ export class MockService {
   #get(path: string): MockAnswer {
     const task = this.#tasks.get(path);
     if (task) return this.#task(path, task);
-    if (path === this.paths.system) passLook(this.machine, this.lies);
+    if (path === this.paths.system) passLook(this.machine, this.faults);
     const resource = this.#resources(path).get(path);
     if (!resource) return refusal(404, 'Base.1.8.ResourceMissingAtURI');
     const tag = this.tagOf(path);
@@ -137,7 +137,7 @@ export class MockService {
       this.machine.image = this.#shownImage.image;
       this.#shownImage = this.#shownImage.looks > 1 ? { ...this.#shownImage, looks: this.#shownImage.looks - 1 } : null;
     }
-    const all = resources(this.vendor, this.machine, this.#bootShown(path), this.lies);
+    const all = resources(this.vendor, this.machine, this.#bootShown(path), this.faults);
     this.machine.image = image;
     const members = [{ '@odata.id': this.paths.system }];
     for (const [index, system] of this.furtherSystems.entries()) {
@@ -152,8 +152,8 @@ export class MockService {
   #bootShown(path: string): MockBoot {
     if (this.#oldBoot === null || (path !== this.paths.system && path !== this.paths.settings))
       return this.machine.boot;
-    this.lies.bootTakes = (this.lies.bootTakes ?? 0) - 1;
-    if (this.lies.bootTakes >= 0) return this.#oldBoot;
+    this.faults.bootTakes = (this.faults.bootTakes ?? 0) - 1;
+    if (this.faults.bootTakes >= 0) return this.#oldBoot;
     this.#oldBoot = null;
     return this.machine.boot;
   }
@@ -189,32 +189,32 @@ export class MockService {
     const done = this.#change(path, body);
     if (done.status < 300) {
       this.#versions.set(path, (this.#versions.get(path) ?? 0) + 1);
-      if ((this.lies.bootTakes ?? 0) > 0) this.#oldBoot = before;
+      if ((this.faults.bootTakes ?? 0) > 0) this.#oldBoot = before;
     }
     return done;
   }
 
   #change(path: string, body: Json): MockAnswer {
-    const { vendor, machine, lies, paths } = this;
+    const { vendor, machine, faults, paths } = this;
     if ('Boot' in body && (path === paths.system || path === paths.settings)) {
       if (paths.settings !== null && path !== paths.settings) {
         return refusal(400, 'Ami.1.0.OperationSupportedInFutureStateURI');
       }
-      return changeBoot(vendor, machine, body.Boot, lies);
+      return changeBoot(vendor, machine, body.Boot, faults);
     }
-    if ('Password' in body) return changeAccount(machine, vendor, path.slice(paths.accounts.length + 1), body, lies);
+    if ('Password' in body) return changeAccount(machine, vendor, path.slice(paths.accounts.length + 1), body, faults);
     if (path === paths.drive) return changeDrive(vendor, machine, body);
-    return changeLight(vendor, machine, path === paths.chassis ? 'chassis' : 'system', body, lies);
+    return changeLight(vendor, machine, path === paths.chassis ? 'chassis' : 'system', body, faults);
   }
 
   #post(path: string, body: Json): MockAnswer {
-    const { vendor, machine, lies, paths } = this;
+    const { vendor, machine, faults, paths } = this;
     if (path === `${paths.system}/Actions/ComputerSystem.Reset`) return this.#reset(String(body.ResetType));
     if (path === `${paths.log}/Actions/LogService.ClearLog`) {
-      // Its clock goes by the requests it has had.
-      const created = new Date(Date.UTC(2024, 3, 1, 0, 0, this.heard.length)).toISOString();
+      // Its clock counts requests.
+      const created = new Date(Date.UTC(2024, 3, 1, 0, 0, this.received.length)).toISOString();
       const entry = { id: '1', created, severity: 'OK', message: 'Log cleared' };
-      if (!lies.logKept) machine.log = [entry];
+      if (!faults.logKept) machine.log = [entry];
       return answer(204);
     }
     if (path.startsWith(`${paths.drive}/Actions/`)) {
@@ -228,13 +228,13 @@ export class MockService {
   }
 
   #reset(type: string): MockAnswer {
-    const { vendor, machine, lies } = this;
+    const { vendor, machine, faults } = this;
     if (!vendor.resetTypes.includes(type)) return refusal(400, 'Base.1.8.ActionParameterValueNotInList');
-    const complaint = resetMachine(machine, type, lies);
+    const complaint = resetMachine(machine, type, faults);
     if (complaint !== null) return refusal(409, complaint);
     if (vendor.resetTask === 'none') return answer(204);
     const path = `${ROOT}/TaskService/Tasks/${this.#next++}`;
-    this.#tasks.set(path, { left: lies.taskTakes ?? 2 });
+    this.#tasks.set(path, { left: faults.taskTakes ?? 2 });
     const known = vendor.resetTask === 'deleting' ? { '@odata.id': path, TaskState: 'New' } : null;
     return answer(202, known, { location: path });
   }
@@ -243,7 +243,7 @@ export class MockService {
     task.left -= 1;
     if (task.left > 0) return answer(202, { '@odata.id': path, TaskState: 'Running' });
     if (this.vendor.resetTask === 'deleting') this.#tasks.delete(path);
-    if (!this.lies.taskFails) return answer(200, { '@odata.id': path, TaskState: 'Completed', TaskStatus: 'OK' });
+    if (!this.faults.taskFails) return answer(200, { '@odata.id': path, TaskState: 'Completed', TaskStatus: 'OK' });
     const Messages = [{ MessageId: 'Base.1.8.InternalError', Message: 'the relay is stuck' }];
     return answer(200, { '@odata.id': path, TaskState: 'Exception', TaskStatus: 'Critical', Messages });
   }

@@ -1,4 +1,4 @@
-// Our mock is right when a client that we did not write says so: sushy, of OpenStack Ironic.
+// Verifies our mock with an independent client: sushy, of OpenStack Ironic.
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -15,21 +15,21 @@ const run = promisify(execFile);
 beforeAll(() => needPackages(['python3-sushy']));
 
 async function sushy(mock: MockServer, sendsMode: boolean): Promise<unknown> {
-  // And nothing else: requests lets a proxy or a CA bundle of the environment win over what it is told.
+  // And nothing else: requests would prefer a proxy or a CA bundle of the environment to its arguments.
   const env = {
     URL: `https://127.0.0.1:${mock.port}/redfish/v1`,
     NAME: ADMIN.name,
     PASSWORD: ADMIN.password,
     MODE: sendsMode ? 'yes' : 'no',
   };
-  // Debian's own interpreter: the packages of another one on the path are not its.
+  // Debian's own interpreter, for which the package is installed.
   const { stdout } = await run('/usr/bin/python3', [join(import.meta.dirname, 'sushy-client.py')], { env });
   return JSON.parse(stdout);
 }
 
 describe.each(Object.values(VENDORS))('$name', (vendor) => {
-  it('is driven by sushy', async () => {
-    // sushy takes its token to whichever host a Location names; ours goes nowhere else.
+  it('works with sushy', async () => {
+    // sushy sends its token to whichever host a Location names; our driver does not.
     const mock = await startMock({ ...vendor, absoluteLocations: false });
     const sendsMode = vendor.mode !== 'read-only';
     expect(await sushy(mock, sendsMode)).toEqual({

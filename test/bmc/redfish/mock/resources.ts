@@ -1,6 +1,6 @@
-// Every resource of a mock service, by path, as it is now.
+// Every resource of a mock service, by path, in its current state.
 
-import type { Lies, MockBoot, MockMachine } from './machine.ts';
+import type { BmcFaults, MockBoot, MockMachine } from './machine.ts';
 import type { VendorProfile } from './vendors.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -37,7 +37,12 @@ export function pathsOf(vendor: VendorProfile): MockPaths {
 const link = (path: string): Json => ({ '@odata.id': path });
 const collection = (members: readonly Json[]): Json => ({ Members: members, 'Members@odata.count': members.length });
 
-export function resources(vendor: VendorProfile, machine: MockMachine, shown: MockBoot, lies: Lies): Map<string, Json> {
+export function resources(
+  vendor: VendorProfile,
+  machine: MockMachine,
+  shown: MockBoot,
+  faults: BmcFaults,
+): Map<string, Json> {
   const paths = pathsOf(vendor);
   const all = new Map<string, Json>();
   all.set(ROOT, root(vendor));
@@ -57,7 +62,7 @@ export function resources(vendor: VendorProfile, machine: MockMachine, shown: Mo
   addAccounts(all, vendor, machine);
   addLogs(all, vendor, machine);
   addSensors(all, vendor);
-  addDrives(all, vendor, machine, lies);
+  addDrives(all, vendor, machine, faults);
   return all;
 }
 
@@ -215,12 +220,12 @@ function addSensors(all: Map<string, Json>, vendor: VendorProfile): void {
   for (const sensor of sensors) all.set(sensor['@odata.id'], sensor);
 }
 
-function addDrives(all: Map<string, Json>, vendor: VendorProfile, machine: MockMachine, lies: Lies): void {
+function addDrives(all: Map<string, Json>, vendor: VendorProfile, machine: MockMachine, faults: BmcFaults): void {
   const { drive } = pathsOf(vendor);
   const drives = drive.slice(0, drive.lastIndexOf('/'));
   all.set(drives, collection([link(`${drives}/Floppy`), link(drive)]));
   all.set(`${drives}/Floppy`, { Id: 'Floppy', MediaTypes: ['Floppy'], Inserted: false, Image: null });
-  const image = lies.mediaIgnored ? null : machine.image;
+  const image = faults.mediaIgnored ? null : machine.image;
   all.set(drive, {
     Id: vendor.media.id,
     MediaTypes: ['CD', 'DVD'],

@@ -1,4 +1,4 @@
-# Drives a service with sushy, the Redfish client of OpenStack Ironic, and prints what it saw as JSON.
+# Drives a service with sushy, the Redfish client of OpenStack Ironic, and prints the results as JSON.
 # Everything comes through the environment: no password is ever an argument.
 
 import json

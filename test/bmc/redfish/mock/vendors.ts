@@ -1,9 +1,9 @@
-// Six kinds of Redfish service, each with what sets its firmware apart. The names are the makers'; the behaviour is what the
-// driver has to live with.
+// Six kinds of Redfish service with the peculiarities of their firmware. The names are the vendors'; the behaviour is what the
+// driver must handle.
 
 export interface VendorProfile {
   readonly name: string;
-  /** What the service root says beside the links. */
+  /** Properties of the service root beside the links. */
   readonly root: Readonly<Record<string, unknown>>;
   readonly manufacturer: string;
   readonly model: string;
@@ -14,25 +14,25 @@ export interface VendorProfile {
   readonly slots: number;
   readonly fullMessage: string;
   readonly resetTypes: readonly string[];
-  /** The reset types are in an ActionInfo of their own. */
+  /** The reset types are in a separate ActionInfo. */
   readonly actionInfo: boolean;
-  /** Resets are tasks: `monitor` says 202 until it is done, `deleting` forgets the task with its last answer. */
+  /** Resets are tasks: `monitor` replies 202 until it is done, `deleting` deletes the task with its last reply. */
   readonly resetTask: 'none' | 'monitor' | 'deleting';
   readonly bootTargets: readonly string[];
   readonly persistent: boolean;
-  /** `reverts`: without it, back to Legacy. `read-only`: refused. `required`: all three or none. */
+  /** `reverts`: back to Legacy without it. `read-only`: refused. `required`: all three or none. */
   readonly mode: 'free' | 'reverts' | 'read-only' | 'required';
-  /** What is to come is set in a resource of its own. */
+  /** Pending settings are in a separate resource. */
   readonly settingsId: string | null;
   /**
-   * `checked`: If-Match has to fit where it is sent. `required`: and has to be sent. `strength`: shown weak, compared strong.
+   * `checked`: If-Match must match if it is sent. `required`: and must be sent. `strength`: shown weak, compared strong.
    * `never-fits`: every If-Match fails. `none`: no tags at all.
    */
   readonly etag: 'checked' | 'required' | 'strength' | 'never-fits' | 'none';
   readonly light: 'led' | 'active' | 'chassis-led';
   readonly sensors: 'collection' | 'expanded' | 'old';
   readonly log: { readonly owner: 'system' | 'manager'; readonly id: string; readonly newestFirst: boolean };
-  /** Further logs, which are not about the hardware. */
+  /** Additional logs, which are not about the hardware. */
   readonly otherLogs: readonly string[];
   readonly media: {
     readonly owner: 'system' | 'manager';
@@ -44,7 +44,7 @@ export interface VendorProfile {
   };
   /** Location headers with the BMC's own host name in them. */
   readonly absoluteLocations: boolean;
-  /** The link in the root that leads to the sessions. */
+  /** The link in the root to the sessions. */
   readonly sessionLink: 'Links' | 'SessionService';
   readonly minPasswordLength: number;
 }

@@ -1,4 +1,4 @@
-# As much of nixpkgs as `nix flake check` asks of a flake that uses it: what a package is made of is evaluated, nothing can be built.
+# The part of nixpkgs that `nix flake check` needs for a flake that uses it: package inputs are evaluated, nothing can be built.
 {
   outputs =
     { self }:

@@ -1,4 +1,4 @@
-// Machines that reach the appliance past others: beside a DHCP server that is not ours, and through a relay.
+// Machines that reach the appliance indirectly: beside another DHCP server, and through a relay.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needPackages } from '../../../interop/packages.ts';
@@ -8,7 +8,7 @@ import { RackSite } from '../rack-site.ts';
 import { filesByTftp } from '../served-files.ts';
 
 export const bootsBesideOtherServer = () =>
-  describe('an appliance that answers as a proxy beside a DHCP server of somebody else', () => {
+  describe('an appliance as proxyDHCP beside another DHCP server', () => {
     let site: RackSite;
     beforeAll(async () => {
       site = await RackSite.start({ network: { dhcp: 'proxy', pools: [], efi_loader: 'ipxe' } }, async (rack) => {
@@ -20,7 +20,7 @@ export const bootsBesideOtherServer = () =>
     });
     afterAll(() => site?.stop());
 
-    it('boots a UEFI machine that has its address from the other server', async () => {
+    it('boots a UEFI machine that got its address from the other server', async () => {
       const spec = machine('uefi-pxe', 1);
       const { report, log, console } = await bootAndWait(site, spec);
       expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'x86_64' });
@@ -30,7 +30,7 @@ export const bootsBesideOtherServer = () =>
   });
 
 export const bootsThroughRelay = () =>
-  describe('an appliance that is reached through a DHCP relay', () => {
+  describe('an appliance behind a DHCP relay', () => {
     let site: RackSite;
     let far: RackSite['network'];
     beforeAll(async () => {
@@ -57,7 +57,7 @@ export const bootsThroughRelay = () =>
     });
     afterAll(() => site?.stop());
 
-    it('boots a UEFI machine from a network that it has no leg in', async () => {
+    it('boots a UEFI machine in a network where the appliance has no interface', async () => {
       const spec = machine('uefi-pxe', 1);
       const { report, log, console } = await bootAndWait(site, spec, far);
       expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'x86_64' });

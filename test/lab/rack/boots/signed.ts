@@ -1,4 +1,4 @@
-// A network under Secure Boot: shim and GRUB in the place of iPXE, everything by TFTP.
+// A network with Secure Boot: shim and GRUB instead of iPXE, everything by TFTP.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operate } from '../../../../appliance/cli/operate.ts';
@@ -8,7 +8,7 @@ import { type LogLine, RackSite } from '../rack-site.ts';
 import { filesByHttp, filesByTftp } from '../served-files.ts';
 
 export const signedBoots = () =>
-  describe('an appliance on a network under Secure Boot', () => {
+  describe('an appliance on a network with Secure Boot', () => {
     let site: RackSite;
     beforeAll(async () => {
       site = await RackSite.start({ network: { secure_boot: true } });
@@ -24,17 +24,19 @@ export const signedBoots = () =>
       expect(console).toContain('Kernel is locked down from EFI Secure Boot');
     });
 
-    it('tells in the trail what was decided for it, and gets from itself all that such machines get', async () => {
+    it('records its decision in the trail, and verifies that it serves every file that such machines fetch', async () => {
       const api = await site.api();
       const { events } = await operate(api, 'listEvents', { query: { limit: '1000' } });
-      const told = (kind: string, data: object) =>
+      const eventWith = (kind: string, data: object) =>
         expect.objectContaining({ kind, data: expect.objectContaining(data) });
-      expect(events).toContainEqual(told('boot.decided', { outcome: 'service-os', because: 'unaccepted-inspected' }));
-      expect(events).toContainEqual(told('tftp.begun', { file: 'boot/service-os-x86_64/initrd' }));
+      expect(events).toContainEqual(
+        eventWith('boot.decided', { outcome: 'service-os', because: 'unaccepted-inspected' }),
+      );
+      expect(events).toContainEqual(eventWith('tftp.begun', { file: 'boot/service-os-x86_64/initrd' }));
       expect(await operate(api, 'checkBootContract', {})).toMatchObject({ problems: [] });
     });
 
-    it('boots an arm64 machine with the kernel of its own architecture', async () => {
+    it('boots an arm64 machine with the kernel of its architecture', async () => {
       const spec = machine('arm64-uefi', 2);
       const { report, log } = await bootAndWait(site, spec);
       expect(report).toEqual({ mac: spec.mac, platform: 'efi', architecture: 'aarch64' });
@@ -43,7 +45,7 @@ export const signedBoots = () =>
     });
   });
 
-/** The signed GRUB has no HTTP: whoever fetched it by HTTP was another loader. */
+/** The signed GRUB has no HTTP: a loader that fetched it by HTTP was another one. */
 function expectKernelByTftp(log: readonly LogLine[], image: string): void {
   const files = [`boot/${image}/kernel`, `boot/${image}/initrd`];
   expect(filesByTftp(log)).toEqual(expect.arrayContaining(files));

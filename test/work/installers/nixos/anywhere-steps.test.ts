@@ -9,8 +9,8 @@ const OTHERS = [
   'Building the system closure',
 ];
 
-describe('what nixos-anywhere prints', () => {
-  it('is known, line by line, and goes forward', () => {
+describe('the output of nixos-anywhere', () => {
+  it('is recognized line by line, with increasing progress', () => {
     const order = REAL_STEPS.slice(0, -1).map((name) => {
       const line = readAnywhereLine(`### ${name} ###`);
       if (line.kind !== 'step' || line.means === null) throw new Error(name);
@@ -21,7 +21,7 @@ describe('what nixos-anywhere prints', () => {
     expect(new Set(order).size).toBe(order.length);
   });
 
-  it.each(OTHERS)('is known where it appears only sometimes: %s', (name) => {
+  it.each(OTHERS)('is recognized for an optional step: %s', (name) => {
     expect(readAnywhereLine(`### ${name} ###`)).toMatchObject({ kind: 'step', means: expect.anything() });
   });
 

@@ -22,7 +22,7 @@ describe('the key of a deployment', () => {
     }
   });
 
-  it('is another one each time, and shows its private half nowhere', () => {
+  it('is new each time, and never shows its private half', () => {
     const [one, other] = [makeEphemeralKey('x'), makeEphemeralKey('x')];
     expect(one.authorizedKey).not.toBe(other.authorizedKey);
     expect(`${inspect(one)} ${JSON.stringify(one)}`).not.toContain('PRIVATE KEY');

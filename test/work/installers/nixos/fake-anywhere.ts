@@ -1,4 +1,4 @@
-// A program in the place of nixos-anywhere: it prints the lines of the real one, and does what a test wants in between.
+// A fake nixos-anywhere: it prints the lines of the real one, and runs the test's commands in between.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,14 +25,14 @@ export const pidsOf = (folder: string): number[] =>
 
 export function isAlive(pid: number): boolean {
   try {
-    // A process that has ended and was not collected yet is no longer one.
+    // A process that has ended and was not reaped yet does not count.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
   }
 }
 
-/** `$record` is the folder in the script; `pid` notes the process that calls it. */
+/** `$record` is the folder in the script; `pid` records the process that calls it. */
 export function fakeAnywhere(folder: string, script: string): string {
   const file = join(folder, 'nixos-anywhere');
   const head = [

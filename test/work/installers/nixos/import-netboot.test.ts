@@ -12,7 +12,7 @@ const INIT = 'init=/nix/store/abc-nixos-system-nixos-25.05/init';
 const SCRIPT = `#!ipxe\nkernel bzImage ${INIT} initrd=initrd nohibernate loglevel=4 \${cmdline}\ninitrd initrd\nboot\n`;
 const INITRD = Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), Buffer.alloc(60)]);
 
-/** As Nix leaves it: links into another folder. */
+/** Like the result of Nix: links into another folder. */
 function built(changes: Readonly<Record<string, Buffer | string | null>> = {}): string {
   const [store, result] = [temporaryFolder(), temporaryFolder()];
   const files = { bzImage: bzImage(1), initrd: INITRD, 'netboot.ipxe': SCRIPT, ...changes };
@@ -47,7 +47,7 @@ describe('importing a network installer', () => {
     expect(again.placed.map(({ unchanged }) => unchanged)).toEqual([true, true, true]);
   });
 
-  it('takes an installer for arm64', async () => {
+  it('accepts an installer for arm64', async () => {
     const kernel = kernelImage(PE_MACHINE.arm64, 'ARM\x64');
     expect(await importNetboot(temporaryFolder(), worker, built({ bzImage: kernel }), 'arm64')).toMatchObject({
       architecture: 'arm64',
@@ -55,9 +55,9 @@ describe('importing a network installer', () => {
   });
 
   it.each<[what: string, changes: Readonly<Record<string, Buffer | string | null>>, problems: string[]]>([
-    ['missing files', { bzImage: null, initrd: null }, ['bzImage: is not there', 'initrd: is not there']],
+    ['missing files', { bzImage: null, initrd: null }, ['bzImage: does not exist', 'initrd: does not exist']],
     [
-      'a program in the place of the kernel',
+      'a program instead of the kernel',
       { bzImage: peFile(PE_MACHINE.x86_64) },
       ['bzImage: must be a Linux kernel, is an EFI program for x86_64'],
     ],
@@ -66,23 +66,19 @@ describe('importing a network installer', () => {
       { bzImage: bzImage(0) },
       ['bzImage: is a Linux kernel for i386; there are installers for x86_64 and arm64'],
     ],
-    ['something else for an initrd', { initrd: 'hello' }, ['initrd: must be an initrd, is of no type that boots']],
+    ['something else for an initrd', { initrd: 'hello' }, ['initrd: must be an initrd, is a file of no bootable type']],
     [
       'a script without init=',
       { 'netboot.ipxe': '#!ipxe\nkernel bzImage quiet\n' },
       ['netboot.ipxe: its kernel line has no init='],
     ],
+    ['a script of a shell', { 'netboot.ipxe': '#!/bin/sh\n' }, ['netboot.ipxe: not an iPXE script: #!ipxe is missing']],
     [
-      'a script of a shell',
-      { 'netboot.ipxe': '#!/bin/sh\n' },
-      ['netboot.ipxe: it is no iPXE script: #!ipxe is missing'],
-    ],
-    [
-      'a script without an end',
+      'a script that is too long',
       { 'netboot.ipxe': `#!ipxe\n${'#'.repeat(70_000)}` },
-      ['netboot.ipxe: has 70007 characters, no script is that long'],
+      ['netboot.ipxe: has 70007 characters, which is too long for a script'],
     ],
-  ])('refuses %s, and copies nothing', async (_what, changes, problems) => {
+  ])('rejects %s, and copies nothing', async (_what, changes, problems) => {
     const folder = temporaryFolder();
     await expect(importNetboot(folder, worker, built(changes), null)).rejects.toMatchObject({
       code: 'usage',
@@ -91,9 +87,9 @@ describe('importing a network installer', () => {
     expect(existsSync(join(folder, 'nixos'))).toBe(false);
   });
 
-  it('refuses a kernel for other machines than the profile has', async () => {
+  it('rejects a kernel for other machines than the profile has', async () => {
     await expect(importNetboot(temporaryFolder(), worker, built(), 'arm64')).rejects.toMatchObject({
-      details: ['bzImage: is a Linux kernel for x86_64, and must be for arm64'],
+      details: ['bzImage: is a Linux kernel for x86_64, but must be for arm64'],
     });
   });
 
@@ -121,7 +117,7 @@ describe('importing a network installer', () => {
     });
     expect(coldiron('worker', '/nonexistent')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('bzImage: is not there'),
+      stderr: expect.stringContaining('bzImage: does not exist'),
     });
   });
 });

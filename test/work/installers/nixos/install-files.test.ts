@@ -21,7 +21,7 @@ const files = (changes: Partial<Parameters<typeof nixosFiles>[0]> = {}) =>
   });
 
 describe('the files of an installation', () => {
-  it('are a flake of this node alone, and what lies beside it', () => {
+  it('are a flake with only this node, and the files beside it', () => {
     const { flake, extraFiles } = files();
     const paths = flake.map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['flake.nix', 'common/base.nix', `nodes/${plan.fqdn}/disko.nix`]));
@@ -35,7 +35,7 @@ describe('the files of an installation', () => {
     ]);
   });
 
-  it('keep every secret out of what Nix copies into its store', () => {
+  it('have no secret in the part that Nix copies into its store', () => {
     const text = files()
       .flake.map((file) => file.text)
       .join('\n');
@@ -44,8 +44,8 @@ describe('the files of an installation', () => {
   });
 });
 
-describe('what a session hands out', () => {
-  it('is the flake for whoever has the session, and secrets as such', () => {
+describe('the files of a session', () => {
+  it('are the flake, and secrets marked as such', () => {
     const made = files();
     const flake = sessionFile('flake.tar', made, null);
     expect(Buffer.from(flake?.text ?? '', 'utf8')).toEqual(ustarArchive(made.flake));
@@ -55,7 +55,7 @@ describe('what a session hands out', () => {
     expect(secrets).toMatchObject({ secret: true });
   });
 
-  it('has a passphrase only where there is one, and nothing else', () => {
+  it('have a passphrase only where there is one, and nothing else', () => {
     expect(sessionFile('disk-key', files(), new Secret('correct horse'))).toMatchObject({
       text: 'correct horse',
       secret: true,
@@ -66,7 +66,7 @@ describe('what a session hands out', () => {
 });
 
 describe('the order', () => {
-  it('to pull names the files and holds none of them', () => {
+  it('to pull names the files and contains none of them', () => {
     expect(nixosOrder(plan, { way: 'pull' })).toEqual({
       mode: 'install',
       kind: 'nixos',
@@ -85,7 +85,7 @@ describe('the order', () => {
     expect(nixosOrder({ ...plan, storage }, { way: 'pull' })).toMatchObject({ disk_key: 'disk-key' });
   });
 
-  it('to push lets the appliance in, and nothing else', () => {
+  it('to push has only the key of the appliance', () => {
     const authorizedKey = 'ssh-ed25519 AAAA coldiron-node01';
     expect(nixosOrder(plan, { way: 'push', authorizedKey })).toEqual({
       mode: 'install',
@@ -97,12 +97,12 @@ describe('the order', () => {
     });
   });
 
-  it('is refused for a plan that is none of NixOS, with everything that is wrong', () => {
+  it('is refused for a plan of another kind, with every problem', () => {
     expect(nixosPlanProblems(plan)).toEqual([]);
     const image = { name: named('debian-12'), kind: 'cloud-image', role: null, image: null } as const;
     expect(nixosPlanProblems({ ...plan, profile: image, storage: null })).toEqual([
       'profile debian-12 is of kind cloud-image, not nixos',
-      'profile debian-12 says nothing about storage, so no disk can be divided',
+      'profile debian-12 declares no storage, so no disk can be partitioned',
     ]);
   });
 });

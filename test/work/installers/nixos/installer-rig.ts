@@ -1,5 +1,5 @@
-// The installer's scripts in a folder of their own: its /sys, /mnt and /etc are there, and everything that could touch this machine
-// is a program of the test.
+// The installer's scripts in a temporary folder with its own /sys, /mnt and /etc; every program that could change this
+// machine is a fake.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ export const HOST_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJt1vHfBpYDDDqDdnQ5
 export const TOPLEVEL = '/nix/store/abc-nixos-system-node05';
 const MAC = '52:54:00:12:34:56';
 
-/** By name: what they do. `$record` is the rig's folder; each is also written down with its arguments. */
+/** What each fake does, by name. `$record` is the rig's folder; each call is also recorded with its arguments. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   nix: `case "$*" in *diskoScript) echo "$record/disko" ;; *toplevel) echo '${TOPLEVEL}' ;; esac`,
   'nixos-install': 'echo "installing the boot loader" >&2',
@@ -40,15 +40,15 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 
 export interface InstallerRig {
   readonly folder: string;
-  /** Where it ended; null: by a signal. */
+  /** Its exit code; null: ended by a signal. */
   readonly ended: Promise<number | null>;
-  /** Program and arguments, in the order they were called. */
+  /** Program and arguments, in call order. */
   calls(): string[];
   said(): string;
   has(path: string): boolean;
 }
 
-/** `tellEvery`: seconds between two reports of a step that goes on. */
+/** `tellEvery`: seconds between two reports of a running step. */
 export function startInstaller(
   session: SessionServer,
   programs: Readonly<Record<string, string>> = {},
@@ -111,18 +111,18 @@ export function startInstaller(
         .trim()
         .split('\n')
         .filter((line) => line !== ''),
-    // A console is a device that keeps nothing; the log has the same lines.
+    // A console is a device that stores nothing; the log has the same lines.
     said: () => (existsSync(join(folder, 'run/log')) ? readFileSync(join(folder, 'run/log'), 'utf8') : ''),
     has: (path) => existsSync(join(folder, path)),
   };
 }
 
-/** Also of a test that failed: the scripts, and each program of theirs that still runs, which leads a group of its own. */
+/** Also after a failed test: ends the scripts, and each program of theirs that still runs, which leads its own group. */
 function endAll(child: ChildProcess, folder: string): void {
   if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
   const file = join(folder, 'programs');
   const programs = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map(Number) : [];
-  // Another process may have the number by now.
+  // Another process may have the id now.
   for (const pid of programs.filter((number) => commandOf(number).includes(folder))) process.kill(-pid, 'SIGKILL');
 }
 

@@ -1,4 +1,4 @@
-// Debian's sshd in the place of the installer's.
+// Debian's sshd instead of the installer's.
 
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -24,13 +24,13 @@ const reaching = (
   target: { host: '127.0.0.1', port },
   hostKeys,
   privateKey: key.privateKey,
-  patience: PATIENCE,
+  timeout: PATIENCE,
   signal: new AbortController().signal,
   ...changes,
 });
 
-async function reach(wanted: Reaching) {
-  const reached = await reachInstaller(wanted);
+async function reach(target: Reaching) {
+  const reached = await reachInstaller(target);
   if (!reached.ok) return { reason: reached.reason };
   onTestFinished(() => {
     reached.value.destroy();
@@ -41,16 +41,16 @@ async function reach(wanted: Reaching) {
 beforeAll(() => needSshd());
 
 describe('waiting for the installer', () => {
-  it.each(['ed25519', 'ecdsa', 'rsa'] as const)('is let in by a server with the reported %s key', async (type) => {
+  it.each(['ed25519', 'ecdsa', 'rsa'] as const)('logs in to a server with the reported %s key', async (type) => {
     const folder = temporaryFolder();
     const [host, key, port] = [hostKey(folder, 'host', type), makeEphemeralKey('test'), await freePort()];
     const sshd = await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [key.authorizedKey] });
     expect(await reach(reaching(port, key, [host.line]))).toHaveProperty('client');
-    // It is let in first, and that is written down then.
+    // The login succeeds before it is logged.
     await expect.poll(sshd.log).toContain('Accepted publickey for root');
   });
 
-  it('knows it by any of the keys that were reported', async () => {
+  it('accepts any of the reported keys', async () => {
     const folder = temporaryFolder();
     const [shown, other, key] = [hostKey(folder, 'host'), hostKey(folder, 'other', 'rsa'), makeEphemeralKey('test')];
     const port = await freePort();
@@ -61,15 +61,15 @@ describe('waiting for the installer', () => {
   it('waits for a server that starts late', async () => {
     const folder = temporaryFolder();
     const [host, key, port] = [hostKey(folder, 'host'), makeEphemeralKey('test'), await freePort()];
-    // A first try has come and gone before the server starts.
-    const door = createServer((socket) => socket.destroy());
-    door.listen(port, '127.0.0.1');
-    await once(door, 'listening');
-    const knocked = once(door, 'connection');
+    // A first attempt has failed before the server starts.
+    const refusing = createServer((socket) => socket.destroy());
+    refusing.listen(port, '127.0.0.1');
+    await once(refusing, 'listening');
+    const connected = once(refusing, 'connection');
     const waiting = reach(reaching(port, key, [host.line]));
-    await knocked;
-    door.close();
-    await once(door, 'close');
+    await connected;
+    refusing.close();
+    await once(refusing, 'close');
     await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [key.authorizedKey] });
     expect(await waiting).toHaveProperty('client');
   });
@@ -77,20 +77,20 @@ describe('waiting for the installer', () => {
   it.each([
     ['of the same kind', 'ed25519'],
     ['of another kind', 'ecdsa'],
-  ] as const)('stops at once before a server with another key %s, and sends it nothing', async (_how, type) => {
+  ] as const)('fails at once at a server with another key %s, and sends it nothing', async (_how, type) => {
     const folder = temporaryFolder();
     const [reported, shown] = [hostKey(folder, 'reported'), hostKey(folder, 'shown', type)];
     const [key, port] = [makeEphemeralKey('test'), await freePort()];
     const sshd = await startSshd({ folder, port, hostKeys: [shown.file], authorizedKeys: [key.authorizedKey] });
     expect(await reach(reaching(port, key, [reported.line]))).toEqual({
-      reason: `the SSH server at 127.0.0.1 port ${port} shows another host key than the installer reported: somebody else answers there`,
+      reason: `the SSH server at 127.0.0.1 port ${port} has another host key than the installer reported, so it is not the installer`,
     });
     await sshd.stop();
     expect(sshd.log()).not.toContain('Accepted');
     expect(sshd.log()).not.toMatch(/Failed publickey|userauth/);
   });
 
-  it('stops at once where its key is not accepted', async () => {
+  it('fails at once where its key is not accepted', async () => {
     const folder = temporaryFolder();
     const [host, port] = [hostKey(folder, 'host'), await freePort()];
     await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [makeEphemeralKey('a').authorizedKey] });
@@ -99,11 +99,11 @@ describe('waiting for the installer', () => {
     });
   });
 
-  it('gives up when nobody comes, and says what was in the way', async () => {
+  it('fails after its timeout, with the last error', async () => {
     const port = await freePort();
     const line = hostKey(temporaryFolder(), 'host').line;
-    const { reason } = await reach(reaching(port, makeEphemeralKey('test'), [line], { patience: 2500 }));
-    expect(reason).toMatch(/^no SSH server let us in at 127\.0\.0\.1 port \d+ within 3 s: .*ECONNREFUSED/);
+    const { reason } = await reach(reaching(port, makeEphemeralKey('test'), [line], { timeout: 2500 }));
+    expect(reason).toMatch(/^no SSH login at 127\.0\.0\.1 port \d+ within 3 s: .*ECONNREFUSED/);
   });
 
   it('can be cancelled while it waits', async () => {
@@ -116,9 +116,9 @@ describe('waiting for the installer', () => {
       silent.close();
     });
     const controller = new AbortController();
-    const knocked = once(silent, 'connection');
+    const connected = once(silent, 'connection');
     const waiting = reach(reaching(port, makeEphemeralKey('test'), [host.line], { signal: controller.signal }));
-    const [socket] = await knocked;
+    const [socket] = await connected;
     controller.abort();
     expect(await waiting).toEqual({ reason: 'it was cancelled' });
     socket.destroy();
@@ -127,12 +127,12 @@ describe('waiting for the installer', () => {
   it.each([
     ['no key', [], 'the installer reported no host key'],
     [
-      'no key that is one',
+      'an invalid key',
       ['ssh-ed25519 AAAA'],
       expect.stringContaining('a host key that the installer reported: the key after ssh-ed25519'),
     ],
     ['a private key', ['-----BEGIN OPENSSH PRIVATE KEY-----'], expect.stringContaining('this is a private key')],
-  ])('does not even knock with %s', async (_what, hostKeys, reason) => {
+  ])('does not connect with %s', async (_what, hostKeys, reason) => {
     expect(await reach(reaching(1, makeEphemeralKey('test'), hostKeys))).toEqual({ reason });
   });
 });
@@ -154,7 +154,7 @@ describe('the tunnel', () => {
     return bytes.toString('latin1');
   };
 
-  it('leads to the SSH server of the machine that was checked, for several at once', async () => {
+  it('forwards to the SSH server of the verified machine, for several clients at once', async () => {
     const { tunnel } = await tunnelled();
     if (!tunnel.ok) throw new Error(tunnel.reason);
     const { port } = tunnel.value;
@@ -165,15 +165,15 @@ describe('the tunnel', () => {
     await expect(greeting(port)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('is refused by a server that forwards nothing, with the reason', async () => {
+  it('fails at a server that forwards nothing, with the reason', async () => {
     const { tunnel } = await tunnelled(['AllowTcpForwarding no']);
     expect(tunnel).toEqual({
       ok: false,
-      reason: expect.stringMatching(/^the installer forwards nothing to its own SSH server: /),
+      reason: expect.stringMatching(/^the installer does not forward to its own SSH server: /),
     });
   });
 
-  it('answers nobody any more when the machine is gone', async () => {
+  it('accepts no connection after the machine is gone', async () => {
     const { tunnel, client } = await tunnelled();
     if (!tunnel.ok) throw new Error(tunnel.reason);
     const { port } = tunnel.value;
@@ -184,7 +184,7 @@ describe('the tunnel', () => {
     await tunnel.value.close();
   });
 
-  it('carries what OpenSSH sends through it, whole', async () => {
+  it('forwards the data of OpenSSH completely', async () => {
     const folder = temporaryFolder();
     const [host, key, port] = [hostKey(folder, 'host'), makeEphemeralKey('test'), await freePort()];
     await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [key.authorizedKey] });
@@ -214,14 +214,14 @@ describe('the tunnel', () => {
     const ssh = spawn('ssh', args, { stdio: ['pipe', 'pipe', 'ignore'] });
     onTestFinished(() => void ssh.kill('SIGKILL'));
     const bytes = Buffer.alloc(8 * 1024 * 1024, 'coldiron');
-    let heard = '';
+    let output = '';
     ssh.stdout.on('data', (chunk: Buffer) => {
-      heard += chunk.toString('latin1');
+      output += chunk.toString('latin1');
     });
     const exited = once(ssh, 'close');
     ssh.stdin.end(bytes);
     await exited;
-    expect(heard).toContain(createHash('sha256').update(bytes).digest('hex'));
+    expect(output).toContain(createHash('sha256').update(bytes).digest('hex'));
     await tunnel.value.close();
   });
 });

@@ -1,4 +1,4 @@
-// What runs inside the installer, against a session that the test plays.
+// The scripts inside the installer, against a fake session server.
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -39,21 +39,21 @@ const pull = (changes: object = {}) =>
     once: ONCE_FILES,
   });
 
-const stepsOf = ({ told }: SessionServer): string[] =>
-  told.steps.filter(({ status }) => status !== 'progress').map(({ step, status }) => `${step} ${status}`);
+const stepsOf = ({ received }: SessionServer): string[] =>
+  received.steps.filter(({ status }) => status !== 'progress').map(({ step, status }) => `${step} ${status}`);
 
-/** Nowhere but in its own file, and that only root can read. */
+/** Only in its own file, which only root can read. */
 function expectNoLeak(rig: InstallerRig, session: SessionServer): void {
-  const seen = [rig.said(), rig.calls().join('\n'), JSON.stringify(session.told.steps)].join('\n');
+  const seen = [rig.said(), rig.calls().join('\n'), JSON.stringify(session.received.steps)].join('\n');
   for (const secret of [SESSION_KEY, SECRET, 'correct horse']) expect(seen).not.toContain(secret);
   expect(statSync(join(rig.folder, 'run')).mode & 0o777).toBe(0o700);
-  expect(session.told.strangers).toEqual([]);
+  expect(session.received.unauthenticated).toEqual([]);
 }
 
 beforeAll(() => needPackages(['curl', 'jq', 'shellcheck', 'nix-bin']));
 
 describe('an installer that pulls', () => {
-  it('installs itself step by step, in the words of the session, with secrets for root alone, and restarts', async () => {
+  it('installs step by step, reports to the session, keeps secrets for root only, and restarts', async () => {
     const session = await pull();
     const rig = startInstaller(session);
     expect(await rig.ended, rig.said()).toBe(0);
@@ -62,8 +62,8 @@ describe('an installer that pulls', () => {
         .flatMap((step) => [`${step} started`, `${step} done`])
         .concat('reboot started'),
     );
-    expect(session.told.outcome).toMatchObject({ ok: true, reason: null });
-    expect(session.told.fetched).toEqual(['flake.tar', 'secrets.tar']);
+    expect(session.received.outcome).toMatchObject({ ok: true, reason: null });
+    expect(session.received.fetched).toEqual(['flake.tar', 'secrets.tar']);
     const calls = rig.calls();
     const at = (start: string): number => calls.findIndex((call) => call.startsWith(start));
     const order = [
@@ -82,24 +82,24 @@ describe('an installer that pulls', () => {
     );
     expect(calls.filter((call) => call.startsWith('nix ')).at(-1)).toContain(`--store ${rig.folder}/mnt`);
     expectNoLeak(rig, session);
-    expectKnownWords(session);
+    expectValidReports(session);
     expectSecretsInPlace(rig);
   });
 
-  const expectKnownWords = ({ told }: SessionServer): void => {
-    expect(readOpening(told.opening)).toMatchObject({
+  const expectValidReports = ({ received }: SessionServer): void => {
+    expect(readOpening(received.opening)).toMatchObject({
       mac: '52:54:00:12:34:56',
       uuid: '4c4c4544-0051-3010-8057-b4c04f4a4a32',
       serial: 'SN0005',
     });
-    expect(readFacts(told.facts)).toMatchObject({
+    expect(readFacts(received.facts)).toMatchObject({
       disks: [{ name: 'vda', bytes: 21474836480 }],
       nics: [{ name: 'eth0' }],
     });
-    expect(told.facts).toMatchObject({ ssh_host_keys: [HOST_KEY] });
-    for (const step of told.steps) expect(() => readStep(step)).not.toThrow();
-    expect(() => readOutcome(told.outcome)).not.toThrow();
-    const numbers = told.steps.map(({ sequence }) => sequence);
+    expect(received.facts).toMatchObject({ ssh_host_keys: [HOST_KEY] });
+    for (const step of received.steps) expect(() => readStep(step)).not.toThrow();
+    expect(() => readOutcome(received.outcome)).not.toThrow();
+    const numbers = received.steps.map(({ sequence }) => sequence);
     expect(new Set(numbers).size).toBe(numbers.length);
   };
 
@@ -114,7 +114,7 @@ describe('an installer that pulls', () => {
     expect(kept.stdout).toBe('');
   };
 
-  it('has the passphrase of the disks only while they are divided', async () => {
+  it('has the passphrase of the disks only while they are partitioned', async () => {
     const session = await pull({ disk_key: 'disk-key' });
     const rig = startInstaller(session, {
       disko:
@@ -136,7 +136,7 @@ describe('an installer that pulls', () => {
     ],
     ['Nix builds nothing', { nix: 'echo /nix/store/nothing' }, 'prepare', /no program that divides the disks/],
     [
-      'the disks cannot be divided',
+      'the disks cannot be partitioned',
       { disko: 'echo "device is busy" >&2; exit 3' },
       'partition',
       /^disko failed: device is busy$/,
@@ -148,36 +148,36 @@ describe('an installer that pulls', () => {
       'install',
       /^nixos-install failed: no space left$/,
     ],
-  ])('stops with the step and the reason when %s', async (_what, programs, step, reason) => {
+  ])('fails with the step and the reason when %s', async (_what, programs, step, reason) => {
     const session = await pull({ disk_key: 'disk-key' });
     const rig = startInstaller(session, programs);
     expect(await rig.ended, rig.said()).toBe(1);
-    expect(session.told.outcome).toMatchObject({ ok: false, step, reason: expect.stringMatching(reason) });
-    expect(session.told.steps.at(-1)).toMatchObject({ step, status: 'failed' });
+    expect(session.received.outcome).toMatchObject({ ok: false, step, reason: expect.stringMatching(reason) });
+    expect(session.received.steps.at(-1)).toMatchObject({ step, status: 'failed' });
     expect(rig.said()).toContain(`${step}: FAILED`);
     expect(rig.calls()).not.toContain('systemctl reboot');
     expect(rig.has('disk-encryption.key')).toBe(false);
     expectNoLeak(rig, session);
   });
 
-  it('divides no disk when the configuration cannot be fetched, and asks for no secret', async () => {
+  it('partitions no disk when the configuration cannot be fetched, and requests no secret', async () => {
     const session = await pull({ flake: { file: 'other.tar', attribute: 'node01' } });
     const rig = startInstaller(session);
     expect(await rig.ended).toBe(1);
-    expect(session.told.outcome).toMatchObject({
+    expect(session.received.outcome).toMatchObject({
       ok: false,
       step: 'prepare',
       reason: 'the configuration cannot be fetched: 404 there is no file other.tar',
     });
     expect(rig.calls()).not.toContain('disko ');
-    expect(session.told.fetched).toEqual([]);
+    expect(session.received.fetched).toEqual([]);
   });
 
-  it.each([{ attribute: 'a"; rm -rf /' }, { attribute: null }])('refuses an order whose node is %j', async (flake) => {
+  it.each([{ attribute: 'a"; rm -rf /' }, { attribute: null }])('rejects an order whose node is %j', async (flake) => {
     const session = await pull({ flake: { file: 'flake.tar', ...flake } });
     const rig = startInstaller(session);
     expect(await rig.ended).toBe(1);
-    expect(session.told.outcome).toMatchObject({
+    expect(session.received.outcome).toMatchObject({
       ok: false,
       step: 'prepare',
       reason: 'the order names no node of its flake',
@@ -185,12 +185,12 @@ describe('an installer that pulls', () => {
     expect(rig.calls().filter((call) => call.startsWith('nix'))).toEqual([]);
   });
 
-  it('ends what it runs, with all that this started, when nobody wants it any more', async () => {
+  it('ends its program, with all child processes, when the session is cancelled', async () => {
     const session = await pull();
     const hang = 'sleep 1000 & echo "$$ $!" > "$record/pids"; wait';
     const rig = startInstaller(session, { 'nixos-install': hang }, 0);
-    await session.heard('install', 'progress');
-    // That it goes on is told as soon as it was begun, and perhaps before it has come to anything.
+    await session.stepReported('install', 'progress');
+    // Progress is reported as soon as the step begins, possibly before the program has started.
     const pids = () => (rig.has('pids') ? readFileSync(join(rig.folder, 'pids'), 'utf8').trim().split(' ') : []);
     await expect.poll(pids).toHaveLength(2);
     session.cancel();
@@ -199,7 +199,7 @@ describe('an installer that pulls', () => {
     expect(rig.calls()).not.toContain('systemctl reboot');
   });
 
-  it('stops where the ticket was used by somebody else', async () => {
+  it('fails where the ticket was already used', async () => {
     const session = await pull();
     await fetch(session.url, { method: 'POST', body: '{}' });
     const rig = startInstaller(session);
@@ -212,7 +212,7 @@ describe('an installer that pulls', () => {
     const session = await pull({ kind: 'debian' });
     const rig = startInstaller(session);
     expect(await rig.ended).toBe(1);
-    expect(session.told.outcome).toMatchObject({
+    expect(session.received.outcome).toMatchObject({
       ok: false,
       reason: 'this installer installs NixOS, and the order is for debian',
     });
@@ -227,25 +227,25 @@ describe('an installer that is pushed to', () => {
       once: ONCE_FILES,
     });
 
-  it('lets the appliance in with the key of the deployment, and nobody any more when that is over', async () => {
+  it('authorizes the key of the deployment, and removes it afterwards', async () => {
     const session = await push();
-    const waits = session.heard('await-push', 'started');
+    const waits = session.stepReported('await-push', 'started');
     const rig = startInstaller(session);
     await waits;
     const keys = join(rig.folder, 'root/.ssh/authorized_keys');
     expect(readFileSync(keys, 'utf8')).toBe(`ssh-ed25519 AAAA somebody\n${AUTHORIZED}\n`);
-    expect(session.told.facts).toMatchObject({ ssh_host_keys: [HOST_KEY] });
+    expect(session.received.facts).toMatchObject({ ssh_host_keys: [HOST_KEY] });
     session.cancel();
     expect(await rig.ended).toBe(1);
     expect(readFileSync(keys, 'utf8')).toBe('ssh-ed25519 AAAA somebody\n');
-    expect(session.told.fetched).toEqual([]);
+    expect(session.received.fetched).toEqual([]);
     expect(rig.calls().filter((call) => /^(?:nix|disko|nixos-install)/.test(call))).toEqual([]);
     expectNoLeak(rig, session);
   });
 });
 
 describe('the scripts and the module', () => {
-  it('are sound to shellcheck', () => {
+  it('pass shellcheck', () => {
     const folder = join(REPOSITORY, 'nixos/installer');
     const scripts = readdirSync(folder).filter((name) => name.endsWith('.sh'));
     expect(scripts.sort()).toEqual(['main.sh', 'pull.sh', 'push.sh']);
@@ -254,7 +254,7 @@ describe('the scripts and the module', () => {
     expect(status).toBe(0);
   });
 
-  it('are Nix, and bring the scripts that the unit starts', () => {
+  it('evaluate in Nix, and include the scripts that the unit starts', () => {
     const module = join(REPOSITORY, 'nixos/installer/netboot.nix');
     expect(nixInstantiate(['--parse', module])).toMatchObject({ ok: true });
     const text = readFileSync(module, 'utf8');

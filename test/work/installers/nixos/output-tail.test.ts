@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { outputTail } from '../../../../appliance/work/installers/nixos/output-tail.ts';
 
-describe('the end of what was printed', () => {
+describe('the tail of the output', () => {
   it('has at most 60 lines, each bounded', () => {
     const tail = outputTail([]);
     for (let at = 0; at < 1000; at += 1) tail.add(`${at} ${'x'.repeat(at)}`);
@@ -22,7 +22,7 @@ describe('the end of what was printed', () => {
     expect(outputTail([]).add(line)).toBe(shown);
   });
 
-  it('hides a private key from its first line to its last', () => {
+  it('redacts a private key from its first line to its last', () => {
     const tail = outputTail([]);
     for (const line of [
       'before',
@@ -35,7 +35,7 @@ describe('the end of what was printed', () => {
     expect(tail.text()).toBe('before\n[secret]\n[secret]\n[secret]\nafter');
   });
 
-  it('never shows a secret that it was told, wherever it stands, nor a control character', () => {
+  it('never shows a known secret, wherever it occurs, nor a control character', () => {
     const secret = fc.stringMatching(/^[A-Za-z0-9+/]{12,40}$/);
     fc.assert(
       fc.property(

@@ -8,7 +8,7 @@ function program(folder: string, name: string, script: string, mode = 0o755): vo
   chmodSync(put(folder, name, `#!/bin/sh\n${script}\n`), mode);
 }
 
-describe('what a push needs on the appliance', () => {
+describe('the tools of a push', () => {
   it.each([
     ['nix (Nix) 2.16.0', '2.16.0'],
     ['nix (Nix) 2.31.2\n', '2.31.2'],
@@ -20,15 +20,15 @@ describe('what a push needs on the appliance', () => {
   });
 
   it.each([
-    ['nix (Nix) 2.8.0', 'nix is 2.8.0, and has to be 2.16 or newer'],
-    ['nix (Nix) 1.99', 'nix is 1.99, and has to be 2.16 or newer'],
-    ['hello', 'nix does not tell its version: hello'],
-    ['', 'nix does not tell its version: '],
+    ['nix (Nix) 2.8.0', 'nix is 2.8.0, but must be 2.16 or newer'],
+    ['nix (Nix) 1.99', 'nix is 1.99, but must be 2.16 or newer'],
+    ['hello', 'cannot read the version of nix: hello'],
+    ['', 'cannot read the version of nix: '],
   ])('refuses %j', (text, reason) => {
     expect(readNixVersion(text)).toEqual({ ok: false, reason });
   });
 
-  it('is found on the path', async () => {
+  it('are found on the path', async () => {
     const folder = temporaryFolder();
     program(folder, 'nix', 'echo "nix (Nix) 2.18.1"');
     program(folder, 'ssh', '');
@@ -39,12 +39,12 @@ describe('what a push needs on the appliance', () => {
     });
   });
 
-  it('is told as a whole where it is missing, with the way out', async () => {
+  it('are listed where they are missing, with the alternative', async () => {
     const folder = temporaryFolder();
     expect(await probePushTools(folder)).toEqual({
       ok: false,
       reason:
-        'this appliance cannot push NixOS: nix is not on its PATH; nixos-anywhere is not on its PATH; ssh is not on its PATH. Let the node pull instead (install: pull in its profile)',
+        'this appliance cannot push NixOS: nix is not on its PATH; nixos-anywhere is not on its PATH; ssh is not on its PATH. Set install: pull in its profile instead',
     });
     program(folder, 'nix', 'echo "nix (Nix) 2.8.0"');
     program(folder, 'nixos-anywhere', '', 0o644);
@@ -52,20 +52,20 @@ describe('what a push needs on the appliance', () => {
     expect(await probePushTools(folder)).toEqual({
       ok: false,
       reason:
-        'this appliance cannot push NixOS: nix is 2.8.0, and has to be 2.16 or newer; nixos-anywhere is not on its PATH. Let the node pull instead (install: pull in its profile)',
+        'this appliance cannot push NixOS: nix is 2.8.0, but must be 2.16 or newer; nixos-anywhere is not on its PATH. Set install: pull in its profile instead',
     });
   });
 
-  it('does not hang on a nix that fails', async () => {
+  it('fail without a hang when nix fails', async () => {
     const folder = temporaryFolder();
     program(folder, 'nix', 'exit 3');
     expect(await probePushTools(folder)).toMatchObject({
       ok: false,
-      reason: expect.stringContaining('nix does not tell its version: Command failed'),
+      reason: expect.stringContaining('cannot read the version of nix: Command failed'),
     });
   });
 
-  it('is not looked for in the folder that the appliance happens to be in', async () => {
+  it('are not searched in the current folder', async () => {
     expect(await probePushTools('.:')).toMatchObject({ ok: false });
   });
 });

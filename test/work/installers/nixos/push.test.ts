@@ -1,4 +1,4 @@
-// The appliance's half of a push: Debian's sshd stands for the installer, a script for nixos-anywhere.
+// The appliance's side of a push: Debian's sshd replaces the installer, a script replaces nixos-anywhere.
 
 import { existsSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ async function rig(script: string, changes: Partial<Push> = {}): Promise<Rig> {
     tools: parsed({ nixosAnywhere: fakeAnywhere(folder, script), nixVersion: '2.18.1' }),
     workFolders: join(folder, 'work'),
     environment: { PATH: process.env.PATH, HOME: folder, SSH_AUTH_SOCK: '/agent', COLDIRON_ADMIN_TOKEN: 'no' },
-    limits: { ...PUSH_LIMITS, reach: 20_000, farewell: 300 },
+    limits: { ...PUSH_LIMITS, reach: 20_000, gracePeriod: 300 },
     signal: new AbortController().signal,
     say: (event) => progress.push(event),
     ...changes,
@@ -52,7 +52,7 @@ async function rig(script: string, changes: Partial<Push> = {}): Promise<Rig> {
   return { folder, progress, push };
 }
 
-/** Whatever came of it, nothing of the deployment is left on this machine. */
+/** However it ended, nothing of the deployment is left on this machine. */
 function expectNothingLeft({ folder }: Rig): void {
   expect(existsSync(join(folder, 'work')) ? readdirSync(join(folder, 'work')) : []).toEqual([]);
   if (existsSync(join(folder, 'pids'))) expect(pidsOf(folder).filter(isAlive)).toEqual([]);
@@ -79,7 +79,7 @@ while :; do sleep 1000; done`;
 beforeAll(() => needSshd());
 
 describe('pushing NixOS', () => {
-  it('succeeds when nixos-anywhere exits well and says that it is done, and tells each step', async () => {
+  it('succeeds when nixos-anywhere exits with 0 and reports success, and reports each step', async () => {
     const made = await rig(steps(0, 9));
     expect(await pushNixos(made.push)).toEqual({ ok: true });
     expect(made.progress.map(({ step, status, percent }) => [step, status, percent])).toEqual([
@@ -103,7 +103,7 @@ describe('pushing NixOS', () => {
     expectNothingLeft(made);
   });
 
-  it('gives it everything in files that nobody else can read, and nothing secret in arguments or environment', async () => {
+  it('passes everything in private files, and nothing secret in arguments or environment', async () => {
     const script = `stat -c '%a' "$(dirname "$key")" "$key" "$disk" > "$record/modes"
 (cd "$extra" && find . -printf '%P %m\\n' | sort) > "$record/extra"
 (cd "$(echo "$flake" | sed 's/^path://; s/#.*//')" && find . -type f -printf '%P\\n' | sort) > "$record/flake"
@@ -141,7 +141,7 @@ ${steps(0, 9)}`;
     expectNothingLeft(made);
   });
 
-  it('lets it reach the machine that was checked, with the key of the deployment', async () => {
+  it('lets it reach the verified machine, with the key of the deployment', async () => {
     const options = '-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentitiesOnly=yes';
     const made = await rig(
       `ssh -T -i "$key" -p "$port" ${options} root@127.0.0.1 'echo $SSH_CONNECTION' > "$record/inside"\n${steps(0, 9)}`,
@@ -159,10 +159,10 @@ ${steps(0, 9)}`;
       'ends early with exit code 0',
       steps(0, 6),
       'install',
-      'nixos-anywhere ended during "Installing NixOS" without saying that it is done',
+      'nixos-anywhere ended during "Installing NixOS" without reporting success',
     ],
     [
-      'says it is done and exits with 1',
+      'reports success and exits with 1',
       `${steps(0, 9)}\nexit 1`,
       'reboot',
       /exit code 1 during "Waiting for the machine/,
@@ -177,13 +177,13 @@ ${steps(0, 9)}`;
       'aborts',
       `${steps(0, 2)}\necho 'aborted: no cpio command found, but required to build the new initrd' >&2\nexit 1`,
       'connect',
-      'nixos-anywhere gave up: no cpio command found, but required to build the new initrd',
+      'nixos-anywhere aborted: no cpio command found, but required to build the new initrd',
     ],
     [
       'is killed',
       `${steps(0, 6)}\nkill -KILL $$`,
       'install',
-      'nixos-anywhere was ended by SIGKILL during "Installing NixOS"',
+      'nixos-anywhere was killed by SIGKILL during "Installing NixOS"',
     ],
     [
       'fails before its first line',
@@ -192,21 +192,21 @@ ${steps(0, 9)}`;
       'nixos-anywhere failed with exit code 1 during "Building": error: attribute missing',
     ],
     [
-      'prints the last line where programs complain',
+      'prints the last line to standard error',
       `${steps(0, 8)}\n${step('Done!')} >&2`,
       'reboot',
-      /without saying that it is done/,
+      /without reporting success/,
     ],
   ])('fails with the step and the reason when it %s', async (_what, script, at, reason) => {
     const made = await rig(script);
-    const told = typeof reason === 'string' ? reason : expect.stringMatching(reason);
-    expect(await pushNixos(made.push)).toMatchObject({ ok: false, step: at, reason: told });
-    expect(made.progress.at(-1)).toMatchObject({ step: at, status: 'failed', message: told });
+    const expected = typeof reason === 'string' ? reason : expect.stringMatching(reason);
+    expect(await pushNixos(made.push)).toMatchObject({ ok: false, step: at, reason: expected });
+    expect(made.progress.at(-1)).toMatchObject({ step: at, status: 'failed', message: expected });
     expectNothingLeft(made);
   });
 
-  it('ends a step that takes too long, with everything it started, also what does not listen', async () => {
-    const made = await rig(`${steps(0, 3)}\n${HANG}`, { limits: { ...PUSH_LIMITS, step: 3000, farewell: 300 } });
+  it('ends a step that takes too long, with all its processes, also those that ignore SIGTERM', async () => {
+    const made = await rig(`${steps(0, 3)}\n${HANG}`, { limits: { ...PUSH_LIMITS, step: 3000, gracePeriod: 300 } });
     const pushing = pushNixos(made.push);
     await appears(made.folder, 'hanging');
     const running = pidsOf(made.folder);
@@ -219,9 +219,9 @@ ${steps(0, 9)}`;
     expectNothingLeft(made);
   });
 
-  it('ends all of it when the whole takes too long, however lively it is', async () => {
+  it('ends all of it when the whole takes too long, even while it prints', async () => {
     const script = `while :; do ${step('Gathering machine facts')}; sleep 0.2; done`;
-    const made = await rig(script, { limits: { ...PUSH_LIMITS, all: 3000, farewell: 300 } });
+    const made = await rig(script, { limits: { ...PUSH_LIMITS, all: 3000, gracePeriod: 300 } });
     expect(await pushNixos(made.push)).toMatchObject({
       ok: false,
       step: 'connect',
@@ -240,13 +240,13 @@ ${steps(0, 9)}`;
     expectNothingLeft(made);
   });
 
-  it('does not wait for what nixos-anywhere left running, and ends that too', async () => {
+  it('does not wait for processes that nixos-anywhere left running, and ends them', async () => {
     const made = await rig(`(pid; exec sleep 1000) &\n${steps(0, 9)}`);
     expect(await pushNixos(made.push)).toEqual({ ok: true });
     expectNothingLeft(made);
   });
 
-  it('keeps the end of what it printed, bounded, without secrets and without what a terminal would obey', async () => {
+  it('keeps the tail of the output, bounded, without secrets and control characters', async () => {
     const script = `for n in $(seq 500); do echo "line $n"; done
 printf 'colour \\033[31mred\\033[0m \\007 %s\\n' '${TOKEN}'
 cat "$key"
@@ -267,7 +267,7 @@ exit 1`;
     expectNothingLeft(made);
   });
 
-  it('passes a step on that it does not know, as progress of the one before', async () => {
+  it('reports an unknown step as progress of the one before', async () => {
     const made = await rig([steps(0, 3), step('Polishing the platters'), steps(3, 9)].join('\n'));
     expect(await pushNixos(made.push)).toEqual({ ok: true });
     expect(made.progress).toContainEqual(
@@ -275,7 +275,7 @@ exit 1`;
     );
   });
 
-  it('starts nothing where another host key is shown', async () => {
+  it('starts nothing at a server with another host key', async () => {
     const stranger = hostKey(temporaryFolder(), 'other').line;
     const made = await rig(steps(0, 9), { hostKeys: [stranger] });
     expect(await pushNixos(made.push)).toMatchObject({
@@ -287,7 +287,7 @@ exit 1`;
     expectNothingLeft(made);
   });
 
-  it('refuses with what is missing where the appliance has no Nix', async () => {
+  it('fails with the missing tools where the appliance has no Nix', async () => {
     const made = await rig(steps(0, 9), {
       tools: unparsable('this appliance cannot push NixOS: nix is not on its PATH'),
     });

@@ -1,4 +1,4 @@
-// Debian's sshd on the loopback interface, with host keys of its own and for root alone: what the installer's looks like from here.
+// Debian's sshd on the loopback interface, with its own host keys and only for root, like the installer's.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ interface SshdSettings {
   readonly options?: readonly string[];
 }
 
-/** Returns when it listens; it ends with the test. */
+/** Returns when it listens; it is stopped with the test. */
 export async function startSshd({
   folder,
   port,
@@ -44,7 +44,7 @@ export async function startSshd({
   authorizedKeys,
   options = [],
 }: SshdSettings): Promise<RealSshd> {
-  // Where it keeps the unprivileged half of itself.
+  // The privilege separation folder of sshd.
   mkdirSync('/run/sshd', { recursive: true });
   const keys = join(folder, 'authorized_keys');
   writeFileSync(keys, authorizedKeys.map((line) => `${line}\n`).join(''), { mode: 0o600 });

@@ -15,7 +15,7 @@ const MACHINE = machineIn('deploying');
 const PLAN: NodePlan = { ...SAMPLE_PLANS.controlPlane, enrollment: 'first-boot' };
 const KEY: RenderedFile = { path: 'secrets/node01-key.pem', text: 'a key\n', mode: 0o600, secret: true };
 
-function desk() {
+function rig() {
   const made: string[] = [];
   const file = nixosSessionFile({
     templates: TEMPLATES,
@@ -40,16 +40,16 @@ const listed = (archive: RenderedFile | null): string[] => {
 };
 
 describe('the files of a NixOS installation', () => {
-  it('the flake costs no key and no token, and holds none', async () => {
-    const { file, made } = desk();
+  it('issue no key and no token for the flake, which has none', async () => {
+    const { file, made } = rig();
     const flake = await file('flake.tar');
     expect(listed(flake).join('\n')).toMatch(/flake\.nix[\s\S]*configuration\.nix/);
     expect(flake?.text).not.toContain('a key');
     expect(made).toEqual([]);
   });
 
-  it('what is secret is made once it is asked for: keys of services, and what makes it a node', async () => {
-    const { file, made } = desk();
+  it('issue service keys and the token of the node only when they are requested', async () => {
+    const { file, made } = rig();
     const names = listed(await file('secrets.tar'));
     expect(made).toEqual([`certificate for machine:${MACHINE.spec.hostname}`, 'token']);
     expect(names.find((line) => line.endsWith('etc/nixos/secrets/node01-key.pem'))).toMatch(/^-rw-------/);
@@ -57,14 +57,14 @@ describe('the files of a NixOS installation', () => {
     expect(names.find((line) => line.endsWith('opt/coldiron/node-agent/node-agent'))).toMatch(/^-rwxr-xr-x/);
   });
 
-  it('a node that is enrolled by hand is given no token', async () => {
-    const { file, made } = desk();
+  it('have no token for a node that is enrolled by hand', async () => {
+    const { file, made } = rig();
     expect(listed(await file('secrets.tar', { ...PLAN, enrollment: 'manual' })).join()).not.toContain('node-agent');
     expect(made).not.toContain('token');
   });
 
-  it('there is no file of another name', async () => {
-    expect(await desk().file('user-data')).toBeNull();
-    expect(await desk().file('disk-key')).toBeNull();
+  it('have no file of another name', async () => {
+    expect(await rig().file('user-data')).toBeNull();
+    expect(await rig().file('disk-key')).toBeNull();
   });
 });

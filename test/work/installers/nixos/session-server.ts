@@ -1,4 +1,4 @@
-// The appliance's side of a session, as docs/service-os.md has it, with everything it was told kept for the test.
+// A fake of the appliance's side of a session, as in docs/service-os.md, which keeps everything it received.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 export const TICKET = 'T'.repeat(43);
 export const SESSION_KEY = 'K'.repeat(43);
 
-export interface ToldStep {
+export interface ReportedStep {
   readonly sequence: number;
   readonly step: string;
   readonly status: string;
@@ -15,32 +15,32 @@ export interface ToldStep {
   readonly log: string | null;
 }
 
-interface Told {
+interface Received {
   opening: Record<string, unknown> | null;
   facts: Record<string, unknown> | null;
-  steps: ToldStep[];
+  steps: ReportedStep[];
   outcome: { ok: boolean; step: string; reason: string | null } | null;
   fetched: string[];
-  strangers: string[];
+  unauthenticated: string[];
 }
 
 export interface SessionServer {
   readonly url: string;
-  readonly told: Told;
+  readonly received: Received;
   cancel(): void;
-  /** Resolves when a step of this name and status was told. */
-  heard(step: string, status: string): Promise<void>;
+  /** Resolves when a step with this name and status was reported. */
+  stepReported(step: string, status: string): Promise<void>;
 }
 
 interface Played {
   readonly order: object;
   readonly files: ReadonlyMap<string, Buffer>;
-  /** Given out a single time. */
+  /** Issued only once. */
   readonly once: readonly string[];
 }
 
 export async function playSession({ order, files, once: onceOnly }: Played): Promise<SessionServer> {
-  const told: Told = { opening: null, facts: null, steps: [], outcome: null, fetched: [], strangers: [] };
+  const received: Received = { opening: null, facts: null, steps: [], outcome: null, fetched: [], unauthenticated: [] };
   let cancelled = false;
   const waiting: { readonly name: string; readonly resolve: () => void }[] = [];
 
@@ -48,36 +48,36 @@ export async function playSession({ order, files, once: onceOnly }: Played): Pro
     const body = await bodyOf(request);
     const path = (request.url ?? '').replace('/boot/session/', '');
     if (path === TICKET) {
-      if (told.opening) return [409, { message: 'refused: the ticket was used already' }];
-      told.opening = JSON.parse(body);
+      if (received.opening) return [409, { message: 'refused: the ticket was used already' }];
+      received.opening = JSON.parse(body);
       return [201, { session: SESSION_KEY, node: 'node05', mode: 'install', expires_in: 3600, order }];
     }
     if (request.headers.authorization !== `Bearer ${SESSION_KEY}`) {
-      told.strangers.push(path);
+      received.unauthenticated.push(path);
       return [401, { message: 'no session' }];
     }
     if (path === 'order') return [200, { ...order, cancelled }];
     if (cancelled) return [409, { message: 'the session has ended: cancelled' }];
     if (path === 'facts') {
-      told.facts = JSON.parse(body);
+      received.facts = JSON.parse(body);
       return [204, null];
     }
     if (path === 'steps') {
       const step = JSON.parse(body);
-      told.steps.push(step);
+      received.steps.push(step);
       for (const { name, resolve } of waiting) if (name === `${step.step} ${step.status}`) resolve();
       return [204, null];
     }
     if (path === 'outcome') {
-      told.outcome = JSON.parse(body);
-      return [200, { next: told.outcome?.ok ? 'reboot' : 'wait' }];
+      received.outcome = JSON.parse(body);
+      return [200, { next: received.outcome?.ok ? 'reboot' : 'wait' }];
     }
     const name = path.replace('files/', '');
     const file = files.get(name);
     if (!file) return [404, { message: `there is no file ${name}` }];
-    if (onceOnly.includes(name) && told.fetched.includes(name))
-      return [409, { message: `${name} was given out before` }];
-    told.fetched.push(name);
+    if (onceOnly.includes(name) && received.fetched.includes(name))
+      return [409, { message: `${name} was already issued` }];
+    received.fetched.push(name);
     return [200, file];
   };
 
@@ -98,11 +98,11 @@ export async function playSession({ order, files, once: onceOnly }: Played): Pro
   if (address === null || typeof address === 'string') throw new Error('no address');
   return {
     url: `http://127.0.0.1:${address.port}/boot/session/${TICKET}`,
-    told,
+    received,
     cancel: () => {
       cancelled = true;
     },
-    heard: (step, status) => new Promise((resolve) => waiting.push({ name: `${step} ${status}`, resolve })),
+    stepReported: (step, status) => new Promise((resolve) => waiting.push({ name: `${step} ${status}`, resolve })),
   };
 }
 

@@ -22,7 +22,7 @@ function tar(args: readonly string[], archive: Buffer): string {
 }
 
 describe('an archive', () => {
-  it('lists folders before what is in them, everything of root and without a time', () => {
+  it('lists folders before their files, all owned by root and without a time', () => {
     const archive = ustarArchive([
       file('etc/nixos/secrets/key.pem', 'k', 0o600),
       file('flake.nix', '{ }\n'),
@@ -43,14 +43,14 @@ describe('an archive', () => {
     ]);
   });
 
-  it('has the same bytes in whatever order the files came', () => {
+  it('has the same bytes for any order of the files', () => {
     const files = ['b/c', 'a', 'b/a', 'z/y/x'].map((path) => file(path, path));
     expect(ustarArchive([...files].reverse())).toEqual(ustarArchive(files));
   });
 
-  it('gives back what was put in, also long paths and text in any language', () => {
+  it('restores the packed files, also long paths and text in any language', () => {
     const name = fc.stringMatching(/^[a-z][a-z0-9_-]{0,30}$/);
-    const path = fc.array(name, { minLength: 1, maxLength: 6 }).map((parts) => `${parts.join('/')}.nix`);
+    const path = fc.array(name, { minLength: 1, maxLength: 6 }).map((segments) => `${segments.join('/')}.nix`);
     const anyFiles = fc.uniqueArray(fc.tuple(path, fc.string({ unit: 'grapheme', maxLength: 1500 })), {
       selector: ([where]) => where,
       minLength: 1,
@@ -59,12 +59,12 @@ describe('an archive', () => {
     const folder = temporaryFolder();
     let round = 0;
     fc.assert(
-      fc.property(anyFiles, (wanted) => {
+      fc.property(anyFiles, (packed) => {
         round += 1;
         const target = join(folder, String(round));
         put(target, '.here', '');
-        tar(['-x', '-C', target, '-f', '-'], ustarArchive(wanted.map(([where, text]) => file(where, text))));
-        for (const [where, text] of wanted)
+        tar(['-x', '-C', target, '-f', '-'], ustarArchive(packed.map(([where, text]) => file(where, text))));
+        for (const [where, text] of packed)
           expect(readFileSync(join(target, where), 'utf8')).toBe(Buffer.from(text).toString('utf8'));
       }),
       { numRuns: 25 },
@@ -72,14 +72,14 @@ describe('an archive', () => {
   });
 
   it.each(['/etc/passwd', '../x', 'a/../b', 'a//b', './a', '', 'a\0b', `${'d'.repeat(120)}/${'f'.repeat(101)}`])(
-    'refuses the path %j',
+    'rejects the path %j',
     (path) => {
       expect(() => ustarArchive([file(path)])).toThrow(/not a path below|too long/);
     },
   );
 
-  it('refuses two files of one name, and a file where a folder is', () => {
-    expect(() => ustarArchive([file('a'), file('a')])).toThrow('two files are called a');
-    expect(() => ustarArchive([file('a/b'), file('a')])).toThrow('two files are called a');
+  it('rejects two files with one path, and a file with the path of a folder', () => {
+    expect(() => ustarArchive([file('a'), file('a')])).toThrow('two files have the path a');
+    expect(() => ustarArchive([file('a/b'), file('a')])).toThrow('two files have the path a');
   });
 });

@@ -6,9 +6,9 @@ import { writesTo } from '../store/writes.ts';
 import { useEnrollment } from './enrollment-rig.ts';
 import { newKeyPem, newRequest } from './openssl.ts';
 
-describe('a token that was used, and whose answer got lost', () => {
+describe('a used token whose reply was lost', () => {
   const rig = useEnrollment();
-  const ask = (machine: Machine, token: string, key: string) =>
+  const request = (machine: Machine, token: string, key: string) =>
     rig().enrollment.enroll({
       nodeId: machine.id,
       token,
@@ -19,45 +19,45 @@ describe('a token that was used, and whose answer got lost', () => {
     const machine = await rig().machine(1);
     const token = await rig().token(machine);
     const key = newKeyPem('P-256');
-    await ask(machine, token, key);
+    await request(machine, token, key);
     return { machine, token, key };
   };
-  const refusal = { code: 'enrollment_refused', message: 'the enrollment token was used before' };
+  const refusal = { code: 'enrollment_refused', message: 'the enrollment token was already used' };
 
-  it('is answered again to the same key, and what got lost is worth nothing', async () => {
+  it('is redeemed again for the same key, and the lost credentials are revoked', async () => {
     const { machine, token, key } = await used();
-    await ask(machine, token, key);
+    await request(machine, token, key);
     const certificates = await rig().store.certificatesOf(machine.id);
     expect(certificates.filter(({ revokedAt }) => revokedAt === null)).toHaveLength(1);
     const recovery = (await rig().store.enrollmentTokensOf(machine.id)).filter(({ kind }) => kind === 'recovery');
     expect(recovery.filter(({ revokedAt }) => revokedAt === null)).toHaveLength(1);
-    await ask(machine, token, key);
+    await request(machine, token, key);
   });
 
-  it('is refused to any other key', async () => {
+  it('is refused for any other key', async () => {
     const { machine, token } = await used();
-    await expect(ask(machine, token, newKeyPem('P-256'))).rejects.toMatchObject(refusal);
+    await expect(request(machine, token, newKeyPem('P-256'))).rejects.toMatchObject(refusal);
   });
 
-  it('is refused once the certificate was shown', async () => {
+  it('is refused after the certificate was presented', async () => {
     const { machine, token, key } = await used();
     const [certificate] = await rig().store.certificatesOf(machine.id);
     await rig().store.confirmCertificate(certificate?.serial ?? '', rig().clock.at);
-    await expect(ask(machine, token, key)).rejects.toMatchObject(refusal);
+    await expect(request(machine, token, key)).rejects.toMatchObject(refusal);
   });
 
   it('is refused ten minutes later', async () => {
     const { machine, token, key } = await used();
     rig().clock.at += 10 * MINUTE;
-    await expect(ask(machine, token, key)).rejects.toMatchObject(refusal);
+    await expect(request(machine, token, key)).rejects.toMatchObject(refusal);
   });
 });
 
-describe('a state that forbids it', () => {
+describe('a state that does not allow enrollment', () => {
   const rig = useEnrollment();
 
   it.each(['deploying', 'quarantined', 'releasing', 'registered'] as const)(
-    'refuses to enroll a node that is %s for now, says why in the audit, and leaves the token good',
+    'refuses to enroll a node that is %s, audits the reason, and keeps the token valid',
     async (state) => {
       const { store, machine, token, enroll } = rig();
       const node = await machine(1);

@@ -1,4 +1,4 @@
-// What the node API needs from the rest of the appliance.
+// Dependencies of the node API.
 
 import type { AppEdge } from '../../api/base-app.ts';
 import type { Instant } from '../../domain/instant.ts';
@@ -9,6 +9,6 @@ export interface NodeApiDeps extends AppEdge {
   readonly store: Pick<Store, 'machine' | 'certificate' | 'confirmCertificate' | 'authorities'>;
   readonly enrollment: EnrollmentService;
   readonly now: () => Instant;
-  /** When it fires, nobody is kept waiting any longer. */
+  /** Aborted on stop: ends pending long polls. */
   readonly stopping: AbortSignal;
 }

@@ -1,4 +1,4 @@
-// Answers as a broken or hostile service gives them: right ones with something in them exchanged.
+// Replies of a broken or hostile service: genuine ones with some values replaced.
 
 import type { OpenLink } from '../../../appliance/bmc/redfish/link.ts';
 import type { MockAnswer } from './mock/mock-answers.ts';
@@ -6,7 +6,7 @@ import type { MockService } from './mock/mock-service.ts';
 
 type Next = () => number;
 
-/** xorshift32: the same spoiling for the same seed. */
+/** xorshift32: the same corruption for the same seed. */
 export function numbers(seed: number): Next {
   let state = seed | 1;
   return () => {
@@ -50,18 +50,18 @@ const STATUSES = [200, 201, 202, 204, 301, 307, 400, 401, 403, 404, 405, 406, 40
 const pick = <Value>(next: Next, values: readonly Value[], instead: Value): Value =>
   values[next() % values.length] ?? instead;
 
-/** A copy in which one value in `odds` is another one, or gone. */
-function spoiledValue(next: Next, value: unknown, odds: number): unknown {
+/** A copy in which one value in `odds` is replaced or removed. */
+function corruptedValue(next: Next, value: unknown, odds: number): unknown {
   if (next() % odds === 0) return pick(next, ODD_VALUES, null);
-  if (Array.isArray(value)) return value.map((entry) => spoiledValue(next, entry, odds));
+  if (Array.isArray(value)) return value.map((entry) => corruptedValue(next, entry, odds));
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).filter(() => next() % odds !== 0);
-  return Object.fromEntries(kept.map(([key, entry]) => [key, spoiledValue(next, entry, odds)]));
+  return Object.fromEntries(kept.map(([key, entry]) => [key, corruptedValue(next, entry, odds)]));
 }
 
-function spoiled(next: Next, genuine: MockAnswer): { status: number; headers: Record<string, string>; body: string } {
+function corrupted(next: Next, genuine: MockAnswer): { status: number; headers: Record<string, string>; body: string } {
   const odds = pick(next, [8, 20, 60], 20);
-  const text = genuine.body === null ? '' : JSON.stringify(spoiledValue(next, genuine.body, odds));
+  const text = genuine.body === null ? '' : JSON.stringify(corruptedValue(next, genuine.body, odds));
   const headers = Object.entries(genuine.headers).flatMap(([name, value]): [string, string][] => {
     if (next() % 12 === 0) return [];
     return [[name, next() % 12 === 0 ? String(pick(next, ODD_VALUES, '')) : value]];
@@ -73,14 +73,14 @@ function spoiled(next: Next, genuine: MockAnswer): { status: number; headers: Re
   };
 }
 
-/** A link to a mock service in this process that spoils some of what it says. */
-export const spoilingLink = (service: MockService, next: Next): OpenLink => {
+/** A link to a mock service in this process that corrupts some of its replies. */
+export const corruptingLink = (service: MockService, next: Next): OpenLink => {
   return () => ({
     exchange: async ({ method, path, headers, body }) => {
       const genuine = service.answer({ method, path, headers, body: body ?? '' });
       const text = genuine.body === null ? '' : JSON.stringify(genuine.body);
       return next() % 3 === 0
-        ? spoiled(next, genuine)
+        ? corrupted(next, genuine)
         : { status: genuine.status, headers: genuine.headers, body: text };
     },
     close: async () => undefined,

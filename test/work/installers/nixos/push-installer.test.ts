@@ -25,23 +25,23 @@ async function rig(script: string, changes: Partial<PushInstallerDeps> = {}) {
   const [host, port] = [hostKey(folder, 'host'), await freePort()];
   fakeAnywhere(folder, script);
   chmodSync(put(folder, 'nix', '#!/bin/sh\necho "nix (Nix) 2.18.1"\n'), 0o755);
-  const told: (PushProgress | PushResult)[] = [];
+  const reports: (PushProgress | PushResult)[] = [];
   const { promise: finished, resolve } = Promise.withResolvers<PushResult>();
-  const desk = await PushInstaller.open({
+  const pushes = await PushInstaller.open({
     files: async () => ({ flake: [], extraFiles: [], diskPassphrase: null }),
-    report: async (_, progress) => void told.push(progress),
+    report: async (_, progress) => void reports.push(progress),
     finish: async (_, result) => {
-      told.push(result);
+      reports.push(result);
       resolve(result);
     },
-    stillWanted: async () => true,
-    lookEvery: 50,
-    complain: (_, error) => {
+    isSessionOpen: async () => true,
+    checkEvery: 50,
+    logError: (_, error) => {
       throw error;
     },
     workFolders: join(folder, 'work'),
     environment: { PATH: `${folder}:${process.env.PATH}`, HOME: folder },
-    limits: { ...PUSH_LIMITS, reach: 20_000, farewell: 300 },
+    limits: { ...PUSH_LIMITS, reach: 20_000, gracePeriod: 300 },
     sshPort: port,
     ...changes,
   });
@@ -55,37 +55,37 @@ async function rig(script: string, changes: Partial<PushInstallerDeps> = {}) {
   const installer = (authorizedKey: string) =>
     startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [authorizedKey] });
   const leftovers = () => (existsSync(join(folder, 'work')) ? readdirSync(join(folder, 'work')) : []);
-  return { desk, subject, told, finished, folder, installer, leftovers };
+  return { pushes, subject, reports, finished, folder, installer, leftovers };
 }
 
 beforeAll(() => needSshd());
 
-describe('the pushes that are under way', () => {
-  it('use the key that the order named, once, and tell the outcome after the last step', async () => {
+describe('running pushes', () => {
+  it('use the key of the order, once, and report the outcome after the last step', async () => {
     const made = await rig(steps(0, 9));
-    const key = made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
-    expect(made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).toBe(key);
+    const key = made.pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
+    expect(made.pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).toBe(key);
     await made.installer(key);
-    made.desk.begin(made.subject);
-    made.desk.begin(made.subject);
+    made.pushes.begin(made.subject);
+    made.pushes.begin(made.subject);
     expect(await made.finished).toEqual({ ok: true });
-    await made.desk.stop();
-    expect(made.told.filter((each) => 'ok' in each)).toHaveLength(1);
-    expect(made.told.at(-1)).toEqual({ ok: true });
-    expect(made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).not.toBe(key);
+    await made.pushes.stop();
+    expect(made.reports.filter((each) => 'ok' in each)).toHaveLength(1);
+    expect(made.reports.at(-1)).toEqual({ ok: true });
+    expect(made.pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).not.toBe(key);
     expect(made.leftovers()).toEqual([]);
   });
 
-  it('give every deployment a key of its own, also where the one before never came to a push', async () => {
-    const { desk } = await rig('');
-    const key = desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
-    expect(desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).toBe(key);
-    expect(desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT + 1)).not.toBe(key);
+  it('use a new key for every deployment, also where the one before never reached a push', async () => {
+    const { pushes } = await rig('');
+    const key = pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
+    expect(pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT)).toBe(key);
+    expect(pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT + 1)).not.toBe(key);
   });
 
   it('fail with the reason where the key is lost, and start nothing', async () => {
     const made = await rig(steps(0, 9));
-    made.desk.begin(made.subject);
+    made.pushes.begin(made.subject);
     expect(await made.finished).toMatchObject({
       ok: false,
       step: 'prepare',
@@ -96,32 +96,32 @@ describe('the pushes that are under way', () => {
 
   it('fail with the reason where the files cannot be made', async () => {
     const made = await rig(steps(0, 9), { files: () => Promise.reject(new Error('no disk matches serial X')) });
-    made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
-    made.desk.begin(made.subject);
+    made.pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
+    made.pushes.begin(made.subject);
     expect(await made.finished).toMatchObject({
       ok: false,
-      reason: 'its files cannot be made: no disk matches serial X',
+      reason: 'its files could not be made: no disk matches serial X',
     });
   });
 
-  it('end with all that they started when they are cancelled', async () => {
+  it('end with all their processes when they are cancelled', async () => {
     const partitioning = Promise.withResolvers<void>();
     const made = await rig(`${steps(0, 3)}\nsleep 1000 & echo $! >> "$record/pids"; wait`, {
       report: async (_, progress) => {
         if (progress.step === 'partition' && progress.status === 'started') partitioning.resolve();
       },
     });
-    const key = made.desk.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
+    const key = made.pushes.authorizedKey(MACHINE, 'node05', DEPLOYMENT);
     await made.installer(key);
-    made.desk.begin(made.subject);
+    made.pushes.begin(made.subject);
     await partitioning.promise;
-    await made.desk.cancel(MACHINE);
+    await made.pushes.cancel(MACHINE);
     expect(await made.finished).toMatchObject({ ok: false, step: 'partition', reason: 'it was cancelled' });
     expect(pidsOf(made.folder).filter(isAlive)).toEqual([]);
     expect(made.leftovers()).toEqual([]);
   });
 
-  it('leave no private key behind, even when the process before was killed', async () => {
+  it('leave no private key behind, even after the process before was killed', async () => {
     const folder = temporaryFolder();
     put(folder, 'work/push-abc/key', 'PRIVATE KEY');
     await rig('', { workFolders: join(folder, 'work') });

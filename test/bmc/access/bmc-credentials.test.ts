@@ -4,11 +4,11 @@ import { BmcCredentials } from '../../../appliance/bmc/access/bmc-credentials.ts
 import { BmcMemory } from '../../../appliance/bmc/access/memory.ts';
 import { brokenStore } from '../../store/broken-store.ts';
 import { address, newAudit } from '../../store/samples.ts';
-import { BY, deskRig, login } from './desk-rig.ts';
+import { BY, login, openerRig } from './opener-rig.ts';
 
-describe('credentials that somebody gives', () => {
-  it('are tried first, kept sealed and audited without the password', async () => {
-    const { keys, machine, store, held } = await deskRig();
+describe('credentials from an operator', () => {
+  it('are tried first, saved sealed and audited without the password', async () => {
+    const { keys, machine, store, held } = await openerRig();
     expect(await keys.set(machine, BY, login('factory'), true)).toEqual({ checked: true });
     expect(await held()).toEqual({ current: 'factory', pending: null });
     const [entry, ...more] = await store.auditEntries(0, 10);
@@ -23,8 +23,8 @@ describe('credentials that somebody gives', () => {
     expect(JSON.stringify(entry)).not.toContain('factory');
   });
 
-  it('are not kept when the BMC does not take them', async () => {
-    const { keys, machine, held, audited } = await deskRig();
+  it('are not saved when the BMC rejects them', async () => {
+    const { keys, machine, held, audited } = await openerRig();
     await expect(keys.set(machine, BY, login('wrong'), true)).rejects.toMatchObject({
       code: 'bmc_login_failed',
       message: 'node1: BMC 10.2.10.1: wrong user or password',
@@ -33,67 +33,67 @@ describe('credentials that somebody gives', () => {
     expect(await audited()).toEqual([]);
   });
 
-  it('are not kept for a node without a BMC: nobody could say whom they may be shown to', async () => {
-    const { keys, machine } = await deskRig();
+  it('are rejected for a node without a BMC, because they are bound to its address', async () => {
+    const { keys, machine } = await openerRig();
     const without = { ...machine, spec: { ...machine.spec, bmc: null } };
     await expect(keys.set(without, BY, login('factory'), false)).rejects.toMatchObject({ code: 'bmc_off_limits' });
   });
 
   it.each([
-    ['somebody says so', 'real', false],
-    ['the site records', 'recorder', true],
-    ['the site leaves BMCs alone', 'disabled', true],
-  ] as const)('are kept untried where %s', async (_why, mode, check) => {
-    const { keys, machine, door, held } = await deskRig({ mode });
+    ['the operator requests it', 'real', false],
+    ['the site is in recorder mode', 'recorder', true],
+    ['BMC access is disabled', 'disabled', true],
+  ] as const)('are saved untried when %s', async (_why, mode, check) => {
+    const { keys, machine, bmcLogin, held } = await openerRig({ mode });
     expect(await keys.set(machine, BY, login('anything'), check)).toEqual({ checked: false });
     expect((await held()).current).toBe('anything');
-    expect(door.logins).toEqual([]);
+    expect(bmcLogin.logins).toEqual([]);
   });
 });
 
 describe('rotating a password', () => {
-  it('ends with a random one that the BMC takes and the vault has', async () => {
-    const { keys, machine, door, clock, keep, held, audited } = await deskRig();
+  it('ends with a random one that the BMC accepts and the vault contains', async () => {
+    const { keys, machine, bmcLogin, clock, keep, held, audited } = await openerRig();
     await keep('current', 'factory');
     const { mode, result } = await clock.until(keys.rotate(machine, BY));
     expect([mode, result]).toEqual(['real', { username: 'ADMIN' }]);
-    expect(door.password).toMatch(/^[A-Za-z][\x21-\x7e]{15}$/);
-    expect(await held()).toEqual({ current: door.password, pending: null });
+    expect(bmcLogin.password).toMatch(/^[A-Za-z][\x21-\x7e]{15}$/);
+    expect(await held()).toEqual({ current: bmcLogin.password, pending: null });
     expect((await audited()).slice(1)).toEqual(['bmc.rotate', 'bmc.rotation-begun', 'bmc.rotated']);
-    expect(door.open).toBe(0);
+    expect(bmcLogin.open).toBe(0);
   });
 
-  it('goes back to the old one when the BMC cuts the new one off', async () => {
-    const { keys, machine, door, clock, keep, held, audited, store } = await deskRig();
+  it('rolls back to the old one when the BMC truncates the new one', async () => {
+    const { keys, machine, bmcLogin, clock, keep, held, audited, store } = await openerRig();
     await keep('current', 'factory');
-    door.takes = (given) => given.slice(0, 8);
+    bmcLogin.takes = (given) => given.slice(0, 8);
     await expect(clock.until(keys.rotate(machine, BY))).rejects.toMatchObject({
       code: 'bmc_failed',
       message: expect.stringMatching(/^node1: .*; the old password is in force again$/),
     });
-    // It cuts at eight, and the old one has seven.
-    expect([door.password, await held()]).toEqual(['factory', { current: 'factory', pending: null }]);
+    // It truncates at eight, and the old one has seven.
+    expect([bmcLogin.password, await held()]).toEqual(['factory', { current: 'factory', pending: null }]);
     expect((await audited()).at(-1)).toBe('bmc.rotation-undone');
     expect((await store.events({ limit: 10 })).map(({ kind }) => kind)).toEqual(['bmc.failed']);
   });
 
-  it('does not begin with a password that is wrong already', async () => {
-    const { keys, machine, clock, keep, held } = await deskRig();
+  it('fails early when the current password is wrong', async () => {
+    const { keys, machine, clock, keep, held } = await openerRig();
     await keep('current', 'wrong');
     await expect(clock.until(keys.rotate(machine, BY))).rejects.toMatchObject({ code: 'bmc_login_failed' });
     expect(await held()).toEqual({ current: 'wrong', pending: null });
   });
 
-  it('tells the BMC nothing that is not on disk', async () => {
-    const { desk, nodes, vault, memory, machine, door, clock, keep } = await deskRig();
+  it('sends the BMC no password that is not on disk', async () => {
+    const { opener, nodes, vault, memory, machine, bmcLogin, clock, keep } = await openerRig();
     await keep('current', 'factory');
-    const keys = new BmcCredentials({ desk, nodes, vault, memory, clock, now: () => 0, store: brokenStore() });
+    const keys = new BmcCredentials({ opener, nodes, vault, memory, clock, now: () => 0, store: brokenStore() });
     await expect(clock.until(keys.rotate(machine, BY))).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(door.password).toBe('factory');
+    expect(bmcLogin.password).toBe('factory');
   });
 
-  it('keeps both when the store fails after the BMC took the new one, and the next use settles it', async () => {
-    const { desk, nodes, store, vault, memory, machine, door, clock, keep, held } = await deskRig();
+  it('keeps both when the store fails after the BMC accepted the new one, and the next use settles it', async () => {
+    const { opener, nodes, store, vault, memory, machine, bmcLogin, clock, keep, held } = await openerRig();
     await keep('current', 'factory');
     const failing = {
       setBmcCredentials: store.setBmcCredentials,
@@ -101,26 +101,26 @@ describe('rotating a password', () => {
       confirmPendingBmcCredentials: brokenStore().confirmPendingBmcCredentials,
       dropPendingBmcCredentials: store.dropPendingBmcCredentials,
     };
-    const keys = new BmcCredentials({ desk, nodes, vault, memory, clock, now: () => 0, store: failing });
+    const keys = new BmcCredentials({ opener, nodes, vault, memory, clock, now: () => 0, store: failing });
     await expect(clock.until(keys.rotate(machine, BY))).rejects.toMatchObject({ code: 'store_unavailable' });
-    expect(await held()).toEqual({ current: 'factory', pending: door.password });
-    expect(door.password).not.toBe('factory');
+    expect(await held()).toEqual({ current: 'factory', pending: bmcLogin.password });
+    expect(bmcLogin.password).not.toBe('factory');
     expect(
-      await desk.using(
+      await opener.using(
         machine,
         () => undefined,
         (bmc) => bmc.powerState(),
       ),
     ).toBe('on');
-    expect(await held()).toEqual({ current: door.password, pending: null });
+    expect(await held()).toEqual({ current: bmcLogin.password, pending: null });
   });
 
-  it('is not disturbed by somebody who opens the BMC or sets credentials meanwhile', async () => {
-    const { keys, desk, machine, door, clock, keep, held } = await deskRig();
+  it('is not disturbed by a concurrent open or change of credentials', async () => {
+    const { keys, opener, machine, bmcLogin, clock, keep, held } = await openerRig();
     await keep('current', 'factory');
     const rotating = keys.rotate(machine, BY);
     while ((await held()).pending === null) await setImmediate();
-    const opening = desk.using(
+    const opening = opener.using(
       machine,
       () => undefined,
       (bmc) => bmc.powerState(),
@@ -129,13 +129,13 @@ describe('rotating a password', () => {
     await clock.until(Promise.all([rotating, opening, setting]));
     expect(await opening).toBe('on');
     expect(await setting).toMatchObject({ code: 'bmc_login_failed' });
-    expect(await held()).toEqual({ current: door.password, pending: null });
+    expect(await held()).toEqual({ current: bmcLogin.password, pending: null });
   });
 
-  it('is only written down where the site records', async () => {
-    const { keys, machine, door, store, held } = await deskRig({ mode: 'recorder' });
+  it('is only recorded in recorder mode', async () => {
+    const { keys, machine, bmcLogin, store, held } = await openerRig({ mode: 'recorder' });
     expect((await keys.rotate(machine, BY)).mode).toBe('recorder');
-    expect(door.logins).toEqual([]);
+    expect(bmcLogin.logins).toEqual([]);
     expect(await held()).toEqual({ current: null, pending: null });
     expect(await store.events({ limit: 10 })).toMatchObject([
       { kind: 'bmc.recorded', data: { what: 'rotate', action: 'set-own-password' } },
@@ -143,9 +143,9 @@ describe('rotating a password', () => {
   });
 });
 
-describe('a certificate that is to be forgotten', () => {
-  it('is forgotten with an audit entry, and a second time that is a conflict', async () => {
-    const { keys, machine, memory, audited } = await deskRig();
+describe('forgetting a certificate', () => {
+  it('writes an audit entry, and is a conflict the second time', async () => {
+    const { keys, machine, memory, audited } = await openerRig();
     await memory.remember(address('10.2.10.0', 1), 'AA:BB');
     await keys.forgetCertificate(machine, BY);
     expect(memory.pinned('10.2.10.1')).toBeNull();
@@ -154,9 +154,9 @@ describe('a certificate that is to be forgotten', () => {
   });
 });
 
-describe('what drivers remember', () => {
-  it('is there again after a restart', async () => {
-    const { memory, store } = await deskRig();
+describe('the memory of drivers', () => {
+  it('survives a restart', async () => {
+    const { memory, store } = await openerRig();
     memory.rememberSuite('10.2.10.1', 17);
     await memory.remember('10.2.10.1', 'AA:BB');
     const again = await BmcMemory.open(store, { warn: () => undefined });
@@ -164,8 +164,8 @@ describe('what drivers remember', () => {
     expect([again.suite('10.2.10.2'), again.pinned('10.2.10.2')]).toEqual([null, null]);
   });
 
-  it('never replaces a certificate, also one that another process has pinned', async () => {
-    const { memory, store } = await deskRig();
+  it('never replaces a certificate, even one that another process pinned', async () => {
+    const { memory, store } = await openerRig();
     await store.pinBmcCertificate(address('10.2.10.0', 1), 'AA:BB');
     await expect(memory.remember('10.2.10.1', 'CC:DD')).rejects.toThrow('another certificate');
     expect(await store.forgetBmcCertificate(address('10.2.10.0', 1), newAudit('x'))).toBe(true);

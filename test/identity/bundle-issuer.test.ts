@@ -7,7 +7,11 @@ import { DAY } from '../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import { mustParse, parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import { probeApi } from '../../appliance/identity/api-probe.ts';
-import { type BundleIssuer, type BundleIssuerDeps, createBundleDesk } from '../../appliance/identity/bundle-issuer.ts';
+import {
+  type BundleIssuer,
+  type BundleIssuerDeps,
+  createBundleIssuer,
+} from '../../appliance/identity/bundle-issuer.ts';
 import { openKeyFolder } from '../../appliance/identity/key-folder.ts';
 import { openTaskSigner } from '../../appliance/identity/task-signing.ts';
 import { agentLayout, secretText } from '../../appliance/render/bundle/bundle.ts';
@@ -22,20 +26,20 @@ import { newKeyPem, newRequest } from './openssl.ts';
 const BOB = { actor: 'token:bob', correlationId: 'c-2' };
 const TEMPLATES = bundleTemplates();
 
-describe('the bundle desk', () => {
+describe('the bundle issuer', () => {
   const rig = useEnrollment();
   const open = async (changes: Partial<BundleIssuerDeps> = {}): Promise<BundleIssuer> => {
-    const { store, authority, dependencies, file } = rig();
+    const { store, authority, deps, file } = rig();
     const keys = await openKeyFolder(join(file('state'), 'task-signing'), null);
-    return createBundleDesk({
+    return createBundleIssuer({
       store,
-      commands: commandsOf(store, dependencies.now),
+      commands: commandsOf(store, deps.now),
       authority,
-      taskSigner: await openTaskSigner({ ...dependencies, keys }),
+      taskSigner: await openTaskSigner({ ...deps, keys }),
       templates: TEMPLATES,
       probe: async () => parsed(null),
-      now: dependencies.now,
-      settings: dependencies.settings,
+      now: deps.now,
+      settings: deps.settings,
       bundle: {
         apiUrlOf: () => parsed('https://api.internal:8444'),
         plainHttp: 'never',
@@ -46,19 +50,19 @@ describe('the bundle desk', () => {
       ...changes,
     });
   };
-  const handOver = async (desk: BundleIssuer, reissue: boolean, onBehalf = ALICE) =>
-    desk.handOver({ machine: await node(), delivery: 'manual', reissue, onBehalf });
+  const issue = async (issuer: BundleIssuer, reissue: boolean, origin = ALICE) =>
+    issuer.issue({ machine: await node(), delivery: 'manual', reissue, origin });
   const node = async () => {
     const { store, machine } = rig();
     const [known] = (await store.inventory()).machines;
     return known ?? machine(1);
   };
 
-  it('hands over a bundle that a node can enroll with', async () => {
+  it('issues a bundle that a node can enroll with', async () => {
     const { store, authority, enrollment, clock } = rig();
-    const desk = await open();
+    const issuer = await open();
     const machine = await node();
-    const { bundle, files } = await handOver(desk, false);
+    const { bundle, files } = await issue(issuer, false);
     const trust = await authority.trust();
     expect(bundle).toMatchObject({
       nodeId: machine.id,
@@ -85,27 +89,27 @@ describe('the bundle desk', () => {
     expect(JSON.stringify(await store.auditEntries(0, 100))).not.toContain(document.enrollment_token.slice(16));
   });
 
-  it('hands it over once: who asks again is told who has it, and since when', async () => {
+  it('issues a bundle once: a second request is refused with the recipient and the time of the first', async () => {
     const { clock } = rig();
-    const desk = await open();
-    const { bundle } = await handOver(desk, false);
+    const issuer = await open();
+    const { bundle } = await issue(issuer, false);
     const at = new Date(clock.at).toISOString();
     clock.at += 1000;
-    await expect(handOver(desk, false, BOB)).rejects.toMatchObject({
+    await expect(issue(issuer, false, BOB)).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining(`the bundle of node1 was handed to token:alice on ${at}`),
+      message: expect.stringContaining(`the bundle of node1 was issued to token:alice at ${at}`),
     });
-    expect(await desk.standing(bundle)).toBe('good');
+    expect(await issuer.tokenStatus(bundle)).toBe('good');
   });
 
-  it('reissues: the first one is worth nothing from then on, and the audit says so', async () => {
+  it('reissues: the first token is revoked, and the audit records it', async () => {
     const { store } = rig();
-    const desk = await open();
-    const first = await handOver(desk, false);
-    const second = await handOver(desk, true, BOB);
+    const issuer = await open();
+    const first = await issue(issuer, false);
+    const second = await issue(issuer, true, BOB);
     expect(second.replaced?.id).toBe(first.bundle.id);
-    expect(await desk.standing(first.bundle)).toBe('revoked');
-    expect(await desk.standing(second.bundle)).toBe('good');
+    expect(await issuer.tokenStatus(first.bundle)).toBe('revoked');
+    expect(await issuer.tokenStatus(second.bundle)).toBe('good');
     expect((await store.auditEntries(0, 100)).at(-1)).toMatchObject({
       action: 'node.bundle_reissued',
       actor: 'token:bob',
@@ -114,42 +118,42 @@ describe('the bundle desk', () => {
     });
   });
 
-  it('hands over a new one when the last has expired', async () => {
+  it('issues a new bundle when the last one has expired', async () => {
     const { clock } = rig();
-    const desk = await open();
-    const { bundle } = await handOver(desk, false);
+    const issuer = await open();
+    const { bundle } = await issue(issuer, false);
     clock.at += DAY;
-    expect(await desk.standing(bundle)).toBe('expired');
-    expect((await handOver(desk, false, BOB)).replaced?.id).toBe(bundle.id);
+    expect(await issuer.tokenStatus(bundle)).toBe('expired');
+    expect((await issue(issuer, false, BOB)).replaced?.id).toBe(bundle.id);
   });
 
-  it('hands nothing to a node that is enrolled, unless it is to enroll again', async () => {
+  it('refuses an enrolled node, unless the request is a reissue', async () => {
     const { enroll } = rig();
-    const desk = await open();
-    const { bundle } = await handOver(desk, false);
+    const issuer = await open();
+    const { bundle } = await issue(issuer, false);
     await enroll(await node(), secretText(bundle.enrollmentToken));
-    expect(await desk.standing(bundle)).toBe('consumed');
-    await expect(handOver(desk, false)).rejects.toMatchObject({
+    expect(await issuer.tokenStatus(bundle)).toBe('consumed');
+    await expect(issue(issuer, false)).rejects.toMatchObject({
       code: 'conflict',
-      message: 'node1 is enrolled: reissue the bundle if it is to enroll again',
+      message: 'node1 is already enrolled: reissue the bundle to enroll it again',
     });
-    expect((await handOver(desk, true)).replaced?.kind).toBe('recovery');
+    expect((await issue(issuer, true)).replaced?.kind).toBe('recovery');
   });
 
-  it('hands nothing to a removed node', async () => {
+  it('refuses a removed node', async () => {
     const { store } = rig();
-    const desk = await open();
+    const issuer = await open();
     const machine = await node();
     await writesTo(store).transition(transitionOf(machine, 'removed'));
-    await expect(desk.handOver({ machine, delivery: 'manual', reissue: true, onBehalf: ALICE })).rejects.toMatchObject({
+    await expect(issuer.issue({ machine, delivery: 'manual', reissue: true, origin: ALICE })).rejects.toMatchObject({
       code: 'conflict',
     });
   });
 
-  it('issues nothing when the bundle has a problem, and lists all of them', async () => {
+  it('issues nothing when the bundle is invalid, and lists all problems', async () => {
     const { store } = rig();
     const machine = await node();
-    const desk = await open({
+    const issuer = await open({
       probe: async () => unparsable('connect ECONNREFUSED'),
       bundle: {
         apiUrlOf: () => parsed('https://api.internal:8444'),
@@ -159,23 +163,23 @@ describe('the bundle desk', () => {
         package: null,
       },
     });
-    await expect(handOver(desk, false)).rejects.toMatchObject({
+    await expect(issue(issuer, false)).rejects.toMatchObject({
       code: 'invalid_bundle',
       message: 'the bundle of node1 has problems',
       details: [
-        'key_path: a placeholder was left in it: <KEY_PATH>',
-        'api_url: nobody answers at https://api.internal:8444: connect ECONNREFUSED',
+        'key_path: contains a placeholder: <KEY_PATH>',
+        'api_url: https://api.internal:8444 is not reachable: connect ECONNREFUSED',
         'key_path: not an absolute path: <KEY_PATH>',
       ],
     });
-    expect(await desk.check(machine)).toHaveLength(3);
+    expect(await issuer.check(machine)).toHaveLength(3);
     expect(await store.enrollmentTokensOf(machine.id)).toEqual([]);
     expect(await auditActions(store)).not.toContain('node.bundle_handed_over');
   });
 
-  it('leaves the last bundle as good as it was when the next cannot be rendered', async () => {
+  it('keeps the last bundle valid when the next one cannot be rendered', async () => {
     const good = await open();
-    const { bundle } = await handOver(good, false);
+    const { bundle } = await issue(good, false);
     const broken = await open({
       templates: {
         render: () => {
@@ -183,13 +187,13 @@ describe('the bundle desk', () => {
         },
       },
     });
-    await expect(handOver(broken, true)).rejects.toThrow('template');
-    expect(await good.standing(bundle)).toBe('good');
+    await expect(issue(broken, true)).rejects.toThrow('template');
+    expect(await good.tokenStatus(bundle)).toBe('good');
   });
 
-  it('gives first-boot payloads the script, under the variables of the site', async () => {
+  it('renders the script for first-boot payloads with the variables of the site', async () => {
     const machine = await node();
-    const desk = await open({
+    const issuer = await open({
       bundle: {
         apiUrlOf: () => parsed('https://api.internal:8444'),
         plainHttp: 'never',
@@ -198,19 +202,19 @@ describe('the bundle desk', () => {
         package: null,
       },
     });
-    const { files } = await desk.handOver({ machine, delivery: 'maas', reissue: false, onBehalf: ALICE });
+    const { files } = await issuer.issue({ machine, delivery: 'maas', reissue: false, origin: ALICE });
     expect(files.script.text).toMatch(/^#!\/bin\/sh\n/);
     expect(files.script.text).toContain('GPUAAS_ENROLLMENT_TOKEN=');
     expect(await rig().store.enrollmentTokensOf(machine.id)).toMatchObject([{ delivery: 'maas' }]);
   });
 
-  it('names both authorities while they change places', async () => {
+  it('contains both authorities during a rotation', async () => {
     const { rotation } = rig();
-    const desk = await open();
+    const issuer = await open();
     await node();
     await rotation.stage(ALICE);
     await rotation.activate(ALICE);
-    const { bundle } = await handOver(desk, false);
+    const { bundle } = await issue(issuer, false);
     expect(bundle.ca.pem.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
     expect(bundle.ca.fingerprint).toBe((await rig().authority.trust()).shown);
   });
@@ -220,7 +224,7 @@ describe('the probe of the API', () => {
   const rig = useEnrollment();
   const names = [{ kind: 'ip', address: mustParse(parseIpv4('127.0.0.1')) }] as const;
 
-  it('is satisfied by whoever shows a certificate of the authority, and by nobody else', async () => {
+  it('accepts only servers with a certificate of the authority', async () => {
     const { authority, rotation } = rig();
     const { pem } = await authority.trust();
     const plain = createServer((_, response) => response.writeHead(404).end());
@@ -250,9 +254,9 @@ describe('the probe of the API', () => {
           reason: expect.stringContaining("does not match certificate's altnames"),
         });
       },
-      'asked',
+      'optional',
     );
-    // A node that is to enroll has no certificate: an endpoint that wants one from everybody is no place to enroll at.
+    // A node has no certificate before it enrolls: an endpoint that requires one is unusable for enrollment.
     await withNodeApi(credentials, async (port) => {
       expect(await probeApi()(`https://127.0.0.1:${port}/`, pem)).toMatchObject({ ok: false });
     });

@@ -1,4 +1,4 @@
-// Machines that fetch a boot file at paces of their own, and what an appliance holds open meanwhile: proc(5).
+// Machines that fetch a boot file at their own pace, and the descriptors that an appliance holds meanwhile: proc(5).
 
 import { once } from 'node:events';
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
@@ -6,10 +6,10 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
 const END_OF_HEAD = '\r\n\r\n';
-/** Shared: each reading is over before the next begins. */
+/** Shared: each read finishes before the next starts. */
 const READING = Buffer.alloc(64 * 1024);
 
-/** One machine. It reads only when it is told to, and compares all that it reads with the file. */
+/** One machine. It reads only on request, and compares everything with the file. */
 export class Fetcher {
   readonly #socket: Socket;
   readonly #file: Buffer;
@@ -28,7 +28,7 @@ export class Fetcher {
       port: Number(url.port),
       onread: { buffer: READING, callback: (length, bytes) => this.#onRead(Buffer.from(bytes.buffer, 0, length)) },
     });
-    // A connection that is reset, from here or from there, is over, and that is all.
+    // A reset connection, from either side, just ends.
     this.#socket.on('error', () => undefined);
     for (const event of ['end', 'close']) this.#socket.once(event, () => this.#end());
     this.#request = `GET ${url.pathname} HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n\r\n`;
@@ -42,7 +42,7 @@ export class Fetcher {
     this.#socket.write(this.#request);
   }
 
-  /** Its own. */
+  /** Its own port. */
   get port(): number {
     return this.#socket.localPort ?? 0;
   }
@@ -51,12 +51,12 @@ export class Fetcher {
     return this.#taken === this.#file.length;
   }
 
-  /** The other side has ended it, or this one has left. */
+  /** Closed by either side. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** Until it has so many bytes of the file, or there are no more. */
+  /** Reads until it has this many bytes of the file, or the end. */
   async takeUntil(bytes: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#goal = bytes;
@@ -71,7 +71,7 @@ export class Fetcher {
     await this.takeUntil(Number.POSITIVE_INFINITY);
   }
 
-  /** A portion, a pause, a portion: a machine with a slow line. */
+  /** Reads in portions with pauses: a machine with a slow link. */
   async takeSlowly(bytes: number, portion: number, pauseMs: number): Promise<void> {
     while (this.#taken < bytes && !this.#isOver) {
       await this.takeUntil(this.#taken + portion);
@@ -79,7 +79,7 @@ export class Fetcher {
     }
   }
 
-  /** It has said all that it wanted to say. */
+  /** Half-closes its side. */
   halfClose(): void {
     this.#socket.end();
   }
@@ -97,7 +97,7 @@ export class Fetcher {
     this.#reached();
   }
 
-  /** False: no more of it for now. */
+  /** False: no more data for now. */
   #onRead(bytes: Buffer): boolean {
     const body = this.#bodyOf(bytes);
     if (!body.equals(this.#file.subarray(this.#taken, this.#taken + body.length))) {
@@ -141,19 +141,19 @@ function descriptorsOf(pid: number): Descriptor[] {
 const IN_MEMORY = '/memfd:boot-file';
 const BLOCK = 512;
 
-/** Of boot files. */
+/** Mappings of boot files. */
 export function bytesInMemory(pid: number): number {
   const files = descriptorsOf(pid).filter(({ leadsTo }) => leadsTo.startsWith(IN_MEMORY));
   return files.reduce((sum, { path }) => sum + statSync(path).blocks * BLOCK, 0);
 }
 
-/** Descriptors of connections and of boot files: neither the store's, nor those that Node has for itself. */
+/** Descriptors of connections and of boot files, without those of the store and of Node itself. */
 export const heldFor = (pid: number): number =>
   descriptorsOf(pid).filter(({ leadsTo }) => /^socket:|^\/memfd:boot-file|\/assets\//.test(leadsTo)).length;
 
 const ESTABLISHED = '01';
 
-/** Which of these have a connection that a process has accepted and that neither side has ended. */
+/** Which of these ports have a connection that the process has accepted and that neither side has closed. */
 export function connectedTo(pid: number, machines: readonly Fetcher[]): number {
   const held = new Set(descriptorsOf(pid).map(({ leadsTo }) => leadsTo));
   const peers = new Set<number>();

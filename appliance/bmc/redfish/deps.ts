@@ -1,18 +1,18 @@
-// What the driver needs from outside.
+// The dependencies of the driver.
 
 import { type BmcClock, bmcSystemClock } from '../clock.ts';
 import type { CertificatePins } from './certificate-pin.ts';
 import { DEFAULT_LIMITS, type RedfishLimits } from './limits.ts';
 import { type OpenLink, openHttpsLink } from './link.ts';
 
-export interface RedfishTools {
+export interface RedfishDeps {
   readonly clock: BmcClock;
   readonly limits: RedfishLimits;
   readonly pins: CertificatePins;
   readonly openLink: OpenLink;
 }
 
-export const redfishTools = (pins: CertificatePins): RedfishTools => ({
+export const redfishDeps = (pins: CertificatePins): RedfishDeps => ({
   clock: bmcSystemClock,
   limits: DEFAULT_LIMITS,
   pins,

@@ -18,19 +18,19 @@ const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
 const INSTALLER = 'boot/nixos/worker/bzImage';
 const SERVICE_OS = 'boot/service-os-x86_64/kernel';
 
-/** Bound to the chassis, as every intent is whose machine has a known UUID. */
+/** Bound to the chassis, as every intent of a machine with a known UUID. */
 const INSTALLED = machineIn('deploying', { intent: intentWith() });
 const ERASED = machineIn('releasing', { intent: eraseIntentWith() });
 
-interface Place {
+interface Situation {
   readonly network?: Partial<SiteNetwork>;
-  /** null: its address tells nothing, as behind a router with another DHCP server. */
+  /** null: the address identifies no machine, as behind a router with another DHCP server. */
   readonly holder?: Mac | null;
   readonly canWrite?: boolean;
 }
 
-/** An appliance with one machine, whose intent is used up as in the store. */
-async function applianceWith(first: Machine, { network = {}, holder = MAC, canWrite = true }: Place = {}) {
+/** An appliance with one machine, whose intent is consumed as in the store. */
+async function applianceWith(first: Machine, { network = {}, holder = MAC, canWrite = true }: Situation = {}) {
   let machine = first;
   let now = NOW;
   let heldBy = holder;
@@ -60,7 +60,7 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
   const answer = (name: string, address: Ipv4 = LOOPBACK) => tftp.answer(name, address);
   return {
     answer,
-    ask: async (name: string, address?: Ipv4): Promise<string> => {
+    fetch: async (name: string, address?: Ipv4): Promise<string> => {
       const { reply } = await answer(name, address);
       if (reply.do === 'ignore') return 'nothing';
       if (reply.do === 'refuse') return `ERROR ${reply.code}`;
@@ -80,97 +80,97 @@ async function applianceWith(first: Machine, { network = {}, holder = MAC, canWr
 }
 
 describe.each([
-  ['whose address tells its card', { holder: MAC }],
-  ['whose address tells nothing', { holder: null }],
-  ['whose address tells nothing, where unknown ones are kept waiting', { holder: null, network: { unknown: 'hold' } }],
+  ['whose address identifies its card', { holder: MAC }],
+  ['whose address identifies nothing', { holder: null }],
+  ['whose address identifies nothing, where unknown machines are held', { holder: null, network: { unknown: 'hold' } }],
 ] as const)('a machine with GRUB and a known chassis %s', (_whose, place) => {
   it.each([
     ['be installed', INSTALLED, INSTALLER, 'nixos/worker/bzImage'],
     ['be erased', ERASED, SERVICE_OS, 'images/service-os-x86_64/kernel'],
-  ])('that is to %s gets the images that its configuration names', async (_what, machine, image, asset) => {
+  ])('that should %s gets the images that its configuration names', async (_what, machine, image, asset) => {
     const boot = await applianceWith(machine, place);
-    expect(await boot.ask('grub/grub.cfg')).toContain('grub/machine/');
-    expect(await boot.ask(OWN)).toContain(`(tftp,127.0.0.1)/${image}`);
+    expect(await boot.fetch('grub/grub.cfg')).toContain('grub/machine/');
+    expect(await boot.fetch(OWN)).toContain(`(tftp,127.0.0.1)/${image}`);
     expect(boot.intentIsUsed()).toBe(true);
-    expect(await boot.ask(image)).toBe(asset);
+    expect(await boot.fetch(image)).toBe(asset);
   });
 
-  it('gets no image of another profile, and half an hour later none at all', async () => {
+  it('gets no image of another profile, and none at all half an hour later', async () => {
     const boot = await applianceWith(INSTALLED, place);
-    await boot.ask(OWN);
-    expect(await boot.ask('boot/nixos/other/bzImage')).toBe('ERROR 2');
+    await boot.fetch(OWN);
+    expect(await boot.fetch('boot/nixos/other/bzImage')).toBe('ERROR 2');
     boot.pass(30 * 60_000 - 1);
-    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
+    expect(await boot.fetch(INSTALLER)).toBe('nixos/worker/bzImage');
     boot.pass(1);
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
   });
 
-  it('gets none before it has its configuration, nor does anybody at another address afterwards', async () => {
+  it('gets none before it has its configuration, and other addresses get none afterwards', async () => {
     const boot = await applianceWith(INSTALLED, place);
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
-    await boot.ask('grub/grub.cfg');
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
-    await boot.ask(OWN);
-    expect(await boot.ask(INSTALLER, NEIGHBOUR)).toBe('ERROR 2');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
+    await boot.fetch('grub/grub.cfg');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
+    await boot.fetch(OWN);
+    expect(await boot.fetch(INSTALLER, NEIGHBOUR)).toBe('ERROR 2');
   });
 
-  it('gets none any more once it is quarantined, or was handed something else', async () => {
+  it('gets none after it was quarantined, or was issued another configuration', async () => {
     const boot = await applianceWith(INSTALLED, place);
-    await boot.ask(OWN);
+    await boot.fetch(OWN);
     boot.become(machineIn('quarantined'));
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
     boot.become(machineIn('ready'));
-    expect(await boot.ask(OWN)).toContain('boots from its own disk');
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(await boot.fetch(OWN)).toContain('boots from its own disk');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
   });
 
-  it('keeps its images when it, or the network, asks for the common configuration again', async () => {
+  it('keeps its images when the common configuration is requested again', async () => {
     const boot = await applianceWith(INSTALLED, place);
-    await boot.ask(OWN);
-    await boot.ask('grub/grub.cfg');
-    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
+    await boot.fetch(OWN);
+    await boot.fetch('grub/grub.cfg');
+    expect(await boot.fetch(INSTALLER)).toBe('nixos/worker/bzImage');
   });
 
-  it('gets no images, and keeps its intent, when it cannot be written down that it begins', async () => {
+  it('gets no images, and keeps its intent, when the start cannot be persisted', async () => {
     const boot = await applianceWith(INSTALLED, { ...place, canWrite: false });
-    expect(await boot.ask(OWN)).toContain('asks again');
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(await boot.fetch(OWN)).toContain('asks again');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
     expect(boot.intentIsUsed()).toBe(false);
   });
 
-  it('is the one in the story of what it was handed and what it loaded, with the reason', async () => {
+  it('is recorded with the configuration that it was issued and the images that it loaded, with the reason', async () => {
     const boot = await applianceWith(INSTALLED, place);
-    const handed = await boot.answer(OWN);
-    expect([handed.mac, handed.resolved?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
+    const issued = await boot.answer(OWN);
+    expect([issued.mac, issued.resolved?.decision.because.id]).toEqual([MAC, 'deploy-armed']);
     const loaded = await boot.answer(INSTALLER);
     expect([loaded.mac, loaded.resolved?.machine?.spec.hostname]).toEqual([MAC, 'node01']);
   });
 });
 
 describe('the images of a machine', () => {
-  it('are not for the one that its address passes to', async () => {
+  it('are refused to the next holder of its address', async () => {
     const boot = await applianceWith(INSTALLED);
-    await boot.ask(OWN);
+    await boot.fetch(OWN);
     boot.moveTo(OTHER_MAC);
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
   });
 
-  it('are not for the next holder of its address, where unknown machines boot from their own disk', async () => {
+  it('are refused to the next holder of its address, where unknown machines boot from their own disk', async () => {
     const boot = await applianceWith(INSTALLED, { network: { unknown: 'local-disk' } });
-    await boot.ask(OWN);
-    expect(await boot.ask(INSTALLER)).toBe('nixos/worker/bzImage');
+    await boot.fetch(OWN);
+    expect(await boot.fetch(INSTALLER)).toBe('nixos/worker/bzImage');
     boot.moveTo(OTHER_MAC);
-    expect(await boot.ask(INSTALLER)).toBe('ERROR 2');
+    expect(await boot.fetch(INSTALLER)).toBe('ERROR 2');
   });
 });
 
-describe('a search for a configuration by the address of the card', () => {
-  it('uses nothing up, however often it is asked, and leads to what is only for this machine', async () => {
+describe('a search for a configuration by MAC', () => {
+  it('consumes nothing, however often it is repeated, and leads to the configuration of this machine', async () => {
     const boot = await applianceWith(INSTALLED);
     const byCard = `grub/grub.cfg-01-${MAC.replaceAll(':', '-')}`;
-    const entry = await boot.ask('grub/grub.cfg');
-    expect([await boot.ask(byCard), await boot.ask(byCard)]).toEqual([entry, entry]);
+    const entry = await boot.fetch('grub/grub.cfg');
+    expect([await boot.fetch(byCard), await boot.fetch(byCard)]).toEqual([entry, entry]);
     expect(boot.intentIsUsed()).toBe(false);
-    expect(await boot.ask(OWN)).toContain(INSTALLER);
+    expect(await boot.fetch(OWN)).toContain(INSTALLER);
   });
 });

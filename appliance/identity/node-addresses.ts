@@ -1,4 +1,4 @@
-// Where nodes reach the node API, under which names it must answer, and what a node is called: all of it from the inventory.
+// The URL of the node API for each node, the names in its certificate, and the identity of a node: all from the inventory.
 
 import type { GeneralName } from '../codecs/x509/general-name.ts';
 import { type Ipv4, parseIpv4 } from '../domain/ipv4.ts';
@@ -10,28 +10,29 @@ import { type DomainIndex, domainOf, fqdnOf } from '../render/plan-cluster.ts';
 import type { NodeIdentity } from './node-identity.ts';
 
 /** Where the node API listens. */
-export interface NodeApiPlace {
+export interface NodeApiAddress {
   readonly address: string;
   readonly port: number;
 }
 
-type Places = Pick<Fleet, 'site' | 'sites' | 'network' | 'networks' | 'cluster'>;
+type FleetNetworks = Pick<Fleet, 'site' | 'sites' | 'network' | 'networks' | 'cluster'>;
 
-const EVERYWHERE = '0.0.0.0';
+const ANY_ADDRESS = '0.0.0.0';
 
-export function apiUrlFor(fleet: Places, { spec }: Machine, place: NodeApiPlace | null): Parsed<string> {
-  if (place === null) return unparsable('the node API is off: name listen.node in the site file, like 0.0.0.0:8444');
+export function apiUrlFor(fleet: FleetNetworks, { spec }: Machine, listen: NodeApiAddress | null): Parsed<string> {
+  if (listen === null)
+    return unparsable('the node API is off: set listen.node in the site file, for example 0.0.0.0:8444');
   const declared = spec.site === null ? null : (fleet.site(spec.site)?.apiUrl ?? null);
   if (declared !== null) return parsed(declared);
-  const address = place.address === EVERYWHERE ? serverNear(fleet, { spec }) : place.address;
-  if (address !== null) return parsed(`https://${address}:${place.port}`);
+  const address = listen.address === ANY_ADDRESS ? serverNear(fleet, { spec }) : listen.address;
+  if (address !== null) return parsed(`https://${address}:${listen.port}`);
   return unparsable(
-    `nobody says where ${spec.hostname} reaches the node API: give its site an api_url, or its network a server`,
+    `no node API address is known for ${spec.hostname}: set api_url on its site, or server on its network`,
   );
 }
 
-/** On a network of its own, else on one of its site, else on any. */
-function serverNear(fleet: Places, { spec }: Pick<Machine, 'spec'>): Ipv4 | null {
+/** The server of one of the node's networks, else of its site, else of any network. */
+function serverNear(fleet: FleetNetworks, { spec }: Pick<Machine, 'spec'>): Ipv4 | null {
   const own = linksOf(spec).flatMap(({ network }) => (network && fleet.network(network)) ?? []);
   const all = [...fleet.networks()];
   const near = [...own, ...all.filter(({ site }) => site === spec.site), ...all];
@@ -40,9 +41,9 @@ function serverNear(fleet: Places, { spec }: Pick<Machine, 'spec'>): Ipv4 | null
 
 const LOOPBACK = mustParse(parseIpv4('127.0.0.1'));
 
-/** Every name that a node may call it by: its certificate holds them all. */
-export function apiNames(fleet: Places, { address }: NodeApiPlace): GeneralName[] {
-  const own = address === EVERYWHERE ? LOOPBACK : address;
+/** Every name that a node may use for the node API: the certificate contains all of them. */
+export function apiNames(fleet: FleetNetworks, { address }: NodeApiAddress): GeneralName[] {
+  const own = address === ANY_ADDRESS ? LOOPBACK : address;
   const declared = [...fleet.sites()].flatMap(({ apiUrl }) => (apiUrl === null ? [] : [new URL(apiUrl).hostname]));
   const servers = [...fleet.networks()].flatMap(({ server }) => server ?? []);
   return [...new Set([own, ...servers, ...declared, 'localhost'])].map(nameOf);
@@ -53,7 +54,7 @@ function nameOf(text: string): GeneralName {
   return address.ok ? { kind: 'ip', address: address.value } : { kind: 'dns', name: text };
 }
 
-export function identityIn(fleet: Places, { id, spec }: Machine): NodeIdentity {
+export function identityIn(fleet: FleetNetworks, { id, spec }: Machine): NodeIdentity {
   const links = linksOf(spec);
   const networks = links.flatMap(({ network }) => (network && fleet.network(network)) ?? []);
   const production = networks.find((network) => purposeOf(network) === 'production');
@@ -69,7 +70,7 @@ export function identityIn(fleet: Places, { id, spec }: Machine): NodeIdentity {
 const addressesOn = (links: ReturnType<typeof linksOf>, network: SiteNetwork | undefined): Ipv4[] =>
   links.flatMap((link) => (network !== undefined && link.network === network.name ? (link.address ?? []) : []));
 
-const domains = (fleet: Places): DomainIndex => ({
+const domains = (fleet: FleetNetworks): DomainIndex => ({
   sites: { get: (name) => fleet.site(name) ?? undefined },
   clusters: { get: (name) => fleet.cluster(name) ?? undefined },
   networks: { get: (name) => fleet.network(name) ?? undefined },

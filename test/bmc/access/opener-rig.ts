@@ -1,4 +1,4 @@
-// A desk over a real store and vault, and one machine whose BMC is in memory and checks who logs in.
+// An opener over a real store and vault, and one machine whose BMC is in memory and checks the login.
 
 import { onTestFinished } from 'vitest';
 import { BmcCredentials } from '../../../appliance/bmc/access/bmc-credentials.ts';
@@ -27,34 +27,34 @@ export const login = (password: string, username = 'ADMIN'): BmcLogin => ({
 });
 export const text = (secret: Secret): string => Buffer.from(secret.reveal()).toString('utf8');
 
-/** What the BMC knows, and how it takes a new password. */
+/** The login of the BMC, and how it handles a new password. */
 export class FakeLogin {
   password = 'factory';
   readonly logins: string[] = [];
-  /** What it was opened over, once for each opening. */
+  /** The protocol of each opening. */
   readonly drivers: string[] = [];
   open = 0;
-  /** What becomes of a password that it is given. */
+  /** What it stores of a given password. */
   takes: (given: string) => string = (given) => given;
 
   bmc(machine: FakeMachine, { username, password }: BmcLogin): Bmc {
     const inner = fakeBmc(machine);
     this.open += 1;
-    const known = (): void => {
+    const check = (): void => {
       this.logins.push(text(password));
       if (username !== 'ADMIN' || text(password) !== this.password) {
         throw new BmcError('authentication', 'BMC 10.2.10.1: wrong user or password');
       }
     };
     let loggedIn = false;
-    const enter = (): void => {
-      if (!loggedIn) known();
+    const logIn = (): void => {
+      if (!loggedIn) check();
       loggedIn = true;
     };
     const guarded =
       <Result>(work: () => Promise<Result>) =>
       async (): Promise<Result> => {
-        enter();
+        logIn();
         return work();
       };
     return {
@@ -64,11 +64,11 @@ export class FakeLogin {
       identity: guarded(() => inner.identity()),
       powerOn: guarded(() => inner.powerOn()),
       setBoot: async (choice) => {
-        enter();
+        logIn();
         return inner.setBoot(choice);
       },
       setOwnPassword: async (fresh) => {
-        enter();
+        logIn();
         this.password = this.takes(text(fresh));
       },
       close: async () => {
@@ -78,7 +78,7 @@ export class FakeLogin {
   }
 }
 
-export async function deskRig(
+export async function openerRig(
   changes: { mode?: BmcMode | null; passwordFile?: string | null; driver?: BmcEndpoint['driver'] } = {},
 ) {
   const [sqlite] = ENGINES;
@@ -94,21 +94,21 @@ export async function deskRig(
   if (!machine) throw new Error('the machine was not written');
   const now = () => clock.now();
   const vault = createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key')));
-  const [door, hardware] = [new FakeLogin(), new FakeMachine()];
+  const [bmcLogin, hardware] = [new FakeLogin(), new FakeMachine()];
   const mode = { is: changes.mode === undefined ? ('real' as const) : changes.mode };
-  const desk = new BmcOpener({
+  const opener = new BmcOpener({
     store,
     vault,
     now,
     bmcMode: () => mode.is,
     openDriver: (_machine, at, given) => {
-      door.drivers.push(at.driver);
-      return door.bmc(hardware, given);
+      bmcLogin.drivers.push(at.driver);
+      return bmcLogin.bmc(hardware, given);
     },
   });
-  const nodes = new NodeBmcs({ desk, store, now });
+  const nodes = new NodeBmcs({ opener, store, now });
   const memory = await BmcMemory.open(store, { warn: () => undefined });
-  const keys = new BmcCredentials({ desk, nodes, store, vault, memory, now, clock });
+  const keys = new BmcCredentials({ opener, nodes, store, vault, memory, now, clock });
   const keep = (slot: 'current' | 'pending', password: string, of: Machine = machine): Promise<void> => {
     const credentials = sealed(vault, of.id, address('10.2.10.0', 1), login(password), clock.now());
     const audit = newAudit('bmc.test');
@@ -124,5 +124,21 @@ export async function deskRig(
     return { current: opened(current), pending: opened(pending) };
   };
   const audited = async () => (await store.auditEntries(0, 100)).map(({ action }) => action);
-  return { engine, store, machine, clock, vault, door, hardware, mode, desk, nodes, memory, keys, keep, held, audited };
+  return {
+    engine,
+    store,
+    machine,
+    clock,
+    vault,
+    bmcLogin,
+    hardware,
+    mode,
+    opener,
+    nodes,
+    memory,
+    keys,
+    keep,
+    held,
+    audited,
+  };
 }
