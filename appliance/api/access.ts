@@ -1,5 +1,5 @@
-// Who may call what. Every route declares it; a route that does not cannot be registered, and what is not declared
-// public is closed.
+// Access control. Every route declares who may call it; a route that does not cannot be registered, and routes that are not
+// declared public need authentication.
 
 import type { FastifyRequest } from 'fastify';
 import type { Access } from '../contract/operation.ts';
@@ -18,7 +18,7 @@ export type Authentication =
   | { readonly known: true; readonly caller: Caller }
   | { readonly known: false; readonly reason: string; readonly retryAfterSeconds: number | null };
 
-/** Finds out who is asking. What counts as proof depends on the listener: a token on TCP, the file on a unix socket. */
+/** Authenticates the caller. The proof depends on the listener: a token on TCP, access to the file on a unix socket. */
 export type Authenticate = (request: FastifyRequest) => Promise<Authentication>;
 
 export interface DeclaredRoute {
@@ -29,16 +29,16 @@ export interface DeclaredRoute {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Every route there is, with who may call it. */
+    /** Every route, with the role that may call it. */
     routeTable: readonly DeclaredRoute[];
   }
   interface FastifyContextConfig {
     access?: Access;
-    /** The row of the operation table that the route was made from. */
+    /** The row of the operation table that defines the route. */
     operation?: OperationId;
   }
   interface FastifyRequest {
-    /** null on public routes, where nobody is asked. */
+    /** null on public routes, which do not authenticate. */
     caller: Caller | null;
   }
 }
@@ -59,7 +59,7 @@ export function guardRoutes(app: App, authenticate: Authenticate): void {
   app.addHook('onRequest', async (request, reply) => {
     const access = request.routeOptions.config.access;
     if (access === 'public') return;
-    // Below /api, whether a path exists is told to callers with a token only.
+    // Below /api, only authenticated callers learn whether a path exists.
     if (request.is404 && !/^\/api(?:[/?]|$)/.test(request.url)) return;
 
     const authentication = await authenticate(request);
@@ -79,7 +79,7 @@ export function guardRoutes(app: App, authenticate: Authenticate): void {
   });
 }
 
-/** Who answers for a change, as the trail and the audit record it. */
+/** The origin of a change, as the trail and the audit log record it. */
 export function originOf(request: FastifyRequest): { actor: Actor; correlationId: string } {
   if (!request.caller) throw new Error(`${request.routeOptions.url} changes something and is public`);
   return { actor: request.caller.actor, correlationId: request.id };

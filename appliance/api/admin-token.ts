@@ -1,4 +1,4 @@
-// The first token, so that a fresh appliance can be talked to: written to a file that only its own user can read, and
+// The first API token of a new appliance: written to a file that only the appliance's user can read, and
 // never to a log.
 
 import { readFile, stat } from 'node:fs/promises';
@@ -11,8 +11,8 @@ import { keepToken, newTokenText } from './api-token.ts';
 import type { Clock } from './clock.ts';
 
 /**
- * Only a store without any token gets one. The file comes first and the store second: after a crash in between, the
- * next start registers the token of the file, and nobody is locked out.
+ * Creates one only for a store without tokens. The file is written first and the store second: after a crash in between, the
+ * next start registers the token of the file, so that nobody is locked out.
  */
 export async function ensureAdminToken(
   store: Pick<Store, 'tokens' | 'createToken'>,

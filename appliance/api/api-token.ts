@@ -1,4 +1,4 @@
-// Making API tokens. The text leaves this file once, to whoever asked for it; the store gets the hash.
+// Creates API tokens. The secret is returned once, to the caller; the store gets its hash.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { ColdironError } from '../domain/errors.ts';
@@ -33,7 +33,7 @@ export async function createApiToken(
   return { token: await keepToken(store, text, request, clock), text };
 }
 
-/** Registers a token whose text exists already. */
+/** Registers a token whose secret already exists. */
 export async function keepToken(
   store: TokenStore,
   text: string,
@@ -43,7 +43,7 @@ export async function keepToken(
   const name = parseObjectName(request.name);
   if (!name.ok) throw new ColdironError('invalid_request', `name: ${name.reason}`);
   const now = clock.now();
-  // The name is what the audit says of its holder, so two usable tokens never share one.
+  // The audit log identifies the holder by this name, so two usable tokens never share one.
   if ((await store.tokens()).some((token) => token.name === name.value && isUsable(token, now))) {
     throw new ColdironError(
       'conflict',

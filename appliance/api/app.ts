@@ -1,4 +1,4 @@
-// The management API: what people and automation call. Served on TCP with tokens and on the unix socket without.
+// The management API for people and automation. Served on TCP with tokens and on the unix socket without.
 
 import swagger from '@fastify/swagger';
 import { COMPONENTS } from '../contract/schemas/components.ts';

@@ -1,4 +1,4 @@
-// Inventory documents that came over the API take the way the files take: one check, one plan, one write.
+// Inventory documents from the API are processed like files: one check, one plan, one write.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
@@ -31,14 +31,14 @@ export async function applyDocuments(
   const { actor, correlationId, expectedVersion } = origin;
   const report = await applyInventory(
     expectedVersion === undefined ? edge.store : onRevision(edge.store, expectedVersion),
-    // Read anew when a revision was named: only then is it checked at the moment that the plan is made.
+    // Reads the inventory again when a revision was named, so that the plan is checked against that revision.
     { mode, dryRun, actor, correlationId, sources, ...(expectedVersion === undefined && { held }) },
     { now: () => edge.clock.now(), newId: edge.newId },
   );
   return { ...report, warnings };
 }
 
-/** A plan is made from this declared revision or not at all; writing it is refused by the store when there is another one. */
+/** Plans only from this declared revision; the store rejects the write when the revision has changed. */
 const onRevision = (store: Edge['store'], expected: number): Pick<Edge['store'], 'inventory' | 'writeInventory'> => ({
   inventory: async () => {
     const inventory = await store.inventory();
@@ -52,7 +52,7 @@ export const nodeDocuments = (nodes: readonly unknown[]): RawSource[] => [
   { file: 'request', name: API_SOURCE, value: { nodes } },
 ];
 
-/** A source owns what it declares, and losing the name would lose the objects: names that are no file's stay reserved. */
+/** A source owns what it declares, so names that do not belong to a file are reserved. */
 export function documentsOf(
   sources: readonly { name: string; file?: string; document: Record<string, unknown> }[],
 ): RawSource[] {
@@ -61,7 +61,7 @@ export function documentsOf(
     const parsed = parseObjectName(name);
     if (reserved !== undefined) return [`sources[${at}].name: "${name}" is reserved for ${reserved}`];
     if (sources.findIndex((other) => other.name === name) !== at)
-      return [`sources[${at}].name: ${shown(name)} is there twice`];
+      return [`sources[${at}].name: ${shown(name)} occurs twice`];
     return parsed.ok ? [] : [`sources[${at}].name: ${parsed.reason}`];
   });
   if (problems.length > 0) {

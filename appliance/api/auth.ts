@@ -1,4 +1,4 @@
-// The two proofs of identity the management API knows: a bearer token, and having reached the unix socket.
+// The two authentication methods of the management API: a bearer token, and access to the unix socket.
 
 import { timingSafeEqual } from 'node:crypto';
 import { isUsable, parseTokenText } from '../domain/token.ts';
@@ -10,7 +10,7 @@ import { FailedAttempts } from './failed-attempts.ts';
 
 const unknown = (reason: string): Authentication => ({ known: false, reason, retryAfterSeconds: null });
 
-/** Reaching the socket file is the permission (mode 0600): whoever can is the appliance's own user or root. */
+/** The socket file has mode 0600: only the appliance's user or root can connect. */
 export const localAuthenticator =
   (user: string): Authenticate =>
   async () => ({ known: true, caller: { actor: `local:${user}`, role: 'admin' } });
@@ -20,7 +20,7 @@ export function bearerAuthenticator(store: Pick<Store, 'token'>, clock: Clock): 
 
   return async (request) => {
     const header = request.headers.authorization;
-    // Nothing was presented, so nothing was guessed: this is not counted.
+    // A request without a token is no guess, so it is not counted.
     if (header === undefined) return unknown('no token was sent');
 
     const wait = failures.secondsToWait(request.ip);
@@ -44,7 +44,7 @@ async function checkToken(store: Pick<Store, 'token'>, header: string, clock: Cl
     found !== null &&
     timingSafeEqual(Buffer.from(found.secretHash, 'hex'), Buffer.from(hashSecret(presented.value.secret), 'hex'));
   if (!matches) return unknown('this token is not known');
-  // Only whoever holds the secret learns what became of the token.
+  // Only a caller with the secret learns that the token was revoked or has expired.
   if (found.token.revokedAt !== null) return unknown(`the token ${found.token.name} was revoked`);
   if (!isUsable(found.token, clock.now())) return unknown(`the token ${found.token.name} has expired`);
   return { known: true, caller: { actor: `token:${found.token.name}`, role: found.token.role } };

@@ -1,4 +1,4 @@
-// What every HTTP surface of ours has in common: correlation ids, one log line per request, the error envelope.
+// What all HTTP listeners of the appliance share: correlation ids, one log line per request, the error envelope.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -31,21 +31,21 @@ export interface AppEdge {
   readonly newId: () => string;
   /** null or left out: plain HTTP, for loopback and unix sockets. */
   readonly tls?: TlsFiles | null;
-  /** Which requests turn into streams; whoever says so listens for `upgrade` on the server. Left out: none. */
+  /** Which requests are upgraded to streams; the caller handles `upgrade` on the server. Left out: none. */
   readonly upgrades?: (request: IncomingMessage) => boolean;
-  /** Milliseconds in which a request must have come in whole; its answer may take longer. Left out: Node's limit for headers. */
+  /** Deadline in milliseconds for receiving a whole request; the answer may take longer. Left out: Node's limit for headers. */
   readonly requestTimeout?: number;
 }
 
 export interface TlsFiles {
   readonly cert: Buffer | string;
   readonly key: Buffer | string;
-  /** Who vouches for clients; with `requestCert`, they are asked for a certificate. */
+  /** The CA of client certificates; with `requestCert`, the server requests one. */
   readonly ca?: string;
   readonly requestCert?: boolean;
   readonly rejectUnauthorized?: boolean;
   readonly minVersion?: 'TLSv1.2';
-  /** Milliseconds, for whoever connects and then says nothing. */
+  /** Timeout in milliseconds for a client that connects and sends nothing. */
   readonly handshakeTimeout?: number;
 }
 
@@ -54,7 +54,7 @@ export function createApp({ logger, newId, tls, upgrades, requestTimeout = 0 }: 
     requestTimeout,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
-    // Nothing here logs headers; should somebody add it one day, the token still stays out.
+    // Headers are not logged; if that changes, the token is still redacted.
     childLoggerFactory: (parent, bindings, options) =>
       parent.child(bindings, { ...options, redact: ['req.headers.authorization', 'headers.authorization'] }),
     genReqId: (request) => saneCorrelationId(request.headers['x-correlation-id']) ?? newId(),
@@ -62,7 +62,7 @@ export function createApp({ logger, newId, tls, upgrades, requestTimeout = 0 }: 
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       sendError(error, request, reply);
-      // Such a request never gets as far as the hooks.
+      // Such a request never reaches the hooks.
       logRequest(request, reply);
     },
     clientErrorHandler: (error, socket) => refuseMalformed(error, socket, newId(), logger),
@@ -83,13 +83,13 @@ export function createApp({ logger, newId, tls, upgrades, requestTimeout = 0 }: 
   return app;
 }
 
-/** HTTP and HTTPS servers differ in their type, and in nothing that a route can see. */
+/** HTTP and HTTPS servers differ only in their type, not in what a route sees. */
 function fastifyWith(
   tls: TlsFiles | null,
   shouldUpgradeCallback: (request: IncomingMessage) => boolean,
   options: FastifyHttpOptions<RawServerDefault, FastifyBaseLogger>,
 ): App {
-  // Node looks every half minute, and takes the longer of its two limits for the body, unless told otherwise.
+  // By default Node checks every 30 seconds and uses the longer of its two limits for the body.
   const limit = options.requestTimeout;
   const limits = limit ? { headersTimeout: limit, connectionsCheckingInterval: limit / 4 } : {};
   const server = { shouldUpgradeCallback, ...limits };
@@ -103,7 +103,7 @@ function fastifyWith(
 function logRequest(request: FastifyRequest, reply: FastifyReply): void {
   const line = {
     method: request.method,
-    // The pattern, not the URL: lines of one kind count together, and no query ends up in the log.
+    // The route pattern, not the URL: lines of one route group together, and no query reaches the log.
     route: request.routeOptions.url ?? 'unknown',
     status: reply.statusCode,
     actor: request.caller?.actor ?? null,
@@ -117,14 +117,14 @@ function saneCorrelationId(header: string | string[] | undefined): string | null
   return typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : null;
 }
 
-/** What Node's HTTP parser refused never becomes a request; it still gets an answer in our form. */
+/** Input that Node's HTTP parser rejects never becomes a request; it still gets an answer in the error envelope. */
 function refuseMalformed(
   error: Error & { code?: string },
   socket: Socket,
   correlationId: string,
   logger: FastifyBaseLogger,
 ): void {
-  // Before a handshake is over nothing can be said: an answer would wait in the socket, and keep it open, for good.
+  // Before the TLS handshake is complete, an answer would stay in the socket and keep it open forever.
   if (!isFromHttp(error) || !socket.writable) {
     socket.destroy();
     return;
@@ -142,7 +142,7 @@ function refuseMalformed(
       body,
     ].join('\r\n'),
   );
-  // And not only our half of it: whoever does not hang up would keep the other.
+  // Closes both halves: a client that does not close its half would keep the socket open.
   socket.destroySoon();
 }
 

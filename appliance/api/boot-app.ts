@@ -1,4 +1,4 @@
-// The provisioning side: machines without any credential talk to it, so everything on it is public.
+// The provisioning listener: machines without credentials use it, so all its routes are public.
 
 import { OPERATIONS } from '../contract/operations.ts';
 import { guardRoutes } from './access.ts';
@@ -10,7 +10,7 @@ export async function buildBootApp(edge: AppEdge & { readonly services: () => Se
   const app = createApp(edge);
   guardRoutes(app, async () => ({
     known: false,
-    reason: 'nobody can log in here; use the management port',
+    reason: 'this port does not accept tokens; use the management port',
     retryAfterSeconds: null,
   }));
   const { path, access } = OPERATIONS.getHealth;

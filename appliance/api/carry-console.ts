@@ -1,10 +1,10 @@
-// A serial console and the connection of whoever looks at it, until either of them ends.
+// Connects a serial console and its viewer until either of them ends.
 
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type { BmcConsole } from '../bmc/bmc.ts';
 
-/** Why it ended, in words for the trail and for the last line on the screen. */
+/** Returns why it ended, for the trail and the last line on the screen. */
 export async function carryConsole(console: BmcConsole, stream: Duplex): Promise<string> {
   const gone = new AbortController();
   stream.on('data', (typed: Buffer) => console.write(typed));
@@ -22,7 +22,7 @@ async function closed(console: BmcConsole, stream: Duplex, because: string): Pro
   return because;
 }
 
-/** Waits for a slow viewer instead of holding the output of a machine that prints without end. */
+/** Waits for a slow viewer instead of buffering unlimited output. */
 async function show(console: BmcConsole, stream: Duplex, gone: AbortSignal): Promise<string> {
   try {
     for await (const bytes of console) {

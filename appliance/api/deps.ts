@@ -1,4 +1,4 @@
-// What the management API needs from the rest of the appliance, in its own words.
+// The dependencies of the management API on the rest of the appliance.
 
 import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
@@ -23,7 +23,7 @@ export type ProbeResult =
   | { readonly reached: true; readonly banner: string; readonly milliseconds: number }
   | { readonly reached: false; readonly reason: string };
 
-/** Whether an SSH server answers there, as the appliance sees it. */
+/** Whether an SSH server answers at that address, seen from the appliance. */
 export type Probe = (host: string, port: number) => Promise<ProbeResult>;
 
 export interface ManagementDeps extends AppEdge {
@@ -40,9 +40,9 @@ export interface ManagementDeps extends AppEdge {
   readonly probe: Probe;
   /** The port of the boot listener, as `explain` puts it into URLs. */
   readonly bootPort: number;
-  /** The boot resolver that the servers ask. */
+  /** The boot resolver that the servers use. */
   readonly resolver: Pick<BootResolver, 'resolve'>;
-  /** Asks the real servers for everything that is advertised. */
+  /** Fetches every advertised file from the running servers. */
   readonly bootContract: () => Promise<BootContract>;
   readonly renderings: Renderings;
   readonly enrollment: EnrollmentService;

@@ -1,4 +1,4 @@
-// Every failure leaves as {code, message, correlation_id}, with the status of the table in domain/errors.ts.
+// Every failure is answered as {code, message, correlation_id}, with the status of the table in domain/errors.ts.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ColdironError, ERRORS } from '../domain/errors.ts';
@@ -15,7 +15,7 @@ export interface Envelope {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What made the request fail on our side; it goes into its log line. */
+    /** The internal cause of the failure, for the log line of the request. */
     failure: unknown;
   }
 }
@@ -43,7 +43,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     .send(envelope(known, request.id));
 }
 
-/** 412 only where the caller named a version (RFC 9110 §15.5.13); otherwise somebody else was faster, which is a conflict. */
+/** 412 only where the caller named a version (RFC 9110 §15.5.13); otherwise another writer was faster, which is a conflict. */
 function statusOf({ code }: ColdironError, { headers }: FastifyRequest): number {
   const named = headers['if-match'];
   return code === 'version_conflict' && named !== undefined && named.trim() !== '*' ? 412 : ERRORS[code].status;
@@ -54,7 +54,7 @@ export function sendNotFound(request: FastifyRequest, reply: FastifyReply): Fast
   return sendError(new ColdironError('not_found', `there is no ${request.method} ${shown(path)}`), request, reply);
 }
 
-/** Fastify's own refusals: the client's mistakes, in our words where its words are about its API. */
+/** Fastify's own client errors, reworded where its messages describe its own API. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, ConstructorParameters<typeof ColdironError>>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'the body is larger than this route takes'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['invalid_request', 'the body must be JSON, sent as application/json'],
@@ -74,5 +74,5 @@ function asColdironError(error: unknown): ColdironError {
       return new ColdironError('invalid_request', error.message);
     }
   }
-  return new ColdironError('internal', 'something went wrong on our side; the log has the correlation id');
+  return new ColdironError('internal', 'internal error; find the correlation id in the log');
 }

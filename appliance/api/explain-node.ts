@@ -1,4 +1,4 @@
-// Asks the boot decision about a node, or about a machine that nobody knows: which card it boots from, on which network.
+// Explains the boot decision for a node or an unknown machine: which interface it boots from, on which network.
 
 import type { BootResolver } from '../boot/boot-resolver.ts';
 import { type Explanation, explainBoot } from '../boot/explain.ts';
@@ -23,9 +23,9 @@ export interface ExplainEdge {
   readonly fleet: Fleet;
   readonly bootPort: number;
   readonly now: Instant;
-  /** The one that the servers ask. */
+  /** The resolver that the servers use. */
   readonly resolver: Pick<BootResolver, 'resolve'>;
-  /** What the resolver takes for granted, for the reader. */
+  /** The assumptions of the resolver, for the reader. */
   readonly assumed?: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function explainNode(edge: ExplainEdge, reference: string, wishes: Explai
     supposed: state !== null && actual !== null && state !== actual.lifecycle.state,
     assumed: [
       ...(supposed?.notes ?? []),
-      ...(unknown ? [`Nobody knows this machine, so it cannot be explained as ${state}.`] : []),
+      ...(unknown ? [`This machine is unknown, so it cannot be explained as ${state}.`] : []),
       ...(edge.assumed ?? []),
     ],
   });
@@ -66,7 +66,7 @@ function requireArmable(actual: Machine | null, { state, armed }: Supposed): voi
   );
 }
 
-/** The card that was named, or else the one on a network that machines boot from. */
+/** The named interface, or else the one on a network that machines boot from. */
 function macFor(fleet: Fleet, machine: Machine | null, reference: string): Mac {
   const named = parseMac(reference);
   if (machine === null) {
@@ -77,7 +77,10 @@ function macFor(fleet: Fleet, machine: Machine | null, reference: string): Mac {
   const booting = cards.find((card) => fleet.network(card.network)?.server) ?? cards[0];
   const mac = cards.find((card) => named.ok && card.mac === named.value)?.mac ?? booting?.mac;
   if (mac) return mac;
-  throw new ColdironError('conflict', `${machine.spec.hostname} has no MAC address, so it boots nothing from us`);
+  throw new ColdironError(
+    'conflict',
+    `${machine.spec.hostname} has no MAC address, so it cannot boot from this appliance`,
+  );
 }
 
 function networkFor(fleet: Fleet, machine: Machine | null, mac: Mac): SiteNetwork | null {
@@ -87,6 +90,6 @@ function networkFor(fleet: Fleet, machine: Machine | null, mac: Mac): SiteNetwor
   if (only && others.length === 0) return only;
   throw new ColdironError(
     'invalid_request',
-    `via: nobody knows ${mac}; say through which relay or server address it asks, so that its network is known`,
+    `via: ${mac} is unknown; name the relay or server address of its requests, which determines its network`,
   );
 }

@@ -1,12 +1,12 @@
-// How often an address may present a wrong token: a token bucket per source. 256-bit secrets cannot be guessed; this
-// keeps a broken script from filling the log and keeping the store busy.
+// Limits wrong tokens per source address with a token bucket. 256-bit secrets cannot be guessed; this
+// stops a broken script from filling the log and loading the store.
 
 import { type Instant, SECOND } from '../domain/instant.ts';
 import type { Clock } from './clock.ts';
 
 const BURST = 10;
 const REFILL_EVERY = 5 * SECOND;
-/** Beyond this the source not heard from for longest is forgotten: memory stays bounded under an address scan. */
+/** Above this limit the least recently seen source is dropped, which bounds memory under an address scan. */
 const MAX_SOURCES = 4096;
 
 interface Bucket {
@@ -22,7 +22,7 @@ export class FailedAttempts {
     this.#clock = clock;
   }
 
-  /** 0: may try now. */
+  /** 0: may try at once. */
   secondsToWait(source: string): number {
     const left = this.#left(source);
     return left >= 1 ? 0 : Math.ceil(((1 - left) * REFILL_EVERY) / SECOND);
@@ -30,7 +30,7 @@ export class FailedAttempts {
 
   count(source: string): void {
     const left = Math.max(0, this.#left(source) - 1);
-    // Deleting first moves the source to the young end of the map's order.
+    // Deleting first moves the source to the end of the map's order.
     this.#buckets.delete(source);
     this.#buckets.set(source, { left, at: this.#clock.now() });
     if (this.#buckets.size <= MAX_SOURCES) return;
@@ -47,7 +47,7 @@ export class FailedAttempts {
   #left(source: string): number {
     const bucket = this.#buckets.get(source);
     if (!bucket) return BURST;
-    // A clock that was set back refills nothing and takes nothing away.
+    // A clock that was set back neither adds nor removes tokens.
     const waited = Math.max(0, this.#clock.now() - bucket.at);
     return Math.min(BURST, bucket.left + waited / REFILL_EVERY);
   }

@@ -1,4 +1,4 @@
-// Which node a caller means: by id, by host name or by MAC address, however it is spelled.
+// Finds a node by id, host name or MAC address in any notation.
 
 import { ColdironError } from '../domain/errors.ts';
 import { parseMac } from '../domain/mac.ts';
@@ -11,14 +11,14 @@ type Edge = Pick<ManagementDeps, 'fleet' | 'store'>;
 
 export async function findNode({ fleet, store }: Edge, reference: string): Promise<Machine> {
   const id = parseMachineId(reference);
-  // Removed nodes have left the fleet; by their id they can still be looked at.
+  // Removed nodes are not in the fleet; they can still be read by id.
   const byId = id.ok ? (fleet.machineById(id.value) ?? (await store.machine(id.value))) : null;
   const machine = byId ?? knownAs({ fleet }, reference);
   if (machine) return machine;
   throw new ColdironError('not_found', `no node has this id, host name or MAC address: ${shown(reference)}`);
 }
 
-/** For whoever reads: a removed node still has its story, and its screen tells its name and its card. */
+/** For reads: a removed node still has its trail, and its boot screen shows its name and MAC address. */
 export async function findNodeEverKnown(edge: Edge, reference: string): Promise<Machine> {
   return everKnownAs(edge, reference) ?? (await findNode(edge, reference));
 }
@@ -34,7 +34,7 @@ export function everKnownAs({ fleet }: Pick<Edge, 'fleet'>, reference: string): 
   );
 }
 
-/** A host name of twelve hex digits looks like a MAC address on a label: the name comes first. */
+/** A host name of twelve hex digits looks like a MAC address: the name takes precedence. */
 export function knownAs({ fleet }: Pick<Edge, 'fleet'>, reference: string): Machine | null {
   const hostname = parseHostname(reference.toLowerCase());
   const mac = parseMac(reference);

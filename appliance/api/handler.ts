@@ -1,4 +1,4 @@
-// What a handler is: one call into the appliance for one operation of the table, typed by its schemas.
+// The type of a handler: one call into the appliance for one operation of the table, typed by its schemas.
 
 import type { Duplex, Readable } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
@@ -11,13 +11,13 @@ export interface Call<Id extends OperationId> {
   readonly params: Params<Id>;
   readonly query: Query<Id>;
   readonly body: Body<Id>;
-  /** Who asked; with the Idempotency-Key and If-Match of the request, where it named them. */
+  /** The origin of the request, with its Idempotency-Key and If-Match if it has them. */
   readonly origin: Origin;
   readonly ifMatch: string | undefined;
   readonly log: FastifyBaseLogger;
-  /** Aborted when the caller has left. */
+  /** Aborted when the caller disconnects. */
   readonly gone: () => AbortSignal;
-  /** `invalid_request` for a caller that did not ask for an upgrade; the result takes the connection over. */
+  /** Throws `invalid_request` when the caller did not request an upgrade; the result takes over the connection. */
   readonly upgrade: () => () => Duplex;
 }
 

@@ -1,4 +1,4 @@
-// Whether the services that the site file names are up. Both the management and the boot listener answer it.
+// Health of the services that the site file declares. Both the management and the boot listener serve it.
 
 import type { Answer } from '../contract/wire.ts';
 import type { ServiceState, Services } from './deps.ts';

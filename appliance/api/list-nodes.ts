@@ -1,4 +1,4 @@
-// One page of nodes, ordered by host name, so that a page never repeats or skips a node that was there all along.
+// One page of nodes, ordered by host name, so that pages never repeat or skip a node that existed throughout.
 
 import type { LifecycleState } from '../domain/lifecycle.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';

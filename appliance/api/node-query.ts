@@ -1,4 +1,4 @@
-// The filters of GET /nodes, checked against what there is: a misspelled site must not look like a site without nodes.
+// The filters of GET /nodes, checked against existing names: a misspelled site must not look like a site without nodes.
 
 import type { Query } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';

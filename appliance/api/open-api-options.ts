@@ -17,7 +17,7 @@ A write that names an Idempotency-Key is done once: the same request with the sa
 first, with the header Idempotent-Replayed. A refusal (4xx) does nothing and is not kept. Answers that hold a secret are never
 kept. After a crash in the middle the answer is outcome_unknown.
 
-A write that names the ETag of what it changes in If-Match is refused with 412 when somebody else was faster. If-Match: * stands
+A write that names the ETag of its object in If-Match is refused with 412 when the object has changed since. If-Match: * stands
 for any version.
 
 The serial console (GET /api/v1/nodes/{node}/console) is a byte stream after an HTTP upgrade, which OpenAPI cannot describe.`;
@@ -45,7 +45,7 @@ export const OPEN_API: FastifyDynamicSwaggerOptions = {
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'ci_…, made with POST /api/v1/tokens' },
+        token: { type: 'http', scheme: 'bearer', description: 'ci_…, created with POST /api/v1/tokens' },
       },
     },
   },
@@ -57,7 +57,7 @@ export const OPEN_API: FastifyDynamicSwaggerOptions = {
   },
 };
 
-/** The handbook knows more than the validator does. */
+/** The document describes more than the validator checks. */
 const DOCUMENTED_BODIES: Partial<Record<OperationId, object>> = { applyInventory: DocumentedInventoryApply };
 
 function described(id: OperationId) {
@@ -68,7 +68,7 @@ function described(id: OperationId) {
     operationId: id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: access === 'public' ? 'For everybody.' : `Needs the role ${access}.`,
+    description: access === 'public' ? 'Public, without a token.' : `Needs the role ${access}.`,
     security: access === 'public' ? [] : [{ token: [] }],
     ...(params && { params }),
     ...(query && { querystring: query }),
@@ -86,15 +86,16 @@ const writeHeaders = ({ write }: Operation) => ({
       minLength: 1,
       maxLength: 255,
       pattern: '^[\\x21-\\x7e]+$',
-      description: 'Yours, another one for every new request; with it, a repetition does nothing twice',
+      description:
+        'Chosen by the client, a new one for each new request; a repetition with the same key is not executed again',
     },
     ...(write?.precondition && {
       'If-Match': {
         type: 'string',
         description:
           write.precondition === 'node'
-            ? 'The ETag of the node that you saw, or *'
-            : 'The declared revision of the inventory that you saw, as an ETag, or *',
+            ? 'The ETag of the node that you read, or *'
+            : 'The declared revision of the inventory that you read, as an ETag, or *',
       },
     }),
   },
@@ -106,7 +107,9 @@ function responsesOf(id: OperationId, operation: Operation): Record<string, obje
   const { answer }: Wire = WIRE[id];
   const headers = {
     ...(operation.etag && { ETag: header('The version, for If-Match') }),
-    ...(operation.write && { 'Idempotent-Replayed': header('true: this was done before; nothing was done now') }),
+    ...(operation.write && {
+      'Idempotent-Replayed': header('true: this is the answer of an earlier request; nothing was executed now'),
+    }),
   };
   const success = {
     ...answer,

@@ -1,4 +1,4 @@
-// The API's description, made from the routes themselves. `npm run docs` writes it next to this file.
+// Generates the OpenAPI document from the routes. `npm run docs` writes it next to this file.
 
 import type { FastifyBaseLogger } from 'fastify';
 import { buildManagementApi } from './app.ts';
@@ -31,7 +31,7 @@ export async function generateOpenApi(): Promise<object> {
   }
 }
 
-/** Stands in for a part of the appliance that describing the routes has no use for. */
+/** Placeholder for a dependency that generating the document does not use. */
 function untouched<T extends object>(name: string): T {
   const refuse = () => {
     throw new Error(`describing the API must not use the ${name}`);

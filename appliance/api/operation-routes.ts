@@ -1,4 +1,4 @@
-// Rows of the operation table become routes: role, schema, If-Match, Idempotency-Key, confirmation, one call, ETag.
+// Registers a route for each row of the operation table: role, schema, If-Match, Idempotency-Key, confirmation, call, ETag.
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Operation } from '../contract/operation.ts';
@@ -99,7 +99,7 @@ type AnyCall = Call<OperationId>;
 
 async function carryOut(deps: HandlerDeps, operation: Operation, id: OperationId, call: AnyCall): Promise<unknown> {
   const node = (call.params as { node?: string } | undefined)?.node;
-  // A command that was committed before has moved the version that its caller saw.
+  // A command that was already committed has changed the version that its caller read.
   const { commandId } = call.origin;
   const isCommitted = commandId !== undefined && (await deps.store.command(commandId as CommandId)) !== null;
   const version = isCommitted ? undefined : await expectedVersion(deps, operation, call.ifMatch, node);
@@ -113,7 +113,7 @@ async function carryOut(deps: HandlerDeps, operation: Operation, id: OperationId
   return handle(deps, id, { ...call, origin });
 }
 
-/** The row's schema has checked what the handler's type says. */
+/** The row's schema has validated the handler's input type. */
 const handle = async (deps: HandlerDeps, id: OperationId, call: AnyCall): Promise<unknown> =>
   (HANDLERS[id] as unknown as Handler<OperationId>)(deps, call);
 

@@ -1,4 +1,4 @@
-// If-Match (RFC 9110 §13.1.1): a write that names the version its caller saw is refused when there is another one by now.
+// If-Match (RFC 9110 §13.1.1): a write that names the version its caller read is refused when the version has changed.
 
 import type { Operation } from '../contract/operation.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -11,7 +11,7 @@ type Edge = Pick<ManagementDeps, 'store' | 'fleet'>;
 
 export const etagOf = (version: number): string => `"${version}"`;
 
-/** Null: whatever the version is. */
+/** Null: any version. */
 function versionsIn(header: string): readonly number[] | null {
   if (header.trim() === '*') return null;
   const tags = header.split(',').map((tag) => tag.trim());
@@ -23,7 +23,7 @@ function versionsIn(header: string): readonly number[] | null {
   });
 }
 
-/** The version that the write must still find; undefined when none was named. */
+/** The version that the write expects; undefined when none was named. */
 export async function expectedVersion(
   edge: Edge,
   { write }: Operation,
@@ -32,7 +32,7 @@ export async function expectedVersion(
 ): Promise<number | undefined> {
   if (header === undefined || write === null) return undefined;
   if (write.precondition === null) {
-    throw new ColdironError('invalid_request', 'If-Match: what this operation changes has no version to compare');
+    throw new ColdironError('invalid_request', 'If-Match: this operation changes an object without a version');
   }
   const versions = versionsIn(header);
   if (write.precondition === 'inventory') return inventoryVersion(edge, versions);

@@ -1,5 +1,5 @@
-// A host that already runs becomes a node: checked against the catalogue, reached if asked for, and written with its
-// audit entry, or not at all.
+// Registers a running host as a node: checks it against the catalogue, probes it if requested, and writes it with its
+// audit entry in one commit.
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Origin } from '../domain/event.ts';
@@ -27,7 +27,7 @@ export interface HostRegistration {
 
 type Edge = Pick<ManagementDeps, 'store' | 'clock' | 'newId' | 'probe'>;
 
-/** Others may change the inventory while a probe runs; after this many lost races the caller is told. */
+/** Others may change the inventory while a probe runs; after this many retries the request fails. */
 const ATTEMPTS = 5;
 
 export async function registerHost(
@@ -59,7 +59,7 @@ export async function registerHost(
     }
   }
   const machine = await edge.store.machine(id);
-  if (!machine) throw new Error(`node ${id} was written and is not there`);
+  if (!machine) throw new Error(`node ${id} was written but cannot be read`);
   return { machine, probe };
 }
 
@@ -79,7 +79,7 @@ function readRequest(registration: HostRegistration): { host: string; hostname: 
 
 function parseHost(text: string): Parsed<string> {
   const lower = text.toLowerCase();
-  // A last label of digits only is never a DNS name (RFC 1123 §2.1): it is an address with a mistake in it.
+  // A last label of digits only is never a DNS name (RFC 1123 §2.1): it is a malformed address.
   const isName = parseDomainName(lower).ok && !/(^|\.)\d+$/.test(lower);
   return isName || parseIpv4(lower).ok ? parsed(lower) : unparsable(`not an IPv4 address or DNS name: ${shown(text)}`);
 }
@@ -135,7 +135,7 @@ function specFor(
     gpus,
     region,
     access: { host, port: registration.port, sshUsername: registration.sshUsername, sshPublicKey: key.line },
-    // Of those who ask for MAAS none comes here.
+    // Requests for MAAS onboarding are rejected before.
     enrollment: 'manual',
     labels: {},
   };
@@ -146,7 +146,7 @@ function activeSkus({ skus }: Inventory): string {
   return names.length === 0 ? 'it has no active SKU: declare one in the inventory' : `active are ${names.join(', ')}`;
 }
 
-/** The site is not asked for: the region tells it where it tells one only. */
+/** The request names no site: the region determines it if only one site has that region. */
 function siteIn(inventory: Inventory, region: string): ObjectName | null {
   const [site, ...others] = inventory.sites.filter((candidate) => candidate.region === region);
   return site && others.length === 0 ? site.name : null;

@@ -1,5 +1,5 @@
-// Requests that name an Idempotency-Key are run once: a repetition gets the answer of the first. A refusal (4xx) did nothing,
-// so it is not kept, and the same key may be used again.
+// A request with an Idempotency-Key is executed once: a repetition gets the answer of the first. A refusal (4xx) changed nothing,
+// so it is not stored, and the same key may be used again.
 
 import { createHash, createHmac } from 'node:crypto';
 import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
@@ -12,7 +12,7 @@ import type { Clock } from './clock.ts';
 export interface LedgerDeps {
   readonly store: RequestStore;
   readonly clock: Clock;
-  /** Another one for every process. */
+  /** A new one for each process. */
   readonly holder: string;
 }
 
@@ -20,21 +20,21 @@ export interface KeyedRequest {
   readonly commandId: string;
   readonly fingerprint: string;
   readonly operation: string;
-  /** Running it again after a crash does no harm. */
+  /** It may be executed again after a crash. */
   readonly repeatable: boolean;
   readonly secretAnswer: boolean;
 }
 
 const KEPT_FOR = DAY;
 const TRIM_EVERY = HOUR;
-/** Characters of JSON. A larger answer is not worth keeping for a day. */
+/** Characters of JSON. Larger answers are not stored. */
 const LARGEST_KEPT = 1024 * 1024;
 const LONGEST_KEY = 255;
 
 /** Null: no key was sent. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;
-  // The quoted form is a string of RFC 8941, as the IETF draft of the header asks for.
+  // The quoted form is a string of RFC 8941, as the IETF draft of the header requires.
   const text = typeof header === 'string' ? header.replace(/^"(.*)"$/, '$1') : '';
   if (/^[\x21-\x7e]+$/.test(text) && text.length <= LONGEST_KEY) return text;
   const rule = `must be one value of 1 to ${LONGEST_KEY} visible ASCII characters without spaces`;
@@ -46,7 +46,7 @@ export const commandIdOf = (actor: Actor, key: string): string =>
     .update(canonicalJson([actor, key]))
     .digest('hex');
 
-/** Keyed, because a body may hold a password that a plain hash would let somebody guess. */
+/** A keyed hash, because a plain hash of a body with a password allows guessing the password. */
 export const fingerprintOf = (key: string, request: Json): string =>
   createHmac('sha256', key).update(canonicalJson(request)).digest('hex');
 
@@ -73,7 +73,10 @@ export class RequestLedger {
     if (kept.fingerprint !== request.fingerprint || kept.finished !== null) return false;
     const when = instantText(kept.at);
     if (this.#running.has(kept.id)) {
-      throw new ColdironError('request_in_progress', `the request with this Idempotency-Key runs since ${when}`);
+      throw new ColdironError(
+        'request_in_progress',
+        `the request with this Idempotency-Key has been running since ${when}`,
+      );
     }
     const { store, clock, holder } = this.#deps;
     if (request.repeatable && (await store.takeOverRequest(kept.id, kept.holder, { holder, at: clock.now() }))) {
@@ -81,7 +84,7 @@ export class RequestLedger {
     }
     throw new ColdironError(
       'outcome_unknown',
-      `the appliance stopped while it ran the request with this Idempotency-Key, at ${when}: it may have been done or not`,
+      `the appliance stopped while it executed the request with this Idempotency-Key, at ${when}: the change may or may not have been made`,
     );
   }
 
@@ -125,16 +128,16 @@ function replay(kept: KeptRequest, request: KeyedRequest): { answer: Json; repla
     case 'error':
       throw new ReplayedError(outcome.code as ErrorCode, outcome.message, outcome.details, outcome.hint);
     case 'not-kept': {
-      const why = outcome.because === 'secret' ? 'holds a secret, which is shown once' : 'was too large to keep';
-      throw new ColdironError('answer_not_kept', `this was done at ${instantText(at)}; its answer ${why}`);
+      const why = outcome.because === 'secret' ? 'contains a secret, which is shown once' : 'was too large to store';
+      throw new ColdironError('answer_not_kept', `this request was completed at ${instantText(at)}; its answer ${why}`);
     }
   }
 }
 
-/** The store could not commit, or cannot tell. A request that is harmless to repeat may be sent again with the same key. */
+/** The commit failed or its outcome is unknown. A request that is safe to repeat may be sent again with the same key. */
 const isTransient = ({ code }: ColdironError): boolean => code === 'store_unavailable' || code === 'outcome_unknown';
 
-/** The failure of the first request, given once more. */
+/** Repeats the failure of the first request. */
 export class ReplayedError extends ColdironError {}
 
 function outcomeOf(answer: Json, secret: boolean): RequestOutcome {
@@ -146,6 +149,8 @@ function outcomeOf(answer: Json, secret: boolean): RequestOutcome {
 
 function failureOf(error: unknown): RequestOutcome {
   const known =
-    error instanceof ColdironError ? error : new ColdironError('internal', 'the first request failed on our side');
+    error instanceof ColdironError
+      ? error
+      : new ColdironError('internal', 'the first request failed with an internal error');
   return { kind: 'error', code: known.code, message: known.message, details: known.details, hint: known.hint };
 }

@@ -1,4 +1,4 @@
-// Does an SSH server answer there? Connects, reads the identification line, hangs up; no login is tried.
+// Probes for an SSH server: connects, reads the identification line, disconnects; does not log in.
 
 import { connect } from 'node:net';
 import { type Instant, SECOND } from '../domain/instant.ts';
@@ -6,7 +6,7 @@ import { shown } from '../domain/parsed.ts';
 import type { Probe, ProbeResult } from './deps.ts';
 
 const PATIENCE = 3 * SECOND;
-/** RFC 4253 §4.2: lines before the identification are allowed, each of at most 255 bytes. Ours is patient with a few. */
+/** RFC 4253 §4.2: lines before the identification are allowed, each of at most 255 bytes. The probe accepts a few. */
 const MOST_BYTES = 8 * 255;
 
 /** One deadline for name lookup, connection and banner together. */
@@ -17,7 +17,7 @@ export const sshProbe =
       const started = now();
       const socket = connect({ host, port });
       let connected = false;
-      let heard = '';
+      let received = '';
       const finish = (result: ProbeResult) => {
         clearTimeout(timer);
         socket.destroy();
@@ -25,7 +25,7 @@ export const sshProbe =
       };
       const fail = (reason: string) => finish({ reached: false, reason: `${host} port ${port}: ${reason}` });
       const timer = setTimeout(
-        () => fail(connected ? 'connected, but no SSH banner came in time' : 'no answer in time'),
+        () => fail(connected ? 'connected, but no SSH banner before the timeout' : 'no answer before the timeout'),
         patience,
       );
 
@@ -33,23 +33,25 @@ export const sshProbe =
         connected = true;
       });
       socket.on('error', (error: NodeJS.ErrnoException) => fail(REASONS[error.code ?? ''] ?? error.message));
-      socket.on('end', () => fail(`the other side hung up${heard === '' ? '' : ` after ${shown(heard)}`}`));
+      socket.on('end', () =>
+        fail(`the peer closed the connection${received === '' ? '' : ` after ${shown(received)}`}`),
+      );
       socket.on('data', (bytes) => {
-        heard += bytes.toString('latin1');
-        const banner = heard
+        received += bytes.toString('latin1');
+        const banner = received
           .split('\n')
           .slice(0, -1)
           .find((line) => line.startsWith('SSH-'))
           ?.trimEnd();
         if (banner !== undefined) finish({ reached: true, banner: shown(banner), milliseconds: now() - started });
-        else if (heard.length > MOST_BYTES) fail(`something else than SSH answers: ${shown(heard)}`);
+        else if (received.length > MOST_BYTES) fail(`the answer is not SSH: ${shown(received)}`);
       });
     });
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused; nothing listens there',
+  ECONNREFUSED: 'the connection was refused; no server listens on this port',
   ENOTFOUND: 'no such host name',
-  EAI_AGAIN: 'the name could not be looked up now',
+  EAI_AGAIN: 'the DNS lookup failed',
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to its network',
   ECONNRESET: 'the connection was reset',

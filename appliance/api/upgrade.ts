@@ -1,5 +1,5 @@
-// Requests that turn into a plain stream of bytes (RFC 9110 §7.8). They take the way of every other request first: the same
-// routes, the same question who is asking, the same answer when it is no.
+// Requests that are upgraded to a stream of bytes (RFC 9110 §7.8). They are processed like every other request first: the same
+// routes, authentication and errors.
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ColdironError } from '../domain/errors.ts';
 import type { App } from './base-app.ts';
 
-/** What the connection becomes: the bytes of a serial console, both ways, and nothing else. */
+/** The protocol after the upgrade: the bytes of a serial console, in both directions. */
 export const CONSOLE_PROTOCOL = 'coldiron-console';
 
 export const wantsUpgrade = ({ headers }: IncomingMessage): boolean =>
@@ -15,22 +15,22 @@ export const wantsUpgrade = ({ headers }: IncomingMessage): boolean =>
 
 interface Upgradable {
   readonly socket: Duplex;
-  /** What came right behind the request. */
+  /** Bytes that followed the request directly. */
   readonly head: Buffer;
 }
 
 export interface Upgrades {
-  /** `invalid_request` for a caller who did not ask for an upgrade. */
+  /** Throws `invalid_request` when the caller did not request an upgrade. */
   streamOf(request: FastifyRequest, reply: FastifyReply): () => Duplex;
 }
 
-/** Streams that are open when the API stops are ended: the server would wait for them for ever. */
+/** Open streams are closed when the API stops; otherwise the server would wait for them. */
 export function acceptUpgrades(app: App): Upgrades {
   const upgradable = new WeakMap<IncomingMessage, Upgradable>();
   const open = new Set<Duplex>();
   app.server.on('upgrade', (request, socket, head) => {
     const response = new ServerResponse(request);
-    // A refusal is an ordinary answer, and the connection ends with it: its parser is gone.
+    // A refusal is an ordinary answer that closes the connection, because its parser is detached.
     response.shouldKeepAlive = false;
     response.assignSocket(socket as Parameters<typeof response.assignSocket>[0]);
     response.on('finish', () => socket.end());
@@ -48,7 +48,7 @@ export function acceptUpgrades(app: App): Upgrades {
       const found = upgradable.get(raw);
       if (!found) {
         const headers = `Connection: Upgrade and Upgrade: ${CONSOLE_PROTOCOL}`;
-        throw new ColdironError('invalid_request', `the console is a stream: ask for it with ${headers}`);
+        throw new ColdironError('invalid_request', `the console is a stream: send the headers ${headers}`);
       }
       return () => take(found, reply, id);
     },

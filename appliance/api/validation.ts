@@ -1,5 +1,5 @@
-// Bodies, parameters and queries against their schemas. Bodies are taken as they are: "8" is not 8, and null is not 0.
-// Paths and queries are text on the wire, so whole numbers and booleans are read from it there, and nothing else is.
+// Validates bodies, parameters and queries against their schemas. Bodies are not coerced: "8" is not 8, and null is not 0.
+// Paths and queries are text on the wire, so integers and booleans are parsed there, and no other types.
 
 import type { FastifySchemaCompiler } from 'fastify';
 import { type TSchema, Type } from 'typebox';
@@ -12,13 +12,13 @@ type Finding = ReturnType<ReturnType<typeof Compile>['Errors']>[number];
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validator = Compile(schema);
   return (given: unknown) => {
-    // A missing body is an empty one: "host: missing" says more than "not an object".
+    // A missing body counts as an empty one: "host: missing" is clearer than "not an object".
     const value = httpPart === 'body' ? (given ?? {}) : fromText(schema, given);
     if (validator.Check(value)) return { value };
     const lines = [...new Set(validator.Errors(value).flatMap((finding) => describe(finding, httpPart ?? 'body')))];
     const [only, ...others] = lines;
     if (only !== undefined && others.length === 0) return { error: new ColdironError('invalid_request', only) };
-    return { error: new ColdironError('invalid_request', `${lines.length} things are not right`, lines) };
+    return { error: new ColdironError('invalid_request', `the request has ${lines.length} problems`, lines) };
   };
 };
 
@@ -27,7 +27,7 @@ function fromText(schema: TSchema, given: unknown): unknown {
   return Object.fromEntries(
     Object.entries(given).map(([key, text]) => {
       const field: unknown = schema.properties[key];
-      // One value of a parameter that may be repeated comes as a text, several as a list.
+      // A repeatable parameter is a string when it occurs once, a list when it occurs several times.
       if (Type.IsArray(field) && typeof text === 'string') return [key, [text]];
       if (Type.IsInteger(field) && /^\d{1,15}$/.test(String(text))) return [key, Number(text)];
       if (Type.IsBoolean(field) && /^(true|false)$/.test(String(text))) return [key, text === 'true'];
@@ -53,7 +53,7 @@ function describe(finding: Finding, part: string): string[] {
     case 'enum':
       return [`${here}: must be one of ${finding.params.allowedValues.join(', ')}`];
     case 'boolean':
-      // What forbids unknown fields, once more; `additionalProperties` names them.
+      // Repeats the finding of `additionalProperties`, which names the fields.
       return [];
     default:
       return [`${here}: ${finding.message}`];

@@ -1,18 +1,18 @@
-// The commands that move a node through its life, one row each. Route, role, OpenAPI entry and CLI verb come from the row.
+// The commands that move a node through its lifecycle, one row each. Route, role, OpenAPI entry and CLI verb come from the row.
 
 import { type GeneratedVerb, type Operation, V1, type Way, WRITES_NODE, type Write } from './operation.ts';
 
 interface CommandRow {
   readonly summary: string;
   readonly verb: string;
-  /** What `--help` says. */
+  /** The help text of the verb. */
   readonly means: string;
   readonly role?: 'operator' | 'admin';
   readonly way?: Way;
   readonly write?: Partial<Write>;
   readonly errors?: Operation['errors'];
   readonly example?: string;
-  /** Where the verb is not a command of its own: `nodes accept`. */
+  /** The parent of a subcommand: `nodes accept`. */
   readonly below?: string;
 }
 
@@ -48,23 +48,23 @@ export const NODE_COMMANDS = {
   }),
   commissionNode: command({
     verb: 'commission',
-    summary: 'Gather facts and test the hardware',
-    means: 'gather facts of a node and test its hardware; its disks are left alone',
+    summary: 'Collect hardware facts and test the hardware; disks do not change',
+    means: 'collect the hardware facts of a node and test its hardware; its disks do not change',
     way: { via: ['commissioning'], to: 'ready' },
   }),
   deployNode: command({
     verb: 'deploy',
-    summary: 'Install a profile; what is on the disk is lost',
-    means: "install a node's profile; what is on its disk is lost",
+    summary: 'Install a profile; the data on the disk is lost',
+    means: "install a node's profile; the data on its disk is lost",
     way: { via: ['deploying', 'enrolling'], to: 'active' },
-    write: { destroys: 'overwrites what is on the disk' },
+    write: { destroys: 'overwrites the data on the disk' },
     errors: ['not_deployable'],
     example: 'coldiron deploy node05 --wait\n  coldiron deploy --rack r7 --in ready --dry-run',
   }),
   releaseNode: command({
     verb: 'release',
-    summary: 'Erase the disks, then the node is free again',
-    means: 'erase the disks of a node, then it is free again',
+    summary: 'Erase the disks and return the node to ready',
+    means: 'erase the disks of a node and return it to ready',
     way: { via: ['releasing'], to: 'ready' },
     write: { destroys: 'erases all disks' },
   }),
@@ -88,20 +88,20 @@ export const NODE_COMMANDS = {
   }),
   drainNode: command({
     verb: 'drain',
-    summary: 'Let the workload leave',
-    means: 'let the workload of a node leave',
+    summary: 'Drain the workload',
+    means: 'drain the workload of a node',
     way: { via: ['draining'], to: 'retired' },
   }),
   confirmNodeDrained: command({
     verb: 'drained',
-    summary: 'Report that the workload has left, where the node cannot report it itself',
-    means: 'report that the workload of a node has left, where the node cannot report it itself',
+    summary: 'Confirm that the workload has left, for a node that cannot report it itself',
+    means: 'confirm that the workload has left, for a node that cannot report it itself',
     way: { via: [], to: 'retired' },
   }),
   undrainNode: command({
     verb: 'undrain',
-    summary: 'Let the workload come back',
-    means: 'let the workload of a node come back',
+    summary: 'Allow workload again',
+    means: 'allow workload on a node again',
     way: { via: [], to: 'active' },
   }),
   retireNode: command({
@@ -128,7 +128,7 @@ export const NODE_COMMANDS = {
   removeNode: command({
     verb: 'remove',
     role: 'admin',
-    summary: 'Delete a retired node permanently: its identity ends with it',
+    summary: 'Delete a retired node and its identity permanently',
     means: 'delete a retired node permanently',
     write: { destroys: 'permanently ends the identity' },
     errors: ['node_in_use'],

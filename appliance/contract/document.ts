@@ -1,4 +1,4 @@
-// docs/api.md: the table of operations, made from the table itself.
+// Generates docs/api.md from the operation table.
 
 import { verbOf } from './operation.ts';
 import { OPERATION_IDS, OPERATIONS, type OperationId } from './operations.ts';
@@ -6,19 +6,19 @@ import { TAGS, type Tag } from './tags.ts';
 
 const INTRODUCTION = `# The management API
 
-<!-- Made from appliance/contract/operations.ts by \`npm run docs\`. -->
+<!-- Generated from appliance/contract/operations.ts by \`npm run docs\`. -->
 
 The whole description is the OpenAPI document: [appliance/api/openapi.json](../appliance/api/openapi.json), also served at
-\`GET /api/v1/openapi.json\`. Each role may do what those before it may: viewer, tech, operator, admin.
+\`GET /api/v1/openapi.json\`. Each role includes the rights of the roles before it: viewer, tech, operator, admin.
 
 **Idempotency-Key.** Every write takes one (1 to 255 visible ASCII characters). The same key, caller and request within 24 hours
-gets the answer of the first, with \`Idempotent-Replayed: true\`, and nothing is done again. The same key with another request is
-\`idempotency_key_reused\` (422); while the first runs, \`request_in_progress\` (409). A refusal (4xx) does nothing and frees the
-key. An answer that holds a secret is never kept: \`answer_not_kept\` (409) says that it was done, and when. After a crash in the
-middle the answer is \`outcome_unknown\` (409), except for operations that can be repeated without harm, which are done again.
+gets the answer of the first, with \`Idempotent-Replayed: true\`, and is not executed again. The same key with another request is
+\`idempotency_key_reused\` (422); while the first runs, \`request_in_progress\` (409). A refusal (4xx) changes nothing and frees the
+key. An answer that contains a secret is never stored: \`answer_not_kept\` (409) says when the request was completed. After a crash in the
+middle the answer is \`outcome_unknown\` (409), except for idempotent operations, which are executed again.
 
 **If-Match.** Answers about a node have its version as \`ETag\`, answers of apply and import the declared revision. A write that
-names it in \`If-Match\` is refused with 412 \`version_conflict\`, and with what changed, when there is another one by now.
+names it in \`If-Match\` is refused with 412 \`version_conflict\`, which lists the changes, when the version has changed.
 \`If-Match: *\` stands for any version.
 `;
 

@@ -1,5 +1,5 @@
-// One row of the operation table: route, role, OpenAPI entry and CLI verb of one thing that a caller can ask for.
-// The rows hold no schemas (those are in wire.ts): the CLI reads the rows, and loading TypeBox takes longer than most verbs.
+// One row of the operation table: route, role, OpenAPI entry and CLI verb of one operation.
+// The rows contain no schemas (those are in wire.ts): the CLI reads the rows, and loading TypeBox takes longer than most verbs.
 
 import type { ErrorCode } from '../domain/errors.ts';
 import type { LifecycleState } from '../domain/lifecycle.ts';
@@ -10,28 +10,28 @@ export type Access = 'public' | Role;
 
 export const V1 = '/api/v1';
 
-/** How a node moves after a command: `via` while it is under way, then `to`. Null: whichever state it had before. */
+/** The states of a node after a command: `via` while it runs, then `to`. Null: the state it had before. */
 export interface Way {
   readonly via: readonly LifecycleState[];
   readonly to: LifecycleState | null;
 }
 
 export interface Write {
-  /** What an If-Match header names a version of. */
+  /** The object whose version an If-Match header names. */
   readonly precondition: 'node' | 'inventory' | null;
-  /** What is lost, in words that follow "this". With it, the body needs `confirm`: the host name of the node. */
+  /** The consequence, in words that follow "this". With it, the body needs `confirm`: the host name of the node. */
   readonly destroys: string | null;
-  /** Doing it twice is the same as doing it once: after a crash in the middle it is simply done again. */
+  /** Executing it twice has the same effect as once: after a crash it is executed again. */
   readonly idempotent: boolean;
-  /** The answer holds a secret, so it is never stored. */
+  /** The answer contains a secret, so it is never stored. */
   readonly secretAnswer: boolean;
 }
 
-/** A verb that is made from its row alone; other operations name the verb that calls them. */
+/** A verb that is generated from its row; other operations name the verb that calls them. */
 export interface GeneratedVerb {
   readonly verb: string;
   readonly summary: string;
-  /** Null: it is done at once, and --wait is not offered. */
+  /** Null: it completes at once, and has no --wait. */
   readonly way: Way | null;
   readonly example?: string;
 }
@@ -44,18 +44,18 @@ export interface Operation {
   readonly summary: string;
   /** Status of the answer; 200 when left out. */
   readonly status?: 101 | 201;
-  /** Besides those that every operation of its kind can answer (errorsOf). */
+  /** In addition to the errors of every operation of its kind (errorsOf). */
   readonly errors: readonly ErrorCode[];
   /** The field of the answer that is its ETag. */
   readonly etag?: 'version' | 'declared_revision';
   /** Bytes; 1 MiB when left out. */
   readonly bodyLimit?: number;
-  /** Null: it only reads. */
+  /** Null: read-only. */
   readonly write: Write | null;
   readonly cli: string | GeneratedVerb | null;
 }
 
-/** Defaults of a write: most destroy nothing, cannot be repeated and answer no secret. */
+/** Defaults of a write: destroys nothing, is not idempotent and returns no secret. */
 export const WRITES: Write = { precondition: null, destroys: null, idempotent: false, secretAnswer: false };
 export const WRITES_NODE: Write = { ...WRITES, precondition: 'node' };
 

@@ -1,4 +1,4 @@
-// The operation table: everything that a caller can ask the appliance for, by operationId.
+// The operation table: all operations of the management API, by operationId.
 
 import { NODE_COMMANDS } from './commands.ts';
 import type { Operation } from './operation.ts';

@@ -1,17 +1,17 @@
 // The subjects of the API, in the order that its documents list them.
 
 export const TAGS = {
-  nodes: 'Nodes: list, show, add, and move them through their life.',
-  bmc: "Power, boot device, sensors, event log and console of a node's BMC, and the logins of BMCs.",
-  trail: 'What happened to machines, why a node does not go on, and the audit log.',
-  inventory: 'Declared inventory: what files say, applied as a whole.',
+  nodes: 'Nodes: list, show, add, and move them through their lifecycle.',
+  bmc: "Power, boot device, sensors, event log and console of a node's BMC, and BMC credentials.",
+  trail: 'Events of machines, diagnosis of stuck nodes, and the audit log.',
+  inventory: 'Declared inventory, applied all or nothing.',
   catalogue: 'Sites, networks, SKUs, profiles and clusters that the inventory declares.',
   network: 'DHCP leases, listeners, and whether every advertised boot file is served.',
-  renderings: 'What nodes and sites are installed from.',
+  renderings: 'Rendered files of nodes and sites.',
   enrollment: 'Bootstrap bundles, certificates and the certificate authority.',
   tasks: 'Signed tasks for enrolled nodes.',
   tokens: 'API tokens.',
-  health: 'Whether the appliance works.',
+  health: 'Health of the appliance.',
   meta: 'This document.',
 } as const;
 

@@ -1,4 +1,4 @@
-// What each operation of the table takes and answers, as TypeBox schemas: type, validator, serializer and OpenAPI in one.
+// Input and answer of each operation as TypeBox schemas: type, validator, serializer and OpenAPI in one.
 
 import { type Static, type TSchema, Type } from 'typebox';
 import type { CommandId } from './commands.ts';
@@ -22,7 +22,7 @@ import {
   SensorsAnswer,
 } from './schemas/bmc.ts';
 import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
-import { Authorities, AuthorityView, BundleRequest, HandedBundle, NodeTrust } from './schemas/enrollment.ts';
+import { Authorities, AuthorityView, BundleRequest, IssuedBundle, NodeTrust } from './schemas/enrollment.ts';
 import { Explanation } from './schemas/explanation.ts';
 import { ApplyAnswer, InventoryApply, NodeDocument, NodeImport } from './schemas/inventory.ts';
 import { Node, NodeFilter, NodePage, NodePresence, NodeReference } from './schemas/node.ts';
@@ -100,7 +100,7 @@ export const WIRE = {
     ),
     answer: refTo(Task),
   },
-  issueEnrollmentBundle: { params, body: BundleRequest, answer: HandedBundle },
+  issueEnrollmentBundle: { params, body: BundleRequest, answer: IssuedBundle },
   getNodeEnrollment: { params, answer: NodeTrust },
   previewRendering: { params, answer: Rendering },
   createRendering: { params, answer: Rendering },

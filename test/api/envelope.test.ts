@@ -9,7 +9,7 @@ import { type Fixture, openApi } from './api-fixture.ts';
 let api: Fixture;
 beforeAll(async () => {
   api = await openApi({
-    probe: { reached: false, reason: '10.9.9.9 port 22: no answer in time' },
+    probe: { reached: false, reason: '10.9.9.9 port 22: no answer before the timeout' },
     deps: ({ commands }) => ({
       commands: {
         request: async (machine, event, by) => {
@@ -56,7 +56,12 @@ const FAILURES: readonly Row[] = [
   ['null for a number', 'invalid_request', /^port: must be/, admin('/api/v1/admin/nodes', { ...host, port: null })],
   ['a bad inventory', 'invalid_inventory', /nodes\[0\]/, admin('/api/v1/nodes', { name: 'node09', sku: 'nope' })],
   ['an unknown SKU', 'invalid_sku', /no p100/, admin('/api/v1/admin/nodes', { ...host, sku: 'p100' })],
-  ['a failed probe', 'probe_failed', /no answer in time/, admin('/api/v1/admin/nodes', { ...host, probe: true })],
+  [
+    'a failed probe',
+    'probe_failed',
+    /no answer before the timeout/,
+    admin('/api/v1/admin/nodes', { ...host, probe: true }),
+  ],
   [
     'a missing adapter',
     'service_unavailable',
@@ -112,7 +117,7 @@ describe('a failure', () => {
     const { details, message } = (
       await api.call(admin('/api/v1/admin/nodes', { ...host, port: 0, extra: 1, sku: 7 }))
     ).json();
-    expect(message).toBe('3 things are not right');
+    expect(message).toBe('the request has 3 problems');
     expect(details).toEqual([
       expect.stringMatching(/^extra: unknown field$/),
       expect.stringMatching(/^port: must be/),

@@ -74,7 +74,7 @@ describe('the provisioning side', () => {
     expect(app.routeTable.filter(({ access }) => access !== 'public')).toEqual([]);
     expect((await app.inject('/api/v1/nodes')).json()).toEqual({
       code: 'unauthenticated',
-      message: 'nobody can log in here; use the management port',
+      message: 'this port does not accept tokens; use the management port',
       correlation_id: 'id',
     });
   });

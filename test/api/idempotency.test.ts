@@ -92,7 +92,7 @@ describe('an Idempotency-Key', () => {
     const again = await post('/tokens', { key: 'k1', payload, role: 'admin' });
     expect([again.statusCode, again.json().code]).toEqual([409, 'answer_not_kept']);
     expect(again.json().message).toBe(
-      'this was done at 2026-01-15T08:00:00.000Z; its answer holds a secret, which is shown once',
+      'this request was completed at 2026-01-15T08:00:00.000Z; its answer contains a secret, which is shown once',
     );
     expect(again.body).not.toContain(made.json().token);
     const secret = made.json().token.split('_')[2];

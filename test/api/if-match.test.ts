@@ -68,7 +68,7 @@ describe('If-Match on a write to a node', () => {
     const refused = await post('/tokens', '"1"', { name: 'ci', role: 'viewer' });
     expect([refused.statusCode, refused.json().message]).toEqual([
       400,
-      'If-Match: what this operation changes has no version to compare',
+      'If-Match: this operation changes an object without a version',
     ]);
   });
 });

@@ -81,7 +81,7 @@ describe('applying an inventory', () => {
       { name: 'rack', document: RACK },
       { name: 'rack', document: {} },
     ];
-    expect((await apply(twice)).json()).toMatchObject({ message: 'sources[1].name: rack is there twice' });
+    expect((await apply(twice)).json()).toMatchObject({ message: 'sources[1].name: rack occurs twice' });
   });
 
   it('refuses as a whole, line by line, when a node that goes is in use', async () => {

@@ -176,7 +176,7 @@ describe('adding a node', () => {
 
   it('refuses a name that is there already, and changes nothing', async () => {
     const answer = await post('/api/v1/nodes', { ...NODE09, name: 'node01' });
-    expect(answer.json()).toMatchObject({ code: 'conflict', message: 'there is a node node01 already, from rack' });
+    expect(answer.json()).toMatchObject({ code: 'conflict', message: 'the node node01 already exists, from rack' });
     expect(await get('/api/v1/nodes/node01')).toMatchObject({ source: 'rack', version: 1 });
   });
 

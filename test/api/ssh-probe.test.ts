@@ -60,7 +60,7 @@ describe('the SSH probe', () => {
     open.clear();
     expect(await probe('127.0.0.1', port)).toEqual({
       reached: false,
-      reason: `127.0.0.1 port ${port}: the connection was refused; nothing listens there`,
+      reason: `127.0.0.1 port ${port}: the connection was refused; no server listens on this port`,
     });
   });
 
@@ -72,7 +72,9 @@ describe('the SSH probe', () => {
 
   it('says what hung up, without control characters', async () => {
     const port = await listen((socket) => socket.end('\u001b[31mHTTP/1.1 400\r\n'));
-    expect(await probe('127.0.0.1', port)).toMatchObject({ reason: expect.stringMatching(/hung up after \\u001b/) });
+    expect(await probe('127.0.0.1', port)).toMatchObject({
+      reason: expect.stringMatching(/closed the connection after \\u001b/),
+    });
   });
 
   it('does not read for ever', async () => {
@@ -83,7 +85,7 @@ describe('the SSH probe', () => {
       talk();
     });
     expect(await probe('127.0.0.1', port)).toMatchObject({
-      reason: expect.stringMatching(/something else than SSH/),
+      reason: expect.stringMatching(/the answer is not SSH/),
     });
   });
 });

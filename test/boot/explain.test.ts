@@ -237,7 +237,7 @@ describe('an assumed state', () => {
 
   it('is rejected for an unregistered machine', () => {
     expect(explain({ machine: null, asState: 'active' }).notes).toEqual([
-      'Nobody knows this machine, so it cannot be explained as active.',
+      'This machine is unknown, so it cannot be explained as active.',
     ]);
   });
 

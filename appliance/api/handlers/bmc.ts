@@ -1,4 +1,4 @@
-// What goes to a node's BMC.
+// Handlers of the BMC operations.
 
 import type { Bmc } from '../../bmc/bmc.ts';
 import type { BMC_OPERATIONS } from '../../contract/operations/bmc.ts';

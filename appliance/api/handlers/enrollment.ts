@@ -1,4 +1,4 @@
-// Bundles, certificates, the authority and API tokens.
+// Handlers of bundles, certificates, the authority and API tokens.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { DAY, HOUR, instantText } from '../../domain/instant.ts';
@@ -13,7 +13,7 @@ import { authorityView, certificateView, enrollmentTokenView, holderView } from 
 import { timeText } from '../views/time-text.ts';
 import { tokenView } from '../views/token.ts';
 
-/** Nodes renew after two thirds of a month: what has less left should have been renewed. */
+/** Nodes renew after two thirds of a month: a certificate with less time left should have been renewed. */
 const EXPIRING_WITHIN = 7 * DAY;
 
 const holderFor =
@@ -49,12 +49,12 @@ export const enrollmentHandlers: Handlers<
 
   async getNodeEnrollment(deps, { params }) {
     const machine = await findNodeEverKnown(deps, params.node);
-    const heard = deps.enrollment.heartbeats.lastOf(machine.id);
+    const heartbeat = deps.enrollment.heartbeats.lastOf(machine.id);
     return {
       node: machine.spec.hostname,
       health: machine.health,
-      last_heard: timeText(heard?.at ?? null),
-      report: heard?.report ?? null,
+      last_heard: timeText(heartbeat?.at ?? null),
+      report: heartbeat?.report ?? null,
       tokens: (await deps.store.enrollmentTokensOf(machine.id)).map(enrollmentTokenView),
       certificates: (await deps.store.certificatesOf(machine.id)).map(certificateView),
     };
@@ -86,7 +86,7 @@ export const enrollmentHandlers: Handlers<
     if (!force && stale.length > 0) {
       throw new ColdironError(
         'conflict',
-        `${stale.length} certificates of it are in use`,
+        `${stale.length} certificates of this authority are in use`,
         stale.map((certificate) => {
           const { holder, kind, not_after: notAfter } = holderFor(deps)(certificate);
           return `${holder}: ${kind} certificate, until ${notAfter}`;
@@ -128,7 +128,7 @@ export const enrollmentHandlers: Handlers<
       before: { id: found.id, role: found.role },
       after: null,
     });
-    if (!revoked) throw new ColdironError('conflict', `the token ${found.name} was revoked before`);
+    if (!revoked) throw new ColdironError('conflict', `the token ${found.name} is already revoked`);
     return tokenView({ ...found, revokedAt: now }, clock);
   },
 };

@@ -1,4 +1,4 @@
-// The one place that maps a command of the table to what carries it out.
+// Maps each command of the table to the function that executes it.
 
 import type { CommandId } from '../../contract/commands.ts';
 import type { Answer, Body } from '../../contract/wire.ts';

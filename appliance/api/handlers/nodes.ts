@@ -1,4 +1,4 @@
-// Nodes: list, show, add, and what is known of them.
+// Handlers of nodes: list, show, add, presence, facts, tasks.
 
 import type { Answer } from '../../contract/wire.ts';
 import { parseClientArchCode } from '../../domain/architecture.ts';
@@ -58,7 +58,7 @@ export const nodeHandlers: Handlers<
     const hostname = typeof name === 'string' ? parseHostname(name) : null;
     const there = hostname?.ok ? deps.fleet.machineByHostname(hostname.value) : null;
     if (there) {
-      throw new ColdironError('conflict', `there is a node ${there.spec.hostname} already, from ${there.source}`);
+      throw new ColdironError('conflict', `the node ${there.spec.hostname} already exists, from ${there.source}`);
     }
     await applyDocuments(deps, nodeDocuments([body]), { mode: 'additive', dryRun: false, origin });
     return nodeView(await findNode(deps, String(name)));
@@ -171,8 +171,8 @@ async function presenceOf(
   const macs = new Set<string>(macsOf(machine.spec));
   const leases = (await store.leases()).filter(({ mac }) => macs.has(mac)).sort((a, b) => b.grantedAt - a.grantedAt);
   const heartbeat = enrollment.heartbeats.lastOf(machine.id)?.at ?? null;
-  const asked = await lastAsked(store, machine, leases);
-  const seen = [heartbeat, asked].flatMap((at) => at ?? []);
+  const request = await lastRequest(store, machine, leases);
+  const seen = [heartbeat, request].flatMap((at) => at ?? []);
   const now = clock.now();
   return {
     node: machine.spec.hostname,
@@ -189,8 +189,8 @@ async function presenceOf(
 
 const EVENTS_LOOKED_AT = 200;
 
-/** When it last sent a packet, opened a session or reported: events whose actor is the machine itself or its card. */
-async function lastAsked(
+/** When it last sent a packet, opened a session or reported: events whose actor is the machine or its MAC address. */
+async function lastRequest(
   store: ManagementDeps['store'],
   { id }: Machine,
   [newest]: readonly Lease[],

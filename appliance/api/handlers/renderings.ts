@@ -1,4 +1,4 @@
-// What nodes and sites are installed from, and the inventory that it is made from.
+// Handlers of renderings, templates and the declared inventory.
 
 import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
@@ -48,7 +48,7 @@ export const renderingHandlers: Handlers<
   },
 };
 
-/** Written while it is made: ten thousand nodes are never in memory at once. */
+/** Streams while it renders: ten thousand nodes are never in memory at once. */
 async function* siteDocument({ renderings }: ManagementDeps, site: Site): AsyncGenerator<string> {
   const leftOut: SkippedNode[] = [];
   const head = { site: site.name, inventory_revision: renderings.index().declaredRevision };
@@ -63,7 +63,7 @@ async function* siteDocument({ renderings }: ManagementDeps, site: Site): AsyncG
   yield `],"left_out":${JSON.stringify(leftOut)}}`;
 }
 
-/** Beyond this the lines themselves are left out; which files change is answered for every node. */
+/** Above this number of nodes the lines are left out; the changed files are listed for every node. */
 const MOST_DIFF_CHARACTERS = 8 * MEBIBYTE;
 
 async function editedNodes(

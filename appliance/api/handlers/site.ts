@@ -1,4 +1,4 @@
-// Catalogue, network, trail, health and the API's own description.
+// Handlers of catalogue, network, trail, health and the OpenAPI document.
 
 import { ColdironError } from '../../domain/errors.ts';
 import { ipv4ToNumber } from '../../domain/ipv4.ts';

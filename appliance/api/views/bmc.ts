@@ -1,4 +1,4 @@
-// What a BMC answered, as the API shows it.
+// BMC answers as the API shows them.
 
 import type { Static } from 'typebox';
 import type { LogEntry, SensorReading } from '../../bmc/bmc.ts';

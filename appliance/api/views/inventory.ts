@@ -1,4 +1,4 @@
-// What an apply changed, as the API shows it.
+// The changes of an apply as the API shows them.
 
 import type { Static } from 'typebox';
 import type { ApplyAnswer } from '../../contract/schemas/inventory.ts';

@@ -39,7 +39,7 @@ export function nodeView({
     uuid: spec.uuid,
     serial: spec.serial,
     secure_boot: spec.secureBoot,
-    // Machines written down before this could be said have nothing here.
+    // Machines that were stored before this field existed have no value here.
     plain_pxe: spec.plainPxe ?? false,
     gpus: spec.gpus,
     region: spec.region,

@@ -1,4 +1,4 @@
-// What goes to a node's BMC.
+// The operations on a node's BMC.
 
 import type { ErrorCode } from '../../domain/errors.ts';
 import { type Operation, V1, WRITES, WRITES_NODE } from '../operation.ts';
@@ -20,17 +20,17 @@ const BMC_ERRORS: readonly ErrorCode[] = [
 
 const reads = { method: 'GET', access: 'viewer', tag: 'bmc', errors: BMC_ERRORS, write: null } as const;
 const writes = { method: 'POST', tag: 'bmc', errors: BMC_ERRORS, write: WRITES_NODE } as const;
-/** Whoever has a BMC has the machine: its logins are for admins. */
+/** Access to a BMC is access to the machine: its credentials are for admins. */
 const logins = { ...writes, access: 'admin' } as const;
 const repeatable = { write: { ...WRITES_NODE, idempotent: true } } as const;
 
 export const BMC_OPERATIONS = {
-  getNodePower: { ...reads, path: `${NODE}/power`, summary: 'Whether it is on', cli: 'power' },
+  getNodePower: { ...reads, path: `${NODE}/power`, summary: 'Read the power state', cli: 'power' },
   setNodePower: {
     ...writes,
     path: `${NODE}/power`,
     access: 'tech',
-    summary: 'Switch it on or off, or restart it',
+    summary: 'Switch the node on or off, or restart it',
     cli: 'power',
   },
   setNodeBootDevice: {
@@ -38,7 +38,7 @@ export const BMC_OPERATIONS = {
     ...repeatable,
     path: `${NODE}/bootdev`,
     access: 'operator',
-    summary: 'What it starts from the next time; power is not touched',
+    summary: 'Set the device of the next boot; the power state does not change',
     cli: 'bootdev',
   },
   identifyNode: {
@@ -46,22 +46,22 @@ export const BMC_OPERATIONS = {
     ...repeatable,
     path: `${NODE}/identify`,
     access: 'tech',
-    summary: 'The light that shows which machine it is',
+    summary: 'Switch the identify LED',
     cli: 'identify',
   },
   getNodeSensors: {
     ...reads,
     path: `${NODE}/sensors`,
-    summary: 'Temperatures, fans, voltages, power supplies',
+    summary: 'Read the sensors: temperatures, fans, voltages, power supplies',
     cli: 'sensors',
   },
-  getNodeEventLog: { ...reads, path: `${NODE}/sel`, summary: "The BMC's own event log, the oldest first", cli: 'sel' },
+  getNodeEventLog: { ...reads, path: `${NODE}/sel`, summary: "Read the BMC's event log, oldest first", cli: 'sel' },
   clearNodeEventLog: {
     ...writes,
     method: 'DELETE',
     path: `${NODE}/sel`,
     access: 'operator',
-    summary: "Clear the BMC's own event log",
+    summary: "Clear the BMC's event log",
     cli: 'sel',
   },
   openNodeConsole: {
@@ -70,7 +70,7 @@ export const BMC_OPERATIONS = {
     access: 'operator',
     status: 101,
     summary:
-      'Its serial console, as a stream of bytes both ways: send Connection: Upgrade and Upgrade: coldiron-console',
+      'Open the serial console, a stream of bytes in both directions: send Connection: Upgrade and Upgrade: coldiron-console',
     cli: 'console',
   },
   setBmcCredentials: {
@@ -78,13 +78,13 @@ export const BMC_OPERATIONS = {
     ...repeatable,
     method: 'PUT',
     path: `${NODE}/bmc/credentials`,
-    summary: 'How to log in to its BMC from now on; used instead of what the inventory says',
+    summary: 'Set the credentials of its BMC; they take precedence over the inventory',
     cli: 'bmc set-credentials',
   },
   rotateBmcPassword: {
     ...logins,
     path: `${NODE}/bmc/rotate`,
-    summary: 'Give our user of its BMC a new random password that only the vault knows',
+    summary: 'Set a new random password for the configured BMC user; only the vault stores it',
     cli: 'bmc rotate',
   },
   forgetBmcCertificate: {
@@ -92,14 +92,14 @@ export const BMC_OPERATIONS = {
     ...repeatable,
     method: 'DELETE',
     path: `${NODE}/bmc/certificate`,
-    summary: 'Trust the next certificate that its BMC shows, after it was replaced on purpose',
+    summary: 'Trust the next certificate that its BMC presents, after it was replaced on purpose',
     cli: 'bmc forget-certificate',
   },
   listBmcQuirks: {
     ...reads,
     path: `${V1}/bmc/quirks`,
     errors: [],
-    summary: 'Which ways to boot from the network worked, by kind of BMC',
+    summary: 'List which network-boot methods worked, by BMC model',
     cli: 'bmc quirks',
   },
   scanForBmcs: {
@@ -109,7 +109,7 @@ export const BMC_OPERATIONS = {
     tag: 'bmc',
     errors: ['bmc_off_limits', 'conflict'],
     write: { ...WRITES, idempotent: true },
-    summary: 'Look for BMCs in the networks that the site file allows; nothing is logged in to',
+    summary: 'Scan for BMCs in the networks that the site file allows, without logging in',
     cli: 'bmc scan',
   },
 } as const satisfies Readonly<Record<string, Operation>>;

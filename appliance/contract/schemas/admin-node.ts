@@ -1,4 +1,4 @@
-// Taking on a host that already runs, as the onboarding runbook does it: POST /api/v1/admin/nodes.
+// Registers a running host, as in the onboarding runbook: POST /api/v1/admin/nodes.
 
 import { Type } from 'typebox';
 import { Node } from './node.ts';
@@ -14,8 +14,8 @@ export const HostRequest = Type.Object(
     gpus_total: Type.Integer({ minimum: 0, maximum: 1024 }),
     region_code: Type.String({ minLength: 1, maxLength: 63 }),
     onboarding_mode: Type.Enum(['manual', 'maas']),
-    probe: Type.Optional(Type.Boolean({ description: 'Try to reach SSH first; nothing is created when that fails' })),
-    hostname: Type.Optional(Type.String({ description: 'Made from the host when left out' })),
+    probe: Type.Optional(Type.Boolean({ description: 'Probe SSH first; nothing is created when that fails' })),
+    hostname: Type.Optional(Type.String({ description: 'Derived from the host when left out' })),
   },
   { additionalProperties: false },
 );

@@ -1,4 +1,4 @@
-// What a node's BMC is asked and answers, as the API shows it.
+// Requests to a node's BMC and its answers, as the API shows them.
 
 import { Type } from 'typebox';
 import { BOOT_DEVICES } from '../../bmc/bmc.ts';
@@ -8,14 +8,14 @@ import { component, nullable, Time } from './shared.ts';
 const closed = { additionalProperties: false } as const;
 
 const Mode = Type.Enum(['real', 'recorder'], {
-  description: "`recorder`: the site's BMCs are not touched; what would be done is written to the trail",
+  description: "`recorder`: the site's BMCs are not used; the trail records what would be done",
 });
 
 const Power = Type.Enum(['on', 'off', 'unknown']);
 
 const Health = Type.Enum(['ok', 'warning', 'critical', 'unknown']);
 
-/** What every answer of one node's BMC begins with. */
+/** The first fields of every answer about one node's BMC. */
 const Answered = { node: Type.String({ description: 'Host name' }), mode: Mode };
 
 export const PowerRequest = Type.Object(
@@ -33,8 +33,8 @@ export const PowerAnswer = Type.Object({ ...Answered, power: Power });
 
 export const BootRequest = Type.Object(
   {
-    device: Type.Enum([...BOOT_DEVICES], { description: 'none: what the firmware itself says' }),
-    persistent: Type.Optional(Type.Boolean({ description: 'Every start from now on, not only the next one (false)' })),
+    device: Type.Enum([...BOOT_DEVICES], { description: 'none: the boot order of the firmware' }),
+    persistent: Type.Optional(Type.Boolean({ description: 'Every boot, not only the next one (default: false)' })),
     firmware: Type.Optional(Type.Enum(['efi', 'legacy'], { description: 'Left out: the BMC decides' })),
   },
   closed,
@@ -42,14 +42,16 @@ export const BootRequest = Type.Object(
 
 export const BootAnswer = Type.Object({
   ...Answered,
-  device: Type.Enum([...BOOT_DEVICES], { description: 'As the BMC shows it after it was set' }),
-  differences: Type.Array(Type.String(), { description: 'What the BMC shows otherwise than it was told' }),
+  device: Type.Enum([...BOOT_DEVICES], { description: 'As read back from the BMC' }),
+  differences: Type.Array(Type.String(), {
+    description: 'Differences between the requested and the read-back settings',
+  }),
 });
 
 export const IdentifyRequest = Type.Object(
   {
     light: Type.Union([Type.Enum(['on', 'off']), Type.Integer({ minimum: 1, maximum: 255 })], {
-      description: 'on until it is switched off, off, or on for so many seconds',
+      description: 'on, off, or on for a number of seconds',
     }),
   },
   closed,
@@ -82,10 +84,10 @@ export const ClearAnswer = Type.Object(Answered);
 export const CredentialsRequest = Type.Object(
   {
     username: Type.String({ minLength: 1, maxLength: 64 }),
-    password: Type.String({ minLength: 1, maxLength: 128, description: 'Sealed at once; no answer ever has it' }),
+    password: Type.String({ minLength: 1, maxLength: 128, description: 'Encrypted at once; no answer contains it' }),
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 20, description: 'The BMC key (Kg) of IPMI' })),
     check: Type.Optional(
-      Type.Boolean({ description: 'Log in with them first, and keep them only if that works (true)' }),
+      Type.Boolean({ description: 'Test the login, and store the credentials only if it works (default: true)' }),
     ),
   },
   closed,
@@ -94,12 +96,12 @@ export const CredentialsRequest = Type.Object(
 export const CredentialsAnswer = Type.Object({
   node: Type.String(),
   username: Type.String(),
-  checked: Type.Boolean({ description: 'Whether a login with them has worked' }),
+  checked: Type.Boolean({ description: 'Whether a login with them was tested and works' }),
 });
 
 export const RotateAnswer = Type.Object({
   ...Answered,
-  username: Type.String({ description: 'Whose password is another one now' }),
+  username: Type.String({ description: 'The user whose password was changed' }),
 });
 
 export const Quirk = component(
@@ -109,7 +111,7 @@ export const Quirk = component(
     product: Type.String(),
     firmware: Type.String(),
     method: Type.String(),
-    worked: Type.Integer({ description: 'How often the machine then booted as it was told' }),
+    worked: Type.Integer({ description: 'How often the machine then booted from the network' }),
     ignored: Type.Integer({ description: 'How often the BMC accepted and the firmware ignored' }),
     last_at: Time,
   }),
@@ -121,7 +123,7 @@ export const ScanRequest = Type.Object(
       Type.Array(Type.String(), {
         minItems: 1,
         maxItems: 32,
-        description: 'Within bmc.scan of the site file (all of it)',
+        description: 'Networks within bmc.scan of the site file (default: all)',
       }),
     ),
   },
@@ -132,7 +134,7 @@ const Found = Type.Object({
   address: Type.String(),
   node: nullable(Type.String({ description: 'The node whose BMC it is, if one is declared' })),
   ipmi: nullable(
-    Type.Object({ ipmi2: nullable(Type.Boolean({ description: 'False: 1.5 only, which protects nothing' })) }),
+    Type.Object({ ipmi2: nullable(Type.Boolean({ description: 'False: IPMI 1.5 only, without encryption' })) }),
   ),
   redfish: nullable(
     Type.Object({ vendor: nullable(Type.String()), product: nullable(Type.String()), version: Type.String() }),

@@ -6,20 +6,20 @@ import { nullable, Time } from './shared.ts';
 export const BundleRequest = Type.Object(
   {
     reissue: Type.Optional(
-      Type.Boolean({ description: 'Take back the bundle that was handed over before, whatever it is still worth' }),
+      Type.Boolean({ description: 'Revoke the bundle that was issued before, also if it is still valid' }),
     ),
   },
   { additionalProperties: false },
 );
 
-export const HandedBundle = Type.Object({
+export const IssuedBundle = Type.Object({
   node: Type.String(),
   node_id: Type.String(),
   bundle_id: Type.String(),
   expires_at: Time,
-  replaced: nullable(Type.String({ description: 'The bundle that is worth nothing any more' })),
+  replaced: nullable(Type.String({ description: 'The id of the bundle that was revoked' })),
   bootstrap_bundle: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'It holds the token: for the node only',
+    description: 'Contains the token: for the node only',
   }),
   environment: Type.String({ description: 'node-agent.env' }),
   install_script: Type.String({ description: 'install-node-agent.sh' }),
@@ -75,8 +75,8 @@ export const Holder = Type.Object({
 
 export const Authorities = Type.Object({
   authorities: Type.Array(AuthorityView),
-  stale: Type.Array(Holder, { description: 'Who still holds a certificate of the authority that goes out' }),
+  stale: Type.Array(Holder, { description: 'Holders of certificates of the outgoing authority' }),
   stale_until: nullable(Time),
-  expiring: Type.Array(Holder, { description: 'What ends within 7 days' }),
+  expiring: Type.Array(Holder, { description: 'Certificates that expire within 7 days' }),
   task_signing_keys: Type.Array(Type.Object({ id: Type.String(), state: Type.String(), public_key: Type.String() })),
 });

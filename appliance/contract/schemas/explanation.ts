@@ -1,4 +1,4 @@
-// What a machine would get at every stage of its boot.
+// What a machine would get at each boot stage.
 
 import { Type } from 'typebox';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
@@ -15,7 +15,7 @@ export const Explanation = component(
       mac: Type.String(),
       hostname: Text,
       state: nullable(Type.Enum([...LIFECYCLE_STATES])),
-      supposed: Type.Boolean({ description: 'Whether the state was asked for, and is not its own' }),
+      supposed: Type.Boolean({ description: 'Whether the state was assumed by the request' }),
       network: Text,
       site: Text,
       architecture: Type.String(),

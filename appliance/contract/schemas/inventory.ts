@@ -1,11 +1,11 @@
-// Inventory documents, and what applying them changes.
+// Inventory documents, and the changes of an apply.
 
 import { type TSchema, Type } from 'typebox';
 import { InventoryDocument } from '../../inventory/schema.ts';
 import { EditedNode } from './rendering.ts';
 import { component, refTo } from './shared.ts';
 
-/** An inventory object in the spelling of the files. The inventory's own check reads it, and names what is wrong. */
+/** An inventory object in the format of the files. The inventory check validates it and names each problem. */
 export const NodeDocument = Type.Record(Type.String(), Type.Unknown(), {
   description:
     'One entry of `nodes` as the schema InventoryDocument has it: name, sku, profile, interfaces, bmc, labels …',
@@ -14,7 +14,7 @@ export const NodeDocument = Type.Record(Type.String(), Type.Unknown(), {
 export const NodeImport = Type.Object(
   {
     nodes: Type.Array(NodeDocument, { minItems: 1, maxItems: 10_000 }),
-    dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing; tell what would change' })),
+    dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing; report what would change' })),
   },
   { additionalProperties: false },
 );
@@ -25,27 +25,27 @@ const inventoryApply = <S extends TSchema>(document: S) =>
       sources: Type.Array(
         Type.Object(
           {
-            name: Type.String({ description: 'Owns what the document declares; what has left it is removed' }),
-            file: Type.Optional(Type.String({ description: 'What messages call it; its name when left out' })),
+            name: Type.String({
+              description: 'The owner of what the document declares; objects that are no longer in it are removed',
+            }),
+            file: Type.Optional(Type.String({ description: 'Its name in messages; default: name' })),
             document,
           },
           { additionalProperties: false },
         ),
         { minItems: 1, maxItems: 1000 },
       ),
-      dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing; tell what would change' })),
-      diff: Type.Optional(
-        Type.Boolean({ description: 'In a dry run: how the renderings of nodes would change, line by line' }),
-      ),
+      dry_run: Type.Optional(Type.Boolean({ description: 'Change nothing; report what would change' })),
+      diff: Type.Optional(Type.Boolean({ description: 'In a dry run: the line changes of rendered files' })),
     },
     { additionalProperties: false },
   );
 
-/** The inventory's own check reads the documents, and names what is wrong with line and reason. */
+/** The inventory check validates the documents, and names each problem with line and reason. */
 export const InventoryApply = inventoryApply(Type.Record(Type.String(), Type.Unknown()));
 
 export const NamedInventoryDocument = component('InventoryDocument', InventoryDocument);
-/** The same for readers of the OpenAPI document, with the whole schema of a document. */
+/** The same for the OpenAPI document, with the whole schema of an inventory document. */
 export const DocumentedInventoryApply = inventoryApply(refTo(NamedInventoryDocument));
 
 export const ApplyAnswer = Type.Object({
@@ -61,10 +61,8 @@ export const ApplyAnswer = Type.Object({
       details: Type.Array(Type.String()),
     }),
   ),
-  warnings: Type.Optional(
-    Type.Array(Type.String(), { description: 'What works and should be changed, such as a key that has a new name' }),
-  ),
-  unchanged: Type.Integer({ description: 'How many objects are as they were; they are not listed' }),
+  warnings: Type.Optional(Type.Array(Type.String(), { description: 'Accepted but deprecated, such as a renamed key' })),
+  unchanged: Type.Integer({ description: 'Number of unchanged objects, which are not listed' }),
   renderings: Type.Optional(
     Type.Array(EditedNode, {
       description:

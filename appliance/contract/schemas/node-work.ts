@@ -1,12 +1,10 @@
-// Work on a node as the API shows it: what may be asked for, how far it is, and what was found in the machine.
+// Work on a node as the API shows it: requests, progress, and the hardware facts found.
 
 import { Type } from 'typebox';
 import { SESSION_MODES } from '../../domain/session.ts';
 import { component, nullable, Time } from './shared.ts';
 
-const note = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 500, description: 'Why, for whoever reads it later' }),
-);
+const note = Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'The reason, for the record' }));
 
 export const CommandBody = Type.Object({ note }, { additionalProperties: false });
 
@@ -15,7 +13,7 @@ const confirm = Type.String({ description: "The node's host name, typed out: thi
 export const ConfirmedBody = Type.Object({ note, confirm }, { additionalProperties: false });
 
 export const DeployBody = Type.Object(
-  { note, confirm, profile: Type.Optional(Type.String({ description: "Another one than the node's" })) },
+  { note, confirm, profile: Type.Optional(Type.String({ description: 'Replaces the declared profile' })) },
   { additionalProperties: false },
 );
 

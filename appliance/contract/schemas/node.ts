@@ -1,4 +1,4 @@
-// A node as the API shows it: what was declared, where it is in its life, and what is armed for it.
+// A node as the API shows it: its declaration, its lifecycle state, and its armed intent.
 
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
@@ -41,13 +41,13 @@ export const Node = component(
     uuid: Text,
     serial: Text,
     secure_boot: nullable(Type.Boolean()),
-    plain_pxe: Type.Boolean({ description: 'Its PXE ROM is told the boot file alone, without options 60 and 43' }),
+    plain_pxe: Type.Boolean({ description: 'Its PXE ROM gets only the boot file, without options 60 and 43' }),
     gpus: nullable(Type.Integer()),
     region: Text,
     interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
-    enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as its profile says' })),
+    enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as in its profile' })),
     labels: Type.Record(Type.String(), Type.String()),
     source: Type.String({ description: 'The inventory source that declares it, `api`, or `network`' }),
     intent: nullable(Intent),
@@ -67,7 +67,7 @@ const NodeLease = Type.Object({
 export const NodePresence = Type.Object({
   node: Type.String(),
   last_seen: nullable(Type.String({ format: 'date-time', description: 'When it last sent anything to the appliance' })),
-  leases: Type.Array(NodeLease, { description: 'DHCP leases of its cards, the newest first' }),
+  leases: Type.Array(NodeLease, { description: 'DHCP leases of its interfaces, newest first' }),
 });
 
 export const NodeFilter = Type.Object(
@@ -80,9 +80,9 @@ export const NodeFilter = Type.Object(
     ),
     cluster: Type.Optional(Type.String()),
     profile: Type.Optional(Type.String()),
-    bmc: Type.Optional(Type.Boolean({ description: 'Only those with a BMC, or only those without' })),
+    bmc: Type.Optional(Type.Boolean({ description: 'Only nodes with a BMC, or only nodes without' })),
     q: Type.Optional(Type.String({ description: 'Part of a host name, MAC, address, serial or UUID' })),
-    after: Type.Optional(Type.String({ description: '`next` of the page before' })),
+    after: Type.Optional(Type.String({ description: '`next` of the previous page' })),
     limit: PageSize(100, 1000),
   },
   { additionalProperties: false },
@@ -90,8 +90,8 @@ export const NodeFilter = Type.Object(
 
 export const NodePage = Type.Object({
   nodes: Type.Array(refTo(Node)),
-  total: Type.Integer({ description: 'How many match, on all pages' }),
-  next: nullable(Type.String({ description: 'Give it as `after` to get the next page' })),
+  total: Type.Integer({ description: 'Number of matches on all pages' }),
+  next: nullable(Type.String({ description: 'Send it as `after` to get the next page' })),
 });
 
 export const NodeReference = Type.Object({ node: Type.String({ description: 'Id, host name or MAC address' }) });

@@ -4,11 +4,11 @@ import { type Static, Type } from 'typebox';
 import { nullable, Time } from './shared.ts';
 
 export const File = Type.Object({
-  path: Type.String({ description: 'Below the folder that everything is written to' }),
+  path: Type.String({ description: 'Relative to the target folder' }),
   mode: Type.String({ description: 'Permission bits in octal' }),
   secret: Type.Boolean(),
   sha256: Type.String(),
-  text: nullable(Type.String({ description: 'null: it is secret, and was not asked for as such' })),
+  text: nullable(Type.String({ description: 'null: secret, and left out of a preview' })),
 });
 
 export const Rendering = Type.Object({
@@ -16,8 +16,8 @@ export const Rendering = Type.Object({
   fqdn: Type.String(),
   profile: Type.String(),
   kind: Type.String(),
-  inventory_revision: Type.Integer({ description: 'The declared revision that it was made from' }),
-  missing: Type.Array(Type.String(), { description: 'What is not in it, and where to get it' }),
+  inventory_revision: Type.Integer({ description: 'The declared revision that it was rendered from' }),
+  missing: Type.Array(Type.String(), { description: 'What is left out, and where to get it' }),
   files: Type.Array(File),
 });
 
@@ -26,7 +26,7 @@ const Change = Type.Object({
   change: Type.Enum(['added', 'removed', 'changed']),
   added: Type.Integer({ description: 'Lines' }),
   removed: Type.Integer({ description: 'Lines' }),
-  diff: Type.Optional(Type.String({ description: 'Unified; empty for what is secret' })),
+  diff: Type.Optional(Type.String({ description: 'Unified diff; empty for secret files' })),
 });
 
 export const RenderingDifference = Type.Object({
@@ -35,7 +35,7 @@ export const RenderingDifference = Type.Object({
   since: nullable(
     Type.Object(
       { at: Time, by: Type.Enum(['order', 'folder']), inventory_revision: Type.Integer() },
-      { description: 'null: it was never given anything' },
+      { description: 'null: the node has received no files yet' },
     ),
   ),
   files: Type.Array(Change),
@@ -55,8 +55,10 @@ export const SiteRendering = Type.Object({
 });
 
 export const TemplateState = Type.Object({
-  overridden: Type.Integer({ description: "How many templates in force are the operator's" }),
-  problems: Type.Array(Type.String(), { description: 'Why those in the folder are not used; the last good ones are' }),
+  overridden: Type.Integer({ description: "Number of the operator's templates in use" }),
+  problems: Type.Array(Type.String(), {
+    description: 'Why the templates in the folder are not used; the last valid ones stay in use',
+  }),
 });
 
 export type RenderedNode = Static<typeof Rendering>;

@@ -17,19 +17,21 @@ export const ListenersAnswer = Type.Object({
     Type.Object({
       service: Type.Enum(['dhcp', 'tftp']),
       where: Type.String({ description: 'An interface, or address and port' }),
-      networks: Type.Array(Type.String(), { description: 'Those that are served there, where they are known' }),
-      problem: nullable(Type.String({ description: 'Why it does not answer there; it is tried again' })),
+      networks: Type.Array(Type.String(), { description: 'The networks served there, if known' }),
+      problem: nullable(Type.String({ description: 'Why it does not answer there; it retries' })),
     }),
   ),
 });
 
 export const BootContractAnswer = Type.Object({
-  problems: Type.Array(Type.String(), { description: 'What a machine would be sent to and not get' }),
+  problems: Type.Array(Type.String(), {
+    description: 'Boot files that machines would be sent and that are not served',
+  }),
   missing: Type.Array(
     Type.Object({
       file: Type.String(),
       what: Type.String({ description: 'What it is part of: loader, service OS, installer of a profile' }),
-      architectures: Type.Array(Type.String(), { description: 'Machines that do not get that because of it' }),
+      architectures: Type.Array(Type.String(), { description: 'The architectures that lack it' }),
     }),
   ),
 });
@@ -40,7 +42,7 @@ export const DiagnosisAnswer = Type.Object({
   waits_for: Type.String(),
   diagnosis: nullable(
     Type.Object({
-      id: Type.String({ description: 'Stable; the rule that fits' }),
+      id: Type.String({ description: 'Stable id of the matching rule' }),
       reason: Type.String(),
       next_step: Type.String(),
       evidence: Type.Array(Type.String()),
@@ -51,8 +53,8 @@ export const DiagnosisAnswer = Type.Object({
 export const ExplainQuery = Type.Object(
   {
     arch: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in DHCP option 93' })),
-    via: Type.Optional(Type.String({ description: 'As if it asked through this relay' })),
-    as: Type.Optional(Type.Enum([...LIFECYCLE_STATES], { description: 'What if it were in this state?' })),
+    via: Type.Optional(Type.String({ description: 'Assume that requests come through this relay' })),
+    as: Type.Optional(Type.Enum([...LIFECYCLE_STATES], { description: 'Assume this state' })),
     armed: Type.Optional(
       Type.Boolean({
         description:
@@ -64,13 +66,13 @@ export const ExplainQuery = Type.Object(
 );
 
 export const RotateAuthorityBody = Type.Object(
-  { stage_only: Type.Optional(Type.Boolean({ description: 'Only let nodes learn of it yet' })) },
+  { stage_only: Type.Optional(Type.Boolean({ description: 'Only publish it to the nodes' })) },
   closed,
 );
 
 export const RetireAuthorityBody = Type.Object(
   {
-    force: Type.Optional(Type.Boolean({ description: 'Cut off whoever still holds a certificate of it' })),
+    force: Type.Optional(Type.Boolean({ description: 'Retire it although its certificates are still in use' })),
     confirm: Type.Optional(Type.String({ description: 'With force: its fingerprint' })),
   },
   closed,

@@ -14,9 +14,9 @@ export const Task = component(
     actor: Type.String(),
     created_at: Time,
     expires_at: Time,
-    attempts: Type.Integer({ description: 'How often it was handed to the node' }),
+    attempts: Type.Integer({ description: 'How often it was sent to the node' }),
     finished_at: nullable(Time),
-    output: nullable(Type.String({ description: 'What the node told' })),
+    output: nullable(Type.String({ description: 'The output that the node reported' })),
   }),
 );
 

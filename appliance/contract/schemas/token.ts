@@ -19,7 +19,7 @@ export const Token = component(
 
 export const NewToken = Type.Object(
   {
-    name: Type.String({ description: 'What the audit calls its holder' }),
+    name: Type.String({ description: 'The name of its holder in the audit log' }),
     role: Type.Enum([...ROLES]),
     expires_in_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 87_600, description: 'Left out: never' })),
   },

@@ -36,7 +36,7 @@ export const AuditVerdict = Type.Object({
   intact: Type.Boolean(),
   entries: Type.Integer(),
   head: Type.Optional(Type.String({ description: 'Hash of the last entry, when intact' })),
-  seq: Type.Optional(Type.Integer({ description: 'The first entry that is not right' })),
+  seq: Type.Optional(Type.Integer({ description: 'The first entry that fails verification' })),
   reason: Type.Optional(Type.String()),
 });
 
@@ -55,15 +55,15 @@ export const Lease = component(
 );
 
 const page = {
-  after: Type.Optional(Type.Integer({ minimum: 0, description: '`next` of the page before' })),
+  after: Type.Optional(Type.Integer({ minimum: 0, description: '`next` of the previous page' })),
   limit: PageSize(100, 1000),
-  newest: Type.Optional(Type.Boolean({ description: 'The last ones, still in order' })),
+  newest: Type.Optional(Type.Boolean({ description: 'The newest entries, oldest first' })),
 };
 
 export const EventFilter = Type.Object(
   {
     node: Type.Optional(Type.String({ description: 'Id, host name or MAC address' })),
-    kind: Type.Optional(Type.String({ description: 'A kind and everything below it: `lifecycle`' })),
+    kind: Type.Optional(Type.String({ description: 'A kind and its subkinds: `lifecycle`' })),
     ...page,
   },
   { additionalProperties: false },
