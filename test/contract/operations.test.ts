@@ -20,19 +20,19 @@ const LOCAL = /^(serve|check|completion|assets .*|rack .*)$/;
 const SELECTORS = ['--all', '--site', '--rack', '--label', '--cluster', '--in', '--match', '--dry-run', '--yes'];
 
 describe('the operation table', () => {
-  it('names verbs that the CLI has, and the CLI has no verb besides them that talks to an appliance', () => {
+  it('names existing CLI verbs, and covers every verb that connects to an appliance', () => {
     const named = new Set(OPERATION_IDS.flatMap((id) => verbOf(OPERATIONS[id]) ?? []));
     expect([...named].filter((verb) => !program.has(verb))).toEqual([]);
     const others = [...program.keys()].filter((verb) => !named.has(verb) && !LOCAL.test(verb));
     expect(others).toEqual(['token reissue']);
   });
 
-  it('has a path and a method of its own for every operation', () => {
+  it('has a unique method and path for every operation', () => {
     const routes = OPERATION_IDS.map((id) => `${OPERATIONS[id].method} ${OPERATIONS[id].path}`);
     expect(new Set(routes).size).toBe(routes.length);
   });
 
-  it.each(OPERATION_IDS)('%s writes if and only if its method does, and declares the parameters of its path', (id) => {
+  it.each(OPERATION_IDS)('%s writes if and only if its method is not GET, and declares the parameters of its path', (id) => {
     const { method, path, write } = OPERATIONS[id];
     expect(write !== null).toBe(method !== 'GET');
     const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
@@ -41,7 +41,7 @@ describe('the operation table', () => {
   });
 
   it.each(OPERATION_IDS.filter((id) => OPERATIONS[id].write !== null))(
-    '%s takes If-Match when it writes to a node, and confirm when it destroys',
+    '%s takes If-Match when it writes to a node, and confirm when it is destructive',
     (id) => {
       const { write } = OPERATIONS[id];
       expect(write?.precondition === 'node').toBe(takesNode(OPERATIONS[id]));
@@ -52,7 +52,7 @@ describe('the operation table', () => {
     },
   );
 
-  it('keeps no answer with a secret in it', () => {
+  it('stores no answer that contains a secret', () => {
     const secret = OPERATION_IDS.filter((id) => OPERATIONS[id].write?.secretAnswer);
     expect(secret.toSorted()).toEqual(['createRendering', 'createToken', 'issueEnrollmentBundle']);
   });
@@ -64,7 +64,7 @@ describe('verbs that take nodes', () => {
     expect(optionsOf(verb)).toEqual(expect.arrayContaining(SELECTORS));
   });
 
-  it('render takes them too, with --at for the site', () => {
+  it('render takes every selector too, with --at for the site', () => {
     const selectors = SELECTORS.filter((option) => option !== '--site');
     expect(optionsOf('render')).toEqual(expect.arrayContaining([...selectors, '--at']));
   });

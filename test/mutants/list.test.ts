@@ -1,4 +1,4 @@
-// Cheap, and part of `npm test`: the list of faults fits the product, so that `npm run mutants` can be run at any time.
+// Part of `npm test`: checks that the list of faults matches the code, so that `npm run mutants` works at any time.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { withFault } from './mutant.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 describe('the list of faults', () => {
-  it('has names of its own for enough of them', () => {
+  it('has at least 60 faults with unique names', () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(names.length).toBeGreaterThanOrEqual(60);
     expect(new Set(names).size).toBe(names.length);
@@ -23,7 +23,7 @@ describe('the list of faults', () => {
     expect(faulty).not.toBe(text);
   });
 
-  it.each(MUTANTS)('$name: names tests that are there, and says why it matters', ({ tests, why }) => {
+  it.each(MUTANTS)('$name: names tests that exist, and says why it matters', ({ tests, why }) => {
     expect(tests.length).toBeGreaterThan(0);
     for (const test of tests) expect(test.endsWith('.test.ts') && existsSync(join(ROOT, test)), test).toBe(true);
     expect(why).toMatch(/^\S.*\.$/);

@@ -1,4 +1,4 @@
-// One deliberate fault: a small change of the product that some test has to notice.
+// One deliberate fault: a small change of the code that some test must detect.
 
 export interface Mutant {
   /** For `--only`, in kebab-case. */
@@ -7,11 +7,11 @@ export interface Mutant {
   /** Occurs exactly once in the file. */
   readonly source: string;
   readonly fault: string;
-  /** The test files that have to notice: at least one of their tests has to fail. */
+  /** The test files that must detect it: at least one of their tests must fail. */
   readonly tests: readonly string[];
-  /** Only tests whose full name contains this: for files where the others take long. */
+  /** Runs only tests whose full name contains this: for files with slow tests. */
   readonly titled?: string;
-  /** What would happen to whoever runs an appliance with this fault. */
+  /** The consequence of this fault for an operator. */
   readonly why: string;
 }
 

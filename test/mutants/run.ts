@@ -1,5 +1,5 @@
-// `npm run mutants`: puts one deliberate fault at a time into a copy of the tree and runs the tests that have to notice it. A fault
-// that no test notices is a place where a mistake would go unseen. Not part of `npm test`; list.test.ts keeps the list current.
+// `npm run mutants`: puts one deliberate fault at a time into a copy of the tree and runs the tests that must detect it. A fault
+// that no test detects shows a gap in the tests. Not part of `npm test`; list.test.ts keeps the list current.
 //
 //   npm run mutants                                  all, in a few minutes
 //   npm run mutants -- --only store-                 those whose name contains this; may be repeated
@@ -8,7 +8,7 @@
 // Ends with one line and with exit code 1 when fewer than 95 % are noticed, when an entry does not apply (its source text is not in
 // its file exactly once, or no test ran), or when the tests fail without any fault.
 //
-// To add one: an entry in faults/, with a fault that a person could make and that changes what the product does. Run it with
+// To add one: an entry in faults/, with a realistic fault that changes the behaviour. Run it with
 // `--only`. When it survives, write the test.
 
 import { availableParallelism } from 'node:os';
@@ -29,16 +29,16 @@ const chosen = MUTANTS.filter(({ name }) => values.only?.some((part) => name.inc
 const jobs = Number(values.jobs);
 const limitMs = Number(values.limit) * 1000;
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const MARKS = { noticed: 'noticed ', survived: 'SURVIVED', 'does not apply': 'NOT THERE' } as const;
 
 function show({ mutant, verdict, detail }: Result): void {
-  say(`${MARKS[verdict]}  ${mutant.name}: ${detail}`);
-  if (verdict !== 'noticed') say(`          ${mutant.file}: ${mutant.why}`);
+  print(`${MARKS[verdict]}  ${mutant.name}: ${detail}`);
+  if (verdict !== 'noticed') print(`          ${mutant.file}: ${mutant.why}`);
 }
 
-/** A test that fails anyway notices nothing. */
+/** A test that fails without the fault detects nothing. */
 async function failingWithoutFault(workspace: Workspace): Promise<string | null> {
   const whole = chosen.filter(({ titled }) => titled === undefined).flatMap(({ tests }) => tests);
   const runs = new Map<string, Pick<Mutant, 'tests' | 'titled'>>();
@@ -54,9 +54,9 @@ async function failingWithoutFault(workspace: Workspace): Promise<string | null>
 
 async function main(workspaces: readonly Workspace[]): Promise<0 | 1> {
   const [first] = workspaces;
-  const failing = first ? await failingWithoutFault(first) : 'no job was asked for';
+  const failing = first ? await failingWithoutFault(first) : 'the number of jobs is 0';
   if (failing !== null) {
-    say(`The tests fail without any fault: ${failing}`);
+    print(`The tests fail without any fault: ${failing}`);
     return 1;
   }
   const waiting = [...chosen];
@@ -64,14 +64,14 @@ async function main(workspaces: readonly Workspace[]): Promise<0 | 1> {
   await Promise.all(
     workspaces.map(async (workspace) => {
       for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
-        const result = await workspace.judge(mutant);
+        const result = await workspace.check(mutant);
         results.push(result);
         show(result);
       }
     }),
   );
   const { line, exitCode } = summaryOf(results);
-  say(line);
+  print(line);
   return exitCode;
 }
 

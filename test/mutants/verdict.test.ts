@@ -12,7 +12,7 @@ const reportOf = (...statuses: string[]): TestReport => ({
 });
 
 describe('a fault', () => {
-  it('is put in where its source text occurs once, and nowhere else', () => {
+  it('is inserted only where its source text occurs exactly once', () => {
     expect(withFault('a > b', { source: '>', fault: '>=' })).toBe('a >= b');
     expect(withFault('a $& b', { source: 'a', fault: '$&' })).toBe('$& $& b');
     expect(withFault('a > b > c', { source: '>', fault: '>=' })).toBeNull();
@@ -23,7 +23,7 @@ describe('a fault', () => {
   it.each<[string, TestReport | null, boolean, Verdict, RegExp]>([
     ['a test failed', reportOf('passed', 'failed'), false, 'noticed', /test 1/],
     ['all tests passed', reportOf('passed', 'skipped'), false, 'survived', /all tests passed/],
-    ['the tests did not end', null, true, 'survived', /in time/],
+    ['the tests time out', null, true, 'survived', /timed out/],
     ['no test ran', reportOf('skipped'), false, 'does not apply', /no test ran/],
     ['nothing was reported', null, false, 'does not apply', /no test ran/],
     [

@@ -1,19 +1,19 @@
-// What a run of tests says about a fault, and what all of them say together.
+// The verdict of a test run about a fault, and the summary of all verdicts.
 
 import type { Mutant } from './mutant.ts';
 
 export type Verdict =
   /** A test failed, as it should. */
   | 'noticed'
-  /** All tests passed, or they did not end in time, which may have other reasons. */
+  /** All tests passed, or they timed out, which may have other causes. */
   | 'survived'
-  /** The list is wrong: the source text is not there exactly once, no test ran, or the file with the fault does not load. */
+  /** The entry is wrong: the source text does not occur exactly once, no test ran, or the file with the fault does not load. */
   | 'does not apply';
 
 export interface Result {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
-  /** The test that noticed, or why it does not apply. */
+  /** The test that detected it, or why it does not apply. */
   readonly detail: string;
 }
 
@@ -28,12 +28,12 @@ export interface TestReport {
 
 export interface TestRun {
   readonly timedOut: boolean;
-  /** Null: none was written. */
+  /** Null: no report was written. */
   readonly report: TestReport | null;
 }
 
 export function verdictOf({ timedOut, report }: TestRun): Pick<Result, 'verdict' | 'detail'> {
-  if (timedOut) return { verdict: 'survived', detail: 'the tests did not end in time' };
+  if (timedOut) return { verdict: 'survived', detail: 'the tests timed out' };
   const tests = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
   const failed = tests.find(({ status }) => status === 'failed');
   if (failed) return { verdict: 'noticed', detail: failed.fullName };

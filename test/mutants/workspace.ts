@@ -1,4 +1,4 @@
-// A copy of the tree in which faults are put in and tests are run, so that the tree itself is never touched.
+// A copy of the tree where faults are inserted and tests run, so that the tree itself never changes.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import type { Result, TestReport, TestRun } from './verdict.ts';
 import { verdictOf } from './verdict.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Where test/vitest.config.ts has it written. */
+/** The report file of test/vitest.config.ts. */
 const REPORT = '.ci/report.json';
 
 export class Workspace {
@@ -31,7 +31,7 @@ export class Workspace {
   /** `limitMs`: how long the tests of one fault may take. */
   constructor(limitMs: number) {
     this.#limitMs = limitMs;
-    // As it is on disk, with what is not committed yet.
+    // Copies the files on disk, including uncommitted changes.
     const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
     for (const name of listed.toString().split('\0')) {
       const from = join(ROOT, name);
@@ -42,10 +42,10 @@ export class Workspace {
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(this.#folder, 'node_modules'));
   }
 
-  async judge(mutant: Mutant): Promise<Result> {
+  async check(mutant: Mutant): Promise<Result> {
     const file = join(this.#folder, mutant.file);
-    const sound = existsSync(file) ? readFileSync(file, 'utf8') : '';
-    const faulty = withFault(sound, mutant);
+    const original = existsSync(file) ? readFileSync(file, 'utf8') : '';
+    const faulty = withFault(original, mutant);
     if (faulty === null) {
       return { mutant, verdict: 'does not apply', detail: `the source text is not in ${mutant.file} exactly once` };
     }
@@ -53,7 +53,7 @@ export class Workspace {
     try {
       return { mutant, ...verdictOf(await this.run(mutant.tests, mutant.titled)) };
     } finally {
-      writeFileSync(file, sound);
+      writeFileSync(file, original);
     }
   }
 
@@ -68,7 +68,7 @@ export class Workspace {
         ...(titled === undefined ? [] : ['--testNamePattern', titled.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')]),
         ...tests,
       ],
-      // A group of its own, so that what the tests start ends with them.
+      // Its own process group, so that processes started by the tests end with them.
       { cwd: this.#folder, detached: true, stdio: 'ignore' },
     );
     this.#running = child;
@@ -94,7 +94,7 @@ export class Workspace {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // It ended by itself a moment ago.
+      // It has already exited.
     }
   }
 }

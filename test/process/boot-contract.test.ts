@@ -35,7 +35,7 @@ describe('the boot chain', () => {
     const { boot_chain } = JSON.parse(run.stdout);
     expect(boot_chain.problems).toEqual([]);
     expect(boot_chain.missing.map(({ file }: { file: string }) => file)).toContain('shimx64.efi');
-    expect(serving.stderr).not.toContain('boot files that they do not get');
+    expect(serving.stderr).not.toContain('some advertised boot files are not served');
   });
 
   it('is reported as broken when a served file differs from the library', async () => {
@@ -45,7 +45,7 @@ describe('the boot chain', () => {
     const spoilt = { ...files, 'ipxe.efi': { ...files['ipxe.efi'], sha256: '0'.repeat(64) } };
     writeFileSync(index, JSON.stringify({ ...rest, files: spoilt }));
     serving = await new ServingProcess(site.path).up();
-    await expect.poll(() => serving?.stderr).toContain('boot files that they do not get');
+    await expect.poll(() => serving?.stderr).toContain('some advertised boot files are not served');
     const run = site.run('check');
     expect(run.status).not.toBe(0);
     expect(run.stderr).toContain('ipxe.efi over HTTP: ');
@@ -101,7 +101,7 @@ describe('the boot chain of machines with GRUB', () => {
   it('is complete with kernels, initrds and scripts over TFTP, and leaves no event behind', async () => {
     serving = await new ServingProcess(site.path).up();
     expect(chain().problems).toEqual([]);
-    expect(serving.stderr).not.toContain('boot files that they do not get');
+    expect(serving.stderr).not.toContain('some advertised boot files are not served');
     const token = readFileSync(join(site.state, 'admin-token'), 'utf8').trim();
     const headers = { authorization: `Bearer ${token}` };
     const answer = await fetch(`${serving.where('management')}/events?limit=1000`, { headers });
@@ -122,7 +122,7 @@ describe('the boot chain of machines with GRUB', () => {
     shelve('nixos/arm/bzImage', bzImage(1));
     shelve('nixos/arm/initrd', '070701');
     serving = await new ServingProcess(site.path).up();
-    expect(serving.stderr).not.toContain('boot files that they do not get');
+    expect(serving.stderr).not.toContain('some advertised boot files are not served');
     const more = site.write('more.yaml', 'profiles: [{ name: arm, kind: nixos, architectures: [arm64] }]\n');
     expect(site.run('apply', more).status).toBe(0);
     const running = serving;

@@ -12,7 +12,7 @@ export const BundleRequest = Type.Object(
   { additionalProperties: false },
 );
 
-export const IssuedBundle = Type.Object({
+export const BundleAnswer = Type.Object({
   node: Type.String(),
   node_id: Type.String(),
   bundle_id: Type.String(),

@@ -1,4 +1,4 @@
-// Codecs and values: what a peer may send, and what it may not.
+// Faults in codecs and value types: the checks of what a peer sends.
 
 import type { Mutant } from '../mutant.ts';
 
@@ -17,7 +17,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `if (first !== network.value) {`,
     fault: `if (first !== network.value && bits < 24) {`,
     tests: ['test/domain/ipv4.test.ts'],
-    why: 'A prefix with host bits contains other addresses than its author meant.',
+    why: 'A prefix with host bits set contains other addresses than its author intended.',
   },
   {
     name: 'dhcp-option-past-end',
@@ -33,7 +33,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `if (hops > MAX_HOPS)`,
     fault: `if (hops > MAX_HOPS + 1)`,
     tests: ['test/codecs/dhcp4/decode.test.ts'],
-    why: 'Relays in a circle send a packet round for ever.',
+    why: 'Relays in a loop forward a packet forever.',
   },
   {
     name: 'dhcp-overload-in-file',
@@ -65,7 +65,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `segments.includes('..')`,
     fault: `segments[0] === '..'`,
     tests: ['test/codecs/tftp/name.test.ts'],
-    why: 'A name leaves its directory in the middle.',
+    why: 'A file name leaves its directory by `..` in the middle of the path.',
   },
   {
     name: 'tftp-drive-letter',
@@ -73,7 +73,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `/^[a-z]:/i`,
     fault: `/^[a-z]:/`,
     tests: ['test/codecs/tftp/name.test.ts'],
-    why: 'C: passes where c: does not.',
+    why: 'A drive letter passes in upper case (C:).',
   },
   {
     name: 'tftp-option-flood',
@@ -81,7 +81,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `if (options.size === MAX_OPTIONS)`,
     fault: `if (options.size === MAX_OPTIONS * 64)`,
     tests: ['test/codecs/tftp/decode.test.ts'],
-    why: 'A request with a thousand options is worked through.',
+    why: 'A request with a thousand options is processed instead of rejected.',
   },
   {
     name: 'tftp-raised-block-size',
@@ -89,7 +89,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `? Math.min(requested, limit) : null`,
     fault: `? limit : null`,
     tests: ['test/codecs/tftp/negotiate.test.ts'],
-    why: 'EDK2 ends the boot over an answer that raises a value.',
+    why: 'EDK2 aborts the boot when the server raises a negotiated value.',
   },
   {
     name: 'tftp-tsize-netascii',
@@ -97,7 +97,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `mode === 'octet' ? fileSize : null`,
     fault: `fileSize`,
     tests: ['test/codecs/tftp/negotiate.test.ts'],
-    why: 'A client in netascii is told a size that the transfer does not have.',
+    why: 'A netascii client gets a tsize that differs from the transfer.',
   },
   {
     name: 'tftp-rollover',
@@ -105,7 +105,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `((count - 1) % 0xffff) + 1`,
     fault: `(count % 0xffff) + 1`,
     tests: ['test/codecs/tftp/block-number.test.ts'],
-    why: 'Old ROMs that go on with 1 receive wrong block numbers.',
+    why: 'Old ROMs that roll over to block 1 receive wrong block numbers.',
   },
   {
     name: 'tftp-last-block',
@@ -113,7 +113,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `if (length < blockSize) this.#lastLength = length;`,
     fault: `if (length < blockSize && length > 0) this.#lastLength = length;`,
     tests: ['test/codecs/tftp/block-window.test.ts', 'test/codecs/tftp/whole-blocks.test.ts'],
-    why: 'A file whose size is a multiple of the block size never ends.',
+    why: 'The transfer of a file whose size is a multiple of the block size never ends.',
   },
   {
     name: 'ipmi-unencrypted',
@@ -121,7 +121,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `if (!packet.encrypted) throw`,
     fault: `if (!packet.authenticated) throw`,
     tests: ['test/codecs/ipmi/session-crypto.test.ts'],
-    why: 'A BMC session goes on in clear text when somebody clears one bit.',
+    why: 'A BMC session continues in clear text when an attacker clears one bit.',
   },
   {
     name: 'ipmi-unsigned',
@@ -129,7 +129,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `if (!sameCode(`,
     fault: `if (packet.payloadType !== 0 && !sameCode(`,
     tests: ['test/codecs/ipmi/session-crypto.test.ts'],
-    why: 'Anybody in between writes answers of the BMC.',
+    why: 'A man in the middle can forge answers of the BMC.',
   },
   {
     name: 'ipmi-code-length',
@@ -145,7 +145,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `return this.#isNew(packet.sequence) ? payload : null;`,
     fault: `this.#isNew(packet.sequence);\n    return payload;`,
     tests: ['test/bmc/ipmi/session-channel.test.ts'],
-    why: 'An answer of before is taken for the answer to a later command.',
+    why: 'A late answer is taken for the answer to a later command.',
   },
   {
     name: 'der-long-length',
@@ -153,7 +153,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `length < 0x80 || length < 0x100 ** (count - 1)`,
     fault: `length < 0x80`,
     tests: ['test/codecs/x509/der.test.ts'],
-    why: 'Two readers of one certificate request see two different values.',
+    why: 'Two parsers of one certificate request see different values.',
   },
   {
     name: 'der-left-over',
@@ -161,7 +161,7 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `  const element = reader.next(tag, field);\n  reader.end();`,
     fault: `  const element = reader.next(tag, field);`,
     tests: ['test/codecs/x509/der.test.ts', 'test/identity/certificate-request.test.ts'],
-    why: 'Bytes behind a certificate request are signed over unseen.',
+    why: 'Trailing bytes after a certificate request are signed without a check.',
   },
   {
     name: 'request-asks-for-authority',
@@ -169,6 +169,6 @@ export const CODEC_FAULTS: readonly Mutant[] = [
     source: `first.tag === TAG.boolean && first.content[0] !== 0`,
     fault: `first.tag === TAG.boolean && first.content[0] === 1`,
     tests: ['test/identity/certificate-request.test.ts'],
-    why: 'A request to become an authority passes as a plain one.',
+    why: 'A certificate request for a CA passes as one for an end entity.',
   },
 ];

@@ -11,7 +11,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (intent.uuid !== null && claimant.uuid !== intent.uuid)`,
     fault: `if (intent.uuid !== null && claimant.uuid !== null && claimant.uuid !== intent.uuid)`,
     tests: ['test/domain/intent.test.ts'],
-    why: 'A machine that tells no UUID is wiped in the place of the one that was meant.',
+    why: 'A machine that reports no UUID is wiped instead of the intended one.',
   },
   {
     name: 'intent-other-card',
@@ -19,7 +19,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (claimant.mac === null || !intent.macs.includes(claimant.mac))`,
     fault: `if (claimant.mac !== null && !intent.macs.includes(claimant.mac))`,
     tests: ['test/domain/intent.test.ts'],
-    why: 'A machine without a MAC address is wiped in the place of the one that was meant.',
+    why: 'A machine without a MAC address is wiped instead of the intended one.',
   },
   {
     name: 'intent-at-its-end',
@@ -27,7 +27,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (now >= intent.expiresAt)`,
     fault: `if (now > intent.expiresAt)`,
     tests: ['test/domain/intent.test.ts'],
-    why: 'An intent counts at the moment of its expiry, where the store rejects it.',
+    why: 'An intent is valid at the moment of its expiry, although the store rejects it.',
   },
   {
     name: 'intent-of-other-kind',
@@ -83,7 +83,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (deadline === null || deadline > context.now) return NOTHING;`,
     fault: `if (deadline === null) return NOTHING;`,
     tests: ['test/machines/runner.test.ts'],
-    why: 'A machine that was installed in the last moment is failed by the deadline of the installation.',
+    why: 'The installation deadline fails a machine whose installation completed just before it.',
   },
   {
     name: 'secrets-tar-twice',
@@ -91,7 +91,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `[SECRETS_FILE, DISK_KEY_FILE]`,
     fault: `[DISK_KEY_FILE]`,
     tests: ['test/work/sessions/sessions.test.ts'],
-    why: 'Whoever learns the session key later fetches the secrets of the node.',
+    why: 'An attacker who learns the session key later can fetch the secrets of the node.',
   },
   {
     name: 'disk-key-twice',
@@ -99,7 +99,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `[SECRETS_FILE, DISK_KEY_FILE]`,
     fault: `[SECRETS_FILE]`,
     tests: ['test/work/sessions/sessions.test.ts'],
-    why: 'Whoever learns the session key later fetches the passphrase of the disks.',
+    why: 'An attacker who learns the session key later can fetch the passphrase of the disks.',
   },
   {
     name: 'files-for-rescue',
@@ -116,7 +116,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     fault: `mayReleaseUnerased: () => true`,
     tests: ['test/process/wiring.test.ts'],
     titled: 'could not be erased',
-    why: 'The data of one user passes to the next.',
+    why: 'The data of one user is left on the disk for the next.',
   },
   {
     name: 'quarantine-not-wired',
@@ -125,7 +125,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     fault: `const onFinding = (): void => undefined;`,
     tests: ['test/process/wiring.test.ts'],
     titled: 'another chassis',
-    why: 'Another chassis boots as a machine that it is not, again and again.',
+    why: 'Another chassis can boot repeatedly under the identity of this machine.',
   },
   {
     name: 'lease-of-network',
@@ -141,7 +141,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (holder !== null && holder.mac !== mac)`,
     fault: `if (holder !== null && holder.mac !== null && holder.mac !== mac)`,
     tests: LEASES,
-    why: 'An address that the inventory reserves without a MAC address is given away.',
+    why: 'An address that the inventory reserves without a MAC address is leased.',
   },
   {
     name: 'lease-declined-by-anybody',
@@ -149,7 +149,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (lease?.mac !== mac || !isHeld(lease, now))`,
     fault: `if (lease === null || !isHeld(lease, now))`,
     tests: LEASES,
-    why: 'One client takes the leases of all others out of service.',
+    why: 'One client can decline the leases of all others.',
   },
   {
     name: 'lease-declines-without-end',
@@ -157,7 +157,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (leases.declinedBy(mac, now) >= MOST_DECLINES)`,
     fault: `if (leases.declinedBy(mac, now) > MOST_DECLINES * 100)`,
     tests: LEASES,
-    why: 'One client empties the pool.',
+    why: 'One client can exhaust the pool.',
   },
   {
     name: 'lease-released-by-anybody',
@@ -173,7 +173,7 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `if (slot.restsUntil > now) return false;`,
     fault: `if (slot.restsUntil > now + 600_000) return false;`,
     tests: [...LEASES, 'test/servers/dhcp/conflict-probe.test.ts'],
-    why: 'An address that was found in use is offered at once again.',
+    why: 'An address that a probe found in use is offered again at once.',
   },
   {
     name: 'lease-offered-twice',
@@ -189,6 +189,6 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     source: `parent.freeAt <= item.freeAt`,
     fault: `parent.freeAt >= item.freeAt`,
     tests: [...LEASES, 'test/boot/leases/decide-lease-properties.test.ts'],
-    why: 'An address that became free a moment ago is given away before one that has been free for a month.',
+    why: 'A recently released address is leased before one that has been free for a month.',
   },
 ];

@@ -1,4 +1,4 @@
-// Certificates, keys, tokens and secrets at rest; BMC logins; limits against strangers.
+// Faults in certificates, keys, tokens and secrets at rest; BMC logins; limits on unauthenticated clients.
 
 import type { Mutant } from '../mutant.ts';
 
@@ -45,7 +45,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `return isSignedBy(request, key, algorithm.digest) ? null`,
     fault: `return isSignedBy(request, key, algorithm.digest) || true ? null`,
     tests: REQUEST,
-    why: 'Whoever has seen a public key gets a certificate for it.',
+    why: 'Anyone who knows a public key gets a certificate for it.',
   },
   {
     name: 'enrollment-token-other-node',
@@ -53,7 +53,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (token.machine !== machine)`,
     fault: `if (machine === null)`,
     tests: ['test/identity/node-enrollment.test.ts'],
-    why: 'The audit does not say that the token of one node was used for another.',
+    why: 'The audit log does not record that the token of one node was used for another.',
   },
   {
     name: 'peer-revoked',
@@ -69,7 +69,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `issuer?.state === 'retired'`,
     fault: `issuer === undefined`,
     tests: ['test/identity/rotation.test.ts'],
-    why: 'Certificates of an authority that was retired still count.',
+    why: 'Certificates of a retired authority are still valid.',
   },
   {
     name: 'bundle-plain-http',
@@ -85,7 +85,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `url.username !== '' || url.password !== ''`,
     fault: `url.username !== '' && url.password !== ''`,
     tests: ['test/identity/validate-bundle.test.ts'],
-    why: 'A URL with a password ends up on a node.',
+    why: 'A URL with a password is written to a node.',
   },
   {
     name: 'vault-owner',
@@ -93,7 +93,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `key.id, address, machine, purpose]`,
     fault: `key.id, address, purpose]`,
     tests: VAULT,
-    why: 'A sealed password that is moved to the row of another machine opens there.',
+    why: 'An encrypted password that is copied to the row of another machine can be decrypted there.',
   },
   {
     name: 'vault-address',
@@ -101,7 +101,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (opened.address !== address) throw`,
     fault: `if (opened.address === '') throw`,
     tests: VAULT,
-    why: 'Whoever changes the address of a BMC is sent its password.',
+    why: 'An attacker who changes the address of a BMC receives its password.',
   },
   {
     name: 'private-file-mode',
@@ -109,7 +109,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `nobody: 0o077`,
     fault: `nobody: 0o007`,
     tests: ['test/identity/vault/vault-keys.test.ts'],
-    why: 'A key that a whole group can read is used.',
+    why: 'A key file that its group can read is accepted.',
   },
   {
     name: 'bmc-lock-out',
@@ -117,7 +117,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `failuresAllowed: 2`,
     fault: `failuresAllowed: 20`,
     tests: ['test/bmc/lock-out.test.ts', 'test/bmc/paced.test.ts'],
-    why: 'The BMC locks the user out, and with it every person.',
+    why: 'The BMC locks its user out, and with it every operator.',
   },
   {
     name: 'bmc-lock-out-time',
@@ -125,7 +125,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (now >= this.#until) {`,
     fault: `if (now >= 0) {`,
     tests: ['test/bmc/lock-out.test.ts'],
-    why: 'The lock-out never holds.',
+    why: 'The lockout has no effect.',
   },
   {
     name: 'bmc-off-is-not-ignored',
@@ -133,7 +133,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (power !== 'off') await this.#deps.ledger.ignored(kind, method.name);`,
     fault: `await this.#deps.ledger.ignored(kind, method.name);`,
     tests: ['test/bmc/verified.test.ts'],
-    why: 'A method that works is tried last for a whole product line, because one machine had no power.',
+    why: 'A working method is tried last for a whole product line because one machine had no power.',
   },
   {
     name: 'bmc-persistent-undone',
@@ -141,7 +141,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (method.persistent || failed) await this.#undo(bmc, method);`,
     fault: `if (failed) await this.#undo(bmc, method);`,
     tests: ['test/bmc/verified.test.ts'],
-    why: 'A machine boots from the network at every start.',
+    why: 'A machine boots from the network every time.',
   },
   {
     name: 'bmc-pin-remembered',
@@ -149,7 +149,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `} else if (!sameFingerprint(known, presented)) {`,
     fault: `} else if (presented === '') {`,
     tests: ['test/bmc/redfish/transport.test.ts'],
-    why: 'Whoever stands in between is sent the password of the BMC.',
+    why: 'A man in the middle receives the password of the BMC.',
   },
   {
     name: 'bmc-rest-after-change',
@@ -157,7 +157,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (visit.changes) this.#changedAt = this.#clock.now();`,
     fault: `if (!visit.changes) this.#changedAt = this.#clock.now();`,
     tests: ['test/bmc/paced.test.ts'],
-    why: 'Slow BMCs lose commands that follow on each other.',
+    why: 'Slow BMCs lose commands that are sent without a pause.',
   },
   {
     name: 'bmc-password-kinds',
@@ -165,7 +165,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (CLASSES.every(`,
     fault: `if (CLASSES.some(`,
     tests: ['test/bmc/password.test.ts'],
-    why: 'A BMC rejects the new password for its complexity rules.',
+    why: 'A BMC rejects the new password because of its complexity rules.',
   },
   {
     name: 'per-address-limit',
@@ -173,7 +173,7 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `if (count.underWay < most) {`,
     fault: `if (count.underWay <= most) {`,
     tests: ['test/net/per-address-limit.test.ts'],
-    why: 'One address has more under way than it may.',
+    why: 'One address exceeds its limit of concurrent requests.',
   },
   {
     name: 'rate-limit',
@@ -181,6 +181,6 @@ export const IDENTITY_FAULTS: readonly Mutant[] = [
     source: `return this.#count <= this.#perSecond;`,
     fault: `return this.#count <= this.#perSecond + 1;`,
     tests: ['test/net/rate-limit.test.ts'],
-    why: 'More is let through in a second than was said.',
+    why: 'More requests per second pass than the limit allows.',
   },
 ];

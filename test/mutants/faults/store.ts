@@ -1,4 +1,4 @@
-// Durability, and what the store decides with one conditional update.
+// Faults in durability, and in the conditional updates of the store.
 
 import type { Mutant } from '../mutant.ts';
 
@@ -35,7 +35,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     source: `      this.#isTorn = true;`,
     fault: `      this.#isTorn = false;`,
     tests: ['test/store/sqlite/sqlite-commits.test.ts'],
-    why: 'Commits are written behind frames that the disk has lost, and are lost with them.',
+    why: 'Commits are appended after WAL frames that the disk has lost, and are lost with them.',
   },
   {
     name: 'store-file-mode',
@@ -43,7 +43,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     source: `const FILE_MODE = 0o600;`,
     fault: `const FILE_MODE = 0o640;`,
     tests: ['test/store/sqlite/sqlite.test.ts'],
-    why: 'Others on the host read the database.',
+    why: 'Other users of the host can read the database.',
   },
   {
     name: 'store-foreign-file',
@@ -51,7 +51,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     source: `found.size > 0 && !firstBytes(file).equals(MAGIC)`,
     fault: `found.size > 100 && !firstBytes(file).equals(MAGIC)`,
     tests: ['test/store/sqlite/sqlite.test.ts'],
-    why: 'A short file of somebody else is overwritten.',
+    why: 'A short file that is not a database is overwritten.',
   },
   {
     name: 'intent-consumed-twice',
@@ -105,7 +105,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     fault: `if (row.previous_hash === '') {`,
     tests: CONTRACT,
     titled: 'audit',
-    why: 'An audit entry can be replaced by another with a hash of its own.',
+    why: 'An audit entry can be replaced by another with its own hash.',
   },
   {
     name: 'audit-content',
@@ -123,7 +123,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     fault: `    .where('machine', '=', machine)\n    .where('revoked_at', 'is', null)\n    .where('expires_at', '>', now)\n`,
     tests: CONTRACT,
     titled: 'enrollment tokens',
-    why: 'A one-time enrollment token gives certificates as often as it is shown.',
+    why: 'A one-time enrollment token can be used repeatedly.',
   },
   {
     name: 'enrollment-keeps-old-certificates',
@@ -132,7 +132,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     fault: `if (consumed.kind !== 'enrollment')`,
     tests: CONTRACT,
     titled: 'enrollment tokens',
-    why: 'Whoever has a key of before the new enrollment still is the node.',
+    why: 'A key from before the new enrollment still authenticates as the node.',
   },
   {
     name: 'certificate-for-removed',
@@ -150,7 +150,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     fault: `    .where('ticket_hash', '=', ticketHash)\n`,
     tests: CONTRACT,
     titled: 'sessions',
-    why: 'A ticket opens a second session for whoever saw it.',
+    why: 'A ticket can be used again to open a second session.',
   },
   {
     name: 'session-ticket-expired',
@@ -159,7 +159,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     fault: '',
     tests: CONTRACT,
     titled: 'sessions',
-    why: 'A ticket is good without end.',
+    why: 'A ticket never expires.',
   },
   {
     name: 'session-reports-go-back',
@@ -168,7 +168,7 @@ export const STORE_FAULTS: readonly Mutant[] = [
     fault: `.where('sequence', '<>', report.sequence)`,
     tests: CONTRACT,
     titled: 'sessions',
-    why: 'A late report takes the place of a newer one.',
+    why: 'A late report replaces a newer one.',
   },
   {
     name: 'effects-out-of-order',

@@ -1,4 +1,4 @@
-// Texts that other programs read, names of files, the inventory, and how the tests themselves compare.
+// Faults in generated text, file names and the inventory, and in how the tests compare.
 
 import type { Mutant } from '../mutant.ts';
 
@@ -19,7 +19,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `[\\u007f-\\u009f\\u2028`,
     fault: `[\\u007f-\\u0084\\u2028`,
     tests: FORMATS,
-    why: 'YAML 1.1 takes NEL for a line break: a value ends where it should not.',
+    why: 'YAML 1.1 treats NEL as a line break, which splits a value.',
   },
   {
     name: 'yaml-ls',
@@ -27,7 +27,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `\\u2028\\u2029`,
     fault: `\\u2029`,
     tests: FORMATS,
-    why: 'YAML 1.1 takes LS for a line break: a value ends where it should not.',
+    why: 'YAML 1.1 treats LS as a line break, which splits a value.',
   },
   {
     name: 'nix-keyword',
@@ -51,7 +51,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: ` || code === 0x2029`,
     fault: '',
     tests: FORMATS,
-    why: 'A value ends its line for programs that know U+2029.',
+    why: 'Programs that treat U+2029 as a line break split a value.',
   },
   {
     name: 'shell-quote',
@@ -59,7 +59,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `text.replaceAll("'", "'\\\\''")`,
     fault: `text.replace("'", "'\\\\''")`,
     tests: FORMATS,
-    why: 'The second quote of a value ends it, and the rest is a command.',
+    why: 'The second quote ends the value, and the rest runs as a command.',
   },
   {
     name: 'ipxe-expansion',
@@ -67,7 +67,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `if (/[\${}]/.test(value))`,
     fault: `if (/[$}]/.test(value))`,
     tests: FORMATS,
-    why: 'A value completes a dollar before it to an expansion.',
+    why: 'A value after a dollar sign becomes an expansion.',
   },
   {
     name: 'grub-quote',
@@ -75,7 +75,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `(/['$]/.test(text)`,
     fault: `(/[$]/.test(text)`,
     tests: FORMATS,
-    why: 'A value leaves its quotes in the script of a boot loader.',
+    why: 'A value breaks out of its quotes in a boot loader script.',
   },
   {
     name: 'env-backtick',
@@ -83,7 +83,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: '/[\\\\"$`]/g',
     fault: '/[\\\\"$]/g',
     tests: FORMATS,
-    why: 'A shell that reads the file runs what stands between backticks.',
+    why: 'A shell that reads the file runs the text between backticks.',
   },
   {
     name: 'nftables-quote',
@@ -91,7 +91,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `(/["\\\\]/.test(value)`,
     fault: `(/[\\\\]/.test(value)`,
     tests: FORMATS,
-    why: 'A comment leaves its quotes and becomes a firewall rule.',
+    why: 'A comment breaks out of its quotes and becomes a firewall rule.',
   },
   {
     name: 'disk-two-match',
@@ -99,7 +99,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `if (more.length > 0) {`,
     fault: `if (more.length > 1) {`,
     tests: ['test/render/nixos/choose-disks.test.ts'],
-    why: 'Of two disks that match, one is wiped by chance.',
+    why: 'If two disks match, an arbitrary one is wiped.',
   },
   {
     name: 'disk-largest',
@@ -107,7 +107,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `disk.bytes <= maxBytes`,
     fault: `disk.bytes >= maxBytes`,
     tests: ['test/render/nixos/choose-disks.test.ts'],
-    why: 'The large data disk is wiped in the place of the small system disk.',
+    why: 'The large data disk is wiped instead of the small system disk.',
   },
   {
     name: 'disk-kernel-name',
@@ -115,7 +115,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `if (isAlone && `,
     fault: `if (`,
     tests: ['test/render/nixos/choose-disks.test.ts'],
-    why: '/dev/sda is another disk after the next boot.',
+    why: '/dev/sda may be another disk after the next boot.',
   },
   {
     name: 'manifest-declared-twice',
@@ -123,7 +123,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `(({ name }) => name === entry.name) !== at)`,
     fault: `(({ name }) => name === entry.name) > at)`,
     tests: ['test/assets/manifest.test.ts'],
-    why: 'Of two boot files with one name, the last one is served silently.',
+    why: 'If two boot files have the same name, the last one is served without a warning.',
   },
   {
     name: 'asset-hidden-segment',
@@ -131,7 +131,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `/^[A-Za-z0-9][A-Za-z0-9._+-]*$/`,
     fault: `/^[A-Za-z0-9.][A-Za-z0-9._+-]*$/`,
     tests: ['test/assets/library.test.ts', 'test/servers/http-boot/assets.test.ts', 'test/assets/manifest.test.ts'],
-    why: 'A request chooses a file outside of the library.',
+    why: 'A request can read a file outside the library.',
   },
   {
     name: 'asset-checksum',
@@ -139,7 +139,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `if (declared !== null && declared !== sha256) {`,
     fault: `if (declared === null && version === '') {`,
     tests: ['test/assets/gather.test.ts'],
-    why: 'A boot file that somebody exchanged is served to every machine.',
+    why: 'A replaced boot file is served to every machine.',
   },
   {
     name: 'inventory-address-taken',
@@ -171,7 +171,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `if (isInUse(lifecycle.state)) {`,
     fault: `if (lifecycle.state === 'deploying') {`,
     tests: ['test/inventory/plan.test.ts'],
-    why: 'Deleting a line of a file removes a node that is at work.',
+    why: 'Deleting a line of a file removes a node that is in use.',
   },
   {
     name: 'inventory-removed-keeps-identity',
@@ -179,7 +179,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `  await revokeIdentity(trx, machine, { at, because: 'the node is removed', origin });\n`,
     fault: `  void revokeIdentity; void origin;\n`,
     tests: ['test/store/contract.test.ts'],
-    why: 'The key of a removed node still opens the node API.',
+    why: 'The key of a removed node is still accepted by the node API.',
   },
   {
     name: 'discovery-removed-comes-back',
@@ -187,7 +187,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `|| fleet.removedMachine(mac, uuid) !== null) return;`,
     fault: `) return;`,
     tests: ['test/inventory/discovery.test.ts'],
-    why: 'A machine that was removed is listed again by itself.',
+    why: 'A removed machine is discovered again.',
   },
   {
     name: 'discovery-foreign-uuid',
@@ -195,7 +195,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `uuid !== null && fleet.machineByUuid(uuid) === null ? uuid : null`,
     fault: `uuid`,
     tests: ['test/inventory/discovery.test.ts'],
-    why: 'A machine that shows up takes on the identity of another.',
+    why: 'A discovered machine takes over the identity of another.',
   },
   {
     name: 'terminal-control-characters',
@@ -219,6 +219,6 @@ export const TEXT_FAULTS: readonly Mutant[] = [
     source: `update: 'none'`,
     fault: `update: 'new'`,
     tests: ['test/goldens.test.ts'],
-    why: 'A golden file that was deleted is written anew, and every test passes.',
+    why: 'A deleted golden file is written again, and every test passes.',
   },
 ];
