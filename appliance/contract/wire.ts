@@ -22,7 +22,7 @@ import {
   SensorsAnswer,
 } from './schemas/bmc.ts';
 import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
-import { Authorities, AuthorityView, BundleRequest, BundleAnswer, NodeTrust } from './schemas/enrollment.ts';
+import { Authorities, AuthorityView, BundleAnswer, BundleRequest, NodeTrust } from './schemas/enrollment.ts';
 import { Explanation } from './schemas/explanation.ts';
 import { ApplyAnswer, InventoryApply, NodeDocument, NodeImport } from './schemas/inventory.ts';
 import { Node, NodeFilter, NodePage, NodePresence, NodeReference } from './schemas/node.ts';

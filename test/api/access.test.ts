@@ -14,11 +14,11 @@ afterAll(() => api.close());
 const requestTo = (route: { method: string; url: string }): InjectOptions => ({
   method: route.method as 'GET',
   url: route.url.replace(':node', 'node01').replace(':token', '0123456789ab'),
-  // A body no route takes: whoever is let in meets the check of the body, and nothing is changed.
+  // A body that no route accepts: an authorised caller fails the body check, and nothing changes.
   ...(route.method === 'POST' && { payload: [] }),
 });
 
-/** Written by hand, and not taken from the table that the routes are made from: what the roles are meant to be. */
+/** The intended roles, written by hand and not taken from the operation table. */
 const EXPECTED: readonly string[] = `
 public GET /health
 viewer GET /nodes
@@ -96,7 +96,7 @@ admin POST /tokens/:token/revoke
 const closed = () => api.app.routeTable.filter(({ access }) => access !== 'public');
 
 describe('the route table', () => {
-  it('has the routes of the API, so that the walk walks somewhere', () => {
+  it('contains the routes of the API, so that the loops below are not empty', () => {
     const routes = api.app.routeTable.map(({ method, url }) => `${method} ${url}`);
     expect(routes).toContain('POST /api/v1/admin/nodes');
     expect(routes).toContain('POST /api/v1/nodes/:node/remove');
@@ -117,7 +117,7 @@ describe('the route table', () => {
     }
   });
 
-  it('needs the role of the list below on every route, and has no other route', () => {
+  it('requires the listed role on every route, and has no other route', () => {
     const declared = api.app.routeTable
       .filter(({ method }) => method !== 'HEAD')
       .map(({ method, url, access }) => `${access} ${method} ${url.replace('/api/v1', '')}`);
@@ -141,7 +141,7 @@ describe('the route table', () => {
     }
   });
 
-  it('lets no role but admin remove a node, apply an inventory, make a token or change the login of a BMC', () => {
+  it('lets only admins remove a node, apply an inventory, create a token or change BMC credentials', () => {
     const adminOnly = api.app.routeTable.filter(({ access }) => access === 'admin');
     expect(new Set(adminOnly.map(({ url }) => url))).toEqual(
       new Set([
@@ -162,15 +162,15 @@ describe('the route table', () => {
   });
 });
 
-describe('a route that does not say who may call it', () => {
-  const nobody: Authenticate = async () => ({ known: false, reason: 'nobody', retryAfterSeconds: null });
+describe('a route without a declared role', () => {
+  const rejectAll: Authenticate = async () => ({ known: false, reason: 'nobody', retryAfterSeconds: null });
 
   it.each([
     ['says nothing', {}],
     ['says something else', { config: { access: 'everybody' } }],
   ])('cannot be registered when it %s', async (_what, options) => {
     const app = createApp({ logger: api.app.log, newId: () => 'x' });
-    guardRoutes(app, nobody);
+    guardRoutes(app, rejectAll);
     expect(() => app.get('/new', options as object, async () => 'hello')).toThrow(
       'the route GET /new does not declare who may call it',
     );
@@ -180,7 +180,7 @@ describe('a route that does not say who may call it', () => {
 
 describe('an unknown path', () => {
   it.each(['/api', '/api/', '/api/v1/nothing', '/api/v1/nodes/node01/explode?x=1', '/api?x'])(
-    'below /api is not told apart from a known one without a token: %s',
+    'below /api answers 401 without a token, like a known path: %s',
     async (url) => {
       expect((await api.call({ url })).json()).toMatchObject({ code: 'unauthenticated' });
       const answer = await api.call({ url, role: 'viewer' });
@@ -188,7 +188,7 @@ describe('an unknown path', () => {
     },
   );
 
-  it('elsewhere is simply not found', async () => {
+  it('elsewhere answers 404', async () => {
     const answer = await api.call({ url: '/apis' });
     expect([answer.statusCode, answer.json().code]).toEqual([404, 'not_found']);
   });

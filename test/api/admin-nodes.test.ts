@@ -30,7 +30,7 @@ async function reopen(options: FixtureOptions): Promise<void> {
   api = await openApi(options);
 }
 
-describe('taking on a host that already runs', () => {
+describe('registering a running host', () => {
   it('answers with the registered node and what the probe found', async () => {
     const answer = await register();
     expect(answer.statusCode).toBe(201);
@@ -52,7 +52,7 @@ describe('taking on a host that already runs', () => {
     expect(api.fleet.machineById(answer.json().id)?.spec.access?.sshPublicKey).toBe(KEY);
   });
 
-  it('does not probe unless asked', async () => {
+  it('does not probe by default', async () => {
     expect((await register({ probe: false })).json()).toMatchObject({
       probe: { performed: false, banner: null, milliseconds: null },
     });
@@ -67,7 +67,7 @@ describe('taking on a host that already runs', () => {
     });
   });
 
-  it('leaves the site open where the region does not tell one', async () => {
+  it('leaves the site empty when the region does not determine it', async () => {
     expect((await register({ region_code: 'region-2' })).json()).toMatchObject({ site: null, region: 'region-2' });
   });
 
@@ -110,7 +110,7 @@ describe('taking on a host that already runs', () => {
     expect(api.probed).toEqual([]);
   });
 
-  it('lists every way in which the SKU does not fit', async () => {
+  it('lists every mismatch of the SKU', async () => {
     expect((await register({ gpus_total: 1, region_code: 'mars' })).json().details).toHaveLength(2);
   });
 
@@ -121,14 +121,14 @@ describe('taking on a host that already runs', () => {
     ['the host name', { hostname: 'GPU_1' }, /^hostname: /],
     ['the user', { ssh_username: 'root; reboot' }, /^ssh_username: /],
     ['the mode', { onboarding_mode: 'auto' }, /^onboarding_mode: must be one of manual, maas/],
-  ])('names %s when it is not right', async (_what, change, message) => {
+  ])('names %s when it is invalid', async (_what, change, message) => {
     const answer = await register(change);
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(message) });
     expect(count()).toBe(3);
   });
 
-  it('refuses a host that is a node already, under whatever name', async () => {
+  it('refuses a host that is already a node, under any name', async () => {
     await register({ hostname: 'gpu01' });
     const again = await register({ hostname: 'gpu02', probe: false });
     expect(again.statusCode).toBe(409);
@@ -159,7 +159,7 @@ describe('taking on a host that already runs', () => {
     expect((await register({ probe: false })).statusCode).toBe(201);
   });
 
-  it('says that MAAS is not there, and takes the same host in manual mode', async () => {
+  it('reports that MAAS is not configured, and accepts the same host in manual mode', async () => {
     const unavailable = await register({ onboarding_mode: 'maas' });
     expect(unavailable.statusCode).toBe(503);
     expect(unavailable.json()).toMatchObject({ code: 'service_unavailable', correlation_id: expect.any(String) });
@@ -167,7 +167,7 @@ describe('taking on a host that already runs', () => {
     expect((await register()).statusCode).toBe(201);
   });
 
-  it('tries again when the inventory changed during the probe, and gives up after a few times', async () => {
+  it('retries when the inventory changed during the probe, and fails after a few retries', async () => {
     const lost = { times: 2 };
     await reopen({
       deps: ({ store }) => ({

@@ -35,7 +35,7 @@ describe('the first admin token', () => {
     });
   });
 
-  it('is made once', async () => {
+  it('is created once', async () => {
     await ensureAdminToken(store, state, clock);
     const first = await tokenInFile();
     expect(await ensureAdminToken(store, state, clock)).toMatchObject({ created: false });
@@ -43,7 +43,7 @@ describe('the first admin token', () => {
     expect(await store.tokens()).toHaveLength(1);
   });
 
-  it('is not made where somebody made tokens and deleted the file', async () => {
+  it('is not created when the store has tokens and the file was deleted', async () => {
     const request = { name: 'ci', role: 'viewer', expiresAt: null, actor: 'local:root', correlationId: null } as const;
     await createApiToken(store, request, clock);
     expect(await ensureAdminToken(store, state, clock)).toMatchObject({ created: false });
@@ -62,7 +62,7 @@ describe('the first admin token', () => {
     expect(await tokenInFile()).toEqual(written);
   });
 
-  it('leaves no draft behind', async () => {
+  it('leaves no temporary file', async () => {
     await ensureAdminToken(store, state, clock);
     expect((await readdir(state)).filter((name) => name.includes('admin-token'))).toEqual(['admin-token']);
   });
@@ -77,7 +77,7 @@ describe('the first admin token', () => {
     expect(await store.tokens()).toEqual([]);
   });
 
-  it('does not overwrite a file that holds something else', async () => {
+  it('does not overwrite a file with other content', async () => {
     await writeFile(join(state, 'admin-token'), 'my notes', { mode: 0o600 });
     await expect(ensureAdminToken(store, state, clock)).rejects.toMatchObject({
       message: expect.stringMatching(/holds no token/),

@@ -1,4 +1,4 @@
-// A management API over a real store in a folder of its own, with one token per role.
+// A management API over a real store in its own folder, with one token per role.
 
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -86,7 +86,7 @@ export interface Fixture {
   readonly stateDir: string;
   readonly tokens: Readonly<Record<Role, string>>;
   readonly clock: { time: number; now(): number };
-  /** Every line the API logged, parsed, and their text. */
+  /** Every line that the API logged, parsed and as text. */
   readonly log: { lines: Record<string, unknown>[]; text: string };
   readonly probed: { host: string; port: number }[];
   call(request: InjectOptions & { role?: Role }): Promise<LightMyRequestResponse>;
@@ -99,7 +99,7 @@ export interface FixtureOptions {
   /** Whether the library has a service OS. */
   readonly serviceOs?: boolean;
   readonly deps?: (real: ManagementDeps) => Partial<ManagementDeps>;
-  /** Every image and file is in the library, and each node has one disk: then nothing stands against a deployment. */
+  /** Every image and file is in the library, and each node has one disk, so that a deployment is possible. */
   readonly deployable?: boolean;
 }
 
@@ -137,8 +137,8 @@ export async function openApi({
   const tokens = Object.fromEntries(
     await Promise.all(
       ROLES.map(async (role) => {
-        const asked = { name: `test-${role}`, role, expiresAt: null, actor: 'local:test', correlationId: null };
-        return [role, (await createApiToken(store, asked, clock)).text];
+        const request = { name: `test-${role}`, role, expiresAt: null, actor: 'local:test', correlationId: null };
+        return [role, (await createApiToken(store, request, clock)).text];
       }),
     ),
   ) as Record<Role, string>;
@@ -173,10 +173,10 @@ export async function openApi({
     now: clock.now,
     find: () => null,
     images: {
-      find: (wanted) =>
-        deployable || (serviceOs && wanted.kernel.includes('service-os'))
-          ? parsed({ ...wanted, parameters: [] })
-          : unparsable(wanted.kernel),
+      find: (image) =>
+        deployable || (serviceOs && image.kernel.includes('service-os'))
+          ? parsed({ ...image, parameters: [] })
+          : unparsable(image.kernel),
     },
     bootContract: async () => ({ problems: [], missing: [] }),
     bootPort: () => 8080,

@@ -18,7 +18,7 @@ const withToken = (token: string, remoteAddress?: string) => withHeader(`Bearer 
 const WRONG = `ci_0123456789ab_${'A'.repeat(43)}`;
 
 describe('a bearer token', () => {
-  it('lets its holder in, under its name', async () => {
+  it('authenticates its holder under its name', async () => {
     expect((await withToken(api.tokens.viewer)).statusCode).toBe(200);
     expect(api.log.lines.at(-1)).toMatchObject({ actor: 'token:test-viewer' });
   });
@@ -27,14 +27,14 @@ describe('a bearer token', () => {
     ['no token at all', 'Bearer'],
     ['another scheme', 'Basic YWRtaW46YWRtaW4='],
     ['something that is no token', 'Bearer hunter2'],
-    ['a token nobody made', `Bearer ${WRONG}`],
+    ['an unknown token', `Bearer ${WRONG}`],
   ])('is refused when it is %s', async (_what, header) => {
     const answer = await withHeader(header);
     expect(answer.statusCode).toBe(401);
     expect(answer.body).not.toContain(header.split(' ')[1] ?? 'nothing');
   });
 
-  it('is refused when its id is right and its secret is not', async () => {
+  it('is refused when its id is known and its secret is wrong', async () => {
     const forged = `${api.tokens.admin.slice(0, -1)}${api.tokens.admin.endsWith('A') ? 'B' : 'A'}`;
     expect((await withToken(forged)).json()).toMatchObject({
       code: 'unauthenticated',
@@ -42,15 +42,15 @@ describe('a bearer token', () => {
     });
   });
 
-  it('stops working when it expires, and says so to its holder alone', async () => {
-    const asked = {
+  it('stops working when it expires, and reports that only to its holder', async () => {
+    const request = {
       name: 'short',
       role: 'viewer',
       expiresAt: api.clock.time + HOUR,
       actor: 'x',
       correlationId: null,
     } as const;
-    const { text } = await createApiToken(api.store, asked, api.clock);
+    const { text } = await createApiToken(api.store, request, api.clock);
     api.clock.time += HOUR - 1;
     expect((await withToken(text)).statusCode).toBe(200);
     api.clock.time += 1;
@@ -92,7 +92,7 @@ describe('a bearer token', () => {
     ]);
   });
 
-  it('has a name that no other usable token has, because the audit calls its holder by it', async () => {
+  it('has a unique name among usable tokens, because the audit log identifies its holder by it', async () => {
     const make = {
       role: 'admin',
       method: 'POST',
@@ -108,7 +108,7 @@ describe('a bearer token', () => {
     expect((await api.call(make)).statusCode).toBe(201);
   });
 
-  it('is refused a name that would not be safe in a log', async () => {
+  it('rejects a name that is unsafe in a log', async () => {
     const payload = { name: 'a\nb', role: 'viewer' };
     const answer = await api.call({ role: 'admin', method: 'POST', url: '/api/v1/tokens', payload });
     expect(answer.json()).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/^name: /) });
@@ -116,7 +116,7 @@ describe('a bearer token', () => {
 });
 
 describe('a secret', () => {
-  it('is nowhere at rest, in no list and in no log line', async () => {
+  it('is not stored, listed or logged', async () => {
     const made = await api.call({
       role: 'admin',
       method: 'POST',
@@ -142,7 +142,7 @@ describe('a secret', () => {
     }
   });
 
-  it('stays out of the log even where somebody logs the headers of a request', async () => {
+  it('is redacted when the headers of a request are logged', async () => {
     const authenticate = bearerAuthenticator(api.store, api.clock);
     const loud = await openApi({
       deps: () => ({
@@ -163,7 +163,7 @@ describe('a secret', () => {
 });
 
 describe('failed authentications', () => {
-  it('are limited per source, with a word about when to come back', async () => {
+  it('are limited per source, with the time to wait', async () => {
     for (let n = 0; n < 10; n += 1) expect((await withToken(WRONG)).statusCode).toBe(401);
     const refused = await withToken(WRONG);
     expect(refused.statusCode).toBe(429);
@@ -171,7 +171,7 @@ describe('failed authentications', () => {
     expect(refused.json()).toMatchObject({ code: 'rate_limited', message: expect.stringMatching(/127\.0\.0\.1.*5 s/) });
   });
 
-  it('close the door to right tokens from there too, until the named time has passed', async () => {
+  it('block valid tokens from the same source too, until the stated time has passed', async () => {
     for (let n = 0; n < 10; n += 1) await withToken(WRONG);
     expect((await withToken(api.tokens.admin)).statusCode).toBe(429);
     expect((await withToken(api.tokens.admin, '10.0.0.9')).statusCode).toBe(200);
@@ -179,12 +179,12 @@ describe('failed authentications', () => {
     expect((await withToken(api.tokens.admin)).statusCode).toBe(200);
   });
 
-  it('do not count requests without a token, nor those that succeed', async () => {
+  it('do not include requests without a token or with a valid one', async () => {
     for (let n = 0; n < 30; n += 1) expect((await api.call({ url: '/api/v1/nodes' })).statusCode).toBe(401);
     for (let n = 0; n < 30; n += 1) expect((await withToken(api.tokens.viewer)).statusCode).toBe(200);
   });
 
-  it('leave public routes open', async () => {
+  it('do not block public routes', async () => {
     for (let n = 0; n < 20; n += 1) await withToken(WRONG);
     expect((await api.app.inject({ url: '/health', headers: { authorization: `Bearer ${WRONG}` } })).statusCode).toBe(
       200,
@@ -193,7 +193,7 @@ describe('failed authentications', () => {
 });
 
 describe('on the unix socket', () => {
-  it('reaching it is enough: the caller is admin, under the name of the local user', async () => {
+  it('a caller needs no token: it is admin, under the name of the local user', async () => {
     const local = await openApi({ deps: () => ({ authenticate: localAuthenticator('root') }) });
     try {
       const payload = { name: 'from-socket', role: 'viewer' };

@@ -62,7 +62,7 @@ const setCredentials = (node = 'metal01', extra: object = {}) =>
   call('PUT', `nodes/${node}/bmc/credentials`, { username: 'ADMIN', password: PASSWORD, ...extra });
 
 describe('power', () => {
-  it('is asked, switched and asked again', async () => {
+  it('is read, switched and read again', async () => {
     await setCredentials();
     expect((await call('GET', 'nodes/metal01/power', undefined, 'viewer')).json()).toEqual({
       node: 'metal01',
@@ -75,7 +75,7 @@ describe('power', () => {
     expect(seen.at(-1)).toEqual({ driver: 'redfish', username: 'ADMIN', password: PASSWORD });
   });
 
-  it('is in the audit with the caller, and in the trail', async () => {
+  it('is recorded in the audit log with the caller, and in the trail', async () => {
     await setCredentials();
     const answer = await call('POST', 'nodes/metal01/power', { action: 'on' }, 'tech');
     const correlationId = answer.headers['x-correlation-id'];
@@ -100,7 +100,7 @@ describe('power', () => {
     });
   });
 
-  it('is only written down where the site records', async () => {
+  it('is only recorded when the site is in recorder mode', async () => {
     expect((await call('POST', 'nodes/paper01/power', { action: 'cycle' })).json()).toEqual({
       node: 'paper01',
       mode: 'recorder',
@@ -141,7 +141,7 @@ describe('power', () => {
 describe('the other verbs', () => {
   beforeEach(() => setCredentials());
 
-  it('set what it starts from', async () => {
+  it('set the boot device', async () => {
     const body = { device: 'network', persistent: true, firmware: 'efi' };
     expect((await call('POST', 'nodes/metal01/bootdev', body, 'operator')).json()).toEqual({
       node: 'metal01',
@@ -154,7 +154,7 @@ describe('the other verbs', () => {
     expect(hardware.boot).toEqual({ device: 'disk', persistent: false, firmware: null });
   });
 
-  it('switch the light', async () => {
+  it('switch the identify LED', async () => {
     for (const light of ['on', 'off', 30]) {
       expect((await call('POST', 'nodes/metal01/identify', { light }, 'tech')).statusCode).toBe(200);
     }
@@ -174,14 +174,14 @@ describe('the other verbs', () => {
     expect((await api.store.auditEntries(0, 1, true))[0]).toMatchObject({ action: 'bmc.clear-event-log' });
   });
 
-  it('do not open a console to whoever does not ask for a stream', async () => {
+  it('do not open a console without an upgrade request', async () => {
     const answer = await call('GET', 'nodes/metal01/console');
     expect(answer.json()).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('Upgrade') });
   });
 });
 
 describe('credentials', () => {
-  it('are kept, and never said again by any answer, log line, event, audit entry or file', async () => {
+  it('are stored, and appear in no answer, log line, event, audit entry or file', async () => {
     const answer = await setCredentials();
     expect(answer.json()).toEqual({ node: 'metal01', username: 'ADMIN', checked: true });
     await call('GET', 'nodes/metal01/power');
@@ -197,7 +197,7 @@ describe('credentials', () => {
     expect(current?.password).toMatch(/^v2\.[0-9a-f]{16}\./);
   });
 
-  it('are not kept when a login with them fails', async () => {
+  it('are not stored when a login with them fails', async () => {
     hardware.fails.set('powerState', 'authentication');
     expect((await setCredentials()).json()).toMatchObject({ code: 'bmc_login_failed' });
     expect((await setCredentials('metal01', { check: false })).json()).toMatchObject({ checked: false });
@@ -210,20 +210,20 @@ describe('credentials', () => {
     expect((await call('PUT', 'nodes/metal01/bmc/credentials', body)).json()).toMatchObject({ message });
   });
 
-  it('that are refused are not quoted, whatever is wrong with them', async () => {
+  it('that are refused are not quoted in the error', async () => {
     const body = { username: 'ADMIN', password: [PASSWORD], key: PASSWORD.repeat(3) };
     const answer = await call('PUT', 'nodes/metal01/bmc/credentials', body);
     expect(answer.statusCode).toBe(400);
     expect(answer.body + api.log.text).not.toContain(PASSWORD);
   });
 
-  it('cannot be forgotten where no certificate was ever seen', async () => {
+  it('cannot forget a certificate that was never seen', async () => {
     expect((await call('DELETE', 'nodes/metal01/bmc/certificate')).json()).toMatchObject({ code: 'conflict' });
   });
 });
 
 describe('the fleet', () => {
-  it('has quirks that it learned', async () => {
+  it('lists the learned quirks', async () => {
     const kind = { vendor: 'Ironworks', product: 'Anvil 2', firmware: '1.0' };
     await api.store.countBoot({ ...kind, method: 'ipmi-efi-once', obeyed: false, at: Date.UTC(2026, 0, 1) });
     expect((await call('GET', 'bmc/quirks', undefined, 'viewer')).json()).toEqual({
@@ -231,7 +231,7 @@ describe('the fleet', () => {
     });
   });
 
-  it('is not searched where the site file names no network', async () => {
+  it('is not scanned when the site file names no network', async () => {
     const answer = await call('POST', 'bmc/scan', { networks: ['10.0.0.0/24'] }, 'operator');
     expect(answer.json()).toMatchObject({
       code: 'bmc_off_limits',

@@ -38,7 +38,7 @@ describe('a store that has failed', () => {
     ['POST', '/api/v1/nodes/import', { nodes: [NODE09] }],
     ['POST', '/api/v1/nodes/node01/retire', {}],
     ['POST', '/api/v1/inventory/apply', { sources: [{ name: 'rack', document: {} }] }],
-  ] as const)('is told as 503 on %s %s, never as "not found"', async (method, url, payload) => {
+  ] as const)('answers 503 on %s %s, never 404', async (method, url, payload) => {
     const answer = await api.app.inject({ method, url, ...(payload && { payload }) });
     expect(answer.statusCode).toBe(503);
     expect(answer.json()).toMatchObject({
@@ -47,12 +47,12 @@ describe('a store that has failed', () => {
     });
   });
 
-  it('leaves what is in memory readable', async () => {
+  it('does not block reads from memory', async () => {
     expect((await api.app.inject('/api/v1/nodes/node01')).statusCode).toBe(200);
     expect((await api.app.inject('/api/v1/nodes')).json().total).toBe(3);
   });
 
-  it('does not let anybody in, nor call a good token a bad one', async () => {
+  it('authenticates nobody, and does not report a valid token as invalid', async () => {
     const closed = await openApi({ deps: ({ clock }) => ({ authenticate: bearerAuthenticator(broken, clock) }) });
     try {
       const answer = await closed.call({ role: 'admin', url: '/api/v1/nodes' });

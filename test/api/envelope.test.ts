@@ -125,24 +125,24 @@ describe('a failure', () => {
     ]);
   });
 
-  it('of our own making tells the caller nothing of the inside, and the log everything', async () => {
+  it('inside the appliance shows the caller no details, and logs all of them', async () => {
     const answer = await api.call(admin('/api/v1/nodes/node01/retire', { note: 'break' }));
     expect(answer.body).not.toContain('secret detail');
     const line = api.log.lines.find(({ correlation_id: id }) => id === answer.json().correlation_id);
     expect(line).toMatchObject({ level: 50, status: 500, err: { message: 'secret detail of our own mistake' } });
   });
 
-  it('of the HTTP parser still has our form', async () => {
+  it('of the HTTP parser has the same envelope', async () => {
     await api.app.listen({ port: 0, host: '127.0.0.1' });
     const socket = connect((api.app.server.address() as AddressInfo).port, '127.0.0.1');
     socket.end('NONSENSE\r\n\r\n');
-    let heard = '';
+    let received = '';
     socket.on('data', (bytes) => {
-      heard += bytes;
+      received += bytes;
     });
     await once(socket, 'close');
-    expect(heard).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-    expect(JSON.parse(heard.split('\r\n\r\n')[1] ?? '')).toEqual({
+    expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toEqual({
       code: 'invalid_request',
       message: 'this is not HTTP/1.1',
       correlation_id: expect.stringMatching(UUID),
@@ -151,7 +151,7 @@ describe('a failure', () => {
 });
 
 describe('the correlation id', () => {
-  it('is the one the caller sent, in the answer and in the log', async () => {
+  it('is the one that the caller sent, in the answer and in the log', async () => {
     const headers = { 'x-correlation-id': 'ticket-4711.a_B' };
     const answer = await api.call({ url: '/api/v1/nodes/nope', role: 'viewer', headers });
     expect(answer.headers['x-correlation-id']).toBe('ticket-4711.a_B');
@@ -164,7 +164,7 @@ describe('the correlation id', () => {
     expect(answer.headers['x-correlation-id']).toMatch(UUID);
   });
 
-  it('is in what the request changed', async () => {
+  it('is recorded with the changes of the request', async () => {
     const headers = { 'x-correlation-id': 'change-1' };
     await api.call({ ...admin('/api/v1/tokens', { name: 'corr', role: 'viewer' }), headers });
     expect((await api.store.auditEntries(0, 1, true))[0]).toMatchObject({

@@ -13,7 +13,7 @@ const stage = (answer: { stages: { stage: string }[] }, name: string) =>
   answer.stages.find((candidate) => candidate.stage === name);
 
 describe('explain', () => {
-  it('tells every stage of the boot of a registered node, and why it ends at its own disk', async () => {
+  it('lists every boot stage of a registered node, and why it boots from its own disk', async () => {
     const answer = await explain('node01', '?arch=7');
     expect(answer).toMatchObject({
       subject: {
@@ -31,7 +31,7 @@ describe('explain', () => {
     expect(stage(answer, 'ipxe')).toMatchObject({ url: 'http://10.0.100.10:8080/boot/ipxe/boot.ipxe' });
   });
 
-  it('takes the card on the network that machines boot from, unless another is named', async () => {
+  it('uses the interface on the boot network, unless another is named', async () => {
     expect((await explain('node01')).subject.mac).toBe('52:54:00:12:34:51');
     expect((await explain('52:54:00:22:34:51')).subject).toMatchObject({
       mac: '52:54:00:22:34:51',
@@ -51,7 +51,7 @@ describe('explain', () => {
     });
   });
 
-  it('shows what an armed node gets, or one that is not armed', async () => {
+  it('shows the answers for an armed and an unarmed node', async () => {
     expect(await explain('node01', '?as=deploying')).toMatchObject({
       outcome: { kind: 'installer', profile: 'worker', intent: 'assumed' },
       notes: expect.arrayContaining([
@@ -62,7 +62,7 @@ describe('explain', () => {
     expect((await explain('node01', '?as=deploying&armed=false')).outcome).toEqual({ kind: 'local-disk' });
   });
 
-  it('tells what a machine gets that nobody knows', async () => {
+  it('explains an unknown machine', async () => {
     expect(await explain('525400fffffe')).toMatchObject({
       subject: { hostname: null, state: null, network: 'provisioning' },
       because: { id: 'unaccepted-refused' },
@@ -80,7 +80,7 @@ describe('explain', () => {
     expect(await explain(node, query)).toMatchObject(answer);
   });
 
-  it('says that a node without a card boots nothing from us', async () => {
+  it('refuses a node without a MAC address', async () => {
     const payload = { name: 'node09', sku: 'gp1', profile: 'worker' };
     await api.call({ role: 'operator', method: 'POST', url: '/api/v1/nodes', payload });
     expect(await explain('node09')).toMatchObject({
@@ -89,7 +89,7 @@ describe('explain', () => {
     });
   });
 
-  it('asks for the relay when a stranger could be on more than one network', async () => {
+  it('requires the relay when an unknown machine could be on several networks', async () => {
     const document = { networks: [{ name: 'second', prefix: '10.0.160.0/24', server: '10.0.160.10' }] };
     const payload = { sources: [{ name: 'second', document }] };
     await api.call({ role: 'admin', method: 'POST', url: '/api/v1/inventory/apply', payload });

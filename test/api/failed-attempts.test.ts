@@ -41,7 +41,7 @@ describe('failed attempts', () => {
     expect(attempts.secondsToWait('10.0.0.1')).toBe(5);
   });
 
-  it('remembers a bounded number of sources and forgets the quietest first', () => {
+  it('stores a bounded number of sources and drops the least recent first', () => {
     const { attempts } = bucket();
     for (let n = 0; n < 10; n += 1) attempts.count('busy');
     for (let n = 0; n < 10_000; n += 1) {

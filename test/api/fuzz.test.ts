@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-// Field names the schemas know, so that the bodies get past the first door.
+// Field names of the schemas, so that the bodies pass the first checks.
 const FIELDS = [
   ...['name', 'role', 'expires_in_hours', 'nodes', 'dry_run', 'sources', 'document', 'file', 'note', 'confirm'],
   ...['host', 'port', 'ssh_username', 'ssh_public_key', 'sku', 'gpus_total', 'region_code', 'onboarding_mode', 'probe'],
@@ -58,11 +58,11 @@ const sane = async (answer: { statusCode: number; body: string }, sent: unknown)
   if (answer.statusCode < 400) return;
   const error = JSON.parse(answer.body);
   expect(error, what).toHaveProperty('correlation_id');
-  // What the site has switched off says so with 503; any other 5xx is a request that nobody thought of.
+  // What the site has switched off says so with 503; any other 5xx is an unhandled request.
   if (error.code !== 'service_unavailable') expect(answer.statusCode, what).toBeLessThan(500);
 };
 
-describe('whatever is sent', () => {
+describe('random input', () => {
   it('as a body, to any route, never makes an internal error', async () => {
     const routes = api.app.routeTable.filter(({ method }) => method === 'POST').map(({ url }) => url);
     expect(routes.length).toBeGreaterThan(10);

@@ -26,13 +26,13 @@ describe.each([
   ['the provisioning side', bootApp],
   ['the management side', managementApp],
 ])('health on %s', (_side, build) => {
-  it('is the text that the runbooks look for', async () => {
+  it('has the text that the runbooks expect', async () => {
     const answer = await (await build({ dhcp: 'running', tftp: 'running', http: 'running' })).inject('/health');
     expect(answer.statusCode).toBe(200);
     expect(answer.body).toBe('{"status":"healthy","services":{"dhcp":"running","tftp":"running","http":"running"}}');
   });
 
-  it('is healthy while services that nobody asked for are off', async () => {
+  it('is healthy while undeclared services are off', async () => {
     const answer = await (await build({ dhcp: 'off', tftp: 'off', http: 'running' })).inject('/health');
     expect([answer.statusCode, answer.json().status]).toEqual([200, 'healthy']);
   });
@@ -56,8 +56,8 @@ describe.each([
   });
 });
 
-describe('what listens', () => {
-  it('is told with what it serves, and why it does not where it does not', async () => {
+describe('the list of listeners', () => {
+  it('shows the networks served, and the problem of each listener that does not answer', async () => {
     const listeners = [
       { service: 'dhcp', where: 'eth1', networks: ['provisioning'], problem: 'this machine has no such interface' },
       { service: 'tftp', where: '10.0.100.10:69', networks: [], problem: null },
@@ -68,8 +68,8 @@ describe('what listens', () => {
   });
 });
 
-describe('the provisioning side', () => {
-  it('has public routes only, and nothing of the API', async () => {
+describe('the provisioning listener', () => {
+  it('has only public routes, and none of the API', async () => {
     const app = await bootApp({ dhcp: 'off', tftp: 'off', http: 'running' });
     expect(app.routeTable.filter(({ access }) => access !== 'public')).toEqual([]);
     expect((await app.inject('/api/v1/nodes')).json()).toEqual({

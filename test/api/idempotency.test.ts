@@ -28,7 +28,7 @@ const auditCount = async () => (await api.store.auditEntries(0, 1000)).length;
 const DAY = 86_400_000;
 
 describe('an Idempotency-Key', () => {
-  it('gives the same answer again, and nothing is done twice', async () => {
+  it('returns the same answer again and executes nothing twice', async () => {
     const first = await post('/nodes/node01/retire', { key: 'k1', payload: { note: 'PSU' } });
     expect([first.statusCode, first.headers['idempotent-replayed']]).toEqual([200, undefined]);
     const audited = await auditCount();
@@ -41,7 +41,7 @@ describe('an Idempotency-Key', () => {
     expect(quoted.headers['idempotent-replayed']).toBe('true');
   });
 
-  it('belongs to its caller: the same key of another one is another request', async () => {
+  it('belongs to its caller: the same key of another caller is another request', async () => {
     await post('/nodes/node01/retire', { key: 'k1' });
     const other = await post('/nodes/node02/retire', { key: 'k1', role: 'admin' });
     expect([other.statusCode, other.headers['idempotent-replayed']]).toEqual([200, undefined]);
@@ -62,7 +62,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  it('is free again after a refusal, which did nothing', async () => {
+  it('can be used again after a refusal, which changed nothing', async () => {
     expect((await post('/nodes/node01/reactivate', { key: 'k1' })).statusCode).toBe(409);
     await post('/nodes/node01/retire');
     const now = await post('/nodes/node01/reactivate', { key: 'k1' });
@@ -74,18 +74,18 @@ describe('an Idempotency-Key', () => {
     ['too long', 'x'.repeat(256)],
     ['with a space', 'a b'],
     ['with a letter that is not ASCII', 'schl\u00fcssel'],
-  ])('that is %s is refused, and nothing is done', async (_what, key) => {
+  ])('that is %s is refused, and nothing is executed', async (_what, key) => {
     const refused = await post('/nodes/node01/retire', { key });
     expect(refused.statusCode).toBe(400);
     expect(refused.json().message).toMatch(/^Idempotency-Key: must be one value of 1 to 255 visible ASCII/);
     expect((await api.call({ role: 'viewer', url: '/api/v1/nodes/node01' })).json().state).toBe('registered');
   });
 
-  it('takes a key of 255 characters', async () => {
+  it('may have 255 characters', async () => {
     expect((await post('/nodes/node01/retire', { key: 'x'.repeat(255) })).statusCode).toBe(200);
   });
 
-  it('never keeps a secret: it says that it was done and when, and makes no second token', async () => {
+  it('stores no secret: a repetition reports when the request was completed, and creates no second token', async () => {
     const payload = { name: 'ci', role: 'viewer' };
     const made = await post('/tokens', { key: 'k1', payload, role: 'admin' });
     expect(made.statusCode).toBe(201);
@@ -103,7 +103,7 @@ describe('an Idempotency-Key', () => {
     expect((await api.store.tokens()).filter(({ name }) => name === 'ci')).toHaveLength(1);
   });
 
-  it('is kept for 24 hours', async () => {
+  it('is stored for 24 hours', async () => {
     await post('/nodes/node01/retire', { key: 'k1' });
     api.clock.time += DAY;
     expect((await post('/nodes/node01/retire', { key: 'k1' })).headers['idempotent-replayed']).toBe('true');
@@ -113,7 +113,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-describe('a request that did not end', () => {
+describe('an unfinished request', () => {
   it('is in progress while its process runs it', async () => {
     await api.close();
     const running = Promise.withResolvers<void>();
@@ -121,10 +121,10 @@ describe('a request that did not end', () => {
     api = await openApi({
       deps: (real) => ({
         commands: {
-          request: async (...asked) => {
+          request: async (...args) => {
             begun.resolve();
             await running.promise;
-            return real.commands.request(...asked);
+            return real.commands.request(...args);
           },
         },
       }),
@@ -138,12 +138,12 @@ describe('a request that did not end', () => {
     expect((await post('/nodes/node01/retire', { key: 'k1' })).headers['idempotent-replayed']).toBe('true');
   });
 
-  /** What a process leaves behind that dies while it runs the request. */
+  /** The stored claim of a process that dies while it executes the request. */
   const crashed = async (path: string, payload: object) => {
     let claim: Parameters<Fixture['store']['claimRequest']>[0] | undefined;
     const { claimRequest } = api.store;
-    const spied = async (...asked: Parameters<typeof claimRequest>) => {
-      claim ??= asked[0];
+    const spied = async (...args: Parameters<typeof claimRequest>) => {
+      claim ??= args[0];
       throw new Error('the process died');
     };
     Object.assign(api.store, { claimRequest: spied });
@@ -155,14 +155,14 @@ describe('a request that did not end', () => {
 
   const NODE77 = { name: 'node77', interfaces: [{ name: 'eth0', mac: '52:54:00:77:77:77' }] };
 
-  it('has an unknown outcome after a crash, and is not done again', async () => {
+  it('has an unknown outcome after a crash, and is not executed again', async () => {
     await crashed('/nodes', NODE77);
     const again = await post('/nodes', { key: 'k1', payload: NODE77 });
     expect([again.statusCode, again.json().code]).toEqual([503, 'outcome_unknown']);
     expect((await api.call({ role: 'viewer', url: '/api/v1/nodes/node77' })).statusCode).toBe(404);
   });
 
-  it('is carried out once after a crash, by the id of its command, whether it was committed before or not', async () => {
+  it('is executed once after a crash, by its command id, whether it was committed before or not', async () => {
     await crashed('/nodes/node01/retire', {});
     expect((await post('/nodes/node01/retire', { key: 'k1' })).json()).toMatchObject({ state: 'retired' });
     const { finishRequest } = api.store;
@@ -177,13 +177,13 @@ describe('a request that did not end', () => {
     expect(await events()).toHaveLength(1);
   });
 
-  it('is done again after a crash where twice is the same as once', async () => {
+  it('is executed again after a crash when the operation is idempotent', async () => {
     await crashed('/bmc/scan', {});
     const again = await post('/bmc/scan', { key: 'k1' });
     expect(again.json().code).not.toBe('outcome_unknown');
   });
 
-  it('that failed on our side is not tried again under the same key', async () => {
+  it('that failed with an internal error is not executed again under the same key', async () => {
     await api.close();
     let tries = 0;
     api = await openApi({
@@ -202,8 +202,8 @@ describe('a request that did not end', () => {
   });
 });
 
-describe('who asked for a write', () => {
-  it('carries an id of the command that depends on caller and key, and the version that was named', async () => {
+describe('the origin of a write', () => {
+  it('has a command id that depends on caller and key, and the named version', async () => {
     await api.close();
     const origins: { commandId?: string | undefined; expectedVersion?: number | undefined }[] = [];
     api = await openApi({

@@ -18,7 +18,7 @@ const post = (path: string, ifMatch: string | null, payload: object = {}) =>
 const node = () => api.call({ role: 'viewer', url: '/api/v1/nodes/node01' });
 
 describe('If-Match on a write to a node', () => {
-  it('is the ETag of the node, which every change of it changes', async () => {
+  it('matches the ETag of the node, which changes with every change of the node', async () => {
     const { etag } = (await node()).headers;
     expect(etag).toBe(`"${(await node()).json().version}"`);
     const retired = await post('/nodes/node01/retire', String(etag));
@@ -27,7 +27,7 @@ describe('If-Match on a write to a node', () => {
     expect((await node()).headers.etag).toBe(retired.headers.etag);
   });
 
-  it('refuses a version that is not there any more with 412, says what changed, and does nothing', async () => {
+  it('refuses an old version with 412, lists the changes, and does nothing', async () => {
     const { etag } = (await node()).headers;
     await post('/nodes/node01/retire', null);
     const refused = await post('/nodes/node01/reactivate', String(etag));
@@ -59,12 +59,12 @@ describe('If-Match on a write to a node', () => {
     expect((await node()).json().state).toBe('registered');
   });
 
-  it('is checked before the BMC is touched', async () => {
+  it('is checked before the BMC is used', async () => {
     const refused = await post('/nodes/node01/power', '"99"', { action: 'off' });
     expect(refused.statusCode).toBe(412);
   });
 
-  it('is refused where there is nothing to compare it with', async () => {
+  it('is refused for an object without a version', async () => {
     const refused = await post('/tokens', '"1"', { name: 'ci', role: 'viewer' });
     expect([refused.statusCode, refused.json().message]).toEqual([
       400,
@@ -77,7 +77,7 @@ describe('If-Match on the inventory', () => {
   const apply = (ifMatch: string | null, changes: object = {}) =>
     post('/inventory/apply', ifMatch, { sources: [{ name: 'rack', document: RACK }], ...changes });
 
-  it('lets a plan be applied only to the revision that it was made for', async () => {
+  it('allows a plan only for the revision that it was made from', async () => {
     const plan = await apply(null, { dry_run: true });
     const etag = String(plan.headers.etag);
     expect(etag).toBe(`"${plan.json().declared_revision}"`);
@@ -91,7 +91,7 @@ describe('If-Match on the inventory', () => {
     expect((await apply('*')).statusCode).toBe(200);
   });
 
-  it('is checked once more when it is written: a change in between refuses it', async () => {
+  it('is checked again at the commit, and refuses a change in between', async () => {
     const etag = String((await apply(null, { dry_run: true })).headers.etag);
     const { inventory } = api.store;
     let raced = false;

@@ -18,7 +18,7 @@ const get = async (url: string) => (await api.call({ role: 'viewer', url })).jso
 const without = (name: string) => ({ ...RACK, nodes: RACK.nodes.filter((node) => node.name !== name) });
 
 describe('applying an inventory', () => {
-  it('removes what has left its source, and readers see it at once', async () => {
+  it('removes objects that are no longer in their source, and readers see it at once', async () => {
     const answer = (await apply([{ name: 'rack', document: without('node03') }])).json();
     expect(answer.changes).toContainEqual({
       kind: 'node',
@@ -37,14 +37,14 @@ describe('applying an inventory', () => {
     expect(answer.unchanged).toBeGreaterThan(3);
   });
 
-  it('only tells in a dry run', async () => {
+  it('changes nothing in a dry run', async () => {
     expect((await apply([{ name: 'rack', document: without('node03') }], true)).json()).toMatchObject({
       dry_run: true,
     });
     expect((await get('/api/v1/nodes')).nodes).toHaveLength(3);
   });
 
-  it('leaves objects of other sources and of the API alone', async () => {
+  it('does not change objects of other sources and of the API', async () => {
     await api.call({
       role: 'operator',
       method: 'POST',
@@ -55,7 +55,7 @@ describe('applying an inventory', () => {
     expect((await get('/api/v1/nodes')).total).toBe(4);
   });
 
-  it('calls the document by the file it came from', async () => {
+  it('names the file of a document in messages', async () => {
     const document = { nodes: [{ name: 'NODE', sku: 'gp1', profile: 'worker' }] };
     expect((await apply([{ name: 'lab', file: 'inventory/lab.yaml', document }])).json()).toMatchObject({
       code: 'invalid_inventory',
@@ -68,7 +68,7 @@ describe('applying an inventory', () => {
     ['network', /is reserved for discovered machines/],
     ['site', /coldiron\.yaml/],
     ['../rack', /not a name/],
-  ])('refuses the source name %s, which is no file’s', async (name, message) => {
+  ])('refuses the reserved source name %s', async (name, message) => {
     expect((await apply([{ name, document: {} }])).json()).toMatchObject({
       code: 'invalid_request',
       message: expect.stringMatching(message),
@@ -76,7 +76,7 @@ describe('applying an inventory', () => {
     expect((await get('/api/v1/nodes')).total).toBe(3);
   });
 
-  it('refuses two sources of one name', async () => {
+  it('refuses two sources with the same name', async () => {
     const twice = [
       { name: 'rack', document: RACK },
       { name: 'rack', document: {} },
@@ -84,7 +84,7 @@ describe('applying an inventory', () => {
     expect((await apply(twice)).json()).toMatchObject({ message: 'sources[1].name: rack occurs twice' });
   });
 
-  it('refuses as a whole, line by line, when a node that goes is in use', async () => {
+  it('refuses everything, with a line for each reason, when a removed node is in use', async () => {
     await api.call({ role: 'operator', method: 'POST', url: '/api/v1/nodes/node03/quarantine' });
     const answer = await apply([{ name: 'rack', document: { ...without('node03'), profiles: [] } }]);
     expect(answer.statusCode).toBeGreaterThanOrEqual(400);
@@ -96,7 +96,7 @@ describe('applying an inventory', () => {
     });
   });
 
-  it('takes 2 MiB of it, where other routes take one', async () => {
+  it('accepts a body of 2 MiB, where other routes accept 1 MiB', async () => {
     const nodes = Array.from({ length: 4000 }, (_, n) => ({
       name: `bulk${n}`,
       sku: 'gp1',
@@ -110,7 +110,7 @@ describe('applying an inventory', () => {
 });
 
 describe('the catalogue', () => {
-  it('is told in the spelling of the files', async () => {
+  it('uses the format of the files', async () => {
     expect(await get('/api/v1/sites')).toEqual({
       sites: [{ name: 'lab', domain: null, region: 'region-1', bmc_mode: 'recorder' }],
     });
@@ -140,7 +140,7 @@ describe('the catalogue', () => {
     expect(await get('/api/v1/clusters')).toEqual({ clusters: [] });
   });
 
-  it('shows a cluster with who forms it', async () => {
+  it('shows a cluster with its members', async () => {
     const document = { clusters: [{ name: 'prod', network: 'provisioning', bootstrap: [] }] };
     await apply([{ name: 'prod', document }]);
     expect((await get('/api/v1/clusters')).clusters).toEqual([

@@ -12,7 +12,7 @@ const act = (action: string, payload: object = {}, role: Role = 'operator') =>
   api.call({ role, method: 'POST', url: `/api/v1/nodes/node01/${action}`, payload });
 const state = async () => (await api.call({ role: 'viewer', url: '/api/v1/nodes/node01' })).json().state;
 
-describe('the life of a node', () => {
+describe('the lifecycle of a node', () => {
   it('is retired, reactivated and retired again', async () => {
     expect((await act('retire', { note: 'PSU swap' })).json()).toMatchObject({
       hostname: 'node01',
@@ -25,12 +25,12 @@ describe('the life of a node', () => {
     expect((await act('retire')).json()).toMatchObject({ state: 'retired', note: null });
   });
 
-  it('needs no body where nothing has to be said', async () => {
+  it('needs no body for a command without input', async () => {
     const answer = await api.call({ role: 'operator', method: 'POST', url: '/api/v1/nodes/node01/retire' });
     expect(answer.json()).toMatchObject({ state: 'retired' });
   });
 
-  it('is quarantined and cleared, with the reason kept', async () => {
+  it('is quarantined and cleared, and the reason is stored', async () => {
     expect((await act('quarantine', { note: 'unknown chassis' })).json()).toMatchObject({
       state: 'quarantined',
       note: 'unknown chassis',
@@ -39,13 +39,13 @@ describe('the life of a node', () => {
     expect((await act('clear-quarantine')).json()).toMatchObject({ state: 'registered' });
   });
 
-  it('that cannot be removed yet is refused with what to do first', async () => {
+  it('refuses to remove a node in use, with the next step', async () => {
     expect((await act('remove', { confirm: 'node01' }, 'admin')).json()).toMatchObject({
       hint: 'Retire it first: coldiron retire node01; then remove it.',
     });
   });
 
-  it('ends for good only when it is retired, an admin asks, and the host name is typed out', async () => {
+  it('is deleted only when the node is retired, the caller is an admin, and the host name is confirmed', async () => {
     const confirm = { confirm: 'node01' };
     expect((await act('remove', confirm, 'admin')).statusCode).toBe(409);
     await act('retire');
@@ -63,19 +63,19 @@ describe('the life of a node', () => {
       const shown = await api.call({ role: 'viewer', url: `/api/v1/nodes/${reference}` });
       expect(shown.json()).toMatchObject({ id: removed.id, hostname: 'node01', state: 'removed' });
     }
-    // Whoever stands before its screen reads its name and its card there.
+    // Its boot screen shows its name and MAC address.
     for (const reference of ['node01', '52:54:00:12:34:51']) {
       const url = `/api/v1/events?kind=lifecycle&newest=true&node=${reference}`;
       const { events } = (await api.call({ role: 'viewer', url })).json();
       expect(events.at(-1)).toMatchObject({ kind: 'lifecycle.removed', node: removed.id });
-      const told = (await api.call({ role: 'viewer', url: `/api/v1/nodes/${reference}/diagnosis` })).json();
-      expect(told).toMatchObject({ node: 'node01', state: 'removed', diagnosis: { id: 'removed' } });
+      const diagnosis = (await api.call({ role: 'viewer', url: `/api/v1/nodes/${reference}/diagnosis` })).json();
+      expect(diagnosis).toMatchObject({ node: 'node01', state: 'removed', diagnosis: { id: 'removed' } });
       const explained = (await api.call({ role: 'viewer', url: `/api/v1/nodes/${reference}/explain` })).json();
       expect(explained).toMatchObject({ subject: { hostname: 'node01' }, because: { id: 'removed' } });
     }
   });
 
-  it('is not moved where the table does not foresee it: the refusal says what is possible, the trail keeps it', async () => {
+  it('refuses a transition that is not in the table, lists the possible ones, and records the refusal in the trail', async () => {
     const answer = await act('accept');
     expect(answer.statusCode).toBe(409);
     expect(answer.json()).toMatchObject({
@@ -86,7 +86,7 @@ describe('the life of a node', () => {
     expect(events.at(-1)).toMatchObject({ kind: 'lifecycle.unexpected', actor: 'token:test-operator' });
   });
 
-  it('is written to the audit with the caller and the note', async () => {
+  it('is recorded in the audit log with the caller and the note', async () => {
     await act('retire', { note: 'end of lease' });
     expect((await api.store.auditEntries(0, 1, true))[0]).toMatchObject({
       actor: 'token:test-operator',
@@ -99,7 +99,7 @@ describe('the life of a node', () => {
     ['an unknown field', { reason: 'x' }, 'reason: unknown field'],
     ['an empty note', { note: '' }, /^note: must/],
     ['a note without end', { note: 'x'.repeat(501) }, /^note: must/],
-    ['a confirmation where none is asked for', { confirm: 'node01' }, 'confirm: unknown field'],
+    ['an unexpected confirmation', { confirm: 'node01' }, 'confirm: unknown field'],
   ])('refuses %s', async (_what, payload, message) => {
     expect((await act('retire', payload)).json()).toMatchObject({
       code: 'invalid_request',

@@ -24,7 +24,7 @@ const put = async (state: LifecycleState): Promise<void> => {
   const moved = await writesTo(api.store).transition(transitionOf(machine, state, { lifecycle: lifeIn(state, START) }));
   api.fleet.update([moved], api.fleet.at);
 };
-/** The cards and the SMBIOS UUID of node01, as the rack declares them. */
+/** The MAC addresses and the SMBIOS UUID of node01, as the rack declares them. */
 const CHASSIS = {
   macs: ['52:54:00:22:34:51', '52:54:00:12:34:51'],
   uuid: '00000000-0000-4000-8000-000000000001',
@@ -32,7 +32,7 @@ const CHASSIS = {
 const CONFIRMED = { confirm: 'node01' };
 
 describe('work on a node', () => {
-  it('begins when an operator asks for it, and is audited', async () => {
+  it('starts on the request of an operator, and is audited', async () => {
     expect((await ask('commission', { note: 'new board' })).json()).toMatchObject({
       state: 'commissioning',
       note: 'new board',
@@ -72,7 +72,7 @@ describe('work on a node', () => {
     },
   );
 
-  it.each(['deploy', 'release'])('%s needs the host name typed out', async (verb) => {
+  it.each(['deploy', 'release'])('%s needs the host name as confirmation', async (verb) => {
     await put('ready');
     expect((await ask(verb)).json()).toMatchObject({ code: 'invalid_request', message: 'confirm: missing' });
     expect((await ask(verb, { confirm: 'node02' })).statusCode).toBe(400);
@@ -90,14 +90,14 @@ describe('work on a node', () => {
     expect(await get()).toMatchObject({ state: 'registered', intent: null });
   });
 
-  it('names a profile that is not there', async () => {
+  it('names a profile that does not exist', async () => {
     await put('ready');
     const { details } = (await ask('deploy', { ...CONFIRMED, profile: 'nothing' })).json();
     expect(details).toContain('its profile nothing is not declared');
     expect((await ask('deploy', { ...CONFIRMED, profile: '../x' })).json()).toMatchObject({ code: 'invalid_request' });
   });
 
-  it('releases with an erasure that is armed for this chassis, by this caller, and not for ever', async () => {
+  it('releases with an erasure that is armed for this chassis, by this caller, with an expiry', async () => {
     await put('active');
     expect((await ask('release', CONFIRMED)).json()).toMatchObject({ state: 'releasing' });
     expect((await api.store.machine(await id()))?.intent).toMatchObject(CHASSIS);
@@ -114,7 +114,7 @@ describe('work on a node', () => {
     expect((await get()).intent).toMatchObject({ revoked_at: null });
   });
 
-  it('deploys when nothing is against it: armed for this chassis, with the profile, by this caller', async () => {
+  it('deploys when nothing prevents it: armed for this chassis, with the profile, by this caller', async () => {
     await api.close();
     api = await openApi({ deployable: true });
     await put('ready');
@@ -130,7 +130,7 @@ describe('work on a node', () => {
     });
   });
 
-  it('rescues nobody to a machine that nobody could log in to', async () => {
+  it('refuses a rescue of a machine that nobody could log in to', async () => {
     expect((await ask('rescue')).json()).toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('nobody could log in'),
@@ -145,8 +145,8 @@ describe('work on a node', () => {
   });
 });
 
-describe('what is known of the work', () => {
-  it('is its sessions, without ticket or key', async () => {
+describe('reads about the work', () => {
+  it('list its sessions, without ticket or key', async () => {
     await writesTo(api.store).putTicket({
       id: 'session-1' as SessionId,
       machine: await id(),
@@ -161,7 +161,7 @@ describe('what is known of the work', () => {
     expect(JSON.stringify(sessions)).not.toContain('hash');
   });
 
-  it('is what the machine consists of, the newest first', async () => {
+  it('list the hardware facts, newest first', async () => {
     for (const [at, bytes] of [
       [1, 10],
       [2, 20],
@@ -178,7 +178,7 @@ describe('what is known of the work', () => {
     ]);
   });
 
-  it('is why it does not go on', async () => {
+  it('diagnose why it is stuck', async () => {
     expect(await get('/diagnosis')).toMatchObject({ node: 'node01', state: 'registered', diagnosis: null });
     await ask('commission');
     api.clock.time += 10 * 60_000;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Fixture, openApi } from './api-fixture.ts';
 
-// Readers share one; whoever changes something gets one of its own.
+// Read-only tests share one API; tests that write get their own.
 let shared: Fixture;
 let api: Fixture;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('the list of nodes', () => {
     ['?q=sn-002', ['node02']],
     ['?after=node01', ['node02', 'node03']],
     ['?after=node03', []],
-  ])('filtered by "%s" has %j', async (query, expected) => {
+  ])('filtered by "%s" contains %j', async (query, expected) => {
     expect(await names(query)).toEqual(expected);
   });
 
@@ -65,13 +65,13 @@ describe('the list of nodes', () => {
     ['label=constructor%3Dx', 'label: no node has the label constructor=x; no node has a label constructor'],
     ['label=tier', 'label: must be key=value, not tier'],
     ['label=', 'label: must be key=value, not '],
-  ])('refuses %s and says what there is', async (query, message) => {
+  ])('refuses %s and lists the existing names', async (query, message) => {
     const answer = await api.call({ role: 'viewer', url: `/api/v1/nodes?${query}` });
     expect([answer.statusCode, answer.json().code]).toEqual([400, 'invalid_request']);
     expect(answer.json().message.replaceAll('"', '')).toBe(message);
   });
 
-  it('comes in pages that together are the whole', async () => {
+  it('is complete over all its pages', async () => {
     const first = await get('/api/v1/nodes?limit=2');
     expect(first).toMatchObject({ total: 3, next: 'node02' });
     const second = await get(`/api/v1/nodes?limit=2&after=${first.next}`);
@@ -92,7 +92,7 @@ describe('the list of nodes', () => {
 });
 
 describe('one node', () => {
-  it('is found by id, host name and MAC address in any spelling', async () => {
+  it('is found by id, host name and MAC address in any notation', async () => {
     const { id } = await get('/api/v1/nodes/node01');
     for (const reference of [
       id,
@@ -106,7 +106,7 @@ describe('one node', () => {
     }
   });
 
-  it('shows what was declared, where it is in its life, and what it waits for', async () => {
+  it('shows its declaration, its state, and what it waits for', async () => {
     expect(await get('/api/v1/nodes/node02')).toEqual({
       id: expect.any(String),
       hostname: 'node02',
@@ -149,7 +149,7 @@ describe('one node', () => {
 describe('adding a node', () => {
   withAnApiOfItsOwn();
 
-  it('takes the document of an inventory file and answers with the node', async () => {
+  it('accepts the format of an inventory file and returns the node', async () => {
     const answer = await post('/api/v1/nodes', NODE09);
     expect(answer.statusCode).toBe(201);
     expect(answer.json()).toMatchObject({
@@ -174,13 +174,13 @@ describe('adding a node', () => {
     expect(await get(`/api/v1/events?node=${id}`)).toMatchObject({ events: [{ kind: 'node.created', node: id }] });
   });
 
-  it('refuses a name that is there already, and changes nothing', async () => {
+  it('refuses an existing name, and changes nothing', async () => {
     const answer = await post('/api/v1/nodes', { ...NODE09, name: 'node01' });
     expect(answer.json()).toMatchObject({ code: 'conflict', message: 'the node node01 already exists, from rack' });
     expect(await get('/api/v1/nodes/node01')).toMatchObject({ source: 'rack', version: 1 });
   });
 
-  it('names what is wrong and where, every problem at once', async () => {
+  it('lists all problems with their fields', async () => {
     const { code, details } = (
       await post('/api/v1/nodes', {
         ...NODE09,
@@ -219,7 +219,7 @@ describe('importing nodes', () => {
 
   const TWO = [NODE09, { ...NODE09, name: 'node08', bmc: undefined, interfaces: [] }];
 
-  it('adds them all, and finds nothing to do the second time', async () => {
+  it('adds all nodes, and changes nothing the second time', async () => {
     const first = (await post('/api/v1/nodes/import', { nodes: TWO })).json();
     expect(first).toMatchObject({ dry_run: false, changes: [{ change: 'created' }, { change: 'created' }] });
     expect(await names('?q=node0')).toEqual(['node01', 'node02', 'node03', 'node08', 'node09']);
@@ -227,19 +227,19 @@ describe('importing nodes', () => {
     expect(second).toMatchObject({ revision: first.revision, changes: [], unchanged: 2 });
   });
 
-  it('takes nothing away: nodes of an earlier import stay', async () => {
+  it('removes nothing: nodes of an earlier import stay', async () => {
     await post('/api/v1/nodes/import', { nodes: [NODE09] });
     await post('/api/v1/nodes/import', { nodes: [{ ...NODE09, name: 'node08', bmc: undefined, interfaces: [] }] });
     expect(await names('?q=node0')).toEqual(['node01', 'node02', 'node03', 'node08', 'node09']);
   });
 
-  it('does all or nothing', async () => {
+  it('changes all nodes or none', async () => {
     const answer = await post('/api/v1/nodes/import', { nodes: [NODE09, { ...NODE09, name: 'node08' }] });
     expect(answer.json()).toMatchObject({ code: 'invalid_inventory' });
     expect(await names('')).toHaveLength(3);
   });
 
-  it('only tells what it would do in a dry run', async () => {
+  it('changes nothing in a dry run', async () => {
     const answer = await post('/api/v1/nodes/import', { nodes: TWO, dry_run: true });
     expect(answer.json()).toMatchObject({ dry_run: true, changes: [{ change: 'created' }, { change: 'created' }] });
     expect(await names('')).toHaveLength(3);

@@ -40,7 +40,7 @@ const operations = () =>
   );
 
 describe('the OpenAPI document', () => {
-  it('in the repository is the one the routes make', () => {
+  it('in the repository equals the generated one', () => {
     expect(`${JSON.stringify(document, null, 2)}\n`, 'out of date: write it anew with `npm run docs`').toBe(committed);
   });
 
@@ -49,7 +49,7 @@ describe('the OpenAPI document', () => {
     expect(served.json()).toEqual(JSON.parse(committed));
   });
 
-  it('describes every route there is, each with a summary, who may call it, and how it fails', () => {
+  it('describes every route with a summary, its role and its errors', () => {
     const routes = api.app.routeTable.filter(({ method }) => method !== 'HEAD');
     for (const { method, url, access } of routes) {
       // A byte stream after an upgrade, which OpenAPI cannot describe; the introduction says so.
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says who made it, under which licence, where it is served and how a caller proves who it is', () => {
+  it('has contact, licence, servers and authentication', () => {
     const { info, servers, components } = document;
     expect(info).toMatchObject({
       license: { identifier: 'Apache-2.0' },
@@ -121,7 +121,7 @@ describe('the OpenAPI document', () => {
     expect(document.components.schemas.ErrorCode).toMatchObject({ enum: Object.keys(ERRORS) });
   });
 
-  it('is OpenAPI 3.1 and every reference in it leads somewhere', () => {
+  it('is OpenAPI 3.1, and every reference in it resolves', () => {
     expect(document.openapi).toBe('3.1.0');
     const references = [...committed.matchAll(/"\$ref": "([^"]+)"/g)].map(([, target]) => target ?? '');
     expect(references.length).toBeGreaterThan(20);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Fixture, openApi, RACK } from './api-fixture.ts';
 
-/** The rack of the other tests, with a cluster: its members need a certificate. */
+/** The rack of the other tests with a cluster, whose members need a certificate. */
 const CLUSTER = {
   ...RACK,
   clusters: [{ name: 'c1', network: 'provisioning', bootstrap: ['node01'] }],
@@ -24,12 +24,12 @@ const apply = (document: object, more: object = {}) =>
   });
 const get = (path: string, role: 'viewer' | 'operator' | 'admin' = 'operator') =>
   api.call({ method: 'GET', url: `/api/v1${path}`, role });
-const handOver = (role: 'operator' | 'admin') =>
+const create = (role: 'operator' | 'admin') =>
   api.call({ method: 'POST', url: '/api/v1/nodes/node01/rendering', role, payload: {} });
 const files = (body: { files: { path: string; secret: boolean; text: string | null }[] }) => body.files;
 
 describe('renderings over the API', () => {
-  it('show an operator everything but secrets, and a viewer nothing', async () => {
+  it('show an operator all files without secrets, and a viewer nothing', async () => {
     const answer = await get('/nodes/node01/rendering');
     expect(answer.statusCode).toBe(200);
     const body = answer.json();
@@ -40,9 +40,9 @@ describe('renderings over the API', () => {
     expect((await get('/nodes/node01/rendering', 'viewer')).statusCode).toBe(403);
   });
 
-  it('hand keys to admins alone, and write down who got them', async () => {
-    expect((await handOver('operator')).statusCode).toBe(403);
-    const answer = await handOver('admin');
+  it('return keys only to admins, and audit who received them', async () => {
+    expect((await create('operator')).statusCode).toBe(403);
+    const answer = await create('admin');
     expect(answer.statusCode).toBe(200);
     expect(files(answer.json()).find(({ secret }) => secret)).toMatchObject({ text: 'a private key' });
     const [entry] = await api.store.auditEntries(0, 1, true);
@@ -54,8 +54,8 @@ describe('renderings over the API', () => {
     expect(api.log.text).not.toContain('a private key');
   });
 
-  it('tell what has changed since, in a dry run and afterwards', async () => {
-    await handOver('admin');
+  it('show the changes since the last delivery, in a dry run and afterwards', async () => {
+    await create('admin');
     const edited = {
       ...CLUSTER,
       nodes: CLUSTER.nodes.map((node) => (node.name === 'node01' ? { ...node, packages: ['htop'] } : node)),
@@ -68,8 +68,8 @@ describe('renderings over the API', () => {
         files: [{ path: 'nodes/node01/configuration.nix', change: 'changed', added: 1, removed: 1 }],
       },
     ]);
-    const told = (await apply(edited, { dry_run: true, diff: true })).json();
-    expect(told.renderings[0].files[0].diff).toContain('"htop"');
+    const planned = (await apply(edited, { dry_run: true, diff: true })).json();
+    expect(planned.renderings[0].files[0].diff).toContain('"htop"');
     expect((await get('/nodes/node01/rendering/difference')).json().files).toEqual([]);
     const done = (await apply(edited)).json();
     expect(done).not.toHaveProperty('renderings');
@@ -82,7 +82,7 @@ describe('renderings over the API', () => {
     });
   });
 
-  it('give a whole site in one document', async () => {
+  it('return a whole site in one document', async () => {
     const answer = await get('/sites/lab/rendering');
     expect(answer.headers['content-type']).toContain('application/json');
     const body = answer.json();

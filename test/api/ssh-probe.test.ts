@@ -28,7 +28,7 @@ async function listen(answer: (socket: Socket) => void): Promise<number> {
 const probe = sshProbe(Date.now, 60_000);
 
 describe('the SSH probe', () => {
-  it('reads the banner of an SSH server and hangs up', async () => {
+  it('reads the banner of an SSH server and disconnects', async () => {
     let hungUp: (value: unknown) => void = () => {};
     const gone = new Promise((resolve) => {
       hungUp = resolve;
@@ -45,7 +45,7 @@ describe('the SSH probe', () => {
     await gone;
   });
 
-  it('finds the banner after a greeting, and when it comes in pieces', async () => {
+  it('finds the banner after a greeting, and when it arrives in pieces', async () => {
     const port = await listen((socket) => {
       socket.write('Authorized use only\r\nSSH-2.0-');
       setImmediate(() => socket.write('dropbear\r\n'));
@@ -53,7 +53,7 @@ describe('the SSH probe', () => {
     expect(await probe('127.0.0.1', port)).toMatchObject({ reached: true, banner: 'SSH-2.0-dropbear' });
   });
 
-  it('says that nothing listens', async () => {
+  it('reports a refused connection', async () => {
     const port = await listen(() => {});
     const [server] = open;
     await new Promise((closed) => server?.close(closed));
@@ -64,20 +64,20 @@ describe('the SSH probe', () => {
     });
   });
 
-  it('gives up on a server that stays silent', async () => {
+  it('times out when the server sends nothing', async () => {
     const port = await listen(() => {});
     const impatient = sshProbe(Date.now, 2000);
     expect(await impatient('127.0.0.1', port)).toMatchObject({ reason: expect.stringMatching(/no SSH banner/) });
   });
 
-  it('says what hung up, without control characters', async () => {
+  it('quotes the peer that closed the connection, without control characters', async () => {
     const port = await listen((socket) => socket.end('\u001b[31mHTTP/1.1 400\r\n'));
     expect(await probe('127.0.0.1', port)).toMatchObject({
       reason: expect.stringMatching(/closed the connection after \\u001b/),
     });
   });
 
-  it('does not read for ever', async () => {
+  it('limits how much it reads', async () => {
     const port = await listen((socket) => {
       const talk = (): void => {
         if (!socket.destroyed) socket.write('x'.repeat(1000), () => setImmediate(talk));

@@ -22,12 +22,12 @@ describe('an SSH public key', () => {
     ['2048-bit RSA', `ssh-rsa ${ssh('ssh-rsa', Buffer.from([1, 0, 1]), Buffer.alloc(257, 1))}`],
     ['ECDSA', `ecdsa-sha2-nistp256 ${ssh('ecdsa-sha2-nistp256', 'nistp256', Buffer.alloc(65, 4))}`],
     ['a hardware key', `sk-ssh-ed25519@openssh.com ${ssh('sk-ssh-ed25519@openssh.com', Buffer.alloc(32), 'ssh:')}`],
-  ])('may be %s', (_kind, line) => {
+  ])('accepts %s', (_kind, line) => {
     expect(parseSshPublicKey(`${line}\n`)).toMatchObject({ ok: true, value: { line } });
   });
 
   it('has the fingerprint that ssh-keygen prints', () => {
-    // ssh-keygen -lf on this line says the same.
+    // The output of ssh-keygen -lf for this line.
     const line = `ssh-ed25519 ${ssh('ssh-ed25519', Buffer.alloc(32))}`;
     expect(parseSshPublicKey(line)).toMatchObject({
       value: { fingerprint: 'SHA256:kmYcvdi2GkPeWxB6XLjrZB8JHsy2Hm8luHMFp9GMvqk' },
@@ -44,7 +44,7 @@ describe('an SSH public key', () => {
     ['a weak RSA key', `ssh-rsa ${ssh('ssh-rsa', Buffer.from([3]), Buffer.alloc(129, 1))}`, /2048 bits/],
     ['two lines', `${ED25519}\ncommand="sh" ${ED25519}`, /one line/],
     ['options before the key', `command="sh" ${ED25519}`, /known type/],
-  ])('is not %s', (_what, text, reason) => {
+  ])('rejects %s', (_what, text, reason) => {
     expect(parseSshPublicKey(text)).toEqual({ ok: false, reason: expect.stringMatching(reason) });
   });
 

@@ -16,7 +16,7 @@ const get = async (url: string) => (await api.call({ role: 'operator', url })).j
 type Numbered = { seq: number };
 
 describe('events', () => {
-  it('are told in order, page by page', async () => {
+  it('are listed in order, page by page', async () => {
     const all = (await get('/api/v1/events?limit=1000')).events;
     expect(all.length).toBeGreaterThan(2);
     const paged: Numbered[] = [];
@@ -28,7 +28,7 @@ describe('events', () => {
     expect(paged).toEqual(all);
   });
 
-  it('are found by node, by kind and everything below it, and from the end', async () => {
+  it('are found by node, by kind and its subkinds, and from the end', async () => {
     const node = await get('/api/v1/nodes/node02');
     await api.call({ role: 'operator', method: 'POST', url: '/api/v1/nodes/node02/retire' });
     const { events } = await get('/api/v1/events?node=node02&kind=lifecycle');
@@ -43,7 +43,7 @@ describe('events', () => {
 });
 
 describe('the audit', () => {
-  it('is told from either end, in order, with its hashes', async () => {
+  it('is listed from either end, in order, with its hashes', async () => {
     const { entries, next } = await get('/api/v1/audit?limit=2');
     expect(entries).toMatchObject([{ seq: 1, previous_hash: '0'.repeat(64) }, { seq: 2 }]);
     expect(entries[1].previous_hash).toBe(entries[0].hash);
@@ -63,7 +63,7 @@ describe('the audit', () => {
     });
   });
 
-  it('names the entry that is not right', async () => {
+  it('names the entry that fails verification', async () => {
     const broken = await openApi({
       deps: ({ store }) => ({
         store: { ...store, verifyAudit: async () => ({ intact: false, entries: 9, seq: 4, reason: 'changed' }) },
@@ -88,7 +88,7 @@ describe('leases', () => {
     expiresAt,
   });
 
-  it('are told by address, with whether they are held and whose they are', async () => {
+  it('are listed by address, with node and whether they are held', async () => {
     await api.store.commitLeases([
       lease('10.0.100.120', '52:54:00:99:99:99', 'provisioning', START),
       lease('10.0.100.51', '52:54:00:12:34:51', 'provisioning', START + HOUR),

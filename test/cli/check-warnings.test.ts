@@ -44,7 +44,7 @@ function warningsOf(edit: (document: typeof DOCUMENT) => void, library: typeof f
 const node = (document: typeof DOCUMENT, at = 0): object => document.nodes[at] ?? {};
 
 describe('check', () => {
-  it('has nothing to warn of where everything is there', () => {
+  it('warns of nothing when nothing is missing', () => {
     expect(warningsOf(() => {})).toEqual([]);
   });
 
@@ -88,12 +88,12 @@ describe('check', () => {
     expect(warningsOf(edit)).toEqual([expect.stringMatching(expected)]);
   });
 
-  it('does not look for files where no appliance keeps any', () => {
+  it('does not look for files without a state folder', () => {
     const edit = (all: typeof DOCUMENT) => Object.assign(all.profiles[0]?.image ?? {}, { source: 'e.raw' });
     expect(warningsOf(edit, null)).toEqual([]);
   });
 
-  it('names missing boot files in one line, and only for the machines that there are', () => {
+  it('names missing boot files in one line, and only for declared architectures', () => {
     const { sources } = checkInventory([{ file: 'lab.yaml', name: 'lab', value: DOCUMENT }]);
     const inventory = declaredInventory(sources, 0, counter());
     const contract = checkBootContract(() => null, inventory.profiles);

@@ -45,7 +45,7 @@ const siteFile = (text: string): string => {
   return file;
 };
 
-describe('where an appliance keeps its state', () => {
+describe('the state folder of an appliance', () => {
   it.each(['{}', 'state: here', 'state: /elsewhere/state', 'state: ../up', 'listen: { boot: off }', 'sites: []'])(
     'is found as the appliance finds it: %s',
     async (text) => {
@@ -63,14 +63,14 @@ describe('where an appliance keeps its state', () => {
     },
   );
 
-  it('is told as missing when there is no such site file', async () => {
+  it('is an error when the site file does not exist', async () => {
     const file = join(folder, 'nowhere.yaml');
     expect(await refusalOf(stateFolder({ config: file }))).toEqual(await refusalOf(loadConfig(file)));
   });
 });
 
-describe('speaking with an appliance', () => {
-  it('carries what is asked, and hands back what is answered', async () => {
+describe('a connection to an appliance', () => {
+  it('sends the request and returns the answer', async () => {
     await answering((request, response) => {
       let body = '';
       request.on('data', (chunk) => {
@@ -98,7 +98,7 @@ describe('speaking with an appliance', () => {
     });
   });
 
-  it('tells a refusal in the words of the appliance', async () => {
+  it('reports a refusal with the message of the appliance', async () => {
     await answering((_, response) => {
       response.statusCode = 409;
       response.end(JSON.stringify({ code: 'conflict', message: 'not now', details: ['a', 'b'], correlation_id: 'x' }));
@@ -107,7 +107,7 @@ describe('speaking with an appliance', () => {
     expect([refusal.code, refusal.message, refusal.details]).toEqual(['conflict', 'not now', ['a', 'b']]);
   });
 
-  it('shows the advice that came with a refusal, and that of its code where none came', async () => {
+  it('shows the hint of a refusal, or the hint of its code if it has none', async () => {
     const hints = ['Cancel it first.', undefined];
     await answering((_, response) => {
       response.statusCode = 409;
@@ -118,7 +118,7 @@ describe('speaking with an appliance', () => {
     expect((await refusalOf(connection.call('GET', '/api/v1/x', {}))).hint).toBe(ERRORS.conflict.hint);
   });
 
-  it('hears a refusal also when the appliance hangs up before it was told everything', async () => {
+  it('reads a refusal that arrives before the whole request was sent', async () => {
     await answering((request, response) => {
       response.writeHead(413, { connection: 'close' });
       response.end(JSON.stringify({ code: 'invalid_request', message: 'too long', correlation_id: 'x' }), () => {
@@ -130,7 +130,7 @@ describe('speaking with an appliance', () => {
     expect(['invalid_request', 'not_running']).toContain(refusal.code);
   });
 
-  it('says that nothing runs where nobody listens', async () => {
+  it('reports not_running when nothing listens on the socket', async () => {
     const refusal = await refusalOf((await connect({ state: folder })).call('GET', '/api/v1/nodes', {}));
     expect([refusal.code, refusal.message]).toEqual([
       'not_running',
@@ -138,7 +138,7 @@ describe('speaking with an appliance', () => {
     ]);
   });
 
-  it('says so when the answer breaks off', async () => {
+  it('reports an answer that ends early', async () => {
     await answering((request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('{');
@@ -157,7 +157,7 @@ describe('an appliance at a URL', () => {
     return connect({ server, tokenFile });
   };
 
-  it('that shows a certificate nobody vouches for is reported as untrusted, not as stopped', async () => {
+  it('with an untrusted certificate is reported as untrusted, not as stopped', async () => {
     const names = [{ kind: 'ip', address: mustParse(parseIpv4('127.0.0.1')) }] as const;
     const credentials = await rig().authority.serverCredentials(names, ALICE);
     await withNodeApi(
@@ -173,7 +173,7 @@ describe('an appliance at a URL', () => {
     );
   });
 
-  it('that speaks plain HTTP is reported as such when its URL says https', async () => {
+  it('without TLS is reported as such when its URL says https', async () => {
     const listening = createServer();
     server = listening;
     await new Promise<void>((listens) => listening.listen(0, '127.0.0.1', listens));
@@ -186,8 +186,8 @@ describe('an appliance at a URL', () => {
     expect(refusal.hint).toContain('http://');
   });
 
-  it('that no route leads to is reported as unreachable', async () => {
-    // TCP knows no broadcast: the kernel refuses at once, and no packet leaves this machine.
+  it('without a route is reported as unreachable', async () => {
+    // TCP has no broadcast: the kernel refuses at once, and no packet leaves this machine.
     const refusal = await refusalOf((await at('http://255.255.255.255:8443')).call('GET', '/api/v1/nodes', {}));
     expect(refusal.code).toBe('unreachable');
   });

@@ -11,7 +11,7 @@ const cellsOf = (text: string): string[][] => {
 };
 
 describe('CSV', () => {
-  it('has quotes, doubled quotes, commas and line breaks inside quotes, CRLF and a byte order mark', () => {
+  it('accepts quotes, doubled quotes, commas and line breaks inside quotes, CRLF and a byte order mark', () => {
     expect(cellsOf('\ufeffa,b\r\n"1,2","say ""hi"""\n"x\ny",\n')).toEqual([
       ['a', 'b'],
       ['1,2', 'say "hi"'],
@@ -19,7 +19,7 @@ describe('CSV', () => {
     ]);
   });
 
-  it('is separated by semicolons where its first line is, and then has commas in its cells', () => {
+  it('uses semicolons when its first line does, and then allows commas in cells', () => {
     expect(cellsOf('a;b\r\n1,5;2\r\n')).toEqual([
       ['a', 'b'],
       ['1,5', '2'],
@@ -30,7 +30,7 @@ describe('CSV', () => {
     ]);
   });
 
-  it('skips empty lines but keeps the numbers of the others', () => {
+  it('skips empty lines and keeps the line numbers', () => {
     const rows = parseCsv('a\n\n"b\nc"\nd\n');
     expect(rows).toMatchObject({ ok: true, value: [{ line: 1 }, { line: 3 }, { line: 5 }] });
   });
@@ -41,11 +41,11 @@ describe('CSV', () => {
     ['a\nb"c"\n', 'line 2, column a: a quote in the middle of a cell'],
     ['\ufeffa;b\r\n1;"2"3\r\n', 'line 2, column b: text after a closing quote'],
     ['"a"b\n', 'line 1: text after a closing quote'],
-  ])('%j is rejected', (text, reason) => {
+  ])('rejects %j', (text, reason) => {
     expect(parseCsv(text)).toEqual({ ok: false, reason });
   });
 
-  it('gives back whatever was written with quotes', () => {
+  it('parses every quoted value back', () => {
     const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\r', ''));
     fc.assert(
       fc.property(fc.array(fc.array(cell, { minLength: 2, maxLength: 5 }), { minLength: 1 }), (rows) => {
@@ -57,7 +57,7 @@ describe('CSV', () => {
 });
 
 describe('importing nodes', () => {
-  it('makes one node document per row, in the form of the inventory files', () => {
+  it('makes one node document per row, in the format of the inventory files', () => {
     const text =
       'name,mac,network,sku,address,bmc_address,bmc_username\nn1,52:54:00:00:00:01,prov,gp1,10.0.0.1,10.0.1.1,admin\nn2,52:54:00:00:00:02,prov,gp1,,,\n';
     expect(nodesFromCsv(text, 'rack.csv').nodes).toEqual([
@@ -71,7 +71,7 @@ describe('importing nodes', () => {
     ]);
   });
 
-  it('names the line and the column of what the appliance rejects', () => {
+  it('names the line and the column of a value that the appliance rejects', () => {
     const { lines } = nodesFromCsv('name;mac;network;sku\n\nn1;x;prov;gp1\nn2;y;prov;gp1\n', 'rack.csv');
     const problems = [
       'request: nodes[0].interfaces[0].mac: not a MAC address: x',
@@ -91,7 +91,7 @@ describe('importing nodes', () => {
     ]);
   });
 
-  it('lists everything that is wrong with the columns and rows at once', () => {
+  it('lists all problems of columns and rows at once', () => {
     const text = 'name,mac,rack\nn1,52:54:00:00:00:01\n';
     const attempt = (): unknown => nodesFromCsv(text, 'rack.csv');
     expect(attempt).toThrow(ColdironError);

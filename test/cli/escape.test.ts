@@ -16,22 +16,22 @@ function type(...pieces: string[]): { sent: string; actions: string[] } {
   return { sent, actions };
 }
 
-describe('the escape of the console', () => {
+describe('console escapes', () => {
   it.each([
-    ['leaves at once', ['~.'], '', ['leave']],
-    ['leaves after a line', ['ls\r~.more'], 'ls\r', ['leave']],
-    ['leaves when the keys come one by one', ['ls\r', '~', '.'], 'ls\r', ['leave']],
-    ['helps, and the line still begins', ['~?', '~.'], '', ['help', 'leave']],
-    ['sends a tilde for two', ['~~.'], '~.', []],
-    ['does not leave in the middle of a line', ['a~.'], 'a~.', []],
-    ['sends a tilde that meant something else', ['~a'], '~a', []],
-    ['takes a new line behind a tilde for one', ['~\r~.'], '~\r', ['leave']],
-    ['knows line feeds too', ['x\n~.'], 'x\n', ['leave']],
+    ['closes at once', ['~.'], '', ['leave']],
+    ['closes after a line', ['ls\r~.more'], 'ls\r', ['leave']],
+    ['closes when the keys arrive one by one', ['ls\r', '~', '.'], 'ls\r', ['leave']],
+    ['shows help and stays at the line start', ['~?', '~.'], '', ['help', 'leave']],
+    ['sends one tilde for two', ['~~.'], '~.', []],
+    ['does not close in the middle of a line', ['a~.'], 'a~.', []],
+    ['sends a tilde that is no escape', ['~a'], '~a', []],
+    ['accepts an escape after a tilde and a line end', ['~\r~.'], '~\r', ['leave']],
+    ['accepts line feeds as line ends', ['x\n~.'], 'x\n', ['leave']],
   ])('%s', (_what, pieces, sent, actions) => {
     expect(type(...pieces)).toEqual({ sent, actions });
   });
 
-  it('does not depend on how the keys are cut into pieces', () => {
+  it('does not depend on how the keys are split', () => {
     const keys = fc.array(fc.constantFrom('~', '.', '?', '\r', '\n', 'a'), { maxLength: 30 });
     fc.assert(
       fc.property(keys, fc.array(fc.nat(30), { maxLength: 6 }), (letters, cuts) => {
@@ -46,7 +46,7 @@ describe('the escape of the console', () => {
     );
   });
 
-  it('lets everything through that has no tilde', () => {
+  it('passes all bytes without a tilde unchanged', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         const keys = bytes.map((byte) => (byte === 0x7e ? 0x7d : byte));

@@ -5,8 +5,8 @@ const output = { colour: false, write: () => undefined };
 const linesOf = (facts: Parameters<typeof factsTable>[1]['facts']): string[] =>
   factsTable(output, { at: '2030-01-01T00:00:00Z', facts }).split('\n').slice(0, -1);
 
-describe('what a machine consists of', () => {
-  it('is a line for each part, with sizes as they are sold', () => {
+describe('the facts table', () => {
+  it('has a line for each component, with sizes as vendors state them', () => {
     const lines = linesOf({
       system: { manufacturer: 'Acme', product: 'Box', serial: 'S-1' },
       firmware: { kind: 'uefi', version: '1.0', secure_boot: true },
@@ -30,7 +30,7 @@ describe('what a machine consists of', () => {
     ]);
   });
 
-  it('has a dash where nothing was found', () => {
+  it('has a dash for a missing fact', () => {
     expect(linesOf({ disks: [], nics: [] }).slice(1)).toEqual([
       'machine     -',
       'firmware    -',
@@ -39,7 +39,7 @@ describe('what a machine consists of', () => {
     ]);
   });
 
-  it('has no control characters that a machine sent', () => {
+  it('removes control characters that a machine sent', () => {
     const text = factsTable(output, {
       at: '\u001b[2J',
       facts: { disks: [{ name: '\u009b2J', model: 'a\nb', bytes: 1 }], nics: [] },

@@ -66,13 +66,13 @@ describe('following a node', () => {
     expect(text()).toBe('  0:05  it was powered on\n 62:05  it has booted\n');
   });
 
-  it('shows an event from before the start as at the start', () => {
+  it('shows an event from before the start at time 0', () => {
     const { screen, text } = screenFor(['node01'], false);
     screen.show('node01', look({ news: [{ at: at(-30), words: 'clock of the appliance is behind' }] }));
     expect(text()).toMatch(/^ {2}0:00 /);
   });
 
-  it('names the node of each line where there are several, in one column', () => {
+  it('names the node of each line in one column when there are several', () => {
     const { screen, text } = screenFor(['a', 'node02'], false);
     screen.show('a', look({ news: [{ at: at(1), words: 'first' }] }));
     screen.show('node02', look({ news: [{ at: at(2), words: 'second' }] }));
@@ -109,19 +109,19 @@ describe('following a node', () => {
   });
 });
 
-describe('the end of what is followed', () => {
+describe('the end of followed work', () => {
   const WAY = { via: ['deploying', 'enrolling'], to: 'active' } as const;
 
-  it.each(WAY.via)('has not come while the node is %s', (state) => {
+  it.each(WAY.via)('is not reached while the node is %s', (state) => {
     expect(endOf(node({ state }), WAY)).toBeNull();
   });
 
-  it('is a success in the state that was wanted, or in any where none was', () => {
+  it('is a success in the target state, or in any state without a target', () => {
     expect(endOf(node({ state: 'active' }), WAY)).toEqual({ ok: true });
     expect(endOf(node({ state: 'ready' }), { via: ['releasing'], to: null })).toEqual({ ok: true });
   });
 
-  it('is a failure with its step, its reason and what to do', () => {
+  it('is a failure with step, reason and next step', () => {
     const failed = node({ state: 'failed', failure: { step: 'deploy', reason: 'two disks match' } });
     expect(endOf(failed, WAY)).toEqual({
       ok: false,
@@ -134,7 +134,7 @@ describe('the end of what is followed', () => {
   it.each([
     ['another chassis', 'another chassis'],
     [null, 'it is quarantined now'],
-  ])('is a failure where somebody sent the node elsewhere (note: %s)', (note, reason) => {
+  ])('is a failure when another command moved the node (note: %s)', (note, reason) => {
     expect(endOf(node({ state: 'quarantined', note }), WAY)).toMatchObject({ ok: false, stage: 'quarantined', reason });
   });
 });

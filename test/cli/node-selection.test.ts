@@ -15,7 +15,7 @@ const NODES: readonly {
   { id: '3', hostname: 'bare', bmc: null, cluster: 'kube', labels: { rack: 'r7' } },
 ];
 
-/** Answers a page of one node each, filtered as the server does it, and single nodes by name or id. */
+/** Answers pages of one node, filtered like the server, and single nodes by name or id. */
 const call = async (
   _method: string,
   path: string,
@@ -42,11 +42,11 @@ const selectNodes = (names: readonly string[], options: SelectionOptions) =>
   chosenNodes(connection, names, options, POWER);
 
 describe('choosing the nodes of a verb', () => {
-  it('takes those that are named, each once, under their host names, with or without a BMC', async () => {
+  it('returns each named node once, by host name, with or without a BMC', async () => {
     expect(await selectNodes(['bare', 'node01', '1'], {})).toEqual(['bare', 'node01']);
   });
 
-  it('fails for a name that is not there, before anything is done', async () => {
+  it('fails for an unknown name before it does anything', async () => {
     await expect(selectNodes(['node01', 'node99'], {})).rejects.toMatchObject({
       message: expect.stringContaining('1 of 2'),
     });
@@ -56,7 +56,7 @@ describe('choosing the nodes of a verb', () => {
     ['--all', { all: true }, ['node01', 'node02']],
     ['--cluster', { cluster: 'kube' }, ['node01']],
     ['--rack', { rack: 'r7' }, ['node02']],
-  ])('with %s takes all pages, and only nodes with a BMC', async (_, options, chosen) => {
+  ])('with %s reads all pages, and only nodes with a BMC', async (_, options, chosen) => {
     expect(await selectNodes([], options)).toEqual(chosen);
   });
 

@@ -7,7 +7,7 @@ const names = (count: number): string[] => Array.from({ length: count }, (_, ind
 const unreachable = (node: string) => new ColdironError('bmc_unreachable', `${node}: no BMC answers`);
 
 describe('a verb for many nodes', () => {
-  it('works on so many at once and no more, and answers in the order they were named', async () => {
+  it('limits concurrent requests, and returns the results in the order of the names', async () => {
     let [now, most] = [0, 0];
     const outcomes = await onMany(
       names(100),
@@ -24,8 +24,8 @@ describe('a verb for many nodes', () => {
     expect(outcomes.map(({ answer }) => answer)).toEqual(names(100));
   });
 
-  it('goes on past failures, and groups them by cause with the most frequent first', async () => {
-    const heard: string[] = [];
+  it('continues after failures, and groups them by cause, most frequent first', async () => {
+    const finished: string[] = [];
     const outcomes = await onMany(
       names(5),
       async (node) => {
@@ -33,9 +33,9 @@ describe('a verb for many nodes', () => {
         if (node === 'node2' || node === 'node4') throw unreachable(node);
         return 'on';
       },
-      ({ node }) => heard.push(node),
+      ({ node }) => finished.push(node),
     );
-    expect(heard).toHaveLength(5);
+    expect(finished).toHaveLength(5);
     expect(failureOf(outcomes)).toMatchObject({
       code: 'bmc_unreachable',
       message: '3 of 5 nodes failed',
@@ -49,7 +49,7 @@ describe('a verb for many nodes', () => {
     });
   });
 
-  it('lists every reason of every node, once for those that have the same', () => {
+  it('lists every reason of every node, once for nodes with the same reasons', () => {
     const refused = (node: string, ...reasons: string[]) => ({
       node,
       answer: null,
@@ -70,13 +70,13 @@ describe('a verb for many nodes', () => {
     ]);
   });
 
-  it('fails for one node as for that node alone, and not at all when all is well', () => {
+  it('fails with the error of a single node, and does not fail when all succeed', () => {
     const error = unreachable('node0');
     expect(failureOf([{ node: 'node0', answer: null, error }])).toBe(error);
     expect(failureOf([{ node: 'node0', answer: 'on', error: null }])).toBeNull();
   });
 
-  it('does not hide what is no refusal', async () => {
+  it('rethrows errors that are not refusals', async () => {
     const broken = onMany(
       ['node0'],
       () => Promise.reject(new TypeError('x')),
@@ -93,7 +93,7 @@ describe('progress', () => {
     return { written, output: { size, colour: false, write: (text: string) => void written.push(text) } };
   };
 
-  it('is a line for each that is done, where nobody watches', () => {
+  it('writes a line for each node that is done when there is no terminal', () => {
     const { written, output } = screen(null);
     const progress = progressOn(output, ['a', 'node10']);
     progress.show('a', 'power on …', 'yellow', false);
@@ -101,7 +101,7 @@ describe('progress', () => {
     expect(written).toEqual(['a       on\n']);
   });
 
-  it('is a table that changes in place on a terminal', () => {
+  it('redraws a table in place on a terminal', () => {
     const { written, output } = screen(24);
     const progress = progressOn(output, ['a', 'b']);
     progress.show('b', 'on', 'green', true);
@@ -111,7 +111,7 @@ describe('progress', () => {
   it.each([
     ['high enough', 10, 80],
     ['wide enough: a broken line would be drawn over in the wrong place', 24, 33],
-  ])('is lines again where the screen is not %s', (_what, rows, columns) => {
+  ])('writes lines when the screen is not %s', (_what, rows, columns) => {
     const { written, output } = screen(rows, columns);
     progressOn(output, names(10)).show('node3', 'on', 'green', true);
     expect(written).toEqual(['node3  on\n']);

@@ -27,7 +27,7 @@ describe('a selector', () => {
   beforeEach(open);
   afterEach(() => api.close());
 
-  it('selects on the server, shows the nodes, and does it where nobody can be asked and nothing is lost', async () => {
+  it('selects on the server, shows the nodes, and runs a non-destructive verb without a prompt when there is no terminal', async () => {
     const run = await coldiron('retire', '--rack', 'r1', '--note', 'moved');
     expect(run.status).toBe(0);
     expect(run.stderr).toMatch(/node02 +registered/);
@@ -36,7 +36,7 @@ describe('a selector', () => {
     expect(states().toSorted()).toEqual(['registered', 'retired', 'retired']);
   });
 
-  it('refuses what destroys without --yes where nobody can be asked, and does nothing', async () => {
+  it('refuses a destructive verb without --yes when there is no terminal, and does nothing', async () => {
     await coldiron('retire', '--all');
     const refused = await coldiron('remove', '--label', 'tier=gold');
     expect(refused.status).toBe(2);
@@ -63,7 +63,7 @@ describe('a selector', () => {
   });
 });
 
-describe('a selection that cannot be', () => {
+describe('an invalid selection', () => {
   beforeAll(open);
   afterAll(() => api.close());
 
@@ -78,7 +78,7 @@ describe('a selection that cannot be', () => {
     [['power', '--rack', 'r1', 'on'], 4, 'no node with a BMC matches --rack r1'],
     [['bootdev', 'node01', 'floppy'], 2, 'the last word is the device'],
     [['task', 'run', 'node01', 'dance'], 2, 'the last word is the kind of task'],
-  ])('%j says what is wrong', async (args, status, message) => {
+  ])('%j is refused with the reason', async (args, status, message) => {
     const run = await coldiron(...args);
     expect([run.status, run.stderr]).toEqual([status, expect.stringContaining(message)]);
   });
@@ -88,7 +88,7 @@ describe('nodes', () => {
   beforeAll(open);
   afterAll(() => api.close());
 
-  it('list shows the state a node is in, also when it failed before', async () => {
+  it('list shows the current state of a node, also when it failed before', async () => {
     await coldiron('quarantine', 'node02');
     const id = [...api.fleet.machines()].find(({ spec }) => spec.hostname === 'node02')?.id ?? expect.fail('no node02');
     const machine = (await api.store.machine(id)) ?? expect.fail('no node02');
@@ -104,7 +104,7 @@ describe('nodes', () => {
     );
   });
 
-  it('show tells labels, serial, when it was seen and what it leases', async () => {
+  it('show prints labels, serial, last seen and leases', async () => {
     const at = api.clock.now();
     const network = [...api.fleet.networks()][0]?.name ?? expect.fail('no network');
     const mac = [...api.fleet.machines()].find(({ spec }) => spec.hostname === 'node03')?.spec.interfaces[1]?.mac;
@@ -131,7 +131,7 @@ describe('API tokens', () => {
   beforeAll(open);
   afterAll(() => api.close());
 
-  it('are made, listed and revoked', async () => {
+  it('are created, listed and revoked', async () => {
     const made = await coldiron('api-token', 'create', 'ci', '--role', 'operator');
     expect(made.stdout).toMatch(/^ci_[0-9a-f]{12}_[\w-]{43}\n$/);
     expect((await coldiron('api-token', 'list')).stdout).toMatch(/ ci +operator +usable +never/);

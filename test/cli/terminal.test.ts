@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { jsonText, printableLines, styled, table } from '../../appliance/cli/terminal.ts';
 
-/** Clears the screen in the two ways that terminals know it: ESC [ 2 J, and the one character that stands for ESC [. */
+/** Clears the screen in the two encodings that terminals accept: ESC [ 2 J, and CSI as one character. */
 const HOSTILE = 'fan\u001b[2J\u009b2J';
 const obeyed = (text: string): string[] => text.match(/[^\P{Cc}\n]/gu) ?? [];
 const output = { colour: false, write: () => undefined };
 
-describe('what others say', () => {
-  it('never moves the cursor from a table', () => {
+describe('text from machines', () => {
+  it('cannot move the cursor from a table', () => {
     const shown = table(output, ['SENSOR'], [[HOSTILE]]);
     expect(obeyed(shown)).toEqual([]);
     expect(shown).toContain('fan');
   });
 
-  it('never moves it from an error, which may have several lines', () => {
+  it('cannot move it from an error of several lines', () => {
     const shown = printableLines(`first\n${HOSTILE}`);
     expect(obeyed(shown)).toEqual([]);
     expect(shown.split('\n')).toHaveLength(2);
   });
 
-  it('never moves it from JSON, and is still there for who reads that', () => {
+  it('cannot move it from JSON, where it stays readable as an escape', () => {
     for (const indent of [0, 2]) {
       const shown = jsonText({ name: HOSTILE }, indent);
       expect(obeyed(shown)).toEqual([]);
@@ -29,7 +29,7 @@ describe('what others say', () => {
 });
 
 describe('a table', () => {
-  it('has columns as wide as their widest cell, and no blanks at the end of a line', () => {
+  it('has columns as wide as their widest cell, and no trailing blanks', () => {
     const rows = [
       ['node01', 'ready', ''],
       ['a', 'deploying', 'x'],

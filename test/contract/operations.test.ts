@@ -32,13 +32,16 @@ describe('the operation table', () => {
     expect(new Set(routes).size).toBe(routes.length);
   });
 
-  it.each(OPERATION_IDS)('%s writes if and only if its method is not GET, and declares the parameters of its path', (id) => {
-    const { method, path, write } = OPERATIONS[id];
-    expect(write !== null).toBe(method !== 'GET');
-    const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
-    const { params }: Wire = WIRE[id];
-    expect(Object.keys((params as { properties?: object } | undefined)?.properties ?? {})).toEqual(names);
-  });
+  it.each(OPERATION_IDS)(
+    '%s writes if and only if its method is not GET, and declares the parameters of its path',
+    (id) => {
+      const { method, path, write } = OPERATIONS[id];
+      expect(write !== null).toBe(method !== 'GET');
+      const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+      const { params }: Wire = WIRE[id];
+      expect(Object.keys((params as { properties?: object } | undefined)?.properties ?? {})).toEqual(names);
+    },
+  );
 
   it.each(OPERATION_IDS.filter((id) => OPERATIONS[id].write !== null))(
     '%s takes If-Match when it writes to a node, and confirm when it is destructive',
