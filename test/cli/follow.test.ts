@@ -133,7 +133,7 @@ describe('the end of followed work', () => {
 
   it.each([
     ['another chassis', 'another chassis'],
-    [null, 'it is quarantined now'],
+    [null, 'its state is quarantined'],
   ])('is a failure when another command moved the node (note: %s)', (note, reason) => {
     expect(endOf(node({ state: 'quarantined', note }), WAY)).toMatchObject({ ok: false, stage: 'quarantined', reason });
   });

@@ -29,8 +29,8 @@ describe('a list without nodes', () => {
   it.each([
     [{}, 'No nodes. Declare some: coldiron apply inventory/example.yaml\n'],
     [{ match: 'r1' }, 'No node matches r1. List all: coldiron nodes list\n'],
-    [{ in: 'ready' }, 'No node is ready. List all: coldiron nodes list\n'],
-    [{ match: 'r1', in: 'ready' }, 'No node matches r1 and is ready. List all: coldiron nodes list\n'],
+    [{ in: 'ready' }, 'No node is in state ready. List all: coldiron nodes list\n'],
+    [{ match: 'r1', in: 'ready' }, 'No node matches r1 and is in state ready. List all: coldiron nodes list\n'],
   ] as const)('says what to do for %o', async (filter, text) => {
     await listNodes({ state: folder, ...filter });
     expect(written).toBe(text);

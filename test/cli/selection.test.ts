@@ -59,7 +59,7 @@ describe('a selector', () => {
     expect(run.status).toBe(5);
     expect(run.stderr).toContain('not_deployable, 2: node01 node02');
     expect(run.stderr).toContain('    deploy is not possible from registered');
-    expect(run.stderr).toContain('    nobody knows yet which disks it has');
+    expect(run.stderr).toContain('    its disks are not known yet');
   });
 });
 
