@@ -108,6 +108,30 @@ describe('the architecture', () => {
     expect(refreshing).toEqual([]);
   });
 
+  /** Names that were replaced. docs/glossary.md has the terms in use. */
+  const RETIRED = new RegExp(
+    [
+      ...['[Dd]esk\\b', 'Surroundings', 'LastingChoices', 'OnBehalf', '\\bAsker\\b', 'WorkRequest', 'answerableFor'],
+      ...['[Hh]andOut', '\\bCrowd\\b', '\\bBells\\b', '[Ff]irstStage', '[Ww]ithhold', '\\bcall(?:s|ed)? off\\b'],
+      ...['\\b(?:const|let|readonly) told\\b', 'EventOrigin', 'ImageShelf'],
+    ].join('|'),
+  );
+
+  it('uses no retired term', () => {
+    expect('class BootDesk {}').toMatch(RETIRED);
+    const root = join(APPLIANCE, '..');
+    const files = ['appliance', 'test', 'docs', 'boot-assets'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(?:ts|md|sh)$/.test(name) && name !== 'architecture.test.ts')
+        .map((name) => join(folder, name)),
+    );
+    const found = files.flatMap((name) => {
+      const [match] = RETIRED.exec(readFileSync(join(root, name), 'utf8')) ?? [];
+      return match === undefined ? [] : [`${name}: ${match}`];
+    });
+    expect(found).toEqual([]);
+  });
+
   it('has no file longer than 400 lines', () => {
     const long = sources.filter((file) => readFileSync(join(APPLIANCE, file), 'utf8').split('\n').length > 401);
     expect(long).toEqual([]);

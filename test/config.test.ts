@@ -28,6 +28,15 @@ async function problems(text: string): Promise<string[]> {
   return (error as ColdironError).details.map((line) => line.replaceAll(`${folder}/`, ''));
 }
 
+describe('the example site of the README', () => {
+  it('names files that exist, and keeps its state outside the source tree', async () => {
+    const root = resolve(import.meta.dirname, '..');
+    const { state, inventoryFiles } = await loadConfig(join(root, 'appliance/lab/rack/example-site.yaml'));
+    expect(state).toBe(join(root, 'state'));
+    expect(inventoryFiles).toEqual([join(root, 'inventory/example.yaml')]);
+  });
+});
+
 describe('the configuration', () => {
   it('may be an empty mapping; the default is to listen on loopback only', async () => {
     const file = await config('{}');

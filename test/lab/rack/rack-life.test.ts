@@ -168,7 +168,7 @@ describe('a rack', () => {
       { machine: 'node01', action: 'boot-flag', boot: 'pxe' },
       { machine: 'node01', action: 'power-on', boot: 'pxe' },
     ]);
-    expect(rack('fault', 'node01', 'loss').stderr).toContain('only written down');
+    expect(rack('fault', 'node01', 'loss').stderr).toContain("this rack's bmc_mode is recorder");
     expect(readFileSync(file('inventory.yaml'), 'utf8')).toContain('bmc_mode: recorder');
   });
 
