@@ -104,7 +104,7 @@ describe('a fault around a machine', () => {
       'the wrong image was to be found out',
     );
     const { failure } = await rig.node('node01');
-    expect(failure).toMatchObject({ step: 'deploy', reason: expect.stringContaining('write-image: ') });
+    expect(failure).toMatchObject({ step: 'deploy', reason: expect.stringContaining('check-image-sum: ') });
     expect(failure?.reason).toContain(`its sha256 is ${sum}, not ${WRONG_SUM}`);
     expect(await rig.json('diagnose', 'node01')).toMatchObject({ diagnosis: { id: 'image-hash-wrong' } });
     await machine.powerOff();

@@ -70,7 +70,7 @@ describe('a console', () => {
     // The viewer does not wait until the appliance has closed the BMC session.
     await expect.poll(() => bmc.console.active).toBe(false);
     const trail = async () => (await site.run(['trail', 'node01'])).stdout;
-    await expect.poll(trail).toMatch(/bmc\.console-closed +its console was left: the viewer left/);
+    await expect.poll(trail).toMatch(/bmc\.console-closed +Console closed: the viewer left/);
   });
 
   it('has one user at a time, and can be taken over', async () => {

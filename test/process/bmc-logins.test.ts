@@ -110,7 +110,7 @@ describe('rotating the password', () => {
     expect([run.status, run.stderr]).toEqual([7, expect.stringContaining('the old password is in force')]);
     expect(inForce()).toBe(ADMIN.password);
     expect(await status()).toMatchObject({ power: 'off' });
-    expect((await site.run(['trail', 'node01'])).stdout).toMatch(/bmc\.failed +BMC command failed: rotate/);
+    expect((await site.run(['trail', 'node01'])).stdout).toMatch(/bmc\.failed +BMC command failed: change password/);
   });
 });
 

@@ -19,7 +19,7 @@ describe('render --diff', () => {
     const folder = join(site.state, 'assets/nixos/nix');
     mkdirSync(folder, { recursive: true });
     for (const [name, text] of Object.entries(nixos)) writeFileSync(join(folder, name), text);
-    change('{ name: nix, kind: nixos, role: worker }', '{ name: nix, kind: nixos, role: worker, storage: {} }');
+    change('role: worker, enrollment: manual }', 'role: worker, enrollment: manual, storage: {} }');
   });
   afterEach(async () => {
     await serving.end('SIGKILL');

@@ -168,17 +168,17 @@ describe('a machine and its service OS', () => {
     const machine = machineOf(serving);
     await commissioned(machine);
     const following = site.start('deploy', 'node01', '--yes', '--wait');
-    await following.says(/is deploying now/);
+    await following.says(/State is now deploying/);
     await machine.boot();
     await machine.step('inspect', 'done');
     await machine.step('choose-disk', 'failed', { message: 'two disks match: sda, sdb' });
     await machine.outcome(false, { step: 'choose-disk', reason: 'two disks match: sda, sdb' });
     expect(await following.ended()).toBe(9);
-    expect(following.text).toMatch(/0:\d\d {2}its service OS has come up to install/);
+    expect(following.text).toMatch(/0:\d\d {2}Service OS is up for install/);
     expect(following.text).toContain('node01 failed at deploy');
     expect(following.text).toContain('choose-disk: two disks match: sda, sdb');
     expect((await api('/nodes/node01/diagnosis')).diagnosis).toMatchObject({ id: 'disk-not-found' });
-    expect(verb('diagnose', 'node01')).toContain('no disk of node01 is the one that was meant');
+    expect(verb('diagnose', 'node01')).toContain('no disk of node01 matches the storage selector');
     expect(verb('nodes', 'show', 'node01')).toContain('Acme, Box, serial S-1');
   });
 

@@ -8,7 +8,10 @@ mount -t devtmpfs dev /dev
 # An error must not leave the machine running forever.
 trap 'echo "coldiron-reporter: ends"; poweroff -f' EXIT
 
-while read -r module; do insmod "/modules/$module"; done < /modules/order
+# Kernel updates have changed which virtio module needs which, so those that fail are tried again after the others.
+for pass in 1 2 3; do
+  while read -r module; do insmod "/modules/$module" 2> /dev/null; done < /modules/order
+done
 
 report= server=
 for word in $(cat /proc/cmdline); do

@@ -27,10 +27,10 @@ export interface ReporterOptions {
   readonly say?: (line: string) => void;
 }
 
-/** In load order. A module that is built into the kernel has no file. */
+/** In load order of current kernels. A module that is built into the kernel has no file. */
 const MODULES = [
-  'virtio',
   'virtio_ring',
+  'virtio',
   'virtio_pci_modern_dev',
   'virtio_pci_legacy_dev',
   'virtio_pci',

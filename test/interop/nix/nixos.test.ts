@@ -248,14 +248,14 @@ describe('the evaluation itself', () => {
       'configuration.nix',
       'InterfaceNames = false',
       'InterfaceNames = true',
-      'eth names that no card will have',
+      'eth names that no interface will have',
     ],
     [
       'a gateway elsewhere',
       'configuration.nix',
       'address = "10.0.200.1";',
       'address = "10.9.9.1";',
-      'a gateway on no network of its own',
+      'a gateway on none of its networks',
     ],
     [
       'a user of no kind',
@@ -298,7 +298,7 @@ describe('the evaluation itself', () => {
       'hardware.nix',
       'MAILADDR root',
       '',
-      'arrays that do not report a broken disk',
+      'RAID arrays without an alert for a failed disk',
     ],
     [
       'GRUB in the EFI variables',
@@ -306,7 +306,7 @@ describe('the evaluation itself', () => {
       'hardware.nix',
       'Variables = false',
       'Variables = true',
-      'GRUB as for removable disks and in the EFI variables',
+      'GRUB both as removable and in the EFI variables',
     ],
     ['GRUB without disks', bonded, 'hardware.nix', /mirroredBoots = \[[\s\S]*?\n {4}\];/, '', 'GRUB on no disk'],
     [
@@ -315,7 +315,7 @@ describe('the evaluation itself', () => {
       'configuration.nix',
       /"ssh-ed25519[^"]*"/,
       '',
-      'a system without any login',
+      'nobody could ever log in',
     ],
     [
       'an order without a wish',
@@ -323,7 +323,7 @@ describe('the evaluation itself', () => {
       'node-agent.nix',
       /wants = .*/,
       '',
-      'coldiron-node-agent: after network-online.target, but nothing asks for it',
+      'coldiron-node-agent: after network-online.target, but nothing wants it',
     ],
     [
       'a oneshot without an end',
@@ -339,7 +339,7 @@ describe('the evaluation itself', () => {
       'configuration.nix',
       'networking = {',
       'networking = { nftables.enable = false;',
-      'rules for an nftables that is off',
+      'rules although nftables is disabled',
     ],
     ['no state version', controlPlane, 'configuration.nix', /system.stateVersion.*/, '', 'no state version'],
     ['a service without a group', controlPlane, 'services.nix', 'inherit group;', '', 'chainfire has no group'],
@@ -349,7 +349,7 @@ describe('the evaluation itself', () => {
       'services.nix',
       /users.groups.*/,
       '',
-      'chainfire has a group that is not there, coldiron-cluster',
+      'chainfire has the undefined group coldiron-cluster',
     ],
     [
       'an MTU that udev never reads',

@@ -1,8 +1,6 @@
 // The expected values of an evaluated configuration, computed from the plan alone, field by field, and general requirements.
 
 import { CLUSTER_SERVICES } from '../../../appliance/domain/cluster-services.ts';
-import { contains, type Ipv4, parseIpv4, parsePrefix } from '../../../appliance/domain/ipv4.ts';
-import { mustParse } from '../../../appliance/domain/parsed.ts';
 import type { NodePlan } from '../../../appliance/render/node-plan.ts';
 import type { Evaluated } from './nix-evaluation.ts';
 
@@ -195,14 +193,14 @@ function isReached(configuration: Evaluated, gateway: string): boolean {
     if (at(interfaces, name, 'useDHCP') === true) return true;
     const addresses = at(interfaces, name, 'ipv4', 'addresses');
     return (Array.isArray(addresses) ? addresses : []).some((one) =>
-      isInNetworkOf(mustParse(parseIpv4(gateway)), String(at(one, 'address')), Number(at(one, 'prefixLength'))),
+      isInNetworkOf(gateway, String(at(one, 'address')), Number(at(one, 'prefixLength'))),
     );
   });
 }
 
-function isInNetworkOf(gateway: Ipv4, address: string, length: number): boolean {
-  const prefix = parsePrefix(`${address}/${length}`);
-  if (prefix.ok) return contains(prefix.value, gateway);
-  const network = /lies in (\S+);/.exec(prefix.reason)?.[1];
-  return network !== undefined && contains(mustParse(parsePrefix(network)), gateway);
+const numberOf = (address: string): number => address.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0);
+
+function isInNetworkOf(gateway: string, address: string, length: number): boolean {
+  const networkOf = (one: string): number => Math.floor(numberOf(one) / 2 ** (32 - length));
+  return networkOf(gateway) === networkOf(address);
 }

@@ -113,7 +113,7 @@ describe('importing a network installer', () => {
     });
     expect(coldiron('worker', built(), '--arch', 'vax')).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--arch: not an architecture'),
+      stderr: expect.stringContaining('--arch: not a supported architecture'),
     });
     expect(coldiron('worker', '/nonexistent')).toMatchObject({
       status: 2,
