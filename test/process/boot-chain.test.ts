@@ -294,9 +294,9 @@ describe('the trail of a machine that boots twice', () => {
   });
 
   it('shows two boot attempts', () => {
-    const headings = printed('trail', machine.name).match(/^boot attempt .*$/gm);
+    const headings = printed('trail', machine.name).match(/^Boot attempt .*$/gm);
     const ids = new Set(events.map(({ correlation_id }) => correlation_id));
-    expect(headings).toEqual([...ids].map((id) => `boot attempt ${id?.slice(0, 8)}`));
+    expect(headings).toEqual([...ids].map((id) => `Boot attempt ${id?.slice(0, 8)}`));
     expect(headings).toHaveLength(2);
   });
 
