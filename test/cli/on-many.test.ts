@@ -105,7 +105,9 @@ describe('progress', () => {
     const { written, output } = screen(24);
     const progress = progressOn(output, ['a', 'b']);
     progress.show('b', 'on', 'green', true);
-    expect(written.join('')).toBe('\u001b[2Ka  waiting\n\u001b[2Kb  waiting\n\u001b[2A\u001b[2Ka  waiting\n\u001b[2Kb  on\n');
+    expect(written.join('')).toBe(
+      '\u001b[2Ka  waiting\n\u001b[2Kb  waiting\n\u001b[2A\u001b[2Ka  waiting\n\u001b[2Kb  on\n',
+    );
   });
 
   it.each([
