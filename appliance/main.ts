@@ -8,7 +8,7 @@ import { bootServers, type Place } from './assembly/boot-servers.ts';
 import { openFoundation, StopList } from './assembly/foundation.ts';
 import { openIdentity } from './assembly/identity.ts';
 import { openMachines } from './assembly/machines.ts';
-import { nodeWork, openWork } from './assembly/work.ts';
+import { nodeWork, openWork } from './assembly/provisioning.ts';
 import type { Config } from './config.ts';
 
 export interface Appliance {

@@ -34,7 +34,7 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
   ),
   // Installed machines also have a root user, with SSH keys and one-time scripts.
   'a path of one machine': oneOf(
-    `(?<![\\w.-])${folder('work')}`,
+    folder('work'),
     `(?<![\\w.-])${folder('root')}(?!\\.ssh|coldiron-)`,
     `(?<![\\w.-])${folder('home')}(?!operator\\b)`,
   ),

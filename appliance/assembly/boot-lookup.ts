@@ -16,10 +16,10 @@ import { interfaceIndexes } from '../net/udp/bound-descriptor.ts';
 import { openDeviceSocket } from '../net/udp/device-socket.ts';
 import { openEchoSocket } from '../net/udp/echo-socket.ts';
 import { RouterHints } from '../net/udp/router-hint.ts';
+import { modeOf } from '../provisioning/orders/order.ts';
+import type { WorkOrders } from '../provisioning/orders/work-orders.ts';
 import { DEFAULT_LEASE_TIMES } from '../servers/dhcp/dhcp-deps.ts';
 import { DhcpServer } from '../servers/dhcp/dhcp-server.ts';
-import { modeOf } from '../work/orders/order.ts';
-import type { WorkOrders } from '../work/orders/work-orders.ts';
 import type { Foundation } from './foundation.ts';
 
 const DEFAULT_BOOT_PORT = 8080;

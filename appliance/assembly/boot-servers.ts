@@ -8,6 +8,8 @@ import { LibraryWatch } from '../assets/library-watch.ts';
 import { MINUTE } from '../domain/instant.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
+import { intentConsumer } from '../provisioning/sessions/intent-consumer.ts';
+import type { SessionService } from '../provisioning/sessions/session-service.ts';
 import { BootChain } from '../servers/boot-chain/boot-chain.ts';
 import { OwnRequests } from '../servers/boot-chain/own-requests.ts';
 import { HttpBootServer } from '../servers/http-boot/http-boot-server.ts';
@@ -17,8 +19,6 @@ import { Listening } from '../servers/listening.ts';
 import { BootTexts } from '../servers/tftp/boot-texts.ts';
 import { TftpListeners } from '../servers/tftp/tftp-listeners.ts';
 import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
-import { intentConsumer } from '../work/sessions/intent-consumer.ts';
-import type { SessionService } from '../work/sessions/session-service.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { Foundation } from './foundation.ts';
 

@@ -4,7 +4,7 @@ import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { effectHandlers } from '../machines/effects.ts';
 import { MachineCommands } from '../machines/execute.ts';
 import { LifecycleRunner } from '../machines/runner.ts';
-import { lastHeardReader } from '../work/sessions/session-watch.ts';
+import { lastHeardReader } from '../provisioning/sessions/session-watch.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<MachineCommands> {

@@ -12,7 +12,7 @@ import { suggestion } from '../documents/nearest-name.ts';
 import { parseCpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseObjectName } from '../domain/names.ts';
-import { importNetboot } from '../work/installers/nixos/import-netboot.ts';
+import { importNetboot } from '../provisioning/installers/nixos/import-netboot.ts';
 import { stateFolder } from './connection.ts';
 import { printJson, standardOutput, styled, table } from './terminal.ts';
 

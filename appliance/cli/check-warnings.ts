@@ -6,9 +6,9 @@ import { CLIENT_ARCHITECTURES } from '../domain/architecture.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import type { MachineSpec } from '../domain/machine.ts';
 import type { DeclaredSource } from '../inventory/check.ts';
+import { deployOutlook } from '../provisioning/deploy-outlook.ts';
+import type { FindAsset } from '../provisioning/orders/served-image.ts';
 import { indexInventory } from '../render/plan-index.ts';
-import { deployOutlook } from '../work/deploy-outlook.ts';
-import type { FindAsset } from '../work/orders/served-image.ts';
 
 /** `find` null: the state folder is unknown, so missing files are not reported. */
 export function deployWarnings(

@@ -1,8 +1,8 @@
 // Converts the inspection report of the service OS to the form that renderers use.
 
 import type { Json } from '../domain/event.ts';
+import { readFacts } from '../provisioning/sessions/reports.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
-import { readFacts } from '../work/sessions/reports.ts';
 
 export function inspectionOf(facts: Json): Inspection {
   const { firmware, disks } = readFacts(facts);

@@ -3,7 +3,7 @@
 import type { Ipv4 } from '../domain/ipv4.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { AddressBook } from '../net/address-book.ts';
-import type { SeenAt } from '../work/sessions/openers.ts';
+import type { SeenAt } from '../provisioning/sessions/openers.ts';
 
 /** On a network where we are the authoritative DHCP server, an address without a lease was not assigned to any client. */
 export function seenAt(

@@ -9,7 +9,7 @@ import { CLOUD_IMAGE_NAME, CLOUD_IMAGE_PACKAGES } from '../../appliance/assets/c
 import { AssetLibrary } from '../../appliance/assets/library.ts';
 import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
-import { servedImage } from '../../appliance/work/orders/served-image.ts';
+import { servedImage } from '../../appliance/provisioning/orders/served-image.ts';
 import { needPackages } from '../interop/packages.ts';
 import { temporaryFolder } from './tiny-files.ts';
 

@@ -18,12 +18,12 @@ import { type Command, type Decide, MachineCommands } from '../../appliance/mach
 import { runEffect } from '../../appliance/machines/runner/run-effect.ts';
 import { possibleEvents } from '../../appliance/machines/step.ts';
 import { EVENTS, type LifecycleEvent } from '../../appliance/machines/transitions.ts';
+import { resolveOutcome } from '../../appliance/provisioning/sessions/outcomes.ts';
+import { sessionConcluded, ticketIssued } from '../../appliance/provisioning/sessions/session-commands.ts';
+import { isSessionCurrent } from '../../appliance/provisioning/sessions/session-eligibility.ts';
 import type { Change, Committed } from '../../appliance/store/change.ts';
 import type { NewTicket } from '../../appliance/store/session-store.ts';
 import type { Store } from '../../appliance/store/store.ts';
-import { resolveOutcome } from '../../appliance/work/sessions/outcomes.ts';
-import { sessionConcluded, ticketIssued } from '../../appliance/work/sessions/session-commands.ts';
-import { isSessionCurrent } from '../../appliance/work/sessions/session-eligibility.ts';
 import { T0 } from './machines.ts';
 
 export type ModelStore = Pick<

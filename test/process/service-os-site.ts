@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bzImage } from '../assets/tiny-files.ts';
-import { FakeServiceOs } from '../work/sessions/fake-service-os.ts';
+import { FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
 import { type ServingProcess, SiteFolder } from './appliance.ts';
 
 export const UUID = '7a11ab1e-0000-4080-8000-525400123456';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { FakeServiceOs } from '../work/sessions/fake-service-os.ts';
+import { FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
 import { ServingProcess, type SiteFolder } from './appliance.ts';
 import { CHASSIS, IMAGE_SHA256, machineOf, NEIGHBOUR, SERVER, serviceOsSite, UUID } from './service-os-site.ts';
 

@@ -13,7 +13,7 @@ export type Producer =
   | 'http-boot'
   | 'bmc'
   | 'machines'
-  | 'work'
+  | 'provisioning'
   | 'deliveries'
   | 'identity'
   | 'inventory'

@@ -8,16 +8,16 @@ import type { EventRow } from './event-row.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
 import { INVENTORY_EVENTS } from './inventory-events.ts';
 import { MACHINE_EVENTS } from './machine-events.ts';
+import { PROVISIONING_EVENTS } from './provisioning-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
 import { TRANSFER_EVENTS } from './transfer-events.ts';
-import { WORK_EVENTS } from './work-events.ts';
 
 export const EVENT_TABLE = {
   ...DHCP_EVENTS,
   ...TRANSFER_EVENTS,
   ...BMC_EVENTS,
   ...MACHINE_EVENTS,
-  ...WORK_EVENTS,
+  ...PROVISIONING_EVENTS,
   ...IDENTITY_EVENTS,
   ...INVENTORY_EVENTS,
   ...TRAIL_EVENTS,

@@ -13,9 +13,9 @@ import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import type { Parsed } from '../../domain/parsed.ts';
+import type { DraftTicket } from '../../provisioning/sessions/tickets.ts';
 import type { Templates } from '../../render/templates.ts';
 import type { NewTicket } from '../../store/session-store.ts';
-import type { DraftTicket } from '../../work/sessions/tickets.ts';
 
 export interface ScriptSessions {
   /** The order of the machine, with a ticket that is not stored yet. The decision has checked that there is an order. */

@@ -5,7 +5,7 @@ import type { Json } from '../../domain/event.ts';
 import { shown } from '../../domain/parsed.ts';
 import { parseSessionSecret, type SessionSecret } from '../../domain/session.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
-import type { SessionCall, Sessions } from '../../work/sessions/sessions.ts';
+import type { SessionCall, Sessions } from '../../provisioning/sessions/sessions.ts';
 import type { SessionRoute } from './boot-route.ts';
 import { type BootExchange, sendBootError } from './exchange.ts';
 

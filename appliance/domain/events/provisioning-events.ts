@@ -5,7 +5,7 @@ import { LIFECYCLE_STATES } from '../lifecycle.ts';
 import { SESSION_MODES } from '../session.ts';
 import { also, flag, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
 
-const work = rowsOf('work');
+const row = rowsOf('provisioning');
 const deliveries = rowsOf('deliveries');
 
 const mode = Type.Enum([...SESSION_MODES]);
@@ -23,8 +23,8 @@ const facts = {
 
 const contradiction = Type.Object({ field: text, declared: text, found: text });
 
-export const WORK_EVENTS = {
-  'intent.armed': work(
+export const PROVISIONING_EVENTS = {
+  'intent.armed': row(
     'info',
     {
       intent: text,
@@ -36,34 +36,34 @@ export const WORK_EVENTS = {
     },
     (data) => `${INTENT_NAMES[data.kind]} is armed${also(data.profile, (profile) => ` with profile ${profile}`)}`,
   ),
-  'intent.consumed': work('info', { intent: text }, () => 'Starts the armed work; its intent is consumed'),
-  'intent.revoked': work(
+  'intent.consumed': row('info', { intent: text }, () => 'Starts the armed work; its intent is consumed'),
+  'intent.revoked': row(
     'info',
     { intent: optional(text), state: optional(Type.Enum([...LIFECYCLE_STATES])) },
     () => 'Armed intent is revoked',
   ),
-  'session.opened': work(
+  'session.opened': row(
     'info',
     { mode, mac: nullable(text), address: nullable(text), firmware: nullable(text) },
     (data) => `Service OS is up for ${data.mode}${also(data.address, (address) => `, address ${address}`)}`,
   ),
-  'session.reopened': work(
+  'session.reopened': row(
     'info',
     { mode, mac: nullable(text), address: nullable(text) },
     () => 'Service OS opened its session again because the first answer was lost',
   ),
-  'session.refused': work(
+  'session.refused': row(
     'warning',
     { mode, reason: text, address: nullable(text) },
     (data) => `Session is rejected${also(data.address, (address) => ` for ${address}`)}: ${data.reason}`,
   ),
-  'session.facts': work(
+  'session.facts': row(
     'info',
     facts,
     (data) =>
       `Hardware report: ${data.product ?? 'product name not reported'}, ${data.threads === null ? '' : `${data.threads} threads, `}${data.disks} disks, ${data.nics} network cards`,
   ),
-  'session.contradicted': work(
+  'session.contradicted': row(
     'warning',
     { contradictions: Type.Array(contradiction) },
     (data) =>
@@ -71,7 +71,7 @@ export const WORK_EVENTS = {
         .map(({ field, found, declared }) => `${field} is ${found} instead of ${declared}`)
         .join('; ')}`,
   ),
-  'session.step': work(
+  'session.step': row(
     'info',
     {
       mode,
@@ -84,7 +84,7 @@ export const WORK_EVENTS = {
     (data) =>
       `Step ${data.step}: ${data.status === 'progress' && data.percent !== null ? `${Math.floor(data.percent)} %` : data.status}${also(data.message, (message) => `, ${message}`)}`,
   ),
-  'session.ended': work('info', { mode, ok: flag, step: nullable(text), reason: nullable(text) }, (data) =>
+  'session.ended': row('info', { mode, ok: flag, step: nullable(text), reason: nullable(text) }, (data) =>
     data.ok
       ? `Service OS finished ${data.mode}`
       : `Service OS session for ${data.mode} ended without success${also(data.reason, (reason) => `: ${reason}`)}`,

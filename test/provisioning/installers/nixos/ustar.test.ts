@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ustarArchive } from '../../../../appliance/provisioning/installers/nixos/ustar.ts';
 import type { RenderedFile } from '../../../../appliance/render/rendered-file.ts';
-import { ustarArchive } from '../../../../appliance/work/installers/nixos/ustar.ts';
 import { put, temporaryFolder } from '../../../assets/tiny-files.ts';
 
 const file = (path: string, text = '', mode = 0o644): RenderedFile => ({ path, text, mode, secret: false });

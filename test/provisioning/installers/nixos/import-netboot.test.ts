@@ -3,7 +3,7 @@ import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AssetLibrary } from '../../../../appliance/assets/library.ts';
-import { importNetboot } from '../../../../appliance/work/installers/nixos/import-netboot.ts';
+import { importNetboot } from '../../../../appliance/provisioning/installers/nixos/import-netboot.ts';
 import { bzImage, kernelImage, PE_MACHINE, peFile, put, temporaryFolder } from '../../../assets/tiny-files.ts';
 import { named } from '../../../render/plans.ts';
 

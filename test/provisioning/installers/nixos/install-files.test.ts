@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../../appliance/domain/secret.ts';
+import { nixosFiles, sessionFile } from '../../../../appliance/provisioning/installers/nixos/install-files.ts';
+import {
+  nixosOrder,
+  nixosPlanProblems,
+  ONCE_FILES,
+} from '../../../../appliance/provisioning/installers/nixos/order.ts';
+import { ustarArchive } from '../../../../appliance/provisioning/installers/nixos/ustar.ts';
 import type { RenderedFile } from '../../../../appliance/render/rendered-file.ts';
-import { nixosFiles, sessionFile } from '../../../../appliance/work/installers/nixos/install-files.ts';
-import { nixosOrder, nixosPlanProblems, ONCE_FILES } from '../../../../appliance/work/installers/nixos/order.ts';
-import { ustarArchive } from '../../../../appliance/work/installers/nixos/ustar.ts';
 import { nixosTemplates, nodeModules } from '../../../render/nixos/nix-evaluation.ts';
 import { named, SAMPLE_PLANS } from '../../../render/plans.ts';
 

@@ -3,7 +3,7 @@ import { ColdironError } from '../../../appliance/domain/errors.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
 import type { SessionMode, SessionSecret } from '../../../appliance/domain/session.ts';
-import { newSessionSecret } from '../../../appliance/work/sessions/session-secret.ts';
+import { newSessionSecret } from '../../../appliance/provisioning/sessions/session-secret.ts';
 import { mac, transitionOf } from '../../store/samples.ts';
 import { useScratchFolder } from '../../store/scratch-folder.ts';
 import { writesTo } from '../../store/writes.ts';

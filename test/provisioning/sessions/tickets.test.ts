@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
-import { ticketMaker } from '../../../appliance/work/sessions/tickets.ts';
+import { ticketMaker } from '../../../appliance/provisioning/sessions/tickets.ts';
 import { aMachine, T0 } from '../../machines/machines.ts';
 
 describe('a ticket', () => {

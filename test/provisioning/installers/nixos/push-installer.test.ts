@@ -4,13 +4,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseMachineId } from '../../../../appliance/domain/machine.ts';
 import { mustParse } from '../../../../appliance/domain/parsed.ts';
 import type { SessionId } from '../../../../appliance/domain/session.ts';
-import type { PushProgress } from '../../../../appliance/work/installers/nixos/anywhere-steps.ts';
-import { PUSH_LIMITS, type PushResult } from '../../../../appliance/work/installers/nixos/push.ts';
+import type { PushProgress } from '../../../../appliance/provisioning/installers/nixos/anywhere-steps.ts';
+import { PUSH_LIMITS, type PushResult } from '../../../../appliance/provisioning/installers/nixos/push.ts';
 import {
   PushInstaller,
   type PushInstallerDeps,
   type PushSubject,
-} from '../../../../appliance/work/installers/nixos/push-installer.ts';
+} from '../../../../appliance/provisioning/installers/nixos/push-installer.ts';
 import { put, temporaryFolder } from '../../../assets/tiny-files.ts';
 import { freePort } from '../../../free-port.ts';
 import { fakeAnywhere, isAlive, pidsOf, steps } from './fake-anywhere.ts';

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contradictions } from '../../../appliance/work/sessions/contradictions.ts';
+import { contradictions } from '../../../appliance/provisioning/sessions/contradictions.ts';
 import {
   boundedLog,
   boundedMessage,
   readFacts,
   readOpening,
   readStep,
-} from '../../../appliance/work/sessions/reports.ts';
+} from '../../../appliance/provisioning/sessions/reports.ts';
 import { MAC, machineIn, OTHER_MAC, OTHER_UUID, UUID } from '../../boot/boot-fixtures.ts';
 
 const FACTS = {

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { probePushTools, readNixVersion } from '../../../../appliance/work/installers/nixos/push-tools.ts';
+import { probePushTools, readNixVersion } from '../../../../appliance/provisioning/installers/nixos/push-tools.ts';
 import { put, temporaryFolder } from '../../../assets/tiny-files.ts';
 
 function program(folder: string, name: string, script: string, mode = 0o755): void {

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { BUILT_IN_TEMPLATES, readNodeModules, readTemplateFiles } from '../../../../appliance/assets/template-files.ts';
+import { nixosSessionFile } from '../../../../appliance/provisioning/installers/nixos/session-files.ts';
 import { installedFiles } from '../../../../appliance/render/bundle/installed-files.ts';
 import type { NodePlan } from '../../../../appliance/render/node-plan.ts';
 import type { RenderedFile } from '../../../../appliance/render/rendered-file.ts';
 import { compileTemplates } from '../../../../appliance/render/templates.ts';
-import { nixosSessionFile } from '../../../../appliance/work/installers/nixos/session-files.ts';
 import { machineIn } from '../../../boot/boot-fixtures.ts';
 import { sampleBundle } from '../../../render/bundle/sample-bundle.ts';
 import { SAMPLE_PLANS } from '../../../render/plans.ts';

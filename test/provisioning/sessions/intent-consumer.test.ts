@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { intentConsumer } from '../../../appliance/work/sessions/intent-consumer.ts';
+import { intentConsumer } from '../../../appliance/provisioning/sessions/intent-consumer.ts';
 import { aLife, aMachine, anIntent, T0 } from '../../machines/machines.ts';
 import { MemoryStore } from '../../machines/memory-store.ts';
 

@@ -7,10 +7,10 @@ import type { SiteNetwork } from '../../appliance/domain/network.ts';
 import { type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
+import { deployProblems, type GuardDeps } from '../../appliance/provisioning/guards.ts';
+import { WorkOrders } from '../../appliance/provisioning/orders/work-orders.ts';
 import type { InspectedDisk } from '../../appliance/render/nixos/choose-disks.ts';
 import type { Inspection } from '../../appliance/render/nixos/render-nixos.ts';
-import { deployProblems, type GuardDeps } from '../../appliance/work/guards.ts';
-import { WorkOrders } from '../../appliance/work/orders/work-orders.ts';
 import { MAC, machineIn, NOW, name, networkWith, profileWith, SITE } from '../boot/boot-fixtures.ts';
 import { TEMPLATES } from '../render/installers/samples.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { outputTail } from '../../../../appliance/work/installers/nixos/output-tail.ts';
+import { outputTail } from '../../../../appliance/provisioning/installers/nixos/output-tail.ts';
 
 describe('the tail of the output', () => {
   it('has at most 60 lines, each bounded', () => {

@@ -6,9 +6,12 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type EphemeralKey, makeEphemeralKey } from '../../../../appliance/work/installers/nixos/ephemeral-key.ts';
-import { type Reaching, reachInstaller } from '../../../../appliance/work/installers/nixos/installer-ssh.ts';
-import { openTunnel } from '../../../../appliance/work/installers/nixos/tunnel.ts';
+import {
+  type EphemeralKey,
+  makeEphemeralKey,
+} from '../../../../appliance/provisioning/installers/nixos/ephemeral-key.ts';
+import { type Reaching, reachInstaller } from '../../../../appliance/provisioning/installers/nixos/installer-ssh.ts';
+import { openTunnel } from '../../../../appliance/provisioning/installers/nixos/tunnel.ts';
 import { temporaryFolder } from '../../../assets/tiny-files.ts';
 import { freePort } from '../../../free-port.ts';
 import { hostKey, needSshd, startSshd } from './real-sshd.ts';

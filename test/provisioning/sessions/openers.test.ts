@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
-import { openerOf } from '../../../appliance/work/sessions/openers.ts';
+import { openerOf } from '../../../appliance/provisioning/sessions/openers.ts';
 import { intentWith, MAC, machineIn, OTHER_MAC, OTHER_UUID, UUID } from '../../boot/boot-fixtures.ts';
 
 const ADDRESS = mustParse(parseIpv4('10.0.100.50'));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INSTALL_STEPS, readAnywhereLine } from '../../../../appliance/work/installers/nixos/anywhere-steps.ts';
+import { INSTALL_STEPS, readAnywhereLine } from '../../../../appliance/provisioning/installers/nixos/anywhere-steps.ts';
 import { REAL_STEPS } from './fake-anywhere.ts';
 
 const OTHERS = [

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../../appliance/assets/asset.ts';
 import type { DiskImage, DiskSelector, Storage } from '../../../appliance/domain/system.ts';
-import { commissionOrder, installOrder, installProblems } from '../../../appliance/work/orders/order.ts';
-import { servedImage } from '../../../appliance/work/orders/served-image.ts';
+import { commissionOrder, installOrder, installProblems } from '../../../appliance/provisioning/orders/order.ts';
+import { servedImage } from '../../../appliance/provisioning/orders/served-image.ts';
 import { SERVER } from '../../boot/boot-fixtures.ts';
 import { SAMPLE_PLANS } from '../../render/plans.ts';
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parseSshKeyLine } from '../../../../appliance/domain/ssh-key.ts';
-import { makeEphemeralKey } from '../../../../appliance/work/installers/nixos/ephemeral-key.ts';
+import { makeEphemeralKey } from '../../../../appliance/provisioning/installers/nixos/ephemeral-key.ts';
 import { temporaryFolder } from '../../../assets/tiny-files.ts';
 import { needPackages } from '../../../interop/packages.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import { step } from '../../../appliance/machines/step.ts';
-import { lastHeard } from '../../../appliance/work/sessions/last-heard.ts';
-import { lastHeardReader } from '../../../appliance/work/sessions/session-watch.ts';
+import { lastHeard } from '../../../appliance/provisioning/sessions/last-heard.ts';
+import { lastHeardReader } from '../../../appliance/provisioning/sessions/session-watch.ts';
 import { lifecycleIn, NOW } from '../../store/samples.ts';
 import { useScratchFolder } from '../../store/scratch-folder.ts';
 import { CALL, SessionsRig } from './sessions-rig.ts';
