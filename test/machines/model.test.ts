@@ -10,9 +10,10 @@ import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { addMachine, lifecycleIn, machineIn } from '../store/samples.ts';
 import { changeOf } from '../store/writes.ts';
+import { randomFrom, type Subject } from './faulty-store.ts';
 import { aLife, aMachine } from './machines.ts';
 import { MemoryStore } from './memory-store.ts';
-import { Life, randomFrom, type Subject } from './model.ts';
+import { Life } from './random-life.ts';
 
 /** See test/seed.ts. */
 const setting = process.env.COLDIRON_SEED ?? '20261';

@@ -1,11 +1,10 @@
-// Random lifecycles of one machine: commands of operators, reports of the machine, the clock, the runner and its crashes, over
-// a store that fails in every way its contract allows. The invariants are checked after every step.
+// Random lifecycles of one machine: commands of operators, reports of the machine, the clock, the runner and its crashes. The
+// invariants are checked after every step.
 
 import type { EffectKind } from '../../appliance/domain/effect.ts';
 import { ColdironError } from '../../appliance/domain/errors.ts';
 import { MINUTE } from '../../appliance/domain/instant.ts';
-import { isInUse } from '../../appliance/domain/lifecycle.ts';
-import type { Machine, MachineId } from '../../appliance/domain/machine.ts';
+import type { Machine } from '../../appliance/domain/machine.ts';
 import type { ObjectName } from '../../appliance/domain/names.ts';
 import type { Session, SessionId, SessionMode } from '../../appliance/domain/session.ts';
 import { STATES } from '../../appliance/domain/states.ts';
@@ -16,117 +15,14 @@ import { cancel, deploy, release, startServiceOs } from '../../appliance/machine
 import { EffectError, type EffectHandler, type EffectHandlers } from '../../appliance/machines/effects/handler.ts';
 import { type Command, type Decide, MachineCommands } from '../../appliance/machines/execute.ts';
 import { runEffect } from '../../appliance/machines/runner/run-effect.ts';
-import { possibleEvents } from '../../appliance/machines/step.ts';
 import { EVENTS, type LifecycleEvent } from '../../appliance/machines/transitions.ts';
 import { resolveOutcome } from '../../appliance/provisioning/sessions/outcomes.ts';
 import { sessionConcluded, ticketIssued } from '../../appliance/provisioning/sessions/session-commands.ts';
 import { isSessionCurrent } from '../../appliance/provisioning/sessions/session-eligibility.ts';
-import type { Change, Committed } from '../../appliance/store/change.ts';
 import type { NewTicket } from '../../appliance/store/session-store.ts';
-import type { Store } from '../../appliance/store/store.ts';
+import { Died, FaultyStore, type Random, type Subject } from './faulty-store.ts';
+import { violatedInvariant } from './life-invariants.ts';
 import { T0 } from './machines.ts';
-
-export type ModelStore = Pick<
-  Store,
-  | 'machine'
-  | 'commit'
-  | 'command'
-  | 'appendEvents'
-  | 'subscribe'
-  | 'takeEffects'
-  | 'reclaimEffects'
-  | 'effects'
-  | 'sessionsOf'
->;
-
-export interface Subject {
-  readonly store: ModelStore;
-  readonly machine: MachineId;
-  /** Everything that a commit could change, as text. */
-  fingerprint(): Promise<string> | string;
-  /** Machines with a valid identity; null: not tracked here. */
-  readonly trusted: Set<MachineId> | null;
-}
-
-export type Random = (below: number) => number;
-
-/** Deterministic: the same seed gives the same lifecycles. */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
-class Died extends Error {}
-
-const unavailable = () => new ColdironError('store_unavailable', 'made up by the test');
-const unknown = () => new ColdironError('outcome_unknown', 'made up by the test');
-const POISON = { kind: 'finish-effect', effect: 'nobody' as never } as const;
-
-/** Fails one call in `oneIn`; 0: never. */
-export class FaultyStore implements ModelStore {
-  readonly #real: ModelStore;
-  readonly #subject: Subject;
-  readonly #random: Random;
-  oneIn: number;
-
-  constructor(subject: Subject, random: Random, oneIn: number) {
-    this.#real = subject.store;
-    this.#subject = subject;
-    this.#random = random;
-    this.oneIn = oneIn;
-  }
-
-  async commit(change: Change): Promise<Committed> {
-    if (this.oneIn === 0 || this.#random(this.oneIn) > 0) {
-      return this.#real.commit(change);
-    }
-    const before = await this.#subject.fingerprint();
-    switch (this.#random(5)) {
-      case 0:
-        throw unavailable();
-      case 1:
-        throw unknown();
-      case 2:
-        await this.#real.commit(change);
-        throw unknown();
-      case 3:
-        // The process dies after the commit and before the caller gets the result.
-        await this.#real.commit(change);
-        throw new Died();
-      default: {
-        // The engine fails between two writes: the earlier ones must be rolled back.
-        const writes = [...change.writes];
-        writes.splice(this.#random(writes.length + 1), 0, POISON);
-        const committed = await this.#real.commit({ ...change, writes });
-        if (committed.outcome === 'committed') throw new Error('a poisoned change was committed');
-        if (committed.outcome === 'refused' && (await this.#subject.fingerprint()) !== before) {
-          throw new Error(`a refused change left something behind: ${before} / ${await this.#subject.fingerprint()}`);
-        }
-        throw this.#random(2) === 0 ? new Died() : unavailable();
-      }
-    }
-  }
-
-  #mayFail<T>(call: () => Promise<T>): Promise<T> {
-    if (this.oneIn > 0 && this.#random(this.oneIn) === 0) return Promise.reject(unavailable());
-    return call();
-  }
-
-  machine = (id: MachineId) => this.#mayFail(() => this.#real.machine(id));
-  command: ModelStore['command'] = (id) => this.#mayFail(() => this.#real.command(id));
-  appendEvents: ModelStore['appendEvents'] = (events) => this.#mayFail(() => this.#real.appendEvents(events));
-  takeEffects: ModelStore['takeEffects'] = (now, limit) => this.#mayFail(() => this.#real.takeEffects(now, limit));
-  subscribe: ModelStore['subscribe'] = (subscriber) => this.#real.subscribe(subscriber);
-  reclaimEffects = () => this.#real.reclaimEffects();
-  effects: ModelStore['effects'] = (machine) => this.#real.effects(machine);
-  sessionsOf: ModelStore['sessionsOf'] = (machine, limit) => this.#mayFail(() => this.#real.sessionsOf(machine, limit));
-}
 
 const OPERATOR: readonly LifecycleEvent[] = (Object.keys(EVENTS) as LifecycleEvent[]).filter(
   (event) =>
@@ -258,7 +154,7 @@ export class Life {
   /** The machine fetches its script: an intent is consumed with its ticket, or a ticket is issued; its session opens. */
   async #boot(): Promise<void> {
     const machine = await this.#machine();
-    const mode = MODES[machine.lifecycle.state];
+    const mode = STATES[machine.lifecycle.state].session?.mode;
     if (!mode || machine.lifecycle.fallbackUsed) return;
     this.steps.push(`boot:${mode}`);
     const { intent } = machine;
@@ -362,25 +258,14 @@ export class Life {
   }
 
   async #invariants(): Promise<void> {
-    const machine = await this.#subject.store.machine(this.#subject.machine);
+    const { store, machine: id, trusted } = this.#subject;
+    const machine = await store.machine(id);
     if (!machine) throw this.#broken('the machine is gone');
-    const { lifecycle, intent } = machine;
-    const { state, fallbackUsed } = lifecycle;
-    const armed = intent !== null && intent.consumedAt === null && intent.revokedAt === null;
-    const works = state === 'deploying' || (state === 'releasing' && !fallbackUsed);
-    if (armed && !works) throw this.#broken(`an intent is armed while ${state}`);
-    if (works && (intent === null || intent.revokedAt !== null)) throw this.#broken(`${state} with a lost intent`);
-    if (works && intent?.kind !== (state === 'deploying' ? 'deploy' : 'erase')) throw this.#broken('the wrong intent');
-    if (state !== 'removed' && possibleEvents(lifecycle).length === 0) throw this.#broken(`${state} is a dead end`);
-    if ((STATES[state].deadline !== null) !== (lifecycle.deadline !== null)) throw this.#broken(`${state}: deadline`);
+    const violated = violatedInvariant(machine, trusted?.has(id) ?? null);
+    if (violated !== null) throw this.#broken(violated);
     for (const [command, times] of this.#carriedOut) {
       if (times > 1) throw this.#broken(`command ${command} was executed ${times} times`);
     }
-    const { trusted } = this.#subject;
-    if (!trusted) return;
-    if ((state === 'active' || state === 'draining') && !trusted.has(machine.id)) throw this.#broken('no identity');
-    if (state === 'removed' && trusted.has(machine.id)) throw this.#broken('a removed machine has an identity');
-    if (state === 'removed' && isInUse(state)) throw this.#broken('removed and in use');
   }
 
   #broken(what: string): Error {
@@ -408,13 +293,6 @@ export class Life {
 }
 
 const KINDS: readonly EffectKind[] = ['boot-from-network', 'boot-from-disk', 'power-off', 'release-without-erase'];
-
-const MODES: Readonly<Partial<Record<string, SessionMode>>> = {
-  commissioning: 'commission',
-  deploying: 'install',
-  releasing: 'erase',
-  rescue: 'rescue',
-};
 
 /** Like the runner, without its pauses. */
 async function persistently<T>(verb: () => Promise<T>): Promise<T> {
