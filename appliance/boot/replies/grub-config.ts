@@ -4,9 +4,8 @@
 import { type ChassisUuid, parseChassisUuid } from '../../domain/chassis.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
 import type { Templates } from '../../render/templates.ts';
-import { imagePath, kernelParameters } from '../boot-images.ts';
 import type { BootServer } from '../boot-paths.ts';
-import { type BootSubject, HOLD_SECONDS, READING_SECONDS, type ScriptLanguage } from './ipxe-script.ts';
+import { type BootSubject, HOLD_SECONDS, READING_SECONDS, type ScriptLanguage, startedImage } from './boot-subject.ts';
 
 /** A configuration that GRUB requests: the one for all machines, or that of one machine. */
 export type GrubConfigName =
@@ -68,23 +67,7 @@ export const GRUB_CONFIGS: ScriptLanguage = { boot: renderGrubConfig, hold: rend
 const whoIs = ({ machine, mac }: BootSubject): string =>
   [machine?.spec.hostname ?? null, mac].filter((name) => name !== null).join(' ');
 
-function start(templates: Templates, subject: BootSubject, values: object): string {
-  const { decision, machine, mac, server, architecture, sessionUrl = null } = subject;
-  const { image } = decision;
-  if (image === null || architecture === null) throw new Error('a configuration that starts an image needs the image');
-  const hostname = machine?.spec.hostname ?? null;
-  const parameters = kernelParameters({
-    outcome: decision.outcome,
-    image,
-    architecture,
-    mac,
-    hostname,
-    server,
-    sessionUrl,
-  });
-  const kernel = `${root(server)}${imagePath(image.kernel)}`;
-  const initrd = `${root(server)}${imagePath(image.initrd)}`;
-  return templates.render('grub/start', { ...values, kernel, initrd, parameters });
-}
+const start = (templates: Templates, subject: BootSubject, values: object): string =>
+  templates.render('grub/start', { ...values, ...startedImage(subject, (path) => `${root(subject.server)}${path}`) });
 
 const root = (server: BootServer): string => `(tftp,${server.address})`;

@@ -1,11 +1,9 @@
 // The scripts that iPXE runs, rendered from the decision. None has a secret: every host on the network can fetch them.
 
-import type { CpuArchitecture } from '../../domain/architecture.ts';
 import type { Profile } from '../../domain/catalogue.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Templates } from '../../render/templates.ts';
-import { imagePath, kernelParameters } from '../boot-images.ts';
 import {
   type BootServer,
   bootUrl,
@@ -14,28 +12,8 @@ import {
   machineScriptPath,
   REPORT_PATH,
 } from '../boot-paths.ts';
-import type { BootDecision } from '../decide-boot.ts';
+import { type BootSubject, HOLD_SECONDS, READING_SECONDS, type ScriptLanguage, startedImage } from './boot-subject.ts';
 
-export interface BootSubject {
-  readonly decision: BootDecision;
-  /** A removed machine is named on its screen like any other. */
-  readonly machine: Machine | null;
-  readonly mac: Mac | null;
-  readonly server: BootServer;
-  readonly architecture: CpuArchitecture | null;
-  readonly sessionUrl?: string | null;
-}
-
-/** The two loaders that run what we render, each in its own language. */
-export interface ScriptLanguage {
-  /** null: the decision is to send no reply. */
-  readonly boot: (templates: Templates, subject: BootSubject) => string | null;
-  /** Keeps the machine at its loader; it retries by itself. */
-  readonly hold: (templates: Templates, subject: BootSubject, why: string) => string;
-}
-
-export const READING_SECONDS = 60;
-export const HOLD_SECONDS = 10;
 const MENU_SECONDS = 60;
 /** More would not fit on a screen of 25 lines. */
 const MENU_PROFILES = 12;
@@ -62,9 +40,17 @@ export function renderBootScript(templates: Templates, subject: BootSubject): st
     case 'hold':
       return templates.render('ipxe/wait', { ...shared, whatToDo: outcome.whatToDo, own: ownScript(subject) });
     case 'service-os':
-      return templates.render('ipxe/service-os', { ...shared, ...started(subject), mode: outcome.mode });
+      return templates.render('ipxe/service-os', {
+        ...shared,
+        ...startedImage(subject, (path) => bootUrl(server, path)),
+        mode: outcome.mode,
+      });
     case 'installer':
-      return templates.render('ipxe/installer', { ...shared, ...started(subject), profile: outcome.profile });
+      return templates.render('ipxe/installer', {
+        ...shared,
+        ...startedImage(subject, (path) => bootUrl(server, path)),
+        profile: outcome.profile,
+      });
   }
 }
 
@@ -129,22 +115,3 @@ const menuUrl = (server: BootServer, mac: Mac | null): string =>
 
 /** Some BIOSes stop after a boot ROM that exits; with the label `local-boot: sanboot` iPXE starts the first disk. */
 const startsDiskItself = (machine: Machine | null): boolean => machine?.spec.labels['local-boot'] === 'sanboot';
-
-function started({ decision, machine, mac, server, architecture, sessionUrl = null }: BootSubject) {
-  const { image } = decision;
-  if (image === null || architecture === null) throw new Error('a script that starts an image needs the image');
-  const hostname = machine?.spec.hostname ?? null;
-  return {
-    kernel: bootUrl(server, imagePath(image.kernel)),
-    initrd: bootUrl(server, imagePath(image.initrd)),
-    parameters: kernelParameters({
-      outcome: decision.outcome,
-      image,
-      architecture,
-      mac,
-      hostname,
-      server,
-      sessionUrl,
-    }),
-  };
-}

@@ -5,7 +5,7 @@ import type { BootServer } from '../../boot/boot-paths.ts';
 import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
 import type { BootDecision, Finding } from '../../boot/decide-boot.ts';
-import type { BootSubject, ScriptLanguage } from '../../boot/replies/ipxe-script.ts';
+import type { BootSubject, ScriptLanguage } from '../../boot/replies/boot-subject.ts';
 import { type StartingOutcome, startsOurCode } from '../../boot/startability.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { IntentId } from '../../domain/intent.ts';

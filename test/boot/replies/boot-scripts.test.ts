@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { BootImage } from '../../../appliance/boot/boot-images.ts';
 import { decideBoot } from '../../../appliance/boot/decide-boot.ts';
+import type { BootSubject } from '../../../appliance/boot/replies/boot-subject.ts';
 import { GRUB_CONFIGS, parseGrubConfigName, renderGrubEntry } from '../../../appliance/boot/replies/grub-config.ts';
-import {
-  type BootSubject,
-  IPXE_SCRIPTS,
-  renderEntryScript,
-  renderMenuScript,
-} from '../../../appliance/boot/replies/ipxe-script.ts';
+import { IPXE_SCRIPTS, renderEntryScript, renderMenuScript } from '../../../appliance/boot/replies/ipxe-script.ts';
 import { EVERYTHING_STARTS } from '../../../appliance/boot/startability.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { UnknownPolicy } from '../../../appliance/domain/network.ts';
