@@ -59,6 +59,8 @@ export interface Config {
   readonly inventoryFiles: readonly string[];
   /** The folder of the operator's templates. */
   readonly templates: string | null;
+  /** The folder with the certificates of TPM vendors that this site trusts. */
+  readonly tpmVendors: string | null;
   readonly inline: RawSource | null;
 }
 
@@ -120,6 +122,7 @@ const ConfigDocument = Type.Object(
     store: Type.Optional(Type.Object({ engine: Type.Optional(Type.Enum(['sqlite'])) }, closed)),
     inventory: Type.Optional(Type.Array(path())),
     templates: Type.Optional(path()),
+    tpm: Type.Optional(Type.Object({ vendor_authorities: Type.Optional(path()) }, closed)),
     retention: Type.Optional(
       Type.Object({ event_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })) }, closed),
     ),
@@ -152,7 +155,8 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   const tls = document.tls ? await tlsFiles(document.tls, folder, report) : null;
   const bmcScan = scanNetworks(document.bmc?.scan ?? [], report);
   const inventoryFiles = await inventoryPaths(document.inventory ?? [], file, report);
-  const templates = await templateFolder(document.templates, folder, report);
+  const templates = await readableFolder('templates', document.templates, folder, report);
+  const tpmVendors = await readableFolder('tpm.vendor_authorities', document.tpm?.vendor_authorities, folder, report);
   const inline = await inlineScripts(read.value, file);
   problems.push(...inline.problems);
   if (problems.length > 0 || !listen) {
@@ -171,6 +175,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
     logLevel: document.log?.level ?? 'info',
     inventoryFiles,
     templates,
+    tpmVendors,
     inline: inlineSource(file, inline),
   };
 }
@@ -319,14 +324,19 @@ async function inventoryPaths(
   return [...found];
 }
 
-async function templateFolder(path: string | undefined, folder: string, report: Report): Promise<string | null> {
+async function readableFolder(
+  key: string,
+  path: string | undefined,
+  folder: string,
+  report: Report,
+): Promise<string | null> {
   if (path === undefined) return null;
   const found = resolve(folder, path);
   const isFolder = await stat(found).then(
     (one) => one.isDirectory(),
     () => false,
   );
-  if (!isFolder) report('templates', `no such folder: ${found}`);
+  if (!isFolder) report(key, `no such folder: ${found}`);
   return found;
 }
 

@@ -27,7 +27,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const nodes = await openIdentity(foundation, commands);
     const { enrollment } = nodes;
     const boot = await openBootLookup(foundation, commands);
-    const work = await openWork(foundation, commands, boot, enrollment);
+    const work = await openWork(foundation, commands, boot, nodes);
     const servers = bootServers(foundation, boot, work.sessions);
     const api = await openApi(foundation, {
       ...{ enrollment, commands },

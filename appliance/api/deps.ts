@@ -28,7 +28,7 @@ export type Probe = (host: string, port: number) => Promise<ProbeResult>;
 
 export interface ManagementDeps extends AppEdge {
   readonly store: Store;
-  readonly work: Pick<NodeWork, 'cancel' | 'plain' | 'rescue' | 'deploy' | 'release'>;
+  readonly work: Pick<NodeWork, 'cancel' | 'plain' | 'rescue' | 'deploy' | 'release' | 'rebind'>;
   readonly fleet: Fleet;
   readonly commands: Pick<MachineCommands, 'request'>;
   /** One for all listeners of the process. */

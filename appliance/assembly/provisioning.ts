@@ -18,10 +18,13 @@ import { openSessionService, type SessionService } from '../provisioning/session
 import { indexInventory } from '../render/plan-index.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import { fetchable } from '../servers/http-boot/fetchable.ts';
+import { sessionEndpoint } from '../servers/http-boot/session-endpoint.ts';
 import { seenAt } from '../servers/seen-at.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
+import type { NodeService } from './identity.ts';
+import { openSessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
 const RELOAD_TEMPLATES_EVERY = MINUTE;
@@ -35,8 +38,9 @@ export async function openWork(
   foundation: Foundation,
   commands: MachineCommands,
   boot: BootLookup,
-  enrollment: EnrollmentService,
+  nodes: NodeService,
 ): Promise<Work> {
+  const { enrollment } = nodes;
   const { config, store, fleet, clock, newId, logger, stops } = foundation;
   const { library, addresses, bootPort } = boot;
   const templates = await openTemplateSet({
@@ -71,6 +75,8 @@ export async function openWork(
         correlationId: null,
       }),
     seenAt: (address) => seenAt(address, addresses, fleet),
+    ...(await openSessionProofs(foundation)),
+    nodePort: () => nodes.port,
     now: clock.now,
     log: logger,
     workFolders: join(config.state, 'pushes'),
@@ -79,6 +85,7 @@ export async function openWork(
   });
   stops.add(() => sessions.stop());
   boot.useOrders(sessions.orders);
+  nodes.useSessions(sessionEndpoint(sessions.sessions.handler, logger));
   return { renderings, sessions };
 }
 

@@ -2,6 +2,7 @@
 
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
+import { type Instant, SECOND } from '../domain/instant.ts';
 import type { Mac } from '../domain/mac.ts';
 import { macWithHyphens } from '../domain/mac.ts';
 import { type BootServer, bootUrl } from './boot-paths.ts';
@@ -45,6 +46,19 @@ export function imageFor(
 /** Loaders are below /boot/loader/, images directly below /boot/; nixos/ has the same name in the library and in the URL. */
 export const imagePath = (name: string): string => `/boot/${name.replace(/^images\//, '')}`;
 
+/** Built with the authority of this appliance inside: the service OS always, a NixOS installer where its flake says so. */
+export const trustsAuthority = ({ kernel, parameters }: BootImage): boolean =>
+  isServiceOs(kernel) || parameters.includes('coldiron.authority=1');
+
+const isServiceOs = (kernel: string): boolean => kernel.startsWith('images/');
+
+export interface OfferedSession {
+  /** Where the started system fetches its order, once. Not a secret until the machine has proved its identity. */
+  readonly url: string;
+  /** The time of the appliance, for a machine whose clock is wrong: certificates have dates. */
+  readonly madeAt: Instant;
+}
+
 interface KernelQuestion {
   readonly outcome: Outcome;
   readonly image: BootImage;
@@ -52,13 +66,12 @@ interface KernelQuestion {
   readonly mac: Mac | null;
   readonly hostname: string | null;
   readonly server: BootServer;
-  /** Where the started system fetches its order, once. Not a secret until the machine has proved its identity. */
-  readonly sessionUrl: string | null;
+  readonly session: OfferedSession | null;
 }
 
 export function kernelParameters(question: KernelQuestion): string[] {
-  const { outcome, image, mac, server, hostname, sessionUrl } = question;
-  const own = image.kernel.startsWith('images/');
+  const { outcome, image, mac, server, hostname, session } = question;
+  const own = isServiceOs(image.kernel);
   return [
     ...image.parameters,
     // Debian's initramfs needs it. In the NixOS kernel the same parameter searches for cards before any driver is loaded.
@@ -69,7 +82,9 @@ export function kernelParameters(question: KernelQuestion): string[] {
     `coldiron.mode=${outcome.kind === 'service-os' ? outcome.mode : 'install'}`,
     ...(outcome.kind === 'installer' ? [`coldiron.profile=${outcome.profile}`] : []),
     ...(hostname === null ? [] : [`coldiron.node=${hostname}`]),
-    ...(sessionUrl === null ? [] : [`coldiron.session=${sessionUrl}`]),
+    ...(session === null
+      ? []
+      : [`coldiron.session=${session.url}`, `coldiron.time=${Math.floor(session.madeAt / SECOND)}`]),
   ];
 }
 

@@ -29,6 +29,10 @@ export const loaderPath = (file: string): string => `/boot/loader/${file}`;
 export const bootUrl = (server: BootServer, path: string): string =>
   `http://${server.address}:${server.bootPort}${path}`;
 
+/** Session traffic goes to the node API, whose certificate the started image can verify. */
+export const sessionUrl = (server: BootServer, nodePort: number, path: string): string =>
+  `https://${server.address}:${nodePort}${path}`;
+
 /** The library's name of a path below /boot/: /boot/<image>/… are images; nixos/ and the loaders have names of their own. */
 export function assetOfBootPath(belowBoot: string): string | null {
   const [folder, ...rest] = belowBoot.split('/');

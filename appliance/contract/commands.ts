@@ -125,6 +125,14 @@ export const NODE_COMMANDS = {
     summary: 'Trust a quarantined node again',
     means: 'trust a quarantined node again',
   }),
+  rebindNode: command({
+    verb: 'rebind',
+    below: 'nodes',
+    summary: 'Accept the changed hardware of a node, or the TPM that it showed first, as its identity',
+    means: 'accept the changed hardware of a node, or the TPM that it showed first, as its identity',
+    way: { via: [], to: null },
+    example: 'coldiron nodes rebind node05 --note "new mainboard, ticket 4711"',
+  }),
   removeNode: command({
     verb: 'remove',
     role: 'admin',

@@ -75,6 +75,7 @@ const COMMANDS = {
   reactivateNode: command,
   quarantineNode: command,
   clearNodeQuarantine: command,
+  rebindNode: command,
   removeNode: confirmedCommand,
 } as const satisfies Readonly<Record<CommandId, Wire>>;
 

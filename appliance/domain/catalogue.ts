@@ -2,6 +2,7 @@
 // advance.
 
 import type { CpuArchitecture } from './architecture.ts';
+import type { RequiredIdentity } from './hardware-identity.ts';
 import type { Ipv4 } from './ipv4.ts';
 import type { EnrollmentMode } from './machine.ts';
 import type { DomainName, Hostname, ObjectName } from './names.ts';
@@ -52,6 +53,10 @@ export interface Profile {
   readonly roce: boolean;
   /** How its nodes enroll, unless a node overrides it. Null: the installed system has no agent that could enroll. */
   readonly enrollment: EnrollmentMode | null;
+  /** The least that a machine must prove before it gets the secrets of an installation. */
+  readonly identity: RequiredIdentity;
+  /** With a TPM: these PCRs must have the accepted values. Empty: they are recorded and compared only. */
+  readonly requiredPcrs: readonly number[];
   /** In addition to the accounts of the site; one of the same name overrides the site's. */
   readonly accounts: readonly Account[];
 }
@@ -70,6 +75,8 @@ export const PROFILE_DEFAULTS = {
   secrets: 'files',
   roce: false,
   enrollment: null,
+  identity: 'bound',
+  requiredPcrs: [],
   accounts: [],
 } as const satisfies Partial<Profile>;
 

@@ -2,6 +2,7 @@
 
 import type { CpuArchitecture } from './architecture.ts';
 import type { ChassisUuid } from './chassis.ts';
+import type { EkFingerprint, HardwareRecord } from './hardware-identity.ts';
 import type { ArmedIntent } from './intent.ts';
 import type { Ipv4 } from './ipv4.ts';
 import type { Health, Lifecycle } from './lifecycle.ts';
@@ -82,6 +83,8 @@ export interface MachineSpec {
   readonly architecture: CpuArchitecture;
   readonly uuid: ChassisUuid | null;
   readonly serial: string | null;
+  /** The TPMs that the inventory vouches for. */
+  readonly tpm: readonly EkFingerprint[];
   readonly interfaces: readonly MachineInterface[];
   readonly bonds: readonly MachineBond[];
   readonly vlans: readonly MachineVlan[];
@@ -105,6 +108,7 @@ export interface MachineSpec {
 /** Values of fields that a node leaves out. */
 export const NODE_DEFAULTS = {
   enrollment: null,
+  tpm: [],
   plainPxe: false,
   bonds: [],
   vlans: [],
@@ -120,6 +124,8 @@ export interface Machine {
   readonly source: string;
   readonly lifecycle: Lifecycle;
   readonly health: Health;
+  /** What its identity rests on. */
+  readonly hardware: HardwareRecord;
   /** The newest intent, also when it is no longer valid; see `intentValidity`. */
   readonly intent: ArmedIntent | null;
   /** Counts every change of this machine; a write based on an older version is rejected. */

@@ -1,6 +1,7 @@
 // A session of the service OS: opened once with a ticket from a boot script, then authenticated with a session key.
 
 import type { Json } from './event.ts';
+import type { IdentityLevel, ShownHardware } from './hardware-identity.ts';
 import type { Instant } from './instant.ts';
 import type { MachineId } from './machine.ts';
 import { type Branded, type Parsed, parsed, unparsable } from './parsed.ts';
@@ -37,6 +38,16 @@ export type SessionEnd =
   | 'cancelled'
   | 'expired';
 
+/** How the identity of a session was established, and how its key was delivered. */
+export interface SessionIdentity {
+  readonly level: IdentityLevel;
+  /** `clear`: in the reply. `tpm`, `media`: its secret can be opened only with the TPM, or was on the medium. */
+  readonly key: 'clear' | 'tpm' | 'media';
+  /** With the appliance's own key, this gives the secret of the session. Null: the key was random. */
+  readonly salt: string | null;
+  readonly shown: ShownHardware;
+}
+
 export interface Session {
   readonly id: SessionId;
   readonly machine: MachineId;
@@ -49,6 +60,8 @@ export interface Session {
   readonly openedAt: Instant | null;
   readonly expiresAt: Instant | null;
   readonly heardAt: Instant | null;
+  /** Null: it was not opened, or by an older version. */
+  readonly identity: SessionIdentity | null;
   /** The highest sequence number of an accepted report. */
   readonly sequence: number;
   readonly last: SessionStep | null;

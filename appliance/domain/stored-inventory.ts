@@ -33,7 +33,8 @@ export function completeSpec(stored: StoredSpec): MachineSpec {
 /** `onboarding` is the old name of `enrollment`. */
 type StoredSpec = Stored<MachineSpec, typeof NODE_DEFAULTS> & { readonly onboarding?: 'manual' | 'maas' | null };
 
-const isComplete = (spec: StoredSpec): spec is MachineSpec => spec.bonds !== undefined && spec.enrollment !== undefined;
+const isComplete = (spec: StoredSpec): spec is MachineSpec =>
+  spec.bonds !== undefined && spec.enrollment !== undefined && spec.tpm !== undefined;
 
 export const enrollmentFromOnboarding = (onboarding: 'manual' | 'maas'): EnrollmentMode =>
   onboarding === 'maas' ? 'first-boot' : 'manual';

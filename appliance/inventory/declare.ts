@@ -3,6 +3,7 @@
 import type { CpuArchitecture } from '../domain/architecture.ts';
 import { PROFILE_DEFAULTS } from '../domain/catalogue.ts';
 import { parseChassisUuid } from '../domain/chassis.ts';
+import { parseEkFingerprint } from '../domain/hardware-identity.ts';
 import { parseIpv4, parsePrefix } from '../domain/ipv4.ts';
 import type { EnrollmentMode, HostAccess } from '../domain/machine.ts';
 import { type ObjectName, parseDomainName, parseHostname, parseObjectName } from '../domain/names.ts';
@@ -99,6 +100,8 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   secrets: profile.value('secrets', PROFILE_DEFAULTS.secrets),
   roce: profile.value('roce', PROFILE_DEFAULTS.roce),
   enrollment: profile.value('enrollment', PROFILE_DEFAULTS.enrollment),
+  identity: profile.value('identity', PROFILE_DEFAULTS.identity),
+  requiredPcrs: profile.values('required_pcrs', []),
   accounts: declareAccounts(profile),
 });
 
@@ -125,6 +128,7 @@ export function declareNode(node: Fields<NodeSection>, context: DeclareContext):
     architecture: node.value('architecture', sku === undefined ? undefined : context.architectureOf(sku)),
     uuid: node.optional('uuid', parseChassisUuid),
     serial: node.value('serial', null),
+    tpm: node.list('tpm', parseEkFingerprint),
     ...declareLinks(node),
     bmc: node.record('bmc', (bmc) => ({
       address: bmc.required('address', parseIpv4),

@@ -1,5 +1,6 @@
 // The inventory of checked files as if they had been applied to an empty store: for commands that work without an appliance.
 
+import { NO_HARDWARE } from '../domain/hardware-identity.ts';
 import type { Instant } from '../domain/instant.ts';
 import { EMPTY_INVENTORY, type Inventory } from '../domain/inventory.ts';
 import type { DeclaredSource } from './check.ts';
@@ -26,6 +27,7 @@ export function declaredInventory(sources: readonly DeclaredSource[], at: Instan
     machines: (writes?.createMachines ?? []).map((created) => ({
       ...created,
       health: 'unknown',
+      hardware: NO_HARDWARE,
       intent: null,
       version: 1,
       revision: 1,

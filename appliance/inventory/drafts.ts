@@ -2,6 +2,7 @@
 // undefined: its problem has been reported, and later checks skip it.
 
 import type { Cluster, Profile, RoceAssignment, Sku } from '../domain/catalogue.ts';
+import type { EkFingerprint } from '../domain/hardware-identity.ts';
 import type { Ipv4, Ipv4Range, Prefix } from '../domain/ipv4.ts';
 import type { BmcEndpoint, MachineBond, MachineInterface, MachineSpec, MachineVlan } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
@@ -41,6 +42,7 @@ export type NodeDraft = DraftWith<
     bonds: Items<Draft<MachineBond>>;
     vlans: Items<Draft<MachineVlan>>;
     bmc: Maybe<Draft<BmcEndpoint>>;
+    tpm: Items<EkFingerprint>;
     accounts: Items<AccountDraft>;
     storage: Maybe<StorageDraft>;
   }

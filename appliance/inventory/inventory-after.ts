@@ -1,5 +1,6 @@
 // The inventory after a plan, computed without writing it: for dry runs.
 
+import { NO_HARDWARE } from '../domain/hardware-identity.ts';
 import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
 import type { CatalogueValue, InventoryWrites } from '../store/store.ts';
 
@@ -26,7 +27,14 @@ export function inventoryAfter(held: Inventory, writes: InventoryWrites): Invent
     if (machine) machines.set(id, { ...machine, ...change, version: version + 1, revision });
   }
   for (const created of writes.createMachines) {
-    machines.set(created.id, { ...created, health: 'unknown', intent: null, version: 1, revision });
+    machines.set(created.id, {
+      ...created,
+      health: 'unknown',
+      hardware: NO_HARDWARE,
+      intent: null,
+      version: 1,
+      revision,
+    });
   }
   return {
     sites: list('site', held.sites),

@@ -4,6 +4,7 @@
 import { type Static, Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../domain/architecture.ts';
 import { PROFILE_KINDS } from '../domain/catalogue.ts';
+import { REQUIRED_IDENTITIES } from '../domain/hardware-identity.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../domain/machine.ts';
 import { BMC_MODES, DHCP_MODES, NETWORK_PURPOSES, UNKNOWN_POLICIES } from '../domain/network.ts';
 import {
@@ -104,6 +105,10 @@ const ProfileSection = Type.Object(
     secrets: Type.Optional(Type.Enum(['files', 'sops'])),
     roce: Type.Optional(Type.Boolean()),
     enrollment: Type.Optional(Type.Enum([...ENROLLMENT_MODES])),
+    identity: Type.Optional(Type.Enum([...REQUIRED_IDENTITIES])),
+    required_pcrs: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 0, maximum: 7 }), { maxItems: 8, uniqueItems: true }),
+    ),
     accounts: Type.Optional(Accounts),
   },
   closed,
@@ -151,6 +156,7 @@ const NodeSection = Type.Object(
     cluster: Type.Optional(word()),
     architecture: Type.Optional(Type.Enum([...CPU_ARCHITECTURES])),
     uuid: Type.Optional(word()),
+    tpm: Type.Optional(Type.Array(word(), { maxItems: 8 })),
     serial: Type.Optional(printable(100)),
     secure_boot: Type.Optional(Type.Boolean()),
     plain_pxe: Type.Optional(Type.Boolean()),

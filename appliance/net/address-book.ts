@@ -21,6 +21,11 @@ export class AddressBook {
     return this.#leased(address) ?? this.#neighbours.macOf(address) ?? this.#reserved(address);
   }
 
+  /** What the kernel knows of its own wires; null: behind a router, or not known. */
+  neighbourOf(address: Ipv4): Mac | null {
+    return this.#neighbours.macOf(address);
+  }
+
   /** Includes removed machines, whose events are still recorded. */
   whoIs(address: Ipv4): { readonly mac: Mac | null; readonly machine: MachineId | null } {
     const mac = this.macOf(address);

@@ -5,6 +5,7 @@ import type { Origin } from '../domain/event.ts';
 import { type Machine, macsOf } from '../domain/machine.ts';
 import type { ObjectName } from '../domain/names.ts';
 import { DEPLOY_MINUTES_WITHOUT_PROFILE } from '../domain/states.ts';
+import { rebind } from '../machines/commands/hardware.ts';
 import { cancel, deploy, release, startServiceOs } from '../machines/commands/work.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { deployProblems, type GuardDeps } from './guards.ts';
@@ -52,6 +53,12 @@ export class NodeWork {
   cancel(machine: Machine, origin: Origin): Promise<Machine> {
     const command = { machine: machine.id, name: 'cancel', input: { note: origin.note ?? null }, origin };
     return this.#deps.commands.mustExecute(command, (known, context) => cancel(known, origin, context));
+  }
+
+  /** Accepts the hardware that the machine showed last as its identity. */
+  rebind(machine: Machine, origin: Origin): Promise<Machine> {
+    const command = { machine: machine.id, name: 'rebind', input: { note: origin.note ?? null }, origin };
+    return this.#deps.commands.mustExecute(command, (known, context) => rebind(known, origin, context));
   }
 
   plain(machine: Machine, event: PlainWork, origin: Origin): Promise<Machine> {

@@ -8,10 +8,15 @@ import type { SeenAt } from '../provisioning/sessions/openers.ts';
 /** On a network where we are the authoritative DHCP server, an address without a lease was not assigned to any client. */
 export function seenAt(
   address: Ipv4 | null,
-  addresses: Pick<AddressBook, 'macOf'>,
+  addresses: Pick<AddressBook, 'macOf' | 'neighbourOf'>,
   fleet: Pick<Fleet, 'networkOf'>,
 ): SeenAt {
-  if (address === null) return { address, mac: null, wouldBeKnown: false };
+  if (address === null) return { address, mac: null, neighbour: null, wouldBeKnown: false };
   const network = fleet.networkOf(address);
-  return { address, mac: addresses.macOf(address), wouldBeKnown: network?.dhcp === 'authoritative' };
+  return {
+    address,
+    mac: addresses.macOf(address),
+    neighbour: addresses.neighbourOf(address),
+    wouldBeKnown: network?.dhcp === 'authoritative',
+  };
 }

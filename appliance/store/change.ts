@@ -2,6 +2,7 @@
 
 import type { EffectId, NewEffect } from '../domain/effect.ts';
 import type { Event, NewAuditEntry, NewEvent, Origin } from '../domain/event.ts';
+import type { HardwareRecord } from '../domain/hardware-identity.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../domain/intent.ts';
 import type { Health, Lifecycle } from '../domain/lifecycle.ts';
@@ -37,6 +38,8 @@ export type Write =
   /** Refused the second time: a secret file is delivered once. */
   | { readonly kind: 'take-session-file'; readonly session: SessionId; readonly name: string; readonly at: Instant }
   | { readonly kind: 'put-facts'; readonly facts: MachineFacts }
+  /** The hardware that the node is bound to. */
+  | { readonly kind: 'put-hardware'; readonly hardware: HardwareRecord }
   /** Refused when the health is unchanged. */
   | { readonly kind: 'set-health'; readonly health: Health }
   /** Refused unless `replaces` is the open token (null: no token is open). */

@@ -3,7 +3,7 @@
 import type { Json } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
-import type { Session, SessionId, SessionMode, SessionStep } from '../domain/session.ts';
+import type { Session, SessionId, SessionIdentity, SessionMode, SessionStep } from '../domain/session.ts';
 
 export interface NewTicket {
   readonly id: SessionId;
@@ -23,6 +23,7 @@ export interface Opening {
   readonly nonceHash: string | null;
   readonly now: Instant;
   readonly expiresAt: Instant;
+  readonly identity: SessionIdentity;
 }
 
 /** A repeated opening by the same client, after a lost reply. */
@@ -32,6 +33,7 @@ export interface Reopening {
   readonly nonceHash: string;
   /** Refused if the session was opened before this. */
   readonly openedSince: Instant;
+  readonly identity: SessionIdentity;
 }
 
 export interface SessionReport {

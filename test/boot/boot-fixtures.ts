@@ -4,6 +4,7 @@ import { type ClientFacts, factsFromQuestion } from '../../appliance/boot/client
 import { parseClientArchCode } from '../../appliance/domain/architecture.ts';
 import { PROFILE_DEFAULTS, type Profile } from '../../appliance/domain/catalogue.ts';
 import { parseChassisUuid } from '../../appliance/domain/chassis.ts';
+import { NO_HARDWARE } from '../../appliance/domain/hardware-identity.ts';
 import { HOUR, type Instant, MINUTE } from '../../appliance/domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../../appliance/domain/intent.ts';
 import { parseIpv4, parsePrefix } from '../../appliance/domain/ipv4.ts';
@@ -119,6 +120,7 @@ export const machineIn = (state: Lifecycle['state'], changes: MachineChanges = {
     ...changes.lifecycle,
   },
   health: 'unknown',
+  hardware: NO_HARDWARE,
   intent: changes.intent ?? null,
   version: 1,
   revision: 1,

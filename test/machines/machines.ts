@@ -1,5 +1,6 @@
 // Machines and lifecycles for tests: defaults, with overrides.
 
+import { NO_HARDWARE } from '../../appliance/domain/hardware-identity.ts';
 import type { ArmedIntent, IntentId } from '../../appliance/domain/intent.ts';
 import type { Lifecycle, LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import { parseMac } from '../../appliance/domain/mac.ts';
@@ -64,6 +65,7 @@ export function aMachine({ number = 1, lifecycle = aLife('registered'), bmc = nu
     source: 'example',
     lifecycle,
     health: 'unknown',
+    hardware: NO_HARDWARE,
     intent,
     version: 1,
     revision: 1,

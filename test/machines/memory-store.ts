@@ -178,16 +178,17 @@ export class MemoryStore {
         this.sessions.push({
           ...{ id, machine, mode, order, ticketHash, ticketMadeAt: madeAt, ticketExpiresAt: expiresAt },
           ...{ keyHash: null, openedAt: null, expiresAt: null, heardAt: null, sequence: 0, last: null, ended: null },
+          identity: null,
         });
         return;
       }
       case 'open-session': {
-        const { ticketHash, keyHash, now, expiresAt } = write.opening;
+        const { ticketHash, keyHash, now, expiresAt, identity } = write.opening;
         const session = this.sessions.find((each) => each.ticketHash === ticketHash);
         const good = session?.openedAt === null && session.ended === null && session.ticketExpiresAt > now;
         if (!session || !good) throw new Refused('the ticket is used, ended or expired');
         this.#endSessions(machine, { how: 'superseded', at: now, reason: 'a newer one' }, session.id);
-        this.#session(session.id, { keyHash, openedAt: now, expiresAt, heardAt: now });
+        this.#session(session.id, { keyHash, openedAt: now, expiresAt, heardAt: now, identity });
         return;
       }
       case 'report-step': {
@@ -203,6 +204,9 @@ export class MemoryStore {
         return;
       case 'end-sessions':
         this.#endSessions(machine, write.end, null);
+        return;
+      case 'put-hardware':
+        touch({ hardware: write.hardware });
         return;
       case 'set-health':
         if (known.health === write.health) throw new Refused(`its health is ${write.health} already`);

@@ -20,6 +20,7 @@ import { resolveOutcome } from '../../appliance/provisioning/sessions/outcomes.t
 import { sessionConcluded, ticketIssued } from '../../appliance/provisioning/sessions/session-commands.ts';
 import { isSessionCurrent } from '../../appliance/provisioning/sessions/session-eligibility.ts';
 import type { NewTicket } from '../../appliance/store/session-store.ts';
+import { ASSERTED } from '../provisioning/sessions/asserted.ts';
 import { Died, FaultyStore, type Random, type Subject } from './faulty-store.ts';
 import { violatedInvariant } from './life-invariants.ts';
 import { T0 } from './machines.ts';
@@ -171,6 +172,7 @@ export class Life {
       nonceHash: null,
       now: this.#now,
       expiresAt: this.#now + 30 * MINUTE,
+      identity: ASSERTED,
     };
     const change = { ...ticketIssued(ticket), writes: [{ kind: 'open-session', opening } as const] };
     await this.#store.commit(change);

@@ -36,6 +36,7 @@ const sessionWith = (changes: Partial<Session>): Session => ({
   openedAt: null,
   expiresAt: null,
   heardAt: null,
+  identity: null,
   sequence: 0,
   last: null,
   ended: null,

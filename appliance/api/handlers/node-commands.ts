@@ -40,6 +40,7 @@ const EXECUTORS: { readonly [Id in CommandId]: Executor<Id> } = {
   reactivateNode: life('reactivate'),
   quarantineNode: life('quarantine'),
   clearNodeQuarantine: life('clear-quarantine'),
+  rebindNode: ({ work }, node, origin) => work.rebind(node, origin),
   removeNode: life('remove'),
 };
 

@@ -1,6 +1,7 @@
 // Events of work on a machine: armed intents, sessions of the service OS, and rendered files.
 
 import { Type } from 'typebox';
+import { IDENTITY_LEVELS } from '../hardware-identity.ts';
 import { LIFECYCLE_STATES } from '../lifecycle.ts';
 import { SESSION_MODES } from '../session.ts';
 import { also, flag, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
@@ -21,6 +22,7 @@ const facts = {
   nics: number,
 };
 
+const difference = Type.Object({ field: text, recorded: text, found: text });
 const contradiction = Type.Object({ field: text, declared: text, found: text });
 
 export const PROVISIONING_EVENTS = {
@@ -44,8 +46,15 @@ export const PROVISIONING_EVENTS = {
   ),
   'session.opened': row(
     'info',
-    { mode, mac: nullable(text), address: nullable(text), firmware: nullable(text) },
-    (data) => `Service OS is up for ${data.mode}${also(data.address, (address) => `, address ${address}`)}`,
+    {
+      mode,
+      mac: nullable(text),
+      address: nullable(text),
+      firmware: nullable(text),
+      identity: optional(Type.Enum([...IDENTITY_LEVELS])),
+    },
+    (data) =>
+      `Service OS is up for ${data.mode}${also(data.address, (address) => `, address ${address}`)}${also(data.identity ?? null, (level) => `, identity ${level}`)}`,
   ),
   'session.reopened': row(
     'info',
@@ -57,6 +66,30 @@ export const PROVISIONING_EVENTS = {
     { mode, reason: text, address: nullable(text) },
     (data) => `Session is rejected${also(data.address, (address) => ` for ${address}`)}: ${data.reason}`,
   ),
+  'hardware.bound': row(
+    'info',
+    { identity: text, uuid: nullable(text), serial: nullable(text), macs: texts, tpm: texts },
+    (data) => `Hardware is recorded as its identity: ${data.identity}`,
+  ),
+  'hardware.differs': row(
+    'error',
+    { mode, address: nullable(text), differences: Type.Array(difference) },
+    (data) =>
+      `Another machine, or changed hardware, opened a session${also(data.address, (address) => ` from ${address}`)}: ${data.differences
+        .map(({ field, found, recorded }) => `${field} is ${found} instead of ${recorded}`)
+        .join('; ')}`,
+  ),
+  'hardware.rebound': row(
+    'warning',
+    { before: nullable(text), after: text },
+    (data) => `Changed hardware was accepted as its identity: ${data.after}`,
+  ),
+  'hardware.measurements-changed': row(
+    'warning',
+    { pcrs: Type.Array(number) },
+    (data) => `Firmware or boot configuration changed: PCR ${data.pcrs.join(', ')} differ from the accepted values`,
+  ),
+  'hardware.twin': row('error', { reason: text }, (data) => `Two machines use its identity: ${data.reason}`),
   'session.facts': row(
     'info',
     facts,

@@ -86,7 +86,8 @@ interface ArmedWork extends Pick<ArmedIntent, 'kind' | 'profile'> {
 }
 
 function withIntent(machine: Machine, work: ArmedWork, context: CommandContext): Decision {
-  const { hostname, uuid } = machine.spec;
+  const { hostname } = machine.spec;
+  const uuid = machine.spec.uuid ?? machine.hardware.bound?.uuid ?? null;
   const { kind, profile, event, origin } = work;
   const { now: at, id } = context;
   const macs = macsOf(machine.spec);

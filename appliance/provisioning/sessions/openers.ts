@@ -12,6 +12,8 @@ export interface SeenAt {
   readonly address: Ipv4 | null;
   /** The holder of the address; null: unknown. */
   readonly mac: Mac | null;
+  /** The card that answers for the address on a directly attached network; null: behind a router, or not known. */
+  readonly neighbour: Mac | null;
   /** Whether a holder would be known: this appliance assigns the addresses of this network. */
   readonly wouldBeKnown: boolean;
 }
@@ -24,7 +26,8 @@ export function openerOf(machine: Machine, body: OpeningBody, seen: SeenAt): Par
   const macs = macsOf(spec);
   if (!macs.includes(mac.value)) return unparsable(`${mac.value} is not a card of ${spec.hostname}`);
   const expected = spec.uuid ?? machine.intent?.uuid ?? null;
-  if (expected !== null) {
+  // The recorded UUID is compared with the rest of the recorded hardware, and a difference has other consequences.
+  if (expected !== null && expected !== machine.hardware.bound?.uuid) {
     const uuid = parseChassisUuid(body.uuid ?? '');
     if (!uuid.ok)
       return unparsable(`${spec.hostname} is chassis ${expected}, but the request has no valid UUID: ${uuid.reason}`);
@@ -37,5 +40,15 @@ export function openerOf(machine: Machine, body: OpeningBody, seen: SeenAt): Par
   if (seen.mac === null && seen.wouldBeKnown) {
     return unparsable(`it comes from ${shown(seen.address ?? 'an unknown address')}, which is not leased`);
   }
-  return mac;
+  const neighbour = neighbourProblem(machine, seen);
+  return neighbour === null ? mac : unparsable(neighbour);
+}
+
+/** On our own wire the kernel knows which card sends: a packet can claim another MAC, its frames come from one all the same. */
+export function neighbourProblem({ spec, hardware }: Machine, { address, neighbour }: SeenAt): string | null {
+  if (neighbour === null) return null;
+  const cards = [...macsOf(spec), ...(hardware.bound?.macs ?? [])];
+  return cards.includes(neighbour)
+    ? null
+    : `it comes from ${shown(address)}, where the card ${neighbour} answers, which is not a card of ${spec.hostname}`;
 }

@@ -12,6 +12,22 @@ const Count = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const Sequence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 const StepName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$', description: 'the name of a step' });
 
+const Base64 = (most: number) =>
+  Type.String({ maxLength: most, pattern: '^[A-Za-z0-9+/]*={0,2}$', description: 'base64' });
+
+/** docs/service-os.md has the formats. */
+const Tpm = Type.Object({
+  ek: Type.Array(Type.Object({ public: Base64(2000), certificate: maybe(Base64(8000)) }), { minItems: 1, maxItems: 4 }),
+  ak: Base64(2000),
+  quote: maybe(
+    Type.Object({
+      message: Base64(4000),
+      signature: Base64(2000),
+      pcrs: Type.Record(Type.String({ pattern: '^[0-7]$' }), Type.String({ pattern: '^[0-9a-f]{64}$' })),
+    }),
+  ),
+});
+
 const Opening = Type.Object({
   mac: Word,
   uuid: maybe(Word),
@@ -19,6 +35,13 @@ const Opening = Type.Object({
   architecture: maybe(Word),
   firmware: maybe(Word),
   secure_boot: maybe(Type.Boolean()),
+  /** Of all its network cards. */
+  macs: maybe(Type.Array(Word, { maxItems: 256 })),
+  /** Null: it has none. Left out: the image cannot use one. */
+  tpm: maybe(Tpm),
+  tpm_error: maybe(Type.String({ maxLength: 500 })),
+  /** SHA-256 of the secret on its virtual medium. */
+  media: maybe(Type.String({ pattern: '^[0-9a-f]{64}$', description: '64 hexadecimal digits' })),
   /** Random, made by the opener and kept secret: with it, a lost reply can be requested again. */
   nonce: maybe(Type.String({ pattern: '^[0-9a-f]{64}$', description: '256 random bits in hexadecimal digits' })),
 });
@@ -92,6 +115,7 @@ export const Facts = Type.Object({
 });
 
 export type OpeningBody = Static<typeof Opening>;
+export type TpmBody = Static<typeof Tpm>;
 export type StepBody = Static<typeof Step>;
 export type OutcomeBody = Static<typeof SessionOutcome>;
 export type MachineFactsBody = Static<typeof Facts>;

@@ -1,16 +1,18 @@
 // The writes of service OS sessions, as changes. The store refuses a write that another caller did first.
 
 import type { EventData } from '../../domain/events/event-table.ts';
+import type { ShownHardware } from '../../domain/hardware-identity.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionStep } from '../../domain/session.ts';
 import { type CommandContext, type Decision, emptyChange } from '../../machines/commands/decision.ts';
+import { boundAtCommissioning, differingHardware } from '../../machines/commands/hardware.ts';
 import { moved } from '../../machines/commands/move.ts';
 import type { Change, SessionEnding, Write } from '../../store/change.ts';
 import type { MachineFacts, NewTicket, Opening, Reopening } from '../../store/session-store.ts';
 import type { ResolvedOutcome } from './outcomes.ts';
 import { isSessionCurrent } from './session-eligibility.ts';
-import { sessionAudit, sessionEvent } from './session-records.ts';
+import { hardwareEvent, sessionAudit, sessionEvent } from './session-records.ts';
 
 /** The machine of a report, and when it arrived. */
 export interface Exchange {
@@ -34,17 +36,29 @@ export const ticketIssued = (ticket: NewTicket): Change => ({
   writes: [{ kind: 'put-ticket', ticket }],
 });
 
-export const sessionOpened = (
+export function sessionOpened(
   exchange: Exchange,
   session: Session,
   opening: Opening,
   said: Opener,
-  firmware: string | null,
-): Change => ({
-  ...sessionChange(exchange, [{ kind: 'open-session', opening }]),
-  events: [sessionEvent(exchange, 'session.opened', { ...said, firmware })],
-  audit: [sessionAudit(exchange, 'opened', session, said)],
-});
+  found: { readonly firmware: string | null; readonly changedPcrs: readonly number[] },
+): Change {
+  const { level, shown } = opening.identity;
+  const { firmware, changedPcrs } = found;
+  const changed = changedPcrs.length > 0;
+  const writes: Write[] = [
+    { kind: 'open-session', opening },
+    ...(changed ? differingHardware(exchange.machine, shown, exchange.at).writes : []),
+  ];
+  return {
+    ...sessionChange(exchange, writes),
+    events: [
+      sessionEvent(exchange, 'session.opened', { ...said, firmware, identity: level }),
+      ...(changed ? [hardwareEvent(exchange, 'hardware.measurements-changed', { pcrs: [...changedPcrs] })] : []),
+    ],
+    audit: [sessionAudit(exchange, 'opened', session, { ...said, identity: level })],
+  };
+}
 
 export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Opener): Change => ({
   ...sessionChange(exchange, [{ kind: 'reopen-session', reopening }]),
@@ -106,6 +120,8 @@ export function sessionConcluded(
   outcome: ResolvedOutcome,
   step: string | null,
   context: CommandContext,
+  /** What the machine showed; recorded when it was commissioned. */
+  shown: ShownHardware | null = null,
 ): Decision {
   const { now: at } = context;
   const { ok, reason, event } = outcome;
@@ -121,7 +137,9 @@ export function sessionConcluded(
   }
   const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
   const failureReason = reason ?? undefined;
-  return moved(machine, { event, origin, failureReason, also: { writes: [end], events } }, context);
+  const bound = event === 'commissioned' && shown !== null ? boundAtCommissioning(machine, shown, at) : null;
+  const also = { writes: [end, ...(bound?.writes ?? [])], events: [...events, ...(bound?.events ?? [])] };
+  return moved(machine, { event, origin, failureReason, also }, context);
 }
 
 const endedEvent = (

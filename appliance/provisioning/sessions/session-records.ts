@@ -21,6 +21,13 @@ export const sessionEvent = <Kind extends SessionEventKind>(
 ): NewEvent =>
   newEvent({ at, actor: `machine:${machine.spec.hostname}`, machine: machine.id, correlationId }, kind, data);
 
+export const hardwareEvent = <Kind extends Extract<EventKind, `hardware.${string}`>>(
+  { at, machine, correlationId }: Happening,
+  kind: Kind,
+  data: EventData<Kind>,
+): NewEvent =>
+  newEvent({ at, actor: `machine:${machine.spec.hostname}`, machine: machine.id, correlationId }, kind, data);
+
 export const sessionAudit = (
   { at, machine, correlationId }: Happening,
   action: string,

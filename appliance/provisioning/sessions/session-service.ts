@@ -15,11 +15,13 @@ import { ticketMaker } from './tickets.ts';
 export interface SessionServiceDeps
   extends Omit<WorkOrdersDeps, 'nixosFile' | 'pushKey'>,
     Omit<SessionFileDeps, 'templates'>,
-    Pick<SessionsDeps, 'seenAt' | 'now'>,
+    Pick<SessionsDeps, 'seenAt' | 'now' | 'readTpm' | 'seeds' | 'random'>,
     Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
   readonly store: Store;
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly newId: () => string;
+  /** The port of the node API, which sessions use; null: it is off, and sessions use the boot server. */
+  readonly nodePort: () => number | null;
   readonly log: { warn(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
@@ -48,6 +50,7 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
   const handler = new Sessions({
     ...deps,
     files: orders,
+    profile: (name) => deps.fleet.profile(name),
     installerWaits: (held, address) => pushes.begin(held, address),
   });
   const pushes = await PushedInstalls.open({
@@ -60,7 +63,7 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
   return {
     orders,
     sessions: {
-      draft: ticketMaker(orders, now, newId),
+      draft: ticketMaker(orders, { now, newId, nodePort: deps.nodePort }),
       put: async (ticket) => void (await store.commit(ticketIssued(ticket))),
       onRestart: failOnRestart(store, commands, now, log),
       handler,

@@ -4,56 +4,53 @@
 import { ColdironError } from '../../domain/errors.ts';
 import { canonicalJson, type Json } from '../../domain/event.ts';
 import type { EventData } from '../../domain/events/event-table.ts';
-import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionSecret, SessionStep } from '../../domain/session.ts';
-import { type MachineCommands, refusalError } from '../../machines/execute.ts';
-import type { RenderedFile } from '../../render/rendered-file.ts';
+import { refusalError } from '../../machines/execute.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
 import { AWAIT_PUSH, ONCE_FILES } from '../installers/nixos/order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
-import { openerOf, type SeenAt } from './openers.ts';
-import { type NextStep, nextStep, type ResolvedOutcome, resolveOutcome } from './outcomes.ts';
+import { neighbourProblem } from './openers.ts';
+import { type NextStep, nextStep, resolveOutcome } from './outcomes.ts';
 import {
   boundedLog,
   boundedMessage,
+  type MachineFactsBody,
   type OutcomeBody,
   readFacts,
-  readOpening,
   readOutcome,
   readStep,
   type StepBody,
 } from './reports.ts';
+import { SEALED_TYPE, sealFile } from './sealed-file.ts';
 import {
   factsReported,
   fileTaken,
   sessionConcluded,
-  sessionOpened,
   sessionOutlived,
   sessionRefused,
-  sessionReopened,
   stepReported,
 } from './session-commands.ts';
-import { isSessionCurrent, sessionEligibility, sessionEnd } from './session-eligibility.ts';
-import { hashOfNonce, hashOfSecret, newSessionSecret } from './session-secret.ts';
+import { sessionEligibility } from './session-eligibility.ts';
+import { type SessionCall, SessionOpener, type SessionOpenerDeps } from './session-opener.ts';
+import { hashOfSecret } from './session-secret.ts';
+import { withFacts } from './shown-hardware.ts';
 
-export interface SessionsDeps {
+export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
   readonly store: Pick<Store, 'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'factsOf' | 'commit'>;
-  readonly commands: Pick<MachineCommands, 'execute'>;
   readonly files: Pick<WorkOrders, 'file'>;
-  readonly seenAt: (address: Ipv4 | null) => SeenAt;
   /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
-  readonly now: () => Instant;
+  readonly random: (size: number) => Buffer;
 }
 
-/** What is needed of a request. */
-export interface SessionCall {
-  readonly address: Ipv4 | null;
-  readonly correlationId: string;
+/** A file of the order, as it is sent. */
+export interface SessionFile {
+  readonly type: string;
+  readonly bytes: Buffer;
 }
 
 /** A valid session, and its machine. */
@@ -69,53 +66,16 @@ interface Known {
 
 export class Sessions {
   readonly #deps: SessionsDeps;
+  readonly #opener: SessionOpener;
 
   constructor(deps: SessionsDeps) {
     this.#deps = deps;
+    this.#opener = new SessionOpener({ ...deps, refuse: (held, reason, call) => this.#refuse(held, reason, call) });
   }
 
-  /**
-   * Once for each ticket. The reply holds the key, which is stored nowhere else: an opener that did not receive it, and
-   * sends its nonce again, gets a new key.
-   */
-  async open(ticket: SessionSecret, body: unknown, call: SessionCall): Promise<Json> {
-    const { store, now } = this.#deps;
-    const request = readOpening(body);
-    const ticketHash = hashOfSecret(ticket);
-    const session = await store.sessionByTicket(ticketHash);
-    const machine = session && (await store.machine(session.machine));
-    if (!session || !machine) throw new ColdironError('not_found', 'there is no such ticket');
-    const at = now();
-    const refusal = ticketProblem(session, machine, at);
-    if (refusal !== null) throw await this.#refuse({ session, machine }, refusal, call);
-    const opener = openerOf(machine, request, this.#deps.seenAt(call.address));
-    if (!opener.ok) throw await this.#refuse({ session, machine }, opener.reason, call);
-
-    const key = newSessionSecret();
-    const expiresAt = sessionEnd(machine, at);
-    const exchange = { at, machine, correlationId: call.correlationId };
-    const said = { mode: session.mode, mac: opener.value, address: call.address };
-    const nonceHash = request.nonce ? hashOfNonce(request.nonce) : null;
-    const opening = { ticketHash, keyHash: key.hash, nonceHash, now: at, expiresAt };
-    const opened =
-      session.openedAt === null &&
-      (await this.#committed(sessionOpened(exchange, session, opening, said, request.firmware ?? null)));
-    const reopening = nonceHash !== null && {
-      ticketHash,
-      keyHash: key.hash,
-      nonceHash,
-      openedSince: at - REOPENED_WITHIN,
-    };
-    const reopened =
-      !opened && reopening !== false && (await this.#committed(sessionReopened(exchange, session, reopening, said)));
-    if (!opened && !reopened) throw await this.#refuse({ session, machine }, USED, call);
-    return {
-      session: key.text,
-      node: machine.spec.hostname,
-      mode: session.mode,
-      expires_in: Math.floor((expiresAt - at) / SECOND),
-      order: session.order,
-    };
+  /** Once for each ticket; see `SessionOpener`. */
+  open(ticket: SessionSecret, body: unknown, call: SessionCall): Promise<Json> {
+    return this.#opener.open(ticket, body, call);
   }
 
   /** The order as it was issued; `cancelled` when it no longer applies. */
@@ -173,15 +133,30 @@ export class Sessions {
   }
 
   /** A secret file is issued only once, and that is audited; null: the order has no such file. */
-  async file(key: SessionSecret, name: string, call: SessionCall): Promise<RenderedFile | null> {
+  async file(key: SessionSecret, name: string, call: SessionCall): Promise<SessionFile | null> {
     const { session, machine } = await this.#open(key, call);
     if (session.mode !== 'install') return null;
+    const isSecret = SECRET_FILES.includes(name);
+    const stranger = isSecret ? neighbourProblem(machine, this.#deps.seenAt(call.address)) : null;
+    if (stranger !== null) throw await this.#refuse({ session, machine }, stranger, call);
     // Claimed before it is made: making it may issue a token, and of two concurrent requests only one may do that.
     const exchange = { at: this.#deps.now(), machine, correlationId: call.correlationId };
-    if (SECRET_FILES.includes(name) && !(await this.#committed(fileTaken(exchange, session, name)))) {
+    if (isSecret && !(await this.#committed(fileTaken(exchange, session, name)))) {
       throw await this.#refuse({ session, machine }, `${name} was already issued, and is issued only once`, call);
     }
-    return this.#deps.files.file(machine, name, session.id);
+    const file = await this.#deps.files.file(machine, name, session.id);
+    if (file === null) return null;
+    const seed = isSecret ? this.#seed(session, machine) : null;
+    return seed === null
+      ? { type: 'application/octet-stream', bytes: Buffer.from(file.text) }
+      : { type: SEALED_TYPE, bytes: Buffer.from(JSON.stringify(sealFile(seed, name, file.text, this.#deps.random))) };
+  }
+
+  /** Null: the key of the session was delivered in the clear. */
+  #seed({ id, identity }: Session, machine: Machine): Buffer | null {
+    const { seeds } = this.#deps;
+    if (identity?.key === 'media') return seeds.mediumSeed(machine);
+    return identity?.key === 'tpm' && identity.salt !== null ? seeds.seed(id, identity.salt) : null;
   }
 
   async outcome(key: SessionSecret, body: unknown): Promise<{ readonly next: NextStep }> {
@@ -195,12 +170,14 @@ export class Sessions {
     if (before) return before;
     const eligibility = sessionEligibility(session, machine, this.#deps.now());
     if (machine === null || !eligibility.open) throw ended(eligibility.open ? 'removed' : eligibility.reason);
-    const outcome = await this.#resolveOutcome(session, machine, body);
+    const facts = await this.#factsOf(session, machine);
+    const outcome = resolveOutcome(session, body, facts !== null);
+    const shown = session.identity && facts ? withFacts(session.identity.shown, facts) : null;
     const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
     const input = { session: session.id, ok: outcome.ok, reason: outcome.reason };
     const executed = await this.#deps.commands.execute(
       { machine: machine.id, name: 'session-outcome', input, origin },
-      (current, context) => sessionConcluded(current, session, outcome, body.step ?? null, context),
+      (current, context) => sessionConcluded(current, session, outcome, body.step ?? null, context, shown),
     );
     if (executed.outcome === 'refused') throw refusalError(executed.refusal);
     if (executed.outcome === 'lost') {
@@ -213,9 +190,10 @@ export class Sessions {
     return { next: nextStep(session.mode, outcome.ok) };
   }
 
-  async #resolveOutcome(session: Session, machine: Machine, body: OutcomeBody): Promise<ResolvedOutcome> {
-    const facts = (await this.#deps.store.factsOf(machine.id))[0];
-    return resolveOutcome(session, body, facts !== undefined && facts.at >= (session.openedAt ?? 0));
+  /** What this session reported; null: nothing. */
+  async #factsOf(session: Session, machine: Machine): Promise<MachineFactsBody | null> {
+    const [newest] = await this.#deps.store.factsOf(machine.id);
+    return newest && newest.at >= (session.openedAt ?? 0) ? readFacts(newest.facts) : null;
   }
 
   async #known(key: SessionSecret): Promise<Known> {
@@ -253,21 +231,8 @@ export class Sessions {
 /** Their reader could act as the machine. */
 const SECRET_FILES: readonly string[] = ['user-data', ...ONCE_FILES];
 
-/** Enough to notice a lost reply, and to restart an appliance. */
-const REOPENED_WITHIN = 5 * MINUTE;
-
 /** How many sessions of a machine to search: the session of an outcome is among the last. */
 const LAST_SESSIONS = 5;
-
-const USED = 'the ticket was used already: another client opened the session';
-
-function ticketProblem(session: Session, machine: Machine, now: Instant): string | null {
-  // The store decides whether it is the same opener.
-  const unused = session.openedAt === null;
-  if (session.ended !== null) return unused ? (session.ended.reason ?? 'the ticket is no longer valid') : USED;
-  if (unused && now >= session.ticketExpiresAt) return 'the ticket has expired; boot again for a new one';
-  return isSessionCurrent(machine, session) ? null : `${machine.spec.hostname} is ${machine.lifecycle.state} now`;
-}
 
 /** The reply may have been lost: the same reply again. */
 function concludedBefore({ mode, ended }: Session): { readonly next: NextStep } | null {

@@ -1,6 +1,7 @@
 // Renders a decision as a boot script or GRUB configuration and issues it. If the script starts our code, its ticket is on
 // disk before the text is sent; if it destroys data, so is the consumed intent.
 
+import { type OfferedSession, trustsAuthority } from '../../boot/boot-images.ts';
 import type { BootServer } from '../../boot/boot-paths.ts';
 import type { BootResolver, ResolvedBoot } from '../../boot/boot-resolver.ts';
 import type { ClientFacts } from '../../boot/client-facts.ts';
@@ -19,7 +20,12 @@ import type { NewTicket } from '../../store/session-store.ts';
 
 export interface ScriptSessions {
   /** The order of the machine, with a ticket that is not stored yet. The decision has checked that there is an order. */
-  readonly draft: (machine: Machine, outcome: StartingOutcome, server: BootServer) => Parsed<DraftTicket>;
+  readonly draft: (
+    machine: Machine,
+    outcome: StartingOutcome,
+    server: BootServer,
+    verifiesTls: boolean,
+  ) => Parsed<DraftTicket>;
   readonly put: (ticket: NewTicket) => Promise<void>;
   /** A machine with a consumed intent requests a script again: its earlier run is over. */
   readonly onRestart: (machine: Machine) => void;
@@ -71,7 +77,8 @@ export class ScriptIssuer {
     if (forReal) this.#notify(resolved, facts);
     const draft = this.#draft(request);
     // Render first: an intent must not be consumed for a script that cannot be rendered.
-    const text = this.#render(request, decision, draft?.url ?? null);
+    const session = draft && { url: draft.url, madeAt: draft.ticket.madeAt };
+    const text = this.#render(request, decision, session);
     const { outcome } = decision;
     const intent = 'intent' in outcome ? outcome.intent : null;
     if (machine === null || !forReal || (intent === null && draft === null)) return { text, decision, held: false };
@@ -106,13 +113,14 @@ export class ScriptIssuer {
     const { machine, decision } = resolved;
     const { sessions } = this.#deps;
     if (!startsOurCode(decision.outcome) || machine === null || !forReal || !sessions) return null;
-    const draft = sessions.draft(machine, decision.outcome, server);
+    const verifiesTls = decision.image !== null && trustsAuthority(decision.image);
+    const draft = sessions.draft(machine, decision.outcome, server, verifiesTls);
     if (draft.ok) return draft.value;
     throw new ColdironError('internal', `${machine.spec.hostname} has no order to start with: ${draft.reason}`);
   }
 
-  #render(request: ScriptRequest, decision: BootDecision, sessionUrl: string | null): string | null {
-    return request.language.boot(this.#deps.templates, { ...this.#subject(request, decision), sessionUrl });
+  #render(request: ScriptRequest, decision: BootDecision, session: OfferedSession | null): string | null {
+    return request.language.boot(this.#deps.templates, { ...this.#subject(request, decision), session });
   }
 
   #subject({ resolved, facts, server }: ScriptRequest, decision: BootDecision): BootSubject {

@@ -5,13 +5,14 @@ import type { Json } from '../../domain/event.ts';
 import { shown } from '../../domain/parsed.ts';
 import { parseSessionSecret, type SessionSecret } from '../../domain/session.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
-import type { SessionCall, Sessions } from '../../provisioning/sessions/sessions.ts';
+import type { SessionCall } from '../../provisioning/sessions/session-opener.ts';
+import type { Sessions } from '../../provisioning/sessions/sessions.ts';
 import type { SessionRoute } from './boot-route.ts';
 import { type BootExchange, sendBootError } from './exchange.ts';
 
 const KIBIBYTE = 1024;
 /** Facts of a machine with hundreds of disks fit; the sender cuts a log to its last part. */
-const LARGEST_BODY = { open: 8 * KIBIBYTE, facts: 512 * KIBIBYTE, steps: 64 * KIBIBYTE, outcome: 16 * KIBIBYTE };
+const LARGEST_BODY = { open: 48 * KIBIBYTE, facts: 512 * KIBIBYTE, steps: 64 * KIBIBYTE, outcome: 16 * KIBIBYTE };
 
 /** Per address. A machine that reports every second stays far below, also at its start. */
 const PER_SECOND = 100;
@@ -99,7 +100,7 @@ export class SessionExchanges {
           run: async (exchange, call) => {
             const file = await sessions.file(keyOf(exchange), route.name, call);
             if (file === null) throw new ColdironError('not_found', `the order has no file ${shown(route.name)}`);
-            send(exchange, 200, 'application/octet-stream', Buffer.from(file.text));
+            send(exchange, 200, file.type, file.bytes);
           },
         };
     }

@@ -1,5 +1,6 @@
 // Dependencies of the node API.
 
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AppEdge } from '../../api/base-app.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { EnrollmentService } from '../../identity/enrollment-service.ts';
@@ -8,6 +9,8 @@ import type { Store } from '../../store/store.ts';
 export interface NodeApiDeps extends AppEdge {
   readonly store: Pick<Store, 'machine' | 'certificate' | 'confirmCertificate' | 'authorities'>;
   readonly enrollment: EnrollmentService;
+  /** Answers the requests of service OS sessions. */
+  readonly sessions: (request: IncomingMessage, response: ServerResponse, correlationId: string) => Promise<void>;
   readonly now: () => Instant;
   /** Aborted on stop: ends pending long polls. */
   readonly stopping: AbortSignal;

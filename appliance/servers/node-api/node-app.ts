@@ -141,9 +141,27 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
     },
   );
 
+  sessionRoutes(app, deps.sessions);
   nodeTaskRoutes(app, deps, peers);
   await app.ready();
   return app;
+}
+
+/** The handler reads the body itself: it has other limits, and machines send it before they are nodes. */
+function sessionRoutes(app: App, sessions: NodeApiDeps['sessions']): void {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    scope.route({
+      method: ['GET', 'POST', 'PUT'],
+      url: '/boot/session/*',
+      config: { access: 'public' },
+      handler: async (request, reply) => {
+        reply.hijack();
+        await sessions(request.raw, reply.raw, request.id);
+      },
+    });
+  });
 }
 
 /** A shell can send this without a JSON encoder: `curl --data-urlencode name@file`. */

@@ -17,6 +17,7 @@ export interface NodeListenerDeps extends Omit<NodeApiDeps, 'tls' | 'stopping'> 
 
 export interface NodeListener {
   readonly address: string;
+  readonly port: number;
   /** Replaces the certificate if a new one is due. */
   renew(): Promise<void>;
   stop(): Promise<void>;
@@ -48,6 +49,7 @@ export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiAddress): 
 
   return {
     address,
+    port,
     renew,
     stop: async () => {
       stopping.abort();

@@ -13,6 +13,7 @@ import {
 } from '../../identity/enrollment-service.ts';
 import type { NodeApiAddress } from '../../identity/node-addresses.ts';
 import { repeat } from '../../net/repeat.ts';
+import type { NodeApiDeps } from './node-api-deps.ts';
 import { startNodeApi } from './node-listener.ts';
 
 export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText'> {
@@ -25,6 +26,10 @@ export interface NodeService {
   readonly enrollment: EnrollmentService;
   /** Null: off. */
   readonly address: string | null;
+  /** The port that it listens on; null: off. */
+  readonly port: number | null;
+  /** Sessions are opened later than the node API; until then their requests are refused for the moment. */
+  useSessions(sessions: NodeApiDeps['sessions']): void;
   stop(): Promise<void>;
 }
 
@@ -46,12 +51,23 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
     repeat(WATCH_EVERY, watch, logger),
     repeat(HOUR, async () => [await tasks.trim(), await signer.retireOld()], logger),
   ];
-  if (deps.listen === null) return { enrollment, address: null, stop: () => stopAll(stops) };
-  const listener = await startNodeApi({ store, fleet, enrollment, now, newId, logger }, deps.listen);
+  let sessions: NodeApiDeps['sessions'] = async (_request, response) => {
+    response.writeHead(503, { 'Retry-After': '1', Connection: 'close' }).end();
+  };
+  const useSessions = (opened: typeof sessions): void => {
+    sessions = opened;
+  };
+  if (deps.listen === null) return { enrollment, address: null, port: null, useSessions, stop: () => stopAll(stops) };
+  const listener = await startNodeApi(
+    { store, fleet, enrollment, now, newId, logger, sessions: (...call) => sessions(...call) },
+    deps.listen,
+  );
   stops.push(repeat(RENEW_SERVER_EVERY, () => listener.renew(), logger));
   return {
     enrollment,
     address: listener.address,
+    port: listener.port,
+    useSessions,
     stop: async () => {
       await stopAll(stops);
       await listener.stop();

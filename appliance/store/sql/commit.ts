@@ -33,7 +33,7 @@ type Row = Pick<MachineTable, 'hostname' | 'state' | 'health' | 'version'>;
 
 /** Collects the update of the machine's row (null: none, and its version stays) and the events of the writes. */
 interface Collected {
-  row: Partial<Pick<MachineTable, 'health' | 'intent'>> | null;
+  row: Partial<Pick<MachineTable, 'health' | 'intent' | 'hardware'>> | null;
   readonly events: NewEvent[];
 }
 
@@ -114,6 +114,8 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
       return must(await takeFile(trx, write.session, write.name, write.at), `${write.name} was already delivered`);
     case 'put-facts':
       return writeFacts(trx, machine, write.facts);
+    case 'put-hardware':
+      return touch({ hardware: JSON.stringify(write.hardware) });
     case 'set-health':
       must(known.health !== write.health, `its health is already ${write.health}`);
       return touch({ health: write.health });

@@ -1,5 +1,6 @@
 import type { Selectable } from 'kysely';
 import { ColdironError } from '../../domain/errors.ts';
+import { type HardwareRecord, NO_HARDWARE } from '../../domain/hardware-identity.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Lifecycle } from '../../domain/lifecycle.ts';
 import { type Machine, type MachineId, type MachineSpec, parseMachineId } from '../../domain/machine.ts';
@@ -29,6 +30,7 @@ export function toMachine(row: Selectable<MachineTable> & JoinedIntent): Machine
     source: row.source,
     lifecycle: JSON.parse(row.lifecycle) as Lifecycle,
     health: row.health,
+    hardware: row.hardware === null ? NO_HARDWARE : (JSON.parse(row.hardware) as HardwareRecord),
     intent: toJoinedIntent(row, id),
     version: row.version,
     revision: row.revision,

@@ -78,6 +78,8 @@ export interface MachineTable {
   deadline: Instant | null;
   lifecycle: string;
   health: Health;
+  /** The recorded hardware, as JSON; null: none. */
+  hardware: string | null;
   /** The newest intent. */
   intent: string | null;
   version: number;
@@ -274,6 +276,8 @@ export interface SessionTable {
   ended_at: Instant | null;
   ended_how: SessionEnd | null;
   ended_reason: string | null;
+  /** How its identity was established, as JSON. */
+  identity: string | null;
 }
 
 export interface RequestTable {

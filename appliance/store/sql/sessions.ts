@@ -30,6 +30,7 @@ export async function writeTicket(trx: Writer, ticket: NewTicket): Promise<void>
       ended_at: null,
       ended_how: null,
       ended_reason: null,
+      identity: null,
     })
     .execute();
 }
@@ -58,9 +59,10 @@ export async function readSessionsOf(db: Reader, machine: MachineId, limit: numb
 /** One conditional update: exactly one of several concurrent callers changes the row. */
 export async function openSession(trx: Writer, opening: Opening): Promise<boolean> {
   const { ticketHash, keyHash, nonceHash, now, expiresAt } = opening;
+  const identity = JSON.stringify(opening.identity);
   const opened = await trx
     .updateTable('sessions')
-    .set({ key_hash: keyHash, nonce_hash: nonceHash, opened_at: now, expires_at: expiresAt, heard_at: now })
+    .set({ key_hash: keyHash, nonce_hash: nonceHash, opened_at: now, expires_at: expiresAt, heard_at: now, identity })
     .where('ticket_hash', '=', ticketHash)
     .where('opened_at', 'is', null)
     .where('ended_at', 'is', null)
@@ -83,7 +85,7 @@ export async function reopenSession(trx: Writer, reopening: Reopening): Promise<
   const { ticketHash, keyHash, nonceHash, openedSince } = reopening;
   const { numUpdatedRows } = await trx
     .updateTable('sessions')
-    .set({ key_hash: keyHash })
+    .set({ key_hash: keyHash, identity: JSON.stringify(reopening.identity) })
     .where('ticket_hash', '=', ticketHash)
     .where('nonce_hash', '=', nonceHash)
     .where('opened_at', '>=', openedSince)
@@ -149,6 +151,7 @@ const toSession = (row: Selectable<SessionTable>): Session => ({
   openedAt: row.opened_at,
   expiresAt: row.expires_at,
   heardAt: row.heard_at,
+  identity: row.identity === null ? null : JSON.parse(row.identity),
   sequence: row.sequence,
   last: row.last_step === null ? null : JSON.parse(row.last_step),
   ended:

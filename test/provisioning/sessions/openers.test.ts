@@ -5,7 +5,7 @@ import { openerOf } from '../../../appliance/provisioning/sessions/openers.ts';
 import { intentWith, MAC, machineIn, OTHER_MAC, OTHER_UUID, UUID } from '../../boot/boot-fixtures.ts';
 
 const ADDRESS = mustParse(parseIpv4('10.0.100.50'));
-const HERE = { address: ADDRESS, mac: MAC, wouldBeKnown: true };
+const HERE = { address: ADDRESS, mac: MAC, neighbour: null, wouldBeKnown: true };
 const SELF = { mac: MAC, uuid: UUID };
 const node = machineIn('deploying');
 const unbound = machineIn('deploying', { spec: { uuid: null } });
@@ -15,6 +15,7 @@ describe('the client with a ticket', () => {
     ['is the machine, at its address', node, SELF, HERE],
     ['spells its UUID and MAC as firmware does', node, { mac: '52-54-00-12-34-56', uuid: UUID.toUpperCase() }, HERE],
     ['has no UUID, and none is declared', unbound, { mac: MAC, uuid: null }, HERE],
+    ['answers with its own card on our wire', node, SELF, { ...HERE, neighbour: MAC }],
     ['comes from a network of another DHCP server', node, SELF, { ...HERE, mac: null, wouldBeKnown: false }],
   ])('is accepted when it %s', (_, machine, body, seen) => {
     expect(openerOf(machine, body, seen)).toEqual({ ok: true, value: MAC });
@@ -57,6 +58,13 @@ describe('the client with a ticket', () => {
       SELF,
       { ...HERE, mac: null },
       'it comes from 10.0.100.50, which is not leased',
+    ],
+    [
+      'answers with another card on our wire',
+      node,
+      SELF,
+      { ...HERE, neighbour: OTHER_MAC },
+      `it comes from 10.0.100.50, where the card ${OTHER_MAC} answers, which is not a card of node01`,
     ],
   ])('is refused when it %s', (_, machine, body, seen, reason) => {
     expect(openerOf(machine, body, seen)).toEqual({ ok: false, reason });

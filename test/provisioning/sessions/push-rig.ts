@@ -29,6 +29,7 @@ import { freePort } from '../../free-port.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
 import { fakeAnywhere } from '../installers/nixos/fake-anywhere.ts';
 import { hostKey, startSshd } from '../installers/nixos/real-sshd.ts';
+import { sessionProofs } from './session-proofs.ts';
 
 const MAC = '52:54:00:12:34:56';
 const HERE = mustParse(parseIpv4('127.0.0.1'));
@@ -129,7 +130,9 @@ export class PushRig {
       installedFiles: async () => [SECRET],
       nodeParts: async () => [],
       given: async (_machine, _plan, files) => void this.given.push(...files.map(({ path }) => path)),
-      seenAt: () => ({ address: null, mac: null, wouldBeKnown: false }),
+      seenAt: () => ({ address: null, mac: null, neighbour: null, wouldBeKnown: false }),
+      ...sessionProofs(Date.now),
+      nodePort: () => null,
       now: Date.now,
       newId: randomUUID,
       log: QUIET,
@@ -149,6 +152,7 @@ export class PushRig {
       await this.machine(),
       { kind: 'installer', profile: name('worker'), intent: INTENT_ID },
       SERVER,
+      false,
     );
     if (!draft.ok) throw new Error(draft.reason);
     await sessions.put(draft.value.ticket);

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
+import { PROFILE_DEFAULTS, type Profile } from '../../../appliance/domain/catalogue.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { IntentId } from '../../../appliance/domain/intent.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
@@ -17,6 +18,7 @@ import type { Store } from '../../../appliance/store/store.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
 import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
 import { writesTo } from '../../store/writes.ts';
+import { sessionProofs } from './session-proofs.ts';
 
 export const CALL = { address: null, correlationId: 'call-1' };
 
@@ -26,6 +28,8 @@ export class SessionsRig {
   readonly sessions: Sessions;
   readonly rendered: string[] = [];
   readonly time: { now: number };
+  /** Of installations. */
+  profile: Profile = ASSERTED_PROFILE;
 
   private constructor(store: Store, machine: Machine, time: { now: number }) {
     this.store = store;
@@ -36,7 +40,9 @@ export class SessionsRig {
       store,
       commands: commandsOf(store, now),
       now,
-      seenAt: () => ({ address: null, mac: null, wouldBeKnown: false }),
+      seenAt: () => ({ address: null, mac: null, neighbour: null, wouldBeKnown: false }),
+      ...sessionProofs(now),
+      profile: () => this.profile,
       files: {
         file: async (_machine, name) => {
           this.rendered.push(name);
@@ -55,8 +61,15 @@ export class SessionsRig {
 
   /** From the real ticket maker, so that its lifetime is the product's. */
   async ticket(mode: SessionMode): Promise<SessionSecret> {
-    const make = ticketMaker({ order: () => parsed({ mode }) }, () => this.time.now, randomUUID);
-    const { url, ticket } = mustParse(make(this.machine, startOf(mode), { address: SERVER, bootPort: 8080 }));
+    const make = ticketMaker(
+      { order: () => parsed({ mode }) },
+      {
+        now: () => this.time.now,
+        newId: randomUUID,
+        nodePort: () => null,
+      },
+    );
+    const { url, ticket } = mustParse(make(this.machine, startOf(mode), { address: SERVER, bootPort: 8080 }, false));
     await writesTo(this.store).putTicket(ticket);
     return mustParse(parseSessionSecret(url.slice(url.lastIndexOf('/') + 1)));
   }
@@ -69,6 +82,20 @@ export class SessionsRig {
     return (await this.store.machine(this.machine.id))?.lifecycle;
   }
 }
+
+/** Machines of this rig were never commissioned. */
+const ASSERTED_PROFILE: Profile = {
+  ...PROFILE_DEFAULTS,
+  name: mustParse(parseObjectName('worker')),
+  kind: 'cloud-image',
+  description: '',
+  active: true,
+  architectures: ['x86_64'],
+  skus: [],
+  role: null,
+  deployMinutes: 60,
+  identity: 'asserted',
+};
 
 const SERVER = mustParse(parseIpv4('10.0.0.1'));
 const INTENT = 'i-1' as IntentId;

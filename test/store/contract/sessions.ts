@@ -4,6 +4,7 @@ import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SessionId } from '../../../appliance/domain/session.ts';
 import { KEPT_FACTS, type NewTicket, type Opening, type Reopening } from '../../../appliance/store/session-store.ts';
 import type { Store } from '../../../appliance/store/store.ts';
+import { ASSERTED } from '../../provisioning/sessions/asserted.ts';
 import { type Engine, useStore } from '../engines.ts';
 import { addMachine, eventKinds, intentFor, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
 import { type Recorded, writesTo } from '../writes.ts';
@@ -29,6 +30,7 @@ const openingOf = ({ ticketHash }: NewTicket, differing: Partial<Opening> = {}):
   nonceHash: null,
   now: NOW + 1,
   expiresAt: NOW + 60 * MINUTE,
+  identity: ASSERTED,
   event: newEvent('opened'),
   audit: newAudit('session.opened'),
   ...differing,
@@ -109,6 +111,7 @@ export function sessionsContract(engine: Engine): void {
         keyHash: 'new key',
         nonceHash: 'nonce',
         openedSince: NOW,
+        identity: ASSERTED,
         event: newEvent('reopened'),
         audit: newAudit('session.reopened'),
         ...differing,

@@ -8,6 +8,7 @@ import { sessionNonces } from './0007-session-nonces.ts';
 import { persistentBootOverrides } from './0008-persistent-boot-overrides.ts';
 import { commandTable } from './0009-commands.ts';
 import { requestTable } from './0010-requests.ts';
+import { hardwareIdentity } from './0011-hardware-identity.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   persistentBootOverrides,
   commandTable,
   requestTable,
+  hardwareIdentity,
 ];
