@@ -23,11 +23,12 @@ export const LAYERS: readonly Layer[] = [
   { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   {
     at: 'codecs',
-    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509; each opens with its RFC',
+    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0; each opens with its RFC',
     imports: ['domain', 'codecs'],
   },
   // Keys, authentication codes and encryption are pure functions.
   { at: 'codecs/ipmi/session-crypto', imports: ['domain', 'codecs'], node: ['node:crypto'] },
+  { at: 'codecs/tpm', imports: ['domain', 'codecs'], node: ['node:crypto'] },
   {
     at: 'documents',
     holds: 'YAML and JSON files, structure checks, nearest names',

@@ -17,7 +17,14 @@ import {
   unsignedInteger,
   utf8String,
 } from './der.ts';
-import { membersOf, readOnly, readWholeBytes } from './der-reader.ts';
+import {
+  type DerElement,
+  type DerReader,
+  membersOf,
+  readObjectIdentifier,
+  readOnly,
+  readWholeBytes,
+} from './der-reader.ts';
 import { encodeGeneralName, type GeneralName } from './general-name.ts';
 import { OID } from './object-identifiers.ts';
 
@@ -92,8 +99,46 @@ export const subjectKeyIdentifier = (id: Uint8Array): Uint8Array =>
 export const authorityKeyIdentifier = (id: Uint8Array): Uint8Array =>
   extension(OID.authorityKeyIdentifier, false, sequence(element(contextTag(0, false), id)));
 
-/** Subject and key of a trusted certificate. Throws a DerError if it is malformed. */
+/** Throws a DerError if the certificate is malformed. */
 export function readSubject(certificate: Uint8Array): { subject: Uint8Array; publicKeyInfo: Uint8Array } {
+  const { subject, publicKeyInfo } = readTbs(certificate);
+  return { subject, publicKeyInfo };
+}
+
+/** How many authorities may follow below this one; null: any number. Throws a DerError if the certificate is malformed. */
+export function readPathLength(certificate: Uint8Array): number | null {
+  const { rest } = readTbs(certificate);
+  while (!rest.isAtEnd) {
+    const part = rest.any('tbsCertificate');
+    if (part.tag === contextTag(3, true)) return pathLengthIn(readOnly(part.content, TAG.sequence, 'extensions'));
+  }
+  return null;
+}
+
+function pathLengthIn(list: DerElement): number | null {
+  const extensions = membersOf(list, 'extensions');
+  while (!extensions.isAtEnd) {
+    const members = membersOf(extensions.next(TAG.sequence, 'extension'), 'extension');
+    if (readObjectIdentifier(members.any('extension'), 'extension') !== OID.basicConstraints) continue;
+    let value = members.any('basicConstraints');
+    if (value.tag === TAG.boolean) value = members.next(TAG.octetString, 'basicConstraints');
+    const constraints = membersOf(readOnly(value.content, TAG.sequence, 'basicConstraints'), 'basicConstraints');
+    while (!constraints.isAtEnd) {
+      const { tag, content } = constraints.any('basicConstraints');
+      if (tag === TAG.integer) return content.reduce((sum, byte) => sum * 0x100 + byte, 0);
+    }
+  }
+  return null;
+}
+
+interface TbsCertificate {
+  readonly subject: Uint8Array;
+  readonly publicKeyInfo: Uint8Array;
+  /** What follows: unique identifiers and extensions. */
+  readonly rest: DerReader;
+}
+
+function readTbs(certificate: Uint8Array): TbsCertificate {
   const whole = readOnly(certificate, TAG.sequence, 'certificate');
   const tbs = membersOf(membersOf(whole, 'certificate').next(TAG.sequence, 'tbsCertificate'), 'tbsCertificate');
   tbs.next(contextTag(0, true), 'version');
@@ -102,7 +147,7 @@ export function readSubject(certificate: Uint8Array): { subject: Uint8Array; pub
   tbs.next(TAG.sequence, 'issuer');
   tbs.next(TAG.sequence, 'validity');
   const subject = tbs.next(TAG.sequence, 'subject').whole;
-  return { subject, publicKeyInfo: tbs.next(TAG.sequence, 'subjectPublicKeyInfo').whole };
+  return { subject, publicKeyInfo: tbs.next(TAG.sequence, 'subjectPublicKeyInfo').whole, rest: tbs };
 }
 
 /** The key bits without the algorithm: the input of a key identifier (RFC 7093 §2). */

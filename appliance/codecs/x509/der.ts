@@ -8,6 +8,7 @@ export const TAG = {
   integer: 0x02,
   bitString: 0x03,
   octetString: 0x04,
+  null: 0x05,
   objectIdentifier: 0x06,
   utf8String: 0x0c,
   utcTime: 0x17,
