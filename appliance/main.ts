@@ -28,7 +28,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const { enrollment } = nodes;
     const boot = await openBootLookup(foundation, commands);
     const work = await openWork(foundation, commands, boot, nodes);
-    const servers = bootServers(foundation, boot, work.sessions);
+    const servers = bootServers(foundation, boot, work.sessions, enrollment.heartbeats);
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
       work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),

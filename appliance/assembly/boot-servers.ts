@@ -6,6 +6,7 @@ import type { Services } from '../api/deps.ts';
 import type { BootContract } from '../assets/boot-contract.ts';
 import { LibraryWatch } from '../assets/library-watch.ts';
 import { MINUTE } from '../domain/instant.ts';
+import type { Heartbeats } from '../identity/heartbeats.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
 import { intentConsumer } from '../provisioning/sessions/intent-consumer.ts';
@@ -44,6 +45,7 @@ export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
   { sessions }: Pick<SessionService, 'sessions'>,
+  heartbeats: Pick<Heartbeats, 'booted'>,
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
@@ -61,7 +63,12 @@ export function bootServers(
   const scripts = new ScriptIssuer({
     ...{ resolver, sessions, templates, onFinding, onUnknown },
     consume: intentConsumer(store, clock.now),
-    onScriptFetched: (mac) => dhcp.scriptFetched(mac),
+    onScriptFetched: (mac, address) => {
+      dhcp.scriptFetched(mac);
+      // Anybody can fetch the script of another machine, but only this machine with its own card.
+      const machine = address !== null && addresses.neighbourOf(address) === mac ? fleet.machineByMac(mac) : null;
+      if (machine) heartbeats.booted(machine.id);
+    },
     onStoreFailure: (error, machine) =>
       logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine keeps waiting'),
   });

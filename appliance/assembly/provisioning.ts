@@ -91,7 +91,7 @@ export async function openWork(
 
 /** The commands that operators run on nodes. Its checks query the open servers, so it comes after them. */
 export function nodeWork(
-  { fleet, clock }: Foundation,
+  { config, fleet, clock }: Foundation,
   deps: {
     readonly commands: MachineCommands;
     readonly boot: BootLookup;
@@ -114,6 +114,7 @@ export function nodeWork(
     bundleProblems: (machine) => enrollment.bundleProblems(machine),
     bmcProblems: bmcs.problems,
     inspection: (machine) => work.renderings.inspection(machine),
+    hasNodeApi: () => config.listen.node !== null,
     pushProblems: work.sessions.pushProblems,
   });
 }

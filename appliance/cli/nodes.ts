@@ -20,13 +20,14 @@ export async function listNodes(options: ConnectionOptions & FilterOptions): Pro
       node.hostname,
       stateText(node),
       node.health,
+      node.identity.level,
       nic?.mac ?? '-',
       nic?.address ?? '-',
       node.profile ?? '-',
       node.source,
     ];
   });
-  output.write(table(output, ['NAME', 'STATE', 'HEALTH', 'MAC', 'ADDRESS', 'PROFILE', 'SOURCE'], rows));
+  output.write(table(output, ['NAME', 'STATE', 'HEALTH', 'IDENTITY', 'MAC', 'ADDRESS', 'PROFILE', 'SOURCE'], rows));
 }
 
 /** An empty fleet and a filter that nothing matches need different advice. */
@@ -114,6 +115,11 @@ function printNode(output: Output, node: NodeAnswer, { last_seen, leases }: Answ
   line('cluster', node.cluster);
   line('uuid', node.uuid);
   line('serial', node.serial);
+  line('identity', node.identity.summary);
+  line(
+    'pending',
+    node.identity.pending && `${node.identity.pending}; accept it: coldiron nodes rebind ${node.hostname}`,
+  );
   for (const nic of node.interfaces)
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
   for (const { address, mac, network, held, expires_at } of leases) {

@@ -9,7 +9,9 @@ import { awaitsEnrollment, failedTo } from '../domain/lifecycle.ts';
 import type { Machine } from '../domain/machine.ts';
 import { STATES } from '../domain/states.ts';
 import type { Fleet } from '../inventory/fleet.ts';
+import { quarantinedAsTwin } from '../machines/commands/hardware.ts';
 import type { MachineCommands } from '../machines/execute.ts';
+import { APPLIANCE } from '../machines/record.ts';
 import { agentLayout } from '../render/bundle/bundle.ts';
 import { installedFiles } from '../render/bundle/installed-files.ts';
 import type { BootPart } from '../render/installers/first-boot.ts';
@@ -133,6 +135,12 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       now,
       silentAfter: settings.silentAfter,
       machines: () => fleet.machines(),
+      onTwin: async (machine, reason, correlationId) => {
+        const origin = { actor: APPLIANCE, correlationId };
+        await commands.execute({ machine: machine.id, name: 'twin', input: { reason }, origin }, (current, context) =>
+          quarantinedAsTwin(current, reason, origin, context),
+        );
+      },
     }),
     issueBundle: async (machine, reissue, origin) => {
       const { state } = machine.lifecycle;

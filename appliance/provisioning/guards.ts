@@ -35,6 +35,8 @@ export interface GuardDeps {
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
   /** The inspection of the machine; null: never inspected. */
   readonly inspection: (machine: Machine) => Promise<Inspection | null>;
+  /** Sessions use the node API, which is encrypted. */
+  readonly hasNodeApi: () => boolean;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
   readonly pushProblems: () => Promise<readonly string[]>;
   readonly now: () => number;
@@ -52,6 +54,7 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
   return [
     ...(life.moved ? [] : [life.reason]),
     ...profileProblems(deps, machine, profile),
+    ...identityProblems(deps, machine, profile),
     ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
     ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
@@ -103,6 +106,23 @@ function profileProblems({ fleet }: GuardDeps, { spec }: Machine, name: ObjectNa
       ? [`its profile ${name} is for ${skus.join(', ')}, and it is ${spec.sku ?? 'of no SKU'}`]
       : []),
   ];
+}
+
+/** What the machine could not prove when it opens its session. */
+function identityProblems({ fleet, hasNodeApi }: GuardDeps, { hardware, spec }: Machine, name: ObjectName): string[] {
+  const profile = fleet.profile(name);
+  if (profile?.identity !== 'tpm') return [];
+  const rule = `profile ${name} requires a TPM (identity: tpm)`;
+  const problems = hasNodeApi() ? [] : [`${rule}, and sessions are not encrypted: set listen.node in the site file`];
+  const tpm = hardware.bound?.tpm ?? null;
+  if (hardware.bound !== null && tpm === null) {
+    problems.push(
+      `${rule}, and it showed none when it was commissioned: switch it on in the firmware setup, commission it again`,
+    );
+  } else if (tpm?.trust === 'nobody' && spec.tpm.length === 0) {
+    problems.push(`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`);
+  }
+  return problems;
 }
 
 /** Renders every file for the disk, before the disk is wiped for them. */

@@ -57,6 +57,8 @@ export interface SessionStore {
   sessionByKey(keyHash: string): Promise<Session | null>;
   /** The newest first. */
   sessionsOf(machine: MachineId, limit: number): Promise<Session[]>;
+  /** The secret files that were delivered in the session. */
+  filesTaken(session: SessionId): Promise<string[]>;
   /** The newest first. */
   factsOf(machine: MachineId): Promise<MachineFacts[]>;
 }

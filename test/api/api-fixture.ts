@@ -184,6 +184,7 @@ export async function openApi({
     bundleProblems: async () => [],
     bmcProblems: async () => [],
     inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
+    hasNodeApi: () => true,
     pushProblems: async () => [],
   });
   const real: ManagementDeps = {

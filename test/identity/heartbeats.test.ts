@@ -6,8 +6,15 @@ import { useEnrollment } from './enrollment-rig.ts';
 
 describe('heartbeats', () => {
   const rig = useEnrollment();
+  const twins: string[] = [];
   const open = (machines: () => Iterable<Machine>): Promise<Heartbeats> =>
-    openHeartbeats({ store: rig().store, now: rig().deps.now, silentAfter: 5 * MINUTE, machines });
+    openHeartbeats({
+      store: rig().store,
+      now: rig().deps.now,
+      silentAfter: 5 * MINUTE,
+      machines,
+      onTwin: async (_, reason) => void twins.push(reason),
+    });
   const current = async ({ id }: Machine): Promise<Machine> => {
     const machine = await rig().store.machine(id);
     if (!machine) throw new Error('the machine is in the store');
@@ -43,5 +50,39 @@ describe('heartbeats', () => {
     expect(await second.markSilent()).toEqual([]);
     clock.at += 5 * MINUTE;
     expect(await second.markSilent()).toHaveLength(1);
+  });
+
+  it('of a system that its machine has ended by booting reveal a second machine', async () => {
+    const node = await rig().machine(1);
+    const heartbeats = await open(() => [node]);
+    const report = (boot_id: string) => heartbeats.record(node, { agent: '1', boot_id }, 'c-1');
+    await report('first boot');
+    await report('first boot');
+    expect(twins).toEqual([]);
+    heartbeats.booted(node.id);
+    await report('first boot');
+    expect(twins).toEqual([expect.stringContaining('goes on reporting')]);
+  });
+
+  it('of the next system are those of the machine that booted', async () => {
+    twins.length = 0;
+    const node = await rig().machine(1);
+    const heartbeats = await open(() => [node]);
+    await heartbeats.record(node, { boot_id: 'first boot' }, 'c-1');
+    heartbeats.booted(node.id);
+    heartbeats.booted(node.id);
+    await heartbeats.record(node, { boot_id: 'second boot' }, 'c-2');
+    await heartbeats.record(node, { boot_id: 'second boot' }, 'c-3');
+    expect(twins).toEqual([]);
+  });
+
+  it('without a boot id tell nothing about a boot', async () => {
+    twins.length = 0;
+    const node = await rig().machine(1);
+    const heartbeats = await open(() => [node]);
+    await heartbeats.record(node, { agent: 'old' }, 'c-1');
+    heartbeats.booted(node.id);
+    await heartbeats.record(node, { agent: 'old' }, 'c-2');
+    expect(twins).toEqual([]);
   });
 });

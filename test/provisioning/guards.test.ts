@@ -78,6 +78,7 @@ function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, mi
   return deployProblems(
     {
       fleet,
+      hasNodeApi: () => true,
       orders,
       find,
       images: {

@@ -36,12 +36,14 @@ export const profileView = ({
   architectures,
   skus,
   deployMinutes,
+  requiredPcrs,
   ...profile
 }: catalogue.Profile): Static<typeof Profile.schema> => ({
   ...profile,
   architectures: [...architectures],
   skus: [...skus],
   deploy_minutes: deployMinutes,
+  required_pcrs: [...requiredPcrs],
 });
 
 export const clusterView = ({ bootstrap, ...cluster }: catalogue.Cluster): Static<typeof Cluster.schema> => ({

@@ -12,6 +12,7 @@ export const sessionView = (session: Session): Static<typeof NodeSession.schema>
   mode: session.mode,
   ticket_made_at: instantText(session.ticketMadeAt),
   opened_at: timeText(session.openedAt),
+  identity: session.identity?.level ?? null,
   heard_at: timeText(session.heardAt),
   last: session.last && { ...session.last, at: instantText(session.last.at) },
   ended: session.ended && { ...session.ended, at: instantText(session.ended.at) },

@@ -2,10 +2,12 @@
 
 import type { Static } from 'typebox';
 import type { Intent, Node } from '../../contract/schemas/node.ts';
+import { boundText, type HardwareRecord, levelOf } from '../../domain/hardware-identity.ts';
 import { instantText } from '../../domain/instant.ts';
 import type { ArmedIntent } from '../../domain/intent.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { STATES } from '../../domain/states.ts';
+import { pendingText } from '../../machines/commands/hardware.ts';
 import { timeText } from './time-text.ts';
 
 export function nodeView({
@@ -13,6 +15,7 @@ export function nodeView({
   spec,
   lifecycle,
   health,
+  hardware,
   intent,
   source,
   version,
@@ -43,6 +46,7 @@ export function nodeView({
     plain_pxe: spec.plainPxe ?? false,
     gpus: spec.gpus,
     region: spec.region,
+    identity: identityView(hardware),
     interfaces: [...spec.interfaces],
     bmc: spec.bmc && { address: spec.bmc.address, driver: spec.bmc.driver, username: spec.bmc.username },
     access: spec.access && {
@@ -58,6 +62,21 @@ export function nodeView({
     revision,
   };
 }
+
+const identityView = (hardware: HardwareRecord): Static<typeof Node.schema>['identity'] => {
+  const { bound } = hardware;
+  const tpm = bound?.tpm ?? null;
+  return {
+    level: levelOf(bound),
+    summary: boundText(bound),
+    bound_at: timeText(bound?.boundAt ?? null),
+    uuid: bound?.uuid ?? null,
+    serial: bound?.serial ?? null,
+    macs: [...(bound?.macs ?? [])],
+    tpm: tpm && { eks: [...tpm.eks], trust: tpm.trust, issuer: tpm.issuer, pcrs: tpm.pcrs && { ...tpm.pcrs } },
+    pending: pendingText(hardware),
+  };
+};
 
 const intentView = (intent: ArmedIntent): Static<typeof Intent> => ({
   id: intent.id,

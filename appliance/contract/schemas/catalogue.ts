@@ -3,6 +3,7 @@
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
 import { PROFILE_KINDS } from '../../domain/catalogue.ts';
+import { REQUIRED_IDENTITIES } from '../../domain/hardware-identity.ts';
 import { BMC_MODES, DHCP_MODES, UNKNOWN_POLICIES } from '../../domain/network.ts';
 import { component, nullable } from './shared.ts';
 
@@ -58,6 +59,8 @@ export const Profile = component(
     skus: Type.Array(Type.String(), { description: 'Empty: every SKU' }),
     role: nullable(Type.Enum(['control-plane', 'worker', 'all-in-one'])),
     deploy_minutes: Type.Integer(),
+    identity: Type.Enum([...REQUIRED_IDENTITIES], { description: 'What a machine must prove before it gets secrets' }),
+    required_pcrs: Type.Array(Type.Integer(), { description: 'PCRs that must have the accepted values' }),
   }),
 );
 

@@ -1,6 +1,7 @@
 // Work on a node as the API shows it: requests, progress, and the hardware facts found.
 
 import { Type } from 'typebox';
+import { IDENTITY_LEVELS } from '../../domain/hardware-identity.ts';
 import { SESSION_MODES } from '../../domain/session.ts';
 import { component, nullable, Time } from './shared.ts';
 
@@ -32,6 +33,7 @@ export const NodeSession = component(
     mode: Type.Enum([...SESSION_MODES]),
     ticket_made_at: Time,
     opened_at: nullable(Time),
+    identity: nullable(Type.Enum([...IDENTITY_LEVELS], { description: 'How its identity was established' })),
     heard_at: nullable(Time),
     last: nullable(Step),
     ended: nullable(Type.Object({ how: Type.String(), at: Time, reason: nullable(Type.String()) })),

@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
+import { IDENTITY_LEVELS } from '../../domain/hardware-identity.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../../domain/machine.ts';
 import { component, nullable, PageSize, refTo, Time } from './shared.ts';
@@ -17,6 +18,26 @@ export const Intent = Type.Object({
   expires_at: Time,
   consumed_at: nullable(Time),
   revoked_at: nullable(Time),
+});
+
+const Digest = Type.String({ description: 'SHA-256, hexadecimal' });
+
+const NodeIdentity = Type.Object({
+  level: Type.Enum([...IDENTITY_LEVELS], { description: 'The strongest proof of identity that its sessions can give' }),
+  summary: Type.String({ description: 'How its identity was established, in a sentence' }),
+  bound_at: nullable(Time),
+  uuid: Text,
+  serial: Text,
+  macs: Type.Array(Type.String()),
+  tpm: nullable(
+    Type.Object({
+      eks: Type.Array(Digest, { description: 'Its public endorsement keys' }),
+      trust: Type.Enum(['declared', 'vendor', 'accepted', 'nobody'], { description: 'Who vouches for the TPM' }),
+      issuer: Text,
+      pcrs: nullable(Type.Record(Type.String(), Digest)),
+    }),
+  ),
+  pending: nullable(Type.String({ description: 'What `rebind` would accept' })),
 });
 
 export const Node = component(
@@ -44,6 +65,7 @@ export const Node = component(
     plain_pxe: Type.Boolean({ description: 'Its PXE ROM gets only the boot file, without options 60 and 43' }),
     gpus: nullable(Type.Integer()),
     region: Text,
+    identity: NodeIdentity,
     interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),

@@ -83,6 +83,18 @@ export function quarantinedForHardware(
   );
 }
 
+/** Two machines use the identity of the node. Its credentials are of no use while it is quarantined. */
+export function quarantinedAsTwin(machine: Machine, reason: string, origin: Origin, context: CommandContext): Decision {
+  if (!possibleEvents(machine.lifecycle).includes('quarantine')) return NOTHING;
+  const at = context.now;
+  const happening = { at, actor: APPLIANCE, machine: machine.id, correlationId: origin.correlationId };
+  const also = {
+    writes: [{ kind: 'end-sessions', end: { how: 'failed', at, reason } } as const],
+    events: [newEvent(happening, 'hardware.twin', { reason })],
+  };
+  return moved(machine, { event: 'quarantine', origin: { ...origin, note: reason }, also }, context);
+}
+
 const withRefused = (machine: Machine, shown: ShownHardware, at: Instant): HardwareRecord => {
   const { boundAt: _, ...found } = bindHardware(shown, machine.spec.tpm, machine.hardware.bound, at);
   return { ...machine.hardware, refused: { ...found, at } };
@@ -116,11 +128,15 @@ export function rebind(machine: Machine, origin: Origin, context: CommandContext
       after: hardwareJson(accepted),
     },
   ];
-  if (lifecycle.state === 'quarantined' && hardware.refused !== null) {
+  if (lifecycle.state === 'quarantined' && isOtherHardware(hardware)) {
     return moved(machine, { event: 'clear-quarantine', origin, also: { writes, events, audit } }, context);
   }
   return { outcome: 'change', change: { ...emptyChange(machine, at), writes, events, audit } };
 }
+
+/** Quarantined for it, and not for something else while its measurements changed as well. */
+const isOtherHardware = ({ bound, refused: differing }: HardwareRecord): boolean =>
+  differing !== null && (bound === null || hardwareDifferences(bound, { ...differing, tpmProblem: null }).length > 0);
 
 function acceptedHardware({ bound, refused: differing }: HardwareRecord, at: Instant): BoundHardware | null {
   if (differing !== null) {

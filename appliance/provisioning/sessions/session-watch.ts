@@ -6,6 +6,7 @@ import { intentNeeded, runsSession } from '../../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../../domain/machine.ts';
 import type { Session } from '../../domain/session.ts';
 import { STATES } from '../../domain/states.ts';
+import { quarantinedAsTwin } from '../../machines/commands/hardware.ts';
 import { moved } from '../../machines/commands/move.ts';
 import type { MachineCommands } from '../../machines/execute.ts';
 import { APPLIANCE } from '../../machines/record.ts';
@@ -19,6 +20,7 @@ interface Log {
 }
 
 type SessionReads = Pick<Store, 'sessionsOf'>;
+type RestartReads = Pick<Store, 'sessionsOf' | 'filesTaken'>;
 
 /** The newest session of the machine's current state visit; null: there was none. */
 export async function sessionOfVisit(store: SessionReads, { id, lifecycle }: Machine): Promise<Session | null> {
@@ -31,14 +33,22 @@ export const lastHeardReader =
   async (machine: Machine): Promise<string | undefined> =>
     runsSession(machine.lifecycle.state) ? lastHeard(await sessionOfVisit(store, machine), now()) : undefined;
 
+const DOUBT =
+  'its secrets had been issued, and MAC, UUID and serial number prove no identity: either it lost power, or another machine has its secrets. Clear the quarantine if it lost power, and deploy it again';
+
+/** Nothing but a TPM or a secret through the BMC shows that the machine of the session is the one that boots now. */
+const hasLeaked = async (store: RestartReads, { id, identity }: Session): Promise<boolean> =>
+  identity?.level === 'bound' && (await store.filesTaken(id)).length > 0;
+
 const DONE: Readonly<Record<IntentKind, string>> = { deploy: 'installed', erase: 'erased' };
 
 /**
  * A machine that boots again during an installation or an erasure was interrupted, and its intent is consumed: this is
- * reported at once, not at the deadline.
+ * reported at once, not at the deadline. If its secrets were issued to a machine that proved nothing, another machine may
+ * have taken its place, and the node is quarantined.
  */
 export function failOnRestart(
-  store: SessionReads,
+  store: RestartReads,
   commands: Pick<MachineCommands, 'execute'>,
   now: () => Instant,
   log: Log,
@@ -53,7 +63,9 @@ export function failOnRestart(
       const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
       const origin = { actor: APPLIANCE, correlationId: session?.id ?? null };
       const command = { machine: id, name: 'restarted', input: { event }, origin };
+      const isDoubtful = session !== null && (await hasLeaked(store, session));
       const executed = await commands.execute(command, (current, context) => {
+        if (isDoubtful) return quarantinedAsTwin(current, `${failureReason}; ${DOUBT}`, origin, context);
         const end = { how: 'failed', at: context.now, reason: failureReason } as const;
         const also = { writes: [{ kind: 'end-sessions', end } as const] };
         return moved(current, { event, origin, failureReason, failureCause: 'restarted', also }, context);

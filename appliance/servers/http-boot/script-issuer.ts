@@ -10,6 +10,7 @@ import type { BootSubject, ScriptLanguage } from '../../boot/replies/boot-subjec
 import { type StartingOutcome, startsOurCode } from '../../boot/startability.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { IntentId } from '../../domain/intent.ts';
+import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
@@ -41,7 +42,7 @@ export interface ScriptIssuerDeps {
   readonly onFinding: (machine: Machine, finding: Finding) => void;
   /** A machine that is not in the inventory fetched its script: it may never have sent us a DHCP request. */
   readonly onUnknown: (facts: ClientFacts, network: SiteNetwork) => void;
-  readonly onScriptFetched: (mac: Mac) => void;
+  readonly onScriptFetched: (mac: Mac, address: Ipv4 | null) => void;
   readonly onStoreFailure: (error: unknown, machine: Machine) => void;
 }
 
@@ -98,7 +99,7 @@ export class ScriptIssuer {
     if (machine) for (const finding of decision.findings) onFinding(machine, finding);
     // As for DHCP: a request of an operating system is not a boot.
     else if (about === null && network !== null && facts.program !== 'os') onUnknown(facts, network);
-    if (facts.mac) onScriptFetched(facts.mac);
+    if (facts.mac) onScriptFetched(facts.mac, facts.address);
     if (machine && decision.because.id === 'intent-consumed') sessions?.onRestart(machine);
   }
 

@@ -140,6 +140,16 @@ export async function takeFile(trx: Writer, session: SessionId, name: string, at
   return numInsertedOrUpdatedRows === 1n;
 }
 
+export async function readFilesTaken(db: Reader, session: SessionId): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session_files')
+    .select('name')
+    .where('session', '=', session)
+    .orderBy('name')
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
 /** The id is cast: only `writeTicket` writes it, from a SessionId. */
 const toSession = (row: Selectable<SessionTable>): Session => ({
   id: row.id as SessionId,

@@ -45,6 +45,7 @@ const RACK = {
       kind: 'nixos',
       role: 'worker',
       install: 'push',
+      identity: 'asserted',
       enrollment: 'first-boot',
       storage: { disks: [{ by_id: 'ata-Disk_D-1' }] },
     },

@@ -189,7 +189,10 @@ describe('a session', () => {
     const { sessions } = await inState('deploying');
     const key = await rig.session('install');
     for (let times = 0; times < 2; times += 1) {
-      expect(await sessions.file(key, 'meta-data', CALL)).toMatchObject({ text: 'the meta-data' });
+      expect(await sessions.file(key, 'meta-data', CALL)).toEqual({
+        type: 'application/octet-stream',
+        bytes: Buffer.from('the meta-data'),
+      });
     }
     expect(await sessions.file(key, 'nothing', CALL)).toBeNull();
   });
