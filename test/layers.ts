@@ -221,7 +221,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     at: 'lab/rack',
-    holds: 'virtual machines with real BMCs',
+    holds: 'virtual machines with real BMCs and TPMs',
     imports: [
       ...['domain', 'documents', 'lab/rack', 'assets/build-cache', 'assets/cpio', 'assets/debian-packages'],
       'inventory/schema',

@@ -31,6 +31,7 @@ interface UpOptions extends PlaceOptions {
   readonly rack?: string;
   readonly machines: string;
   readonly firmware: FirmwareKind;
+  readonly tpm?: boolean;
   readonly bmcMode?: BmcMode;
   readonly install?: boolean;
 }
@@ -56,7 +57,7 @@ export async function bringUp(options: UpOptions): Promise<void> {
 async function definitionOf(options: UpOptions): Promise<RackDefinition> {
   const definition =
     options.rack === undefined
-      ? identicalMachines(Number(options.machines), options.firmware)
+      ? identicalMachines(Number(options.machines), options.firmware, options.tpm)
       : await readRackDefinition(options.rack);
   return options.bmcMode === undefined ? definition : { ...definition, bmcMode: options.bmcMode };
 }
@@ -175,13 +176,14 @@ function printStatus(status: RackStatus): void {
     machine.power,
     machine.pid === null ? '-' : String(machine.pid),
     machine.bmc === null ? '-' : `${machine.bmc.address} ${machine.bmc.state}`,
+    machine.tpm === null ? '-' : machine.tpm.state,
     machine.bootFlag,
     machine.console,
   ]);
   output.write(
     `${styled(output, 'bold', status.site)}, BMCs ${status.bmcMode}, in the network namespace ${status.namespace}\n`,
   );
-  output.write(table(output, ['MACHINE', 'FIRMWARE', 'POWER', 'PID', 'BMC', 'BOOT FLAG', 'CONSOLE'], rows));
+  output.write(table(output, ['MACHINE', 'FIRMWARE', 'POWER', 'PID', 'BMC', 'TPM', 'BOOT FLAG', 'CONSOLE'], rows));
   for (const { target, kind, amount, means, note } of status.faults) {
     output.write(styled(output, 'yellow', `fault: ${target} ${kind} ${amount}`.trimEnd()));
     output.write(`: ${means}${note === '' ? '' : ` (${note})`}\n`);

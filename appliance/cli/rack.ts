@@ -41,6 +41,7 @@ function addUp(command: Command): void {
     .addOption(
       new Option('--firmware <kind>', 'firmware of identical machines').choices(FIRMWARE_KINDS).default('uefi-pxe'),
     )
+    .option('--tpm', 'give identical machines a TPM 2.0')
     .addOption(new Option('--bmc-mode <mode>', 'override the mode of the file').choices(BMC_MODES))
     .option('--install', 'install the Debian packages that are missing')
     .addHelpText(
@@ -52,7 +53,7 @@ function addUp(command: Command): void {
 }
 
 function addFault(command: Command): void {
-  const kinds = FAULT_KINDS.map((kind) => `  ${kind.padEnd(18)} ${faultHelp(kind)}`).join('\n');
+  const kinds = FAULT_KINDS.map((kind) => `  ${kind.padEnd(19)} ${faultHelp(kind)}`).join('\n');
   command
     .description('Injects a fault, or removes it.')
     .argument('<target>', `a machine, or ${WHOLE_NETWORK}`)

@@ -38,6 +38,9 @@ export interface RackedMachine {
   readonly first: BootOrder;
   /** Whether its operating system can reach the BMC. */
   readonly inBandBmc: boolean;
+  readonly tpm: boolean;
+  /** It has the MAC addresses, the UUID and the serial number of this machine: an impostor. No inventory declares it. */
+  readonly twinOf: string | null;
   /** The profile to install; declared elsewhere. */
   readonly profile: string | null;
   readonly cluster: string | null;
@@ -66,6 +69,8 @@ const MachineSection = Type.Object(
     ),
     boots_first: Type.Optional(Type.Enum(['disk', 'network'])),
     in_band_bmc: Type.Optional(Type.Boolean()),
+    tpm: Type.Optional(Type.Boolean()),
+    twin_of: text(),
     profile: text(),
     cluster: text(),
   },
@@ -111,20 +116,22 @@ export function rackDefinition(value: unknown, report: Report): RackDefinition |
   const sections = (rack?.machines ?? []).filter((section) => section !== undefined);
   if (sections.length > MAX_MACHINES) problem('rack.machines', `a rack has at most ${MAX_MACHINES} machines`);
   if (rack?.site !== undefined) check(parseObjectName(rack.site), 'rack.site', problem);
-  const machines = sections.map((section, index) => machineOf(section, index + 1, problem));
-  rejectDuplicates(machines, problem);
+  const alone = sections.map((section, index) => machineOf(section, index + 1, problem));
+  rejectDuplicates(alone, problem);
+  const machines = alone.map((machine, index) => withTwinValues(machine, sections[index] ?? {}, alone, problem));
   if (!isValid) return null;
   return { site: rack?.site ?? DEFAULT_SITE, bmcMode: rack?.bmc_mode ?? 'real', machines };
 }
 
 /** node01, node02, … with the firmware's own PXE. */
-export function identicalMachines(count: number, firmware: FirmwareKind = 'uefi-pxe'): RackDefinition {
+export function identicalMachines(count: number, firmware: FirmwareKind = 'uefi-pxe', tpm = false): RackDefinition {
   if (!Number.isInteger(count) || count < 1 || count > MAX_MACHINES) {
     throw new ColdironError('usage', `a rack has 1 to ${MAX_MACHINES} machines, not ${count}`);
   }
   const sections = Array.from({ length: count }, (_, index) => ({
     name: `node${String(index + 1).padStart(2, '0')}`,
     firmware,
+    tpm,
   }));
   const never: Report = (at, message) => {
     throw new Error(`the generated rack is invalid: ${at}: ${message}`);
@@ -152,9 +159,32 @@ function machineOf(section: MachineText, number: number, problem: Report): Racke
     serial: section.serial ?? `CLD${String(number).padStart(4, '0')}`,
     first: section.boots_first ?? 'disk',
     inBandBmc,
+    tpm: section.tpm ?? false,
+    twinOf: section.twin_of ?? null,
     profile: section.profile ?? null,
     cluster: section.cluster ?? null,
   };
+}
+
+/** What identifies a machine is copied from the other one; everything else is its own. */
+function withTwinValues(
+  machine: RackedMachine,
+  section: MachineText,
+  machines: readonly RackedMachine[],
+  problem: Report,
+): RackedMachine {
+  if (machine.twinOf === null) return machine;
+  const at = (key: string): string => `rack.machines[${machine.number - 1}].${key}`;
+  for (const key of ['mac', 'uuid', 'serial', 'cards', 'profile', 'cluster'] as const) {
+    if (section[key] !== undefined) problem(at(key), 'a twin has that of the other machine');
+  }
+  const other = machines.find(({ name, twinOf }) => name === machine.twinOf && twinOf === null);
+  if (other === undefined) {
+    problem(at('twin_of'), `${machine.twinOf} is not another machine of this rack that is no twin itself`);
+    return machine;
+  }
+  const { cards, uuid, serial } = other;
+  return { ...machine, cards, uuid, serial };
 }
 
 function rejectDuplicates(machines: readonly RackedMachine[], problem: Report): void {

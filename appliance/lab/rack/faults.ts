@@ -54,6 +54,28 @@ export const FAULTS = {
     means: 'from the next power-on, the disk is too small',
     takes: { name: 'size', unit: 'MiB', minimum: 1, maximum: 1_048_576, default: 16 },
   },
+  'tpm-absent': { on: ['machine'], means: 'from the next power-on, the machine has no TPM', takes: null },
+  'tpm-cleared': {
+    on: ['machine'],
+    means: 'at the next power-on, the TPM gets new endorsement keys, for good',
+    takes: null,
+  },
+  'tpm-replaced': { on: ['machine'], means: 'from the next power-on, another TPM is in the machine', takes: null },
+  'tpm-bad-certificate': {
+    on: ['machine'],
+    means: 'from the next power-on, another TPM with truncated EK certificates is in the machine',
+    takes: null,
+  },
+  'tpm-garbage': {
+    on: ['machine'],
+    means: 'from the next power-on, the TPM answers commands that use keys with garbage',
+    takes: null,
+  },
+  'tpm-dead': {
+    on: ['machine'],
+    means: 'from the next power-on, the TPM answers everything with garbage',
+    takes: null,
+  },
   'power-cut': {
     on: ['machine'],
     means: 'the power fails when a text appears on the console, or in a file',

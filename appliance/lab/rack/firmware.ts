@@ -44,6 +44,13 @@ export type MachineDisk =
   /** The machine sees it as a disk with one FAT partition. */
   | { readonly kind: 'folder'; readonly path: string };
 
+/** How QEMU reaches a machine's TPM. */
+export type TpmBackend =
+  /** The control socket of swtpm. */
+  | { readonly kind: 'emulator'; readonly socket: string }
+  /** A file descriptor that QEMU inherits, and uses like a TPM device of the host. */
+  | { readonly kind: 'inherited'; readonly fd: number };
+
 interface Firmware {
   readonly program: string;
   readonly cpu: string;
@@ -52,6 +59,7 @@ interface Firmware {
   readonly flash: { readonly code: string; readonly variables: string } | null;
   readonly board: readonly string[];
   readonly ipxeRom: boolean;
+  readonly tpmDevice: string;
 }
 
 const OVMF = { code: '/usr/share/OVMF/OVMF_CODE_4M.fd', variables: '/usr/share/OVMF/OVMF_VARS_4M.fd' };
@@ -61,7 +69,7 @@ const OVMF_WITH_KEYS = {
 };
 const AAVMF = { code: '/usr/share/AAVMF/AAVMF_CODE.fd', variables: '/usr/share/AAVMF/AAVMF_VARS.fd' };
 
-const X86 = { program: 'qemu-system-x86_64', cpu: 'qemu64', memory: 256 };
+const X86 = { program: 'qemu-system-x86_64', cpu: 'qemu64', memory: 256, tpmDevice: 'tpm-tis' };
 // graphics=off sends the output of SeaBIOS and iPXE to the serial line.
 const BIOS: Firmware = {
   ...X86,
@@ -98,6 +106,7 @@ const FIRMWARE: Readonly<Record<FirmwareKind, Firmware>> = {
     flash: AAVMF,
     board: ['-M', 'virt'],
     ipxeRom: false,
+    tpmDevice: 'tpm-tis-device',
   },
 };
 
@@ -126,6 +135,7 @@ export interface MachinePlace {
   readonly control?: string;
   /** The BMC's port in the machine's own network namespace; the operating system reaches the BMC through KCS. */
   readonly inBandBmcPort?: number;
+  readonly tpm?: TpmBackend;
 }
 
 /**
@@ -143,8 +153,8 @@ export const bootIndexOf = (first: BootOrder): number => (first === 'network' ? 
 
 export function qemuCommand(spec: VirtualMachineSpec, place: MachinePlace): readonly [string, ...string[]] {
   checkValues(spec);
-  const { tap, variables, moreTaps = [], control, inBandBmcPort } = place;
-  const { program, cpu, memory, flash, board, ipxeRom } = FIRMWARE[spec.firmware];
+  const { tap, variables, moreTaps = [], control, inBandBmcPort, tpm } = place;
+  const { program, cpu, memory, flash, board, ipxeRom, tpmDevice } = FIRMWARE[spec.firmware];
   const skipIpv6 = flash !== null && !spec.pxeOverIpv6;
   return [
     program,
@@ -165,6 +175,7 @@ export function qemuCommand(spec: VirtualMachineSpec, place: MachinePlace): read
     ...(spec.disk ? diskDrive(spec.disk) : []),
     ...(control === undefined ? [] : controlSocket(control)),
     ...(inBandBmcPort === undefined ? [] : inBandBmc(inBandBmcPort)),
+    ...(tpm === undefined ? [] : [...tpmBackend(tpm), '-device', `${tpmDevice},tpmdev=tpm0`]),
   ];
 }
 
@@ -185,6 +196,15 @@ const inBandBmc = (port: number): string[] => [
   ...['-chardev', `socket,id=bmc0,host=127.0.0.1,port=${port},reconnect=1`],
   ...['-device', 'ipmi-bmc-extern,id=bmc1,chardev=bmc0', '-device', 'isa-ipmi-kcs,bmc=bmc1,irq=5'],
 ];
+
+/** Without a cancel file of its own, QEMU would look for the one of a real TPM. */
+const tpmBackend = (tpm: TpmBackend): string[] =>
+  tpm.kind === 'emulator'
+    ? ['-chardev', `socket,id=tpm1,path=${tpm.socket}`, '-tpmdev', 'emulator,id=tpm0,chardev=tpm1']
+    : [
+        ...['-add-fd', `fd=${tpm.fd},set=1`],
+        ...['-tpmdev', 'passthrough,id=tpm0,path=/dev/fdset/1,cancel-path=/dev/null'],
+      ];
 
 /** The network stacks of OVMF and AAVMF need a source of randomness. */
 const flashDrives = (code: string, variables: string): string[] => [

@@ -25,7 +25,8 @@ export interface InventoryPlaces {
 const NAMES = { boot: 'boot', work: 'work' } as const;
 
 export function rackInventory(rack: RackDefinition, places: InventoryPlaces): InventoryDocument {
-  const hasSecondCards = rack.machines.some(({ cards }) => cards.length > 1);
+  const declared = rack.machines.filter(({ twinOf }) => twinOf === null);
+  const hasSecondCards = declared.some(({ cards }) => cards.length > 1);
   return {
     sites: [{ name: rack.site, bmc_mode: rack.bmcMode }],
     networks: [
@@ -40,12 +41,12 @@ export function rackInventory(rack: RackDefinition, places: InventoryPlaces): In
       },
       ...(hasSecondCards ? [{ name: NAMES.work, prefix: WORK_PREFIX }] : []),
     ],
-    skus: [...new Set(rack.machines.map(architectureOf))].map((architecture) => ({
+    skus: [...new Set(declared.map(architectureOf))].map((architecture) => ({
       name: skuOf(architecture),
       description: 'a machine of the virtual rack',
       architecture,
     })),
-    nodes: rack.machines.map((machine) => nodeOf(machine, rack, places)),
+    nodes: declared.map((machine) => nodeOf(machine, rack, places)),
   };
 }
 

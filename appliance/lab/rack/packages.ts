@@ -7,14 +7,23 @@ import { installedPackage } from '../../assets/debian-packages.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { RACK_PACKAGES } from './firmware.ts';
 
-/** Includes the packages for BMCs and for the rogue DHCP server. */
-export const FULL_RACK_PACKAGES: readonly string[] = [...RACK_PACKAGES, 'dnsmasq-base', 'openipmi', 'socat'];
+/** Includes the packages for BMCs, TPMs and the rogue DHCP server. */
+export const FULL_RACK_PACKAGES: readonly string[] = [
+  ...RACK_PACKAGES,
+  'dnsmasq-base',
+  'openipmi',
+  'socat',
+  'swtpm',
+  'swtpm-tools',
+];
 
 /** A program without its package, installed from elsewhere, is good enough. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   'dnsmasq-base': '/usr/sbin/dnsmasq',
   openipmi: '/usr/bin/ipmi_sim',
   socat: '/usr/bin/socat',
+  swtpm: '/usr/bin/swtpm',
+  'swtpm-tools': '/usr/bin/swtpm_setup',
 };
 
 export async function missingPackages(names: readonly string[] = FULL_RACK_PACKAGES): Promise<readonly string[]> {

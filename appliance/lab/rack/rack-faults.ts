@@ -15,6 +15,7 @@ import { cutWhenPrinted, cutWhenWritten } from './power-cut.ts';
 import type { ProcessRecords } from './process-records.ts';
 import type { RackBmc } from './rack-bmc.ts';
 import type { RackSlot } from './rack-slot.ts';
+import type { RackTpm, TpmFault } from './rack-tpm.ts';
 import { startRogueDhcp } from './rogue-dhcp.ts';
 import { VirtualServer } from './virtual-server.ts';
 import { blockFrames, loseBmcPackets, loseFrames, type StartedFault, slowDown, type Undo } from './wire-faults.ts';
@@ -119,6 +120,18 @@ export class RackFaults {
           { diskShownBytes: fault.amount * MEBIBYTE },
           { diskShownBytes: null },
         );
+      case 'tpm-absent':
+        return putIntoSocket(tpmOf(onlySlot(slots)), 'absent');
+      case 'tpm-replaced':
+        return putIntoSocket(tpmOf(onlySlot(slots)), 'replaced');
+      case 'tpm-bad-certificate':
+        return putIntoSocket(tpmOf(onlySlot(slots)), 'bad-certificate');
+      case 'tpm-garbage':
+        return putIntoSocket(tpmOf(onlySlot(slots)), 'garbage');
+      case 'tpm-dead':
+        return putIntoSocket(tpmOf(onlySlot(slots)), 'dead');
+      case 'tpm-cleared':
+        return this.#clearTpm(tpmOf(onlySlot(slots)), key);
       default:
         return this.#beginAtBmc(fault, onlySlot(slots));
     }
@@ -170,6 +183,12 @@ export class RackFaults {
     };
   }
 
+  /** Ends by itself when it has happened. */
+  async #clearTpm(tpm: RackTpm, key: string): Promise<Undo> {
+    const undo = tpm.clearAtPowerOn(() => void this.#active.delete(key));
+    return async () => undo();
+  }
+
   async #cutPower(fault: CheckedFault & { kind: 'power-cut' }, slot: RackSlot, key: string): Promise<Undo> {
     const server = serverOf(slot);
     const cut = (): void => {
@@ -198,6 +217,16 @@ const tapsOf = (slots: readonly RackSlot[]): readonly string[] =>
 function bmcOf({ bmc, machine }: RackSlot): RackBmc {
   if (bmc) return bmc;
   throw new ColdironError('conflict', `${machine.name} has no BMC: this rack's bmc_mode is disabled`);
+}
+
+function tpmOf({ tpm, machine }: RackSlot): RackTpm {
+  if (tpm) return tpm;
+  throw new ColdironError('conflict', `${machine.name} has no TPM: give it one with \`tpm: true\` or rack up --tpm`);
+}
+
+async function putIntoSocket(tpm: RackTpm, fault: TpmFault): Promise<Undo> {
+  await tpm.setFault(fault);
+  return () => tpm.setFault(null);
 }
 
 function onlySlot(slots: readonly RackSlot[]): RackSlot {

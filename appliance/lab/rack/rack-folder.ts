@@ -45,6 +45,11 @@ export class RackFolder {
     return this.file('bmc-password');
   }
 
+  /** What the maker of the machines' TPMs has. */
+  get tpmVendor(): string {
+    return this.file('tpm-vendor');
+  }
+
   async make(): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
   }

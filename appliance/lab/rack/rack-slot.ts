@@ -3,6 +3,7 @@
 import type { Chassis } from './chassis.ts';
 import type { RackedMachine } from './definition.ts';
 import type { RackBmc } from './rack-bmc.ts';
+import type { RackTpm } from './rack-tpm.ts';
 import type { RecordedServer } from './recorded-server.ts';
 import type { SerialLine } from './serial-line.ts';
 import type { VirtualServer } from './virtual-server.ts';
@@ -11,6 +12,8 @@ export interface RackSlot {
   readonly machine: RackedMachine;
   readonly server: VirtualServer | RecordedServer;
   readonly serial: SerialLine;
+  /** Null: the machine has none, or does not run in this mode. */
+  readonly tpm: RackTpm | null;
   /** Bridge ports, one for each card. */
   readonly taps: readonly string[];
   /** Null: the rack has no BMCs, or it has not started yet. */

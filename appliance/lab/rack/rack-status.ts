@@ -6,6 +6,7 @@ import type { FirmwareKind } from './firmware.ts';
 import type { BmcState } from './rack-bmc.ts';
 import type { ActiveFault } from './rack-faults.ts';
 import type { RackSlot } from './rack-slot.ts';
+import type { TpmState } from './rack-tpm.ts';
 
 export interface MachineStatus {
   readonly name: string;
@@ -16,6 +17,8 @@ export interface MachineStatus {
   readonly bootFlag: BootFlag;
   readonly light: boolean;
   readonly bmc: { readonly address: string; readonly state: BmcState; readonly pid: number | null } | null;
+  /** What is in its socket from the next power-on; null: the machine has no TPM. */
+  readonly tpm: { readonly state: TpmState; readonly pid: number | null } | null;
   readonly console: string;
 }
 
@@ -29,7 +32,7 @@ export interface RackStatus {
   readonly faults: readonly ActiveFault[];
 }
 
-export function slotStatus({ machine, server, serial, bmc }: RackSlot): MachineStatus {
+export function slotStatus({ machine, server, serial, bmc, tpm }: RackSlot): MachineStatus {
   return {
     name: machine.name,
     firmware: machine.firmware,
@@ -39,6 +42,7 @@ export function slotStatus({ machine, server, serial, bmc }: RackSlot): MachineS
     bootFlag: server.bootFlag,
     light: server.lightIsOn,
     bmc: bmc && { address: bmc.address, state: bmc.state, pid: bmc.pid },
+    tpm: tpm && { state: tpm.state, pid: tpm.pid },
     console: serial.file,
   };
 }

@@ -23,8 +23,10 @@ import { RackFaults } from './rack-faults.ts';
 import type { RackClaim, RackFolder } from './rack-folder.ts';
 import { bmcView, type RackSlot } from './rack-slot.ts';
 import { type RackStatus, slotStatus } from './rack-status.ts';
+import { RackTpm } from './rack-tpm.ts';
 import { RecordedServer } from './recorded-server.ts';
 import { SerialLine } from './serial-line.ts';
+import { TpmVendor } from './tpm-vendor.ts';
 import { VirtualServer } from './virtual-server.ts';
 
 export interface RackOptions {
@@ -38,6 +40,7 @@ export class Rack {
   readonly definition: RackDefinition;
   readonly #folder: RackFolder;
   readonly #faults: RackFaults;
+  readonly #tpmVendor: TpmVendor;
   readonly #slots = new Map<string, RackSlot>();
   readonly #sockets: LineSocket[] = [];
   readonly #ended = Promise.withResolvers<void>();
@@ -47,6 +50,7 @@ export class Rack {
     this.definition = definition;
     this.network = network;
     this.#folder = folder;
+    this.#tpmVendor = new TpmVendor(folder.tpmVendor);
     this.#faults = new RackFaults({ network, records: folder.records, slots: this.#slots });
   }
 
@@ -138,7 +142,7 @@ export class Rack {
       machine,
       serial,
       ...(this.definition.bmcMode === 'recorder'
-        ? { server: new RecordedServer(machine.name, this.#folder.file('recorded.jsonl')), taps: [] }
+        ? { server: new RecordedServer(machine.name, this.#folder.file('recorded.jsonl')), taps: [], tpm: null }
         : await this.#virtualServer(machine, serial, folder)),
       bmc: null,
       bmcIgnoresPower: false,
@@ -154,11 +158,15 @@ export class Rack {
   async #virtualServer(machine: RackedMachine, serial: SerialLine, folder: string) {
     const { network } = this;
     const [tap, ...moreTaps] = await this.#cables(machine);
+    const { records } = this.#folder;
+    const deps = { machine, network, records, folder, vendor: this.#tpmVendor };
+    const tpm = machine.tpm ? await RackTpm.install(deps) : null;
     const server = await VirtualServer.rack({
       machine,
       network,
       serial,
-      records: this.#folder.records,
+      records,
+      tpm,
       disk: await this.#folder.disk(machine),
       qemuLog: join(folder, 'qemu.log'),
       place: {
@@ -171,7 +179,7 @@ export class Rack {
           : {}),
       },
     });
-    return { server, taps: [tap, ...moreTaps] };
+    return { server, tpm, taps: [tap, ...moreTaps] };
   }
 
   async #cables(machine: RackedMachine): Promise<readonly [string, ...string[]]> {

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import type { Server } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { BootFlag, Chassis } from './chassis.ts';
 import type { RackedMachine } from './definition.ts';
 import {
@@ -14,10 +15,12 @@ import {
   type MachineDisk,
   type MachinePlace,
   qemuCommand,
+  type TpmBackend,
 } from './firmware.ts';
 import type { RackNetwork } from './network.ts';
 import type { ProcessRecords } from './process-records.ts';
 import { listenForQemu, Qmp } from './qmp.ts';
+import type { PoweredTpm, RackTpm } from './rack-tpm.ts';
 import type { SerialLine } from './serial-line.ts';
 
 export interface VirtualServerDeps {
@@ -27,6 +30,7 @@ export interface VirtualServerDeps {
   readonly serial: SerialLine;
   readonly place: MachinePlace & { readonly control: string };
   readonly disk: string | null;
+  readonly tpm: RackTpm | null;
   /** File for QEMU's error output. */
   readonly qemuLog: string;
 }
@@ -39,6 +43,9 @@ export interface ServerFaults {
   /** Runs before each power-on, when the cables are already plugged in. */
   beforePowerOn: (() => Promise<void>) | null;
 }
+
+/** The first file descriptor after the standard ones. */
+const TPM_FD = 3;
 
 /** The firmware has read its boot order this long after a reset. */
 const SETTLED_AFTER_MS = 3000;
@@ -135,16 +142,20 @@ export class VirtualServer implements Chassis {
 
   async #start(): Promise<void> {
     if (this.isOn) return;
-    const { network, records, serial, machine, place, qemuLog } = this.#deps;
+    const { network, records, serial, machine, qemuLog, tpm } = this.#deps;
     await this.faults.beforePowerOn?.();
+    const poweredTpm = (await tpm?.powerOn()) ?? null;
+    const place = { ...this.#deps.place, ...(poweredTpm === null ? {} : { tpm: backendOf(poweredTpm) }) };
     const first = this.#nextOrder();
     const [command, ...args] = network.command(...qemuCommand({ ...this.#spec(), first }, place));
     await using log = await open(qemuLog, 'a', 0o600);
     const control = Promise.withResolvers<Qmp>();
     // There may be no waiter when the machine goes off.
     control.promise.catch(() => undefined);
-    const started = spawn(command, args, { stdio: ['pipe', 'pipe', log.fd] });
+    const more = poweredTpm?.kind === 'stream' ? (['pipe'] as const) : [];
+    const started = spawn(command, args, { stdio: ['pipe', 'pipe', log.fd, ...more] });
     const { stdin, stdout } = started;
+    if (poweredTpm?.kind === 'stream') poweredTpm.serve(started.stdio[TPM_FD] as Duplex);
     if (stdin === null || stdout === null) throw new Error('the child process has no pipes');
     this.#control = control;
     const disconnect = serial.connect(stdout, stdin);
@@ -153,6 +164,7 @@ export class VirtualServer implements Chassis {
       this.#control = null;
       this.#consumeFlag();
       control.reject(new Error('the machine went off'));
+      tpm?.powerOff().catch(() => undefined);
     });
     started.once('close', (code, by) => disconnect(`the machine went off (${by ?? `QEMU ended with ${code}`})`));
     await once(started, 'spawn');
@@ -170,6 +182,7 @@ export class VirtualServer implements Chassis {
       dying.kill('SIGKILL');
       await exited;
     }
+    await this.#deps.tpm?.powerOff();
     await this.#deps.records.remove(this.#deps.machine.name);
   }
 
@@ -231,3 +244,6 @@ export class VirtualServer implements Chassis {
     return { kind: 'image', file, readOnly, ...(diskShownBytes === null ? {} : { shownBytes: diskShownBytes }) };
   }
 }
+
+const backendOf = (tpm: PoweredTpm): TpmBackend =>
+  tpm.kind === 'process' ? { kind: 'emulator', socket: tpm.socket } : { kind: 'inherited', fd: TPM_FD };

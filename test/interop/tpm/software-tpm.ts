@@ -1,5 +1,4 @@
-// A TPM 2.0 that we did not write: swtpm on sockets in a folder of its own, manufactured with EK certificates of a local
-// authority, and used through tpm2-tools.
+// A TPM 2.0 that we did not write: swtpm on sockets in a folder of its own, used through tpm2-tools.
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,6 +6,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { TpmVendor } from '../../../appliance/lab/rack/tpm-vendor.ts';
 
 export const TPM_PACKAGES = ['swtpm', 'swtpm-tools', 'tpm2-tools', 'libtss2-tcti-swtpm0'];
 
@@ -14,45 +14,6 @@ const PATIENCE_MS = 60_000;
 /** TCG EK Credential Profile: these templates let the user of the key in with its password, which is empty. */
 const HIGH_RANGE = ['ecc384', 'rsa3072'];
 const PCRS = 'sha256:0,1,2,3,4,5,6,7';
-
-/** What a vendor of TPMs has: `swtpm_localca` creates it in the folder at the first certificate. */
-export class VendorAuthority {
-  readonly folder: string;
-
-  constructor(folder: string) {
-    this.folder = folder;
-    mkdirSync(folder, { recursive: true });
-    const files = ['signkey.pem', 'issuercert.pem', 'certserial'].map((name) => join(folder, name));
-    const [signingkey, issuercert, certserial] = files;
-    const write = (name: string, lines: Record<string, string | undefined>): void =>
-      writeFileSync(
-        join(folder, name),
-        Object.entries(lines)
-          .map(([key, value]) => `${key} = ${value}\n`)
-          .join(''),
-      );
-    write('localca.conf', { statedir: folder, signingkey, issuercert, certserial });
-    writeFileSync(
-      join(folder, 'localca.options'),
-      '--platform-manufacturer QEMU\n--platform-version 1\n--platform-model PC\n',
-    );
-    write('setup.conf', {
-      create_certs_tool: '/usr/bin/swtpm_localca',
-      create_certs_tool_config: join(folder, 'localca.conf'),
-      create_certs_tool_options: join(folder, 'localca.options'),
-      active_pcr_banks: 'sha256',
-    });
-  }
-
-  /** PEM texts of the root and of the intermediate that signs. */
-  get root(): string {
-    return readFileSync(join(this.folder, 'swtpm-localca-rootca-cert.pem'), 'utf8');
-  }
-
-  get intermediate(): string {
-    return readFileSync(join(this.folder, 'issuercert.pem'), 'utf8');
-  }
-}
 
 export class SoftwareTpm {
   readonly folder: string;
@@ -64,11 +25,14 @@ export class SoftwareTpm {
   }
 
   /** Manufactures a TPM and switches it on. */
-  static async start(folder: string, vendor: VendorAuthority): Promise<SoftwareTpm> {
-    const state = join(folder, 'state');
-    mkdirSync(state, { recursive: true });
-    const config = join(vendor.folder, 'setup.conf');
-    run('swtpm_setup', ['--tpm2', '--tpmstate', state, '--create-ek-cert', '--config', config, '--overwrite']);
+  static async start(folder: string, vendor: TpmVendor): Promise<SoftwareTpm> {
+    mkdirSync(folder, { recursive: true });
+    await vendor.manufacture(join(folder, 'state'));
+    return await SoftwareTpm.switchOn(folder, join(folder, 'state'));
+  }
+
+  /** `folder`: for its sockets and files. */
+  static async switchOn(folder: string, state: string): Promise<SoftwareTpm> {
     const control = join(folder, 'tpm.ctrl');
     const args = ['socket', '--tpm2', '--tpmstate', `dir=${state}`, '--flags', 'not-need-init,startup-clear'];
     args.push('--server', `type=unixio,path=${join(folder, 'tpm')}`, '--ctrl', `type=unixio,path=${control}`);
@@ -187,11 +151,6 @@ export class SoftwareTpm {
       await pause(20);
     }
   }
-}
-
-function run(program: string, args: readonly string[]): void {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${program}: ${error?.message ?? `${stdout}${stderr}`}`);
 }
 
 const accepts = (path: string): Promise<boolean> =>

@@ -1,7 +1,7 @@
 // Our TPM code with real TPMs: swtpm and tpm2-tools. Two TPMs of two vendors.
 
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,8 +12,9 @@ import { checkAk, checkEk, ekFingerprint } from '../../../appliance/codecs/tpm/t
 import { parseTpmPublic } from '../../../appliance/codecs/tpm/tpm-public.ts';
 import { readVendorAuthorities, vendorChain } from '../../../appliance/codecs/tpm/vendor-chain.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
+import { TpmVendor } from '../../../appliance/lab/rack/tpm-vendor.ts';
 import { needPackages } from '../packages.ts';
-import { SoftwareTpm, TPM_PACKAGES, VendorAuthority } from './software-tpm.ts';
+import { SoftwareTpm, TPM_PACKAGES } from './software-tpm.ts';
 
 const EKS = ['rsa', 'ecc', 'rsa3072', 'ecc384'] as const;
 const AKS = [
@@ -23,8 +24,8 @@ const AKS = [
 ] as const;
 
 let folder = '';
-let vendor: VendorAuthority;
-let otherVendor: VendorAuthority;
+let vendor: TpmVendor;
+let otherVendor: TpmVendor;
 let own: SoftwareTpm;
 let other: SoftwareTpm;
 
@@ -35,7 +36,7 @@ const ekOf = (tpm: SoftwareTpm, kind: string) => mustParse(checkEk(publicOf(tpm.
 beforeAll(async () => {
   needPackages(TPM_PACKAGES);
   folder = mkdtempSync(join(tmpdir(), 'coldiron-tpm-'));
-  [vendor, otherVendor] = [new VendorAuthority(join(folder, 'vendor')), new VendorAuthority(join(folder, 'foreign'))];
+  [vendor, otherVendor] = [new TpmVendor(join(folder, 'vendor')), new TpmVendor(join(folder, 'foreign'))];
   own = await SoftwareTpm.start(join(folder, 'own'), vendor);
   other = await SoftwareTpm.start(join(folder, 'other'), otherVendor);
   for (const tpm of [own, other]) {
@@ -117,8 +118,12 @@ describe.each([
   ['rsa', '0x01c00002'],
   ['ecc384', '0x01c00016'],
 ] as const)('the certificate of the endorsement key %s', (kind, index) => {
-  const authorities = (...texts: readonly string[]) =>
-    mustParse(readVendorAuthorities(texts.map((text) => ({ name: 'vendor.pem', text }))));
+  const certificateOf = (maker: TpmVendor, name: 'root' | 'issuer') => {
+    const file = join(maker.certificates, `${name}.pem`);
+    return { name: file, text: readFileSync(file, 'utf8') };
+  };
+  const authorities = (root: TpmVendor, issuer: TpmVendor) =>
+    mustParse(readVendorAuthorities([certificateOf(root, 'root'), certificateOf(issuer, 'issuer')]));
   const certificate = (): Buffer => {
     own.tpm2('nvread', index, '-o', 'certificate');
     return own.read('certificate');
@@ -134,13 +139,13 @@ describe.each([
 
   it('leads to its vendor, and to no other', () => {
     const read = mustParse(readEkCertificate(certificate()));
-    expect(vendorChain(read, authorities(vendor.root, vendor.intermediate), Date.now())).toEqual({
+    expect(vendorChain(read, authorities(vendor, vendor), Date.now())).toEqual({
       ok: true,
       value: { issuer: 'CN=swtpm-localca', root: 'CN=swtpm-localca-rootca', remarks: [] },
     });
     // Both vendors have the same names.
-    expect(vendorChain(read, authorities(otherVendor.root, otherVendor.intermediate), Date.now()).ok).toBe(false);
-    expect(vendorChain(read, authorities(otherVendor.root, vendor.intermediate), Date.now()).ok).toBe(false);
+    expect(vendorChain(read, authorities(otherVendor, otherVendor), Date.now()).ok).toBe(false);
+    expect(vendorChain(read, authorities(otherVendor, vendor), Date.now()).ok).toBe(false);
   });
 
   it('is refused when it is truncated', () => {

@@ -40,6 +40,22 @@ describe('qemuCommand for a machine with a BMC', () => {
   });
 
   it.each([
+    ['bios-ipxe-rom', 'tpm-tis'],
+    ['uefi-pxe', 'tpm-tis'],
+    ['arm64-uefi', 'tpm-tis-device'],
+  ] as const)('connects the TPM of %s as %s, and has none otherwise', (firmware, device) => {
+    const emulated = { ...place, tpm: { kind: 'emulator', socket: '/rack/tpm-1' } } as const;
+    expect(qemuCommand(machine(firmware, 1), emulated).join(' ')).toContain(
+      `-chardev socket,id=tpm1,path=/rack/tpm-1 -tpmdev emulator,id=tpm0,chardev=tpm1 -device ${device},tpmdev=tpm0`,
+    );
+    const garbage = { ...place, tpm: { kind: 'inherited', fd: 3 } } as const;
+    expect(qemuCommand(machine(firmware, 1), garbage).join(' ')).toContain(
+      `-add-fd fd=3,set=1 -tpmdev passthrough,id=tpm0,path=/dev/fdset/1,cancel-path=/dev/null -device ${device},tpmdev=tpm0`,
+    );
+    expect(qemuCommand(machine(firmware, 1), place).join(' ')).not.toContain('tpm');
+  });
+
+  it.each([
     ['a serial number', { serial: 'X,uuid=1' }, 'not a serial number'],
     ['a MAC address', { moreCards: ['52:54:00:77:01:01,romfile=/etc/passwd'] }, 'not a MAC address'],
   ])('rejects a value that is not %s', (_what, wrong, words) => {

@@ -44,6 +44,8 @@ describe('the definition of a rack', () => {
       serial: 'CLD0001',
       first: 'disk',
       inBandBmc: false,
+      tpm: false,
+      twinOf: null,
       profile: null,
       cluster: null,
     });
@@ -95,6 +97,40 @@ describe('the definition of a rack', () => {
     );
   });
 
+  it('gives a twin what identifies the other machine, and nothing else', () => {
+    const [first, twin] = sound([
+      { name: 'one', cards: 2, serial: 'X1', disk: 8, tpm: true },
+      { name: 'two', twin_of: 'one', disk: 16, firmware: 'bios-ipxe-rom' },
+    ]).machines;
+    const { cards, uuid, serial } = first ?? {};
+    expect(twin).toMatchObject({ cards, uuid, serial, twinOf: 'one', number: 2, disk: 16, tpm: false });
+    expect(twin?.firmware).toBe('bios-ipxe-rom');
+  });
+
+  it.each([
+    [
+      'an unknown machine',
+      [{ name: 'one' }, { name: 'two', twin_of: 'three' }],
+      'twin_of: three is not another machine',
+    ],
+    ['itself', [{ name: 'one' }, { name: 'two', twin_of: 'two' }], 'twin_of: two is not another machine'],
+    [
+      'a twin',
+      [{ name: 'one' }, { name: 'three', twin_of: 'one' }, { name: 'two', twin_of: 'three' }],
+      'twin_of: three is not another machine',
+    ],
+  ])('rejects a twin of %s', (_what, machines, reason) => {
+    expect(problemsOf({ rack: { machines } })).toEqual([expect.stringContaining(reason)]);
+  });
+
+  it.each(['mac', 'uuid', 'serial'] as const)('rejects a twin with another %s', (key) => {
+    const values = { mac: '52:54:00:00:00:01', uuid: 'c01d1407-0000-4000-8000-0000000000ff', serial: 'Y' };
+    const machines = [{ name: 'one' }, { name: 'two', twin_of: 'one', [key]: values[key] }];
+    expect(problemsOf({ rack: { machines } })).toEqual([
+      `rack.machines[1].${key}: a twin has that of the other machine`,
+    ]);
+  });
+
   it.each([0, 251, 1.5, Number.NaN])('rejects %s identical machines', (count) => {
     expect(() => identicalMachines(count)).toThrow('1 to 250');
   });
@@ -139,6 +175,11 @@ describe('the inventory of a rack', () => {
       ),
       { numRuns: 30 },
     );
+  });
+
+  it('does not declare a twin', () => {
+    const rack = sound([{ name: 'one' }, { name: 'two', twin_of: 'one' }]);
+    expect(rackInventory(rack, places).nodes?.map(({ name }) => name)).toEqual(['one']);
   });
 
   it('names the BMC, its user and the password file, but never the password', () => {

@@ -99,13 +99,17 @@ describe('a rack', () => {
     expect(existsSync(file())).toBe(false);
   });
 
-  it('shows power, faults and the console, as text and as JSON', () => {
-    json('up', ...LIKE);
-    expect(rack('press', 'node02', 'on').stdout).toMatch(/node02 +bios-ipxe-rom +on +\d+/);
+  it('shows power, TPM, faults and the console, as text and as JSON', () => {
+    json('up', ...LIKE, '--tpm');
+    expect(rack('press', 'node02', 'on').stdout).toMatch(/node02 +bios-ipxe-rom +on +\d+ +\S+ answering +own/);
     expect(rack('fault', 'node01', 'bmc-hangs').stdout).toContain('fault: node01 bmc-hangs');
     const { machines, faults } = json<RackStatus>('status');
     expect(machines[0]?.bmc?.state).toBe('hanging');
     expect(machines[1]).toMatchObject({ power: 'on', console: file('machines/node02/console.log') });
+    expect(machines.map(({ tpm }) => tpm)).toEqual([
+      { state: 'own', pid: null },
+      { state: 'own', pid: expect.any(Number) },
+    ]);
     expect(faults).toMatchObject([{ target: 'node01', kind: 'bmc-hangs' }]);
     expect(rack('fault', 'node01', 'bmc-hangs', 'off').stdout).not.toContain('fault:');
     expect(rack('fault', 'node03', 'loss').status).toBe(4);
@@ -113,13 +117,13 @@ describe('a rack', () => {
   });
 
   it('leaves nothing behind when its keeper is killed, after it is taken down', async () => {
-    json('up', ...LIKE);
+    json('up', ...LIKE, '--tpm');
     rack('press', 'node01', 'on');
     rack('fault', 'network', 'rogue-dhcp');
     // A stopped process does not notice that its parent has died.
     rack('fault', 'node01', 'bmc-hangs');
     const [ran, claimed] = [await processes(), claim()];
-    expect(ran.length).toBe(7);
+    expect(ran.length).toBe(8);
     const namespacesBefore = readdirSync('/run/netns').filter((name) => name.includes(`-${claimed.owner.pid}-`));
     expect(namespacesBefore).toHaveLength(2);
     process.kill(claimed.owner.pid, 'SIGKILL');
