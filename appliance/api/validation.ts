@@ -10,8 +10,11 @@ import { shown } from '../domain/parsed.ts';
 type Finding = ReturnType<ReturnType<typeof Compile>['Errors']>[number];
 
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validator = Compile(schema);
+  let compiled: ReturnType<typeof Compile> | undefined;
   return (given: unknown) => {
+    // With the first request of the route: an appliance is up sooner, and most of its routes are rarely used.
+    compiled ??= Compile(schema);
+    const validator = compiled;
     // A missing body counts as an empty one: "host: missing" is clearer than "not an object".
     const value = httpPart === 'body' ? (given ?? {}) : fromText(schema, given);
     if (validator.Check(value)) return { value };
