@@ -7,6 +7,7 @@ import { isHeld, type Lease } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
+import { STATES } from '../../domain/states.ts';
 import type { ClientProgram } from '../client-facts.ts';
 import type { LeaseReason } from './lease-because.ts';
 import type { LeaseRequest } from './lease-request.ts';
@@ -154,9 +155,13 @@ const askerOf = (question: LeaseQuestion) => ({
 });
 
 function rankOf({ machine, mac, leases, now }: LeaseQuestion): OfferRank {
-  if (machine !== null) return 'firm';
+  if (isDeclared(machine)) return 'firm';
   return leases.leaseOf(mac) !== null || leases.wasTurnedAway(mac, now) ? 'returned' : 'newcomer';
 }
+
+/** A machine that only showed up by itself may have an invented MAC address, until a person accepts it. */
+const isDeclared = (machine: Machine | null): boolean =>
+  machine !== null && STATES[machine.lifecycle.state].boots.into !== 'network-policy';
 
 function holdFor(question: LeaseQuestion, because: LeaseReason): OfferHold {
   const rank = because === 'current-lease' ? 'firm' : rankOf(question);
@@ -165,7 +170,7 @@ function holdFor(question: LeaseQuestion, because: LeaseReason): OfferHold {
 
 /** The switch port of an unknown client, as its relay or its switch names it. */
 function portOf({ machine, request: { relay, relayAgent } }: LeaseQuestion): string | null {
-  if (machine !== null || relayAgent === null) return null;
+  if (isDeclared(machine) || relayAgent === null) return null;
   const { circuitId, remoteId } = relayAgent;
   if (circuitId === null && remoteId === null) return null;
   return [relay ?? '', hex(circuitId), hex(remoteId)].join(' ');

@@ -57,6 +57,19 @@ describe('a pool full of offers that nobody requested', () => {
     });
   });
 
+  it('gives a machine that only showed up by itself no more than any other unknown client', () => {
+    const discovered = machineIn('discovered', {
+      spec: { interfaces: [{ name: 'eth0', mac: mac(2), network: full().network.name, address: null, mtu: null }] },
+    });
+    const clients = full();
+    expect(clients.decide(mac(2), { type: 'discover' }, { machine: discovered })).toEqual(exhausted);
+    clients.now += 2 * SECOND;
+    expect(clients.decide(mac(2), { type: 'discover' }, { machine: discovered })).toMatchObject({
+      because: 'oldest-offer',
+      hold: { rank: 'newcomer', ms: 15 * SECOND },
+    });
+  });
+
   it('refuses the client whose offer it gave away, and prefers it over newcomers afterwards', () => {
     const clients = full();
     const [slow = MAC] = invented(POOL_SIZE);
