@@ -88,7 +88,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'trail',
     holds: 'what happened to each machine, as text and as a diagnosis',
-    imports: ['domain', 'trail', 'store/store'],
+    imports: ['domain', 'trail', 'store/store', 'store/change'],
     node: ['node:crypto'],
   },
   {

@@ -14,6 +14,7 @@ import { claimSocket } from '../net/listen.ts';
 import { repeat } from '../net/repeat.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite.ts';
 import type { Store } from '../store/store.ts';
+import { limitedStore } from '../trail/limited-store.ts';
 import { TrailRecorder } from '../trail/trail-recorder.ts';
 import { closeStateFolder } from './state-folder.ts';
 
@@ -56,8 +57,10 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   const newId = (): string => randomUUID();
   closeStateFolder(config.state, logger);
   const socket = await claimSocket(join(config.state, 'coldiron.sock'));
-  const store = await openSqliteStore({ file: join(config.state, 'coldiron.db'), logger });
-  stops.add(() => store.close());
+  const unlimited = await openSqliteStore({ file: join(config.state, 'coldiron.db'), logger });
+  stops.add(() => unlimited.close());
+  const trail = new TrailRecorder(unlimited, clock.now);
+  const store = limitedStore(unlimited, trail);
   const adminToken = await ensureAdminToken(store, config.state, clock);
 
   const fleet = new Fleet();
@@ -66,7 +69,6 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   await applySiteInventory(store, fleet.inventory(), config, { now: clock.now, newId, logger });
   stops.add(repeat(FOLLOW_EVERY, () => follower.poll(), logger));
 
-  const trail = new TrailRecorder(store, clock.now);
   stops.add(() => trail.close());
   stops.add(repeat(WRITE_TRAIL_EVERY, () => trail.flush(), logger));
   stops.add(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));

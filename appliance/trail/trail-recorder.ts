@@ -5,11 +5,12 @@
 // is stored.
 
 import { randomUUID } from 'node:crypto';
-import { type NewEvent, newEvent } from '../domain/event.ts';
+import { type NewAuditEntry, type NewEvent, newEvent } from '../domain/event.ts';
 import type { EventData } from '../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../domain/instant.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Store } from '../store/store.ts';
+import { AuditFolds } from './audit-folds.ts';
 import { type Flood, Floods } from './floods.ts';
 import type { ObservableTrail, Trail, TrailNote } from './trail.ts';
 
@@ -31,19 +32,20 @@ interface Attempt {
 }
 
 export class TrailRecorder implements Trail, ObservableTrail {
-  readonly #store: Pick<Store, 'appendEvents'>;
+  readonly #store: Pick<Store, 'appendEvents' | 'appendAudit'>;
   readonly #now: () => Instant;
   readonly #observers = new Set<(note: TrailNote) => void>();
   readonly #attempts = new Map<Mac, Attempt>();
   #backlog: NewEvent[] = [];
   #lost = 0;
   readonly #floods = new Floods();
+  readonly #auditFolds = new AuditFolds();
   readonly #unknownLimit = new RateLimit(UNKNOWN_PER_SECOND);
   readonly #siteWideLimit = new RateLimit(SITE_WIDE_PER_SECOND);
   #dropped = 0;
   #droppedReportedAt: Instant = Number.NEGATIVE_INFINITY;
 
-  constructor(store: Pick<Store, 'appendEvents'>, now: () => Instant) {
+  constructor(store: Pick<Store, 'appendEvents' | 'appendAudit'>, now: () => Instant) {
     this.#store = store;
     this.#now = now;
   }
@@ -56,6 +58,16 @@ export class TrailRecorder implements Trail, ObservableTrail {
   note(note: TrailNote): void {
     this.#record(note);
     for (const observer of this.#observers) observer(note);
+  }
+
+  /** For an event that a machine causes and another part of the appliance writes. False: it is only counted. */
+  admitsEvent({ machine, kind, data, at }: NewEvent): boolean {
+    return machine === null || this.#floods.admits({ mac: null, machine, kind, data }, at);
+  }
+
+  /** For an audit entry. False: it is only counted. */
+  admitsAudit(entry: NewAuditEntry): boolean {
+    return this.#auditFolds.admits(entry);
   }
 
   #record({ kind, mac, machine, beginsAttempt = false, siteWide = false, data }: TrailNote): void {
@@ -78,6 +90,7 @@ export class TrailRecorder implements Trail, ObservableTrail {
   /** Writes the backlog. When the store fails, the backlog is kept for the next flush. */
   async flush(): Promise<void> {
     this.#recordCounts(false);
+    await this.#writeAuditCounts(false);
     while (this.#backlog.length > 0) {
       // Events arrive, and may be lost, while the batch is written.
       const batch = this.#backlog.slice(0, MAX_BATCH);
@@ -91,7 +104,19 @@ export class TrailRecorder implements Trail, ObservableTrail {
   /** The last flush: also stores the counts of unfinished minutes. */
   async close(): Promise<void> {
     this.#recordCounts(true);
+    await this.#writeAuditCounts(true);
     await this.flush();
+  }
+
+  async #writeAuditCounts(all: boolean): Promise<void> {
+    const due = this.#auditFolds.due(this.#now(), all);
+    if (due.length === 0) return;
+    try {
+      await this.#store.appendAudit(due);
+    } catch (error) {
+      this.#auditFolds.putBack(due);
+      throw error;
+    }
   }
 
   #recordCounts(all: boolean): void {
@@ -121,6 +146,7 @@ export class TrailRecorder implements Trail, ObservableTrail {
   }
 
   #flood({ note: { mac, machine }, data }: Flood, at: Instant): NewEvent {
+    if (mac === null) return { at, kind: 'trail.flood', actor: 'appliance', machine, correlationId: null, data };
     const correlationId = this.#attempts.get(mac)?.id ?? null;
     return { at, kind: 'trail.flood', actor: `mac:${mac}`, machine, correlationId, data: { mac, ...data } };
   }

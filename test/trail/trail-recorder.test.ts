@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { NewEvent } from '../../appliance/domain/event.ts';
+import type { NewAuditEntry, NewEvent } from '../../appliance/domain/event.ts';
 import type { BootEventKind } from '../../appliance/domain/events/event-table.ts';
 import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { parseMac } from '../../appliance/domain/mac.ts';
@@ -14,6 +14,7 @@ const other = mustParse(parseMac('52:54:00:12:34:57'));
 
 function recorder() {
   const written: NewEvent[] = [];
+  const audited: NewAuditEntry[] = [];
   const clock = { now: 1_000_000 };
   const store = { fails: false };
   const trail = new TrailRecorder(
@@ -22,12 +23,16 @@ function recorder() {
         if (store.fails) throw new Error('the disk is full');
         written.push(...events);
       },
+      appendAudit: async (entries) => {
+        if (store.fails) throw new Error('the disk is full');
+        audited.push(...entries);
+      },
     },
     () => clock.now,
   );
   const note = (kind: BootEventKind, from = mac, begins = false) =>
     trail.note(trailNote({ mac: from, machine, beginsAttempt: begins }, kind, sampleData(kind)));
-  return { trail, note, written, clock, store };
+  return { trail, note, written, audited, clock, store };
 }
 
 describe('TrailRecorder', () => {
@@ -75,7 +80,7 @@ describe('TrailRecorder', () => {
       await disk.promise;
       written.push(...events);
     };
-    const trail = new TrailRecorder({ appendEvents }, () => 1_000_000);
+    const trail = new TrailRecorder({ appendEvents, appendAudit: async () => undefined }, () => 1_000_000);
     const note = (kind: BootEventKind) => trail.note(trailNote({ mac, machine }, kind, sampleData(kind)));
     note('dhcp.discover');
     const flushed = trail.flush();

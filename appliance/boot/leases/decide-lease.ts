@@ -7,10 +7,12 @@ import { isHeld, type Lease } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
+import { STATES } from '../../domain/states.ts';
 import type { ClientProgram } from '../client-facts.ts';
 import type { LeaseReason } from './lease-because.ts';
 import type { LeaseRequest } from './lease-request.ts';
 import type { NetworkLeases } from './network-leases.ts';
+import type { Offer, OfferRank } from './open-offers.ts';
 
 export interface LeaseTimes {
   /** Firmware and boot loaders: the operating system follows within minutes. */
@@ -34,7 +36,13 @@ export interface LeaseQuestion {
 }
 
 export type LeaseDecision =
-  | { readonly kind: 'offer'; readonly address: Ipv4; readonly seconds: number; readonly because: LeaseReason }
+  | {
+      readonly kind: 'offer';
+      readonly address: Ipv4;
+      readonly seconds: number;
+      readonly hold: OfferHold;
+      readonly because: LeaseReason;
+    }
   /** `write`: persist it before the reply is sent. */
   | {
       readonly kind: 'ack';
@@ -51,8 +59,20 @@ export type LeaseDecision =
   | { readonly kind: 'withdraw'; readonly otherServer: Ipv4; readonly because: LeaseReason }
   | { readonly kind: 'silent'; readonly because: LeaseReason };
 
+/** How an offered address is held until its client requests it. */
+export interface OfferHold extends Pick<Offer, 'rank' | 'port'> {
+  readonly ms: number;
+}
+
 /** RFC 2131 §3.1 sets no limit; PXE firmware may take half a minute from DISCOVER to REQUEST. */
 export const OFFER_HELD_MS = 60_000;
+/**
+ * For a client that is not in the inventory. It may still request the address afterwards: a free address goes to another client
+ * only when no other is free.
+ */
+const STRANGER_HELD_MS = 15_000;
+/** Open offers to unknown clients of one switch port: more than a chassis full of blades that start together. */
+const MOST_OFFERS_PER_PORT = 64;
 /** How long an address is not offered after a client, or our own probe, found it in use. */
 export const REST_MS = 10 * 60_000;
 /** A client repeats a REQUEST within seconds; iPXE reuses the xid of one boot in the next. */
@@ -83,13 +103,17 @@ export function decideLease(question: LeaseQuestion): LeaseDecision {
   }
 }
 
-/** RFC 2131 §4.3.1: the reservation first, then the current or previous lease, then the requested address, then any. */
+/**
+ * RFC 2131 §4.3.1: the reservation first, then the current or previous lease, then the requested address, then any. When none is
+ * free, the address of an offer that gives way.
+ */
 function decideOffer(question: LeaseQuestion): LeaseDecision {
   const { mac, leases, request, now } = question;
   const offer = (address: Ipv4, because: LeaseReason): LeaseDecision => ({
     kind: 'offer',
     address,
     seconds: secondsFor(question),
+    hold: holdFor(question, because),
     because,
   });
   const may = (address: Ipv4): boolean => obstacle(question, address) === null;
@@ -105,6 +129,11 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
   }
   const offered = leases.offeredTo(mac, now);
   if (offered !== null && may(offered)) return offer(offered, 'open-offer');
+  const port = portOf(question);
+  if (port !== null && leases.offersAt(port, now) >= MOST_OFFERS_PER_PORT) {
+    const given = leases.offerThatYieldsAt(port, askerOf(question));
+    return given === null ? silent('port-exhausted') : offer(given.address, 'oldest-offer');
+  }
   if (request.requestedAddress !== null && may(request.requestedAddress)) {
     return offer(request.requestedAddress, 'address-asked-for');
   }
@@ -114,8 +143,40 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
     return BARS_EVERYBODY.includes(refusal) ? 'not-for-anybody' : 'not-for-this-client';
   });
   if (free !== null) return offer(free, 'pool');
+  const given = leases.offerThatYields(askerOf(question));
+  if (given !== null) return offer(given.address, 'oldest-offer');
   return silent(leases.hasPool ? 'pool-exhausted' : 'no-pool');
 }
+
+const askerOf = (question: LeaseQuestion) => ({
+  rank: rankOf(question),
+  now: question.now,
+  may: (given: Offer): boolean => obstacle(question, given.address, given) === null,
+});
+
+function rankOf({ machine, mac, leases, now }: LeaseQuestion): OfferRank {
+  if (isDeclared(machine)) return 'firm';
+  return leases.leaseOf(mac) !== null || leases.wasTurnedAway(mac, now) ? 'returned' : 'newcomer';
+}
+
+/** A machine that only showed up by itself may have an invented MAC address, until a person accepts it. */
+const isDeclared = (machine: Machine | null): boolean =>
+  machine !== null && STATES[machine.lifecycle.state].boots.into !== 'network-policy';
+
+function holdFor(question: LeaseQuestion, because: LeaseReason): OfferHold {
+  const rank = because === 'current-lease' ? 'firm' : rankOf(question);
+  return { ms: rank === 'firm' ? OFFER_HELD_MS : STRANGER_HELD_MS, rank, port: portOf(question) };
+}
+
+/** The switch port of an unknown client, as its relay or its switch names it. */
+function portOf({ machine, request: { relay, relayAgent } }: LeaseQuestion): string | null {
+  if (isDeclared(machine) || relayAgent === null) return null;
+  const { circuitId, remoteId } = relayAgent;
+  if (circuitId === null && remoteId === null) return null;
+  return [relay ?? '', hex(circuitId), hex(remoteId)].join(' ');
+}
+
+const hex = (bytes: Uint8Array | null): string => (bytes === null ? '' : Buffer.from(bytes).toString('hex'));
 
 /** RFC 2131 §4.3.2: options 54 and 50 and ciaddr tell which of the four states the client is in. */
 function decideRequest(question: LeaseQuestion): LeaseDecision {
@@ -211,15 +272,15 @@ function decideRelease(question: LeaseQuestion): LeaseDecision {
   return { kind: 'record', lease: { ...lease, state: 'released', expiresAt: now }, because: 'released' };
 }
 
-/** Why this client cannot have this address; null when it can. */
-function obstacle(question: LeaseQuestion, address: Ipv4): LeaseReason | null {
+/** Why this client cannot have this address; null when it can. `despite`: an offer that would give way. */
+function obstacle(question: LeaseQuestion, address: Ipv4, despite: Offer | null = null): LeaseReason | null {
   const { network, mac, leases, serverIdentifier, now } = question;
   if (!contains(network.prefix, address)) return 'wrong-network';
   if (address === network.server || address === network.gateway || address === serverIdentifier)
     return 'of-the-network';
   const holder = question.reservedAt(address);
   if (holder !== null && holder.mac !== mac) return 'reserved-for-another';
-  if (!leases.isFreeFor(mac, address, now)) return 'held-by-another';
+  if (!leases.isFreeFor(mac, address, now, despite)) return 'held-by-another';
   if (holder !== null) return null;
   // A reservation that another client still uses has to wait; until then the machine gets an address of the pool.
   const reserved = reservationOf(question);

@@ -7,6 +7,7 @@ export const LEASE_BECAUSE = {
   'previous-lease': 'it had this address before, and the address is free',
   'address-asked-for': 'it requests this address of the pool, and the address is free',
   pool: 'this address of the pool is free',
+  'oldest-offer': 'no address is free, and the client that this one was offered to has not requested it',
 
   selected: 'it accepts the offered address',
   rebooted: 'it reboots with an address that it may keep',
@@ -30,6 +31,7 @@ export const LEASE_BECAUSE = {
   'not-ethernet': 'it has no Ethernet address, which leases are keyed by',
   malformed: 'it names neither a server nor an address',
   'pool-exhausted': 'every address of the pools is taken',
+  'port-exhausted': 'too many addresses were just offered to clients of its switch port',
   'no-pool': 'the network has no pool, and the inventory reserves no address for it',
   'other-server-chosen': 'it accepted the offer of another server',
   'answer-under-way': 'the reply to the same request is being written to disk',

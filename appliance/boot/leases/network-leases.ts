@@ -5,13 +5,8 @@ import type { Instant } from '../../domain/instant.ts';
 import { type Ipv4, type Ipv4Range, ipv4FromNumber, ipv4ToNumber } from '../../domain/ipv4.ts';
 import { isHeld, type Lease } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
+import { type Asker, type Offer, OpenOffers } from './open-offers.ts';
 import { type Reusable, ReuseQueue } from './reuse-queue.ts';
-
-interface Offer {
-  readonly address: Ipv4;
-  readonly mac: Mac;
-  readonly until: Instant;
-}
 
 interface Slot extends Reusable {
   readonly address: Ipv4;
@@ -41,7 +36,7 @@ export class NetworkLeases {
   /** The last lookup: a decision and its consequences look up the same address repeatedly. */
   #last: Slot | null = null;
   readonly #leaseOf = new Map<Mac, Lease>();
-  readonly #offerTo = new Map<Mac, Offer>();
+  readonly #offers = new OpenOffers();
   /** Per client: until when each address that it declined is not offered. */
   readonly #declined = new Map<Mac, readonly Instant[]>();
   #ranges: readonly { readonly from: number; readonly to: number }[] = [];
@@ -85,16 +80,18 @@ export class NetworkLeases {
   }
 
   offeredTo(mac: Mac, now: Instant): Ipv4 | null {
-    const offer = this.#offerTo.get(mac);
+    const offer = this.#offers.of(mac);
     return offer !== undefined && offer.until > now ? offer.address : null;
   }
 
-  isFreeFor(mac: Mac, address: Ipv4, now: Instant): boolean {
+  /** `despite`: an offer that would give way. */
+  isFreeFor(mac: Mac, address: Ipv4, now: Instant, despite: Offer | null = null): boolean {
     const slot = this.#known(address);
     if (slot === undefined) return true;
     if (slot.restsUntil > now) return false;
     if (slot.writing !== null && slot.writing.mac !== mac) return false;
-    if (slot.offer !== null && slot.offer.until > now && slot.offer.mac !== mac) return false;
+    const { offer } = slot;
+    if (offer !== null && offer !== despite && offer.until > now && offer.mac !== mac) return false;
     if (slot.lease === null) return true;
     if (slot.lease.state === 'declined') return slot.lease.expiresAt <= now;
     return slot.lease.mac === mac || !isHeld(slot.lease, now);
@@ -116,20 +113,49 @@ export class NetworkLeases {
     return null;
   }
 
-  /** No other client is offered it until then. A client has one open offer at a time. */
-  hold(address: Ipv4, mac: Mac, until: Instant): void {
-    const earlier = this.#offerTo.get(mac);
+  /** The oldest offer that gives way to a client when no address is free. */
+  offerThatYields(asker: Asker): Offer | null {
+    return this.#offers.givesWayTo(asker);
+  }
+
+  /** The same, among the offers to unknown clients of a switch port. */
+  offerThatYieldsAt(port: string, asker: Asker): Offer | null {
+    return this.#offers.givesWayAt(port, asker);
+  }
+
+  offersAt(port: string, now: Instant): number {
+    return this.#offers.countAt(port, now);
+  }
+
+  /** An unknown client got no address. */
+  noteTurnedAway(mac: Mac, now: Instant): void {
+    this.#offers.noteTurnedAway(mac, now);
+  }
+
+  wasTurnedAway(mac: Mac, now: Instant): boolean {
+    return this.#offers.wasTurnedAway(mac, now);
+  }
+
+  /**
+   * No other client is offered the address, unless the offer gives way to it. A client has one open offer at a time. An offer to
+   * another client ends.
+   */
+  hold(offer: Offer): void {
+    const { address, mac, at } = offer;
+    const earlier = this.#offers.of(mac);
     if (earlier !== undefined && earlier.address !== address) this.withdraw(mac);
     const slot = this.#slot(address);
+    const before = slot.offer;
+    if (before !== null && before.mac !== mac && before.until > at) this.#offers.noteTurnedAway(before.mac, at);
     this.#dropOffer(slot);
-    slot.offer = { address, mac, until };
-    this.#offerTo.set(mac, slot.offer);
+    slot.offer = offer;
+    this.#offers.add(offer);
     this.#requeue(slot);
   }
 
   /** The client accepted another server's offer. */
   withdraw(mac: Mac): void {
-    const offer = this.#offerTo.get(mac);
+    const offer = this.#offers.of(mac);
     if (offer === undefined) return;
     const slot = this.#slot(offer.address);
     this.#dropOffer(slot);
@@ -138,7 +164,8 @@ export class NetworkLeases {
 
   /** A lease is being written to disk: held for its client, but not a lease yet. */
   beginWriting(lease: Lease, xid: number, until: Instant): void {
-    this.hold(lease.address, lease.mac, until);
+    const { address, mac, grantedAt: at } = lease;
+    this.hold({ address, mac, at, until, rank: 'firm', port: null });
     const slot = this.#slot(lease.address);
     slot.xid = xid;
     slot.writing = lease;
@@ -218,8 +245,7 @@ export class NetworkLeases {
   }
 
   #dropOffer(slot: Slot): void {
-    const { offer } = slot;
-    if (offer !== null && this.#offerTo.get(offer.mac) === offer) this.#offerTo.delete(offer.mac);
+    if (slot.offer !== null) this.#offers.delete(slot.offer);
     slot.offer = null;
   }
 

@@ -9,7 +9,7 @@ const row = rowsOf('trail');
 export const TRAIL_EVENTS = {
   'trail.flood': row(
     'warning',
-    { mac: text, of: text, count: number, seconds: number, last: Type.Unsafe<Json>(Type.Unknown()) },
+    { mac: optional(text), of: text, count: number, seconds: number, last: Type.Unsafe<Json>(Type.Unknown()) },
     (data) => `Event ${data.of} occurred ${data.count} more times in ${data.seconds} s; these were only counted`,
   ),
   'trail.gap': row(

@@ -126,20 +126,17 @@ export class Responder {
     }
   }
 
-  #offer({ address, seconds, because }: LeaseDecision & { kind: 'offer' }, context: RequestContext): void {
+  #offer({ address, seconds, hold, because }: LeaseDecision & { kind: 'offer' }, context: RequestContext): void {
     const { leases, mac, port, request } = context;
     if (this.#probing.has(address)) {
       this.#silent(context, 'probe-under-way');
       return;
     }
-    leases.hold(address, mac, this.#deps.clock.now() + OFFER_HELD_MS);
+    const at = this.#deps.clock.now();
+    leases.hold({ address, mac, at, until: at + hold.ms, rank: hold.rank, port: hold.port });
     const { onWire, behindRelay } = port.probes;
     const probe = request.relay === null ? onWire : behindRelay;
-    if (
-      NOT_HELD_BEFORE.includes(because) &&
-      probe?.hasCapacity &&
-      !leases.isTrusted(address, mac, this.#deps.clock.now())
-    )
+    if (NOT_HELD_BEFORE.includes(because) && probe?.hasCapacity && !leases.isTrusted(address, mac, at))
       this.#probe(address, probe, context);
     else this.#reply({ kind: 'offer', address, seconds }, 'offer', context, because);
   }
@@ -203,6 +200,8 @@ export class Responder {
   }
 
   #silent(context: RequestContext, because: LeaseReason): void {
+    if (because === 'pool-exhausted' || because === 'port-exhausted')
+      context.leases.noteTurnedAway(context.mac, this.#deps.clock.now());
     const repeat = because === 'answer-under-way' || because === 'probe-under-way';
     this.#record.reply(context, 'silent', { because, words: LEASE_BECAUSE[because], repeat });
   }
@@ -254,7 +253,7 @@ export class Responder {
 }
 
 /** Reasons for which the client does not already hold the address. */
-const NOT_HELD_BEFORE: readonly LeaseReason[] = ['pool', 'address-asked-for', 'open-offer'];
+const NOT_HELD_BEFORE: readonly LeaseReason[] = ['pool', 'oldest-offer', 'address-asked-for', 'open-offer'];
 
 const RECORDED_AS = {
   offer: 'offer',

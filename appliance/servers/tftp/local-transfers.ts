@@ -49,7 +49,9 @@ export class LocalTransfers implements Transfers {
         if (session.finished) isOver();
       },
       silentFor: () => session.silentFor(),
+      isAnswered: () => session.isAnswered(),
       abandon: (reason) => session.abandon(reason),
+      drop: (reason) => session.drop(reason),
     };
   }
 

@@ -8,6 +8,7 @@ import { isOptionalTftpFile, tftpFileKind } from '../../trail/tftp-files.ts';
 import type { TftpAnswer } from './tftp-resolver.ts';
 import type { TftpServerDeps } from './tftp-server.ts';
 import type { TftpPeer, TransferOutcome } from './tftp-transfer.ts';
+import { GAVE_WAY } from './transfer-book.ts';
 
 type NoteDeps = Pick<TftpServerDeps, 'trail' | 'log'>;
 
@@ -66,7 +67,9 @@ export function noteTransfer(
   }
   trail.note({ kind: `tftp.${result}`, mac, machine: resolved?.about?.id ?? null, data });
   const because = resolved?.decision.because.id;
-  log[LEVELS[result]]({ mac, ...data, because }, `tftp.${result}`);
+  // In a flood of forged requests, each of them.
+  const level = reason === GAVE_WAY ? 'debug' : LEVELS[result];
+  log[level]({ mac, ...data, because }, `tftp.${result}`);
   noteDecision({ trail }, answer);
 }
 

@@ -3,15 +3,15 @@
 
 import type { FastifyBaseLogger } from 'fastify';
 import { decodeTftp, TftpDecodeError } from '../../codecs/tftp/decode.ts';
-import { encodeTftp } from '../../codecs/tftp/encode.ts';
-import { type NegotiationLimits, negotiate } from '../../codecs/tftp/negotiate.ts';
+import { DATA_HEADER_BYTES, encodeTftp } from '../../codecs/tftp/encode.ts';
+import { type NegotiationLimits, negotiate, type TransferTerms } from '../../codecs/tftp/negotiate.ts';
 import { OPCODES, TFTP_ERRORS, type TftpRequest } from '../../codecs/tftp/packet.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import { shown } from '../../domain/parsed.ts';
 import { cannotListen } from '../../net/listen.ts';
 import { openBurstSocket } from '../../net/udp/burst-socket.ts';
-import { type Endpoint, peerAt } from '../../net/udp/endpoint.ts';
+import { addressOf, type Endpoint, peerAt } from '../../net/udp/endpoint.ts';
 import type { BurstSocket } from '../../net/udp/udp-socket.ts';
 import type { Trail, TrailNote } from '../../trail/trail.ts';
 import { HotFiles, sizeOf } from './file-bytes.ts';
@@ -24,6 +24,7 @@ import { TransferBook, TransferLimit } from './transfer-book.ts';
 import { monotonicClock, rejectUnknownTid, type TransferClock } from './transfer-port.ts';
 import { canUseThreads, TransferThreads } from './transfer-threads.ts';
 import type { RunningTransfer, Transfers } from './transfers.ts';
+import { UnansweredBytes } from './unanswered-bytes.ts';
 
 export interface TftpServerDeps {
   readonly settings: TftpSettings;
@@ -54,11 +55,17 @@ interface PendingRequest {
   readonly endpoint: TftpEndpoint;
 }
 
+/** At 0, 1, 3, 7 and 15 seconds. */
+const FIRST_REPLIES = 5;
+
 export class TftpServer {
   readonly #deps: TftpServerDeps;
   readonly #clock: TransferClock;
   readonly #files: HotFiles;
   readonly #book: TransferBook;
+  readonly #unanswered = new UnansweredBytes();
+  /** How much larger than the request the first reply is that a repeated request gets again. */
+  readonly #replyExcess = new WeakMap<RunningTransfer, number>();
   /** Requests whose transfer has not started yet. */
   readonly #opening = new Set<Promise<void>>();
   #endpoints: readonly TftpEndpoint[] = [];
@@ -145,6 +152,7 @@ export class TftpServer {
     // In single-port mode every packet arrives here; otherwise only a repeated request, or the next one. Other packets are not
     // part of the transfer. They get no ERROR, because it would reach the port that the client uses for its transfer.
     if (!isNext && !this.#deps.settings.singlePort) return;
+    if (isNext && !known.isAnswered() && !this.#mayRepeat(from, known)) return;
     const copy = isNext ? bytes.slice() : bytes;
     known.onRequestPort(bytes, () => {
       this.#book.leave(from, known);
@@ -152,9 +160,29 @@ export class TftpServer {
     });
   }
 
+  /** Each repeated request gets the first reply again, so it counts like the first. */
+  #mayRepeat(from: Endpoint, transfer: RunningTransfer): boolean {
+    const excess = this.#replyExcess.get(transfer) ?? 0;
+    if (excess > 0 && this.#owesTooMuch(from)) return false;
+    this.#unanswered.charge(addressOf(from), excess, this.#clock.now());
+    return true;
+  }
+
+  /** Then it gets no reply, not even an ERROR: the replies to its earlier requests were never answered, so the address may be forged. */
+  #owesTooMuch(from: Endpoint): boolean {
+    const address = addressOf(from);
+    if (!this.#unanswered.isOver(address, this.#clock.now())) return false;
+    if (!this.#book.hasAnswered(address)) return true;
+    this.#unanswered.answered(address);
+    return false;
+  }
+
   #onNewRequest(bytes: Uint8Array, from: Endpoint, endpoint: TftpEndpoint): void {
     const request = this.#requestIn(bytes, from, endpoint);
     if (!request) return;
+    // An OACK is about as long as its request, and no means of an attack.
+    const getsOptions = negotiate(request.options, endpoint.limits, 0, 'octet').acknowledged.size > 0;
+    if (!getsOptions && this.#owesTooMuch(from)) return;
     // The request outlives this event-loop turn; the socket's buffer does not.
     const opening = this.#open({ request, bytes: bytes.slice(), from, endpoint })
       .catch((error: unknown) => {
@@ -230,13 +258,19 @@ export class TftpServer {
     const terms = negotiate(request.options, endpoint.limits, sizeOf(content), mode);
     const startedAt = this.#clock.now();
     noteBegun(this.#deps, answer, peerAt(from), sizeOf(content));
+    const firstReplies = firstRepliesTo(answer, terms);
+    const excess = firstReplyBytes(terms, sizeOf(content)) - bytes.length;
+    this.#unanswered.charge(addressOf(from), excess, startedAt);
     let transfer: RunningTransfer | null = null;
     let hasEnded = false;
-    transfer = await endpoint.transfers.begin({ client: from, request: bytes, mode, terms, content }, (outcome) => {
+    const order = { client: from, request: bytes, mode, terms, content, firstReplies } as const;
+    transfer = await endpoint.transfers.begin(order, (outcome) => {
       hasEnded = true;
       if (transfer) this.#book.leave(from, transfer);
+      if (outcome.blocks > 0 || outcome.clientError !== null) this.#unanswered.answered(addressOf(from));
       noteTransfer(this.#deps, answer, peerAt(from), terms, outcome, this.#clock.now() - startedAt);
     });
+    this.#replyExcess.set(transfer, excess);
     if (!hasEnded) this.#book.enter(from, transfer);
   }
 }
@@ -245,6 +279,20 @@ async function closeEndpoint({ requests, transfers }: TftpEndpoint): Promise<voi
   await transfers.stop('the server is stopping');
   requests.close();
 }
+
+/**
+ * An OACK is about as long as its request, and some clients (GRUB) do not repeat their ACK of it. A first block is thirty times as long
+ * as its request: it is sent again by itself only to the holder of a lease. Any other client repeats its request or its ACK (RFC
+ * 1350 §2), or the address is forged.
+ */
+function firstRepliesTo({ mac, own }: TftpAnswer, { acknowledged }: TransferTerms): number {
+  return acknowledged.size > 0 || mac !== null || own === true ? FIRST_REPLIES : 1;
+}
+
+const firstReplyBytes = ({ acknowledged, blockSize }: TransferTerms, size: number): number =>
+  acknowledged.size > 0
+    ? encodeTftp({ op: 'optionAck', options: acknowledged }).length
+    : DATA_HEADER_BYTES + Math.min(size, blockSize);
 
 function refuse(socket: BurstSocket, to: Endpoint, code: number, message: string): void {
   socket.send(encodeTftp({ op: 'error', code, message: shown(message) }), to);

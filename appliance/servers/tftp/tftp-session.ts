@@ -6,6 +6,7 @@ import { HeldBytes } from '../../net/udp/held-bytes.ts';
 import type { BurstSocket, UdpPeer } from '../../net/udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
 import type { TftpTransfer, TransferAction, TransferOutcome } from './tftp-transfer.ts';
+import type { TransferActivity } from './transfer-activity.ts';
 
 export type TransferSocket = Pick<BurstSocket, 'send' | 'sendPart'>;
 
@@ -17,8 +18,8 @@ export interface SessionDeps {
   readonly bytes: OpenBytes;
   /** Monotonic milliseconds: a change of the system clock must not stall a transfer. */
   readonly now: () => number;
-  /** Time of the client's last packet other than a request; another thread may read it. */
-  readonly lastPacketAt: Float64Array;
+  /** Another thread may read it. */
+  readonly activity: TransferActivity;
   /** A client that sends nothing for this long is gone, whatever timeout it negotiated. */
   readonly idleMs: number;
   readonly onEnd: (outcome: TransferOutcome) => void;
@@ -39,7 +40,7 @@ export class TftpSession {
     this.#peer = deps.peer;
     this.#to = endpointOf(deps.peer);
     this.#held = deps.bytes.whole ? new HeldBytes(deps.bytes.whole) : null;
-    deps.lastPacketAt[0] = deps.now();
+    deps.activity.lastPacketAt = deps.now();
     deps.bytes.onReady = (failure) => {
       this.#carryOut(failure ? deps.transfer.abandon('the file cannot be read') : deps.transfer.onReadable());
     };
@@ -55,20 +56,29 @@ export class TftpSession {
 
   /** Only for packets from the client of this transfer. */
   onPacket(bytes: Uint8Array): void {
-    const { lastPacketAt, now, transfer } = this.#deps;
+    const { activity, now, transfer } = this.#deps;
     const at = now();
     // A repeated request does not prove that the client follows the transfer.
-    if (bytes[1] !== OPCODES.read) lastPacketAt[0] = at;
+    if (bytes[1] !== OPCODES.read) activity.lastPacketAt = at;
     this.#carryOut(transfer.onPacket(bytes, this.#peer), at);
+    if (transfer.answered && !activity.isAnswered) activity.noteAnswered();
   }
 
   silentFor(): number {
-    const { lastPacketAt, now } = this.#deps;
-    return now() - (lastPacketAt[0] ?? 0);
+    const { activity, now } = this.#deps;
+    return now() - activity.lastPacketAt;
+  }
+
+  isAnswered(): boolean {
+    return this.#deps.activity.isAnswered;
   }
 
   abandon(reason: string): void {
     this.#carryOut(this.#deps.transfer.abandon(reason));
+  }
+
+  drop(reason: string): void {
+    this.#carryOut(this.#deps.transfer.drop(reason));
   }
 
   /** Called many times a second: a timer per transfer would have to be reset with every block. */

@@ -31,6 +31,8 @@ export interface TransferOpening {
   readonly terms: TransferTerms;
   readonly source: BlockSource;
   readonly rolloverTo: RolloverTo;
+  /** How often the first reply is sent to a client that never answers, at 0, 1, 3, 7 … seconds. */
+  readonly firstReplies: number;
 }
 
 export interface TransferOutcome {
@@ -62,8 +64,8 @@ export type TransferAction =
 const NOTHING: readonly TransferAction[] = [];
 
 const FIRST_WAIT_MS = 1000;
-/** Tries for a client that never answered, at 0, 1, 3, 7 and 15 seconds: limits what a forged request sends to its victim. */
-const TRIES_UNANSWERED = 5;
+/** After the last first reply: a client that repeats its request gets the reply again. */
+const LAST_WAIT_MS = 16_000;
 /**
  * After that every second: on a link that loses a fifth of all packets each way, one block in 160 needs more than five tries, and a
  * loader has a thousand blocks. After some tries we wait longer than any client does: atftp answers one repeated block and
@@ -102,6 +104,11 @@ export class TftpTransfer {
     return this.#finished;
   }
 
+  /** The client has acknowledged something. */
+  get answered(): boolean {
+    return this.#clientAnswered;
+  }
+
   /** The first reply: the OACK, or the first block if no option was granted. */
   start(): readonly TransferAction[] {
     return this.#answer();
@@ -135,7 +142,8 @@ export class TftpTransfer {
     if (this.#finished || !this.#unanswered()) return NOTHING;
     this.#timeouts += 1;
     this.#silentMs += this.#waitMs;
-    const givesUp = this.#clientAnswered ? this.#silentMs >= GIVE_UP_AFTER_MS : this.#timeouts === TRIES_UNANSWERED;
+    const { firstReplies } = this.#opening;
+    const givesUp = this.#clientAnswered ? this.#silentMs >= GIVE_UP_AFTER_MS : this.#timeouts >= firstReplies;
     if (givesUp) return this.#finish('timeout', this.#timeoutReason());
     return this.#answer();
   }
@@ -150,6 +158,11 @@ export class TftpTransfer {
     if (this.#finished) return NOTHING;
     const bytes = encodeTftp({ op: 'error', code: TFTP_ERRORS.notDefined, message: shown(reason) });
     return [{ do: 'send', bytes }, ...this.#finish('error', reason)];
+  }
+
+  /** Ends the transfer from our side and sends nothing. */
+  drop(reason: string): readonly TransferAction[] {
+    return this.#finished ? NOTHING : this.#finish('timeout', reason);
   }
 
   #onAck(wire: number): readonly TransferAction[] {
@@ -223,15 +236,17 @@ export class TftpTransfer {
   #timer(): TransferAction {
     // A requested timeout counts only after the client has answered once: a forged request for 255 seconds must not hold a
     // transfer longer than any other. After that it applies (RFC 2349 §2).
+    const { firstReplies } = this.#opening;
     const { timeoutSeconds } = this.#opening.terms;
-    if (!this.#clientAnswered) this.#waitMs = FIRST_WAIT_MS * 2 ** this.#timeouts;
+    if (!this.#clientAnswered)
+      this.#waitMs = this.#timeouts + 1 >= firstReplies ? LAST_WAIT_MS : FIRST_WAIT_MS * 2 ** this.#timeouts;
     else if (timeoutSeconds !== null) this.#waitMs = timeoutSeconds * 1000;
     else this.#waitMs = this.#timeouts % (TRIES_BEFORE_A_PAUSE + 1) === TRIES_BEFORE_A_PAUSE ? PAUSE_MS : FIRST_WAIT_MS;
     return { do: 'set-timer', afterMs: this.#waitMs };
   }
 
   #timeoutReason(): string {
-    if (this.#awaitsAckZero) return `no reply to the OACK, sent ${TRIES_UNANSWERED} times`;
+    if (this.#awaitsAckZero) return `no reply to the OACK, sent ${this.#opening.firstReplies} times`;
     const onlyLastIsOpen = this.#window.complete && this.#acknowledged === this.#window.newest - 1;
     if (onlyLastIsOpen)
       return `the whole file was sent, but the last block (${this.#window.newest}) was never acknowledged`;

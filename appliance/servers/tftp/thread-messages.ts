@@ -10,11 +10,11 @@ export interface ThreadSetup extends Pick<TftpSettings, 'idleMs' | 'rolloverTo'>
 }
 
 export type ToThread =
-  /** `lastPacketAt` is shared memory: the thread stores the time of the client's last packet there. */
-  | { readonly do: 'begin'; readonly id: number; readonly order: TransferOrder; readonly lastPacketAt: Float64Array }
+  /** `activity` is shared memory: see `TransferActivity`. */
+  | { readonly do: 'begin'; readonly id: number; readonly order: TransferOrder; readonly activity: Float64Array }
   /** The client of a transfer sent this packet to the request port. */
   | { readonly do: 'forward'; readonly id: number; readonly bytes: Uint8Array }
-  | { readonly do: 'abandon'; readonly id: number; readonly reason: string }
+  | { readonly do: 'abandon' | 'drop'; readonly id: number; readonly reason: string }
   | { readonly do: 'stop'; readonly reason: string };
 
 export type FromThread =

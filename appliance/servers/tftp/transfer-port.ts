@@ -9,6 +9,7 @@ import type { BurstSocket } from '../../net/udp/udp-socket.ts';
 import type { OpenBytes } from './file-bytes.ts';
 import { TftpSession, type TransferSocket } from './tftp-session.ts';
 import { TftpTransfer } from './tftp-transfer.ts';
+import { TransferActivity } from './transfer-activity.ts';
 import type { OnTransferEnd, TransferOrder } from './transfers.ts';
 
 export interface TransferClock {
@@ -58,24 +59,24 @@ export class TransferPort {
     return this.#ended.has(client);
   }
 
-  /** `lastPacketAt`: receives the time of the client's last packet, by this port's clock. */
+  /** `activity` is updated, by this port's clock. */
   begin(
     order: Omit<TransferOrder, 'content'>,
     source: OpenBytes,
     socket: TransferSocket,
     onEnd: OnTransferEnd,
-    lastPacketAt: Float64Array = new Float64Array(1),
+    activity: TransferActivity = new TransferActivity(),
   ): TftpSession {
     const { clock, idleMs, rolloverTo } = this.#deps;
-    const { client, request, mode, terms } = order;
+    const { client, request, mode, terms, firstReplies } = order;
     const peer = peerAt(client);
     const session = new TftpSession({
-      transfer: new TftpTransfer({ peer, request, mode, terms, source, rolloverTo }),
+      transfer: new TftpTransfer({ peer, request, mode, terms, source, rolloverTo, firstReplies }),
       peer,
       socket,
       bytes: source,
       now: clock.now,
-      lastPacketAt,
+      activity,
       idleMs,
       onEnd: (outcome) => {
         this.#leave(client);

@@ -8,6 +8,7 @@ import { openBurstSocket } from '../../net/udp/burst-socket.ts';
 import { openContentNow } from './file-bytes.ts';
 import type { TftpSession } from './tftp-session.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
+import { TransferActivity } from './transfer-activity.ts';
 import { monotonicClock, TransferPort } from './transfer-port.ts';
 import type { TransferOrder } from './transfers.ts';
 
@@ -27,13 +28,16 @@ report({ event: 'ready', now: monotonicClock.now() });
 function onMessage(message: ToThread): void {
   switch (message.do) {
     case 'begin':
-      begin(message.id, message.order, message.lastPacketAt);
+      begin(message.id, message.order, message.activity);
       break;
     case 'forward':
       forward(message.id, message.bytes);
       break;
     case 'abandon':
       sessions.get(message.id)?.abandon(message.reason);
+      break;
+    case 'drop':
+      sessions.get(message.id)?.drop(message.reason);
       break;
     case 'stop':
       port.stop(message.reason);
@@ -43,7 +47,7 @@ function onMessage(message: ToThread): void {
   }
 }
 
-function begin(id: number, { content, ...order }: TransferOrder, lastPacketAt: Float64Array): void {
+function begin(id: number, { content, ...order }: TransferOrder, activity: Float64Array): void {
   try {
     const source = openContentNow(content);
     const session = port.begin(
@@ -54,7 +58,7 @@ function begin(id: number, { content, ...order }: TransferOrder, lastPacketAt: F
         sessions.delete(id);
         report({ event: 'ended', id, outcome });
       },
-      lastPacketAt,
+      new TransferActivity(activity),
     );
     if (!session.finished) sessions.set(id, session);
   } catch (error) {

@@ -8,6 +8,7 @@ import { SLOT_BYTES } from '../../net/udp/datagram-batch.ts';
 import type { TftpSettings } from './tftp-settings.ts';
 import type { TransferOutcome } from './tftp-transfer.ts';
 import { type FromThread, failedOutcome, type ThreadSetup, type ToThread } from './thread-messages.ts';
+import { TransferActivity } from './transfer-activity.ts';
 import type { OnTransferEnd, RunningTransfer, TransferOrder, Transfers } from './transfers.ts';
 
 /** More threads than processors would not run in parallel. Each costs some megabytes. */
@@ -148,11 +149,11 @@ class TransferThread {
   begin(order: TransferOrder, onEnd: OnTransferEnd): RunningTransfer {
     const id = this.#nextId;
     this.#nextId += 1;
-    const lastPacketAt = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
-    lastPacketAt[0] = this.#now();
+    const activity = new TransferActivity();
+    activity.lastPacketAt = this.#now();
     this.#transfers.set(id, onEnd);
     this.#clearIdleTimer();
-    this.#forward({ do: 'begin', id, order, lastPacketAt });
+    this.#forward({ do: 'begin', id, order, activity: activity.memory });
     return {
       onRequestPort: (bytes, isOver) => {
         // One at a time: a client that does not wait for a reply must not fill the thread's queue. Clients retransmit.
@@ -160,8 +161,10 @@ class TransferThread {
         this.#forwarded.set(id, isOver);
         this.#forward({ do: 'forward', id, bytes: bytes.slice() });
       },
-      silentFor: () => this.#now() - (lastPacketAt[0] ?? 0),
+      silentFor: () => this.#now() - activity.lastPacketAt,
+      isAnswered: () => activity.isAnswered,
       abandon: (reason) => this.#forward({ do: 'abandon', id, reason }),
+      drop: (reason) => this.#forward({ do: 'drop', id, reason }),
     };
   }
 

@@ -12,6 +12,8 @@ export interface TransferOrder {
   readonly mode: 'octet' | 'netascii';
   readonly terms: TransferTerms;
   readonly content: TransferContent;
+  /** How often the first reply is sent while the client has not answered. */
+  readonly firstReplies: number;
 }
 
 export interface RunningTransfer {
@@ -22,8 +24,12 @@ export interface RunningTransfer {
   onRequestPort(bytes: Uint8Array, isOver: () => void): void;
   /** Milliseconds since the client's last packet. */
   silentFor(): number;
+  /** The client has acknowledged something: its address is not forged, and it follows the transfer. */
+  isAnswered(): boolean;
   /** Ends the transfer and sends an ERROR. */
   abandon(reason: string): void;
+  /** Ends the transfer and sends nothing: a real client repeats its request, and a victim of a forged one gets no more packets. */
+  drop(reason: string): void;
 }
 
 export type OnTransferEnd = (outcome: TransferOutcome) => void;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import type { LeaseDecision } from '../../../appliance/boot/leases/decide-lease.ts';
-import { HOUR, MINUTE } from '../../../appliance/domain/instant.ts';
+import { HOUR } from '../../../appliance/domain/instant.ts';
 import type { Ipv4 } from '../../../appliance/domain/ipv4.ts';
 import { inRange } from '../../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../../appliance/domain/mac.ts';
@@ -26,9 +26,17 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 class ClientViews {
   readonly held = new Map<Mac, { address: Ipv4; until: number }>();
   readonly offered = new Map<Mac, { address: Ipv4; until: number }>();
+  /** Clients whose open offer was given to another; they do not know it. */
+  readonly displaced = new Set<Mac>();
 
   hear(client: Mac, decision: LeaseDecision, now: number): void {
-    if (decision.kind === 'offer') this.offered.set(client, { address: decision.address, until: now + MINUTE });
+    if (decision.kind === 'offer') {
+      const { address, hold } = decision;
+      for (const [other, { address: taken, until }] of this.offered)
+        if (other !== client && taken === address && until > now) this.displaced.add(other);
+      this.offered.set(client, { address, until: now + hold.ms });
+      this.displaced.delete(client);
+    }
     if (decision.kind === 'ack') {
       this.held.set(client, { address: decision.lease.address, until: now + decision.seconds * 1000 });
       this.offered.delete(client);
@@ -71,17 +79,19 @@ function check(clients: Clients, client: Mac, decision: LeaseDecision, views: Cl
   const address = decision.kind === 'offer' ? decision.address : decision.lease.address;
   if (address === RESERVED ? client !== MAC : !inRange(POOL, address)) throw new Error(`${address} given to ${client}`);
   if (address === SERVER.address) throw new Error('our own address was given away');
-  for (const view of [views.held, views.offered]) {
-    for (const [other, { address: taken, until }] of view) {
-      if (other !== client && taken === address && until > clients.now) {
-        throw new Error(`${address} given to ${client} while ${other} has it`);
-      }
-    }
+  for (const [other, { address: taken, until }] of views.held) {
+    if (other !== client && taken === address && until > clients.now)
+      throw new Error(`${address} given to ${client} while ${other} has it`);
+  }
+  for (const [other, { address: taken, until }] of views.offered) {
+    if (other === client || taken !== address || until <= clients.now || views.displaced.has(other)) continue;
+    if (decision.because !== 'oldest-offer') throw new Error(`${address} given to ${client}, offered to ${other}`);
+    if (other === MAC) throw new Error(`${address} taken from the declared machine`);
   }
 }
 
 describe('any sequence of requests', () => {
-  it('never offers or leases an address to two clients, or one outside of the scope', () => {
+  it('never leases an address to two clients, nor offers one that another has requested, nor one outside of the scope', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const clients = new Clients();
@@ -109,6 +119,7 @@ describe('any sequence of requests', () => {
             clients = new Clients([...stored.values()].map(({ lease }) => lease));
             clients.now = now;
             views.offered.clear();
+            views.displaced.clear();
             continue;
           }
           const decision = carryOut(clients, next, views);

@@ -109,7 +109,8 @@ describe('an address whose lease is being written to disk', () => {
 
   it('is refused to others when its client requests another one', () => {
     const { clients, lease } = whileWriting();
-    clients.leases.hold(second, mac(1), clients.now + MINUTE);
+    const offer = { address: second, mac: mac(1), at: clients.now, until: clients.now + MINUTE } as const;
+    clients.leases.hold({ ...offer, rank: 'newcomer', port: null });
     expect(otherClientGets(clients)).toEqual({ kind: 'nak', because: 'held-by-another' });
     clients.leases.record(lease);
     expect(clients.leases.offeredTo(mac(1), clients.now)).toBe(second);

@@ -80,7 +80,13 @@ export class Clients {
 
   discover(client: Mac, changes: Partial<LeaseRequest> = {}): LeaseDecision {
     const decision = this.decide(client, { type: 'discover', ...changes });
-    if (decision.kind === 'offer') this.leases.hold(decision.address, client, this.now + MINUTE);
+    if (decision.kind === 'offer') {
+      const { address, hold } = decision;
+      const until = this.now + hold.ms;
+      this.leases.hold({ address, mac: client, at: this.now, until, rank: hold.rank, port: hold.port });
+    } else if (decision.because === 'pool-exhausted' || decision.because === 'port-exhausted') {
+      this.leases.noteTurnedAway(client, this.now);
+    }
     return decision;
   }
 

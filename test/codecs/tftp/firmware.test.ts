@@ -39,7 +39,15 @@ function openFor(id: string, limits = LIMITS) {
   return {
     name: sanitizeTftpName(request.fileName),
     acknowledged: Object.fromEntries(terms.acknowledged),
-    transfer: new TftpTransfer({ peer: PEER, request: captured(id), mode, terms, source, rolloverTo: 0 }),
+    transfer: new TftpTransfer({
+      peer: PEER,
+      request: captured(id),
+      mode,
+      terms,
+      source,
+      rolloverTo: 0,
+      firstReplies: 5,
+    }),
   };
 }
 

@@ -45,6 +45,9 @@ it('gives a thousand clients one address each over a real wire, ignores the next
   const offered = offers.map(({ packet: { yiaddr } }) => yiaddr as Ipv4);
   expect(offered.toSorted()).toEqual(ADDRESSES.toSorted());
 
+  const answers = await Promise.all(CLIENTS.map((client, n) => wire.ask(select(client, n, offered[n] ?? FROM))));
+  expect(answers.map(({ packet: { yiaddr } }) => yiaddr)).toEqual(offered);
+  expect(new Set(answers.map((answer) => optionOf(answer.packet, 53)?.[0]))).toEqual(new Set([ACK]));
   const late = mac(CLIENTS.length + 1);
   wire.tell(discover(late, CLIENTS.length));
   // A later client is answered, so this one was processed before.
@@ -52,9 +55,6 @@ it('gives a thousand clients one address each over a real wire, ignores the next
   expect(again.packet.yiaddr).toBe(offered[0]);
   expect(wire.heard.filter(({ packet: { mac: client } }) => client === late)).toEqual([]);
 
-  const answers = await Promise.all(CLIENTS.map((client, n) => wire.ask(select(client, n, offered[n] ?? FROM))));
-  expect(answers.map(({ packet: { yiaddr } }) => yiaddr)).toEqual(offered);
-  expect(new Set(answers.map((answer) => optionOf(answer.packet, 53)?.[0]))).toEqual(new Set([ACK]));
   const leases = new Map((await lab.leases()).map(({ mac: client, address }) => [client, address]));
   expect(leases).toEqual(new Map(CLIENTS.map((client, n) => [client, offered[n]])));
   const refused = (await lab.notes()).filter(({ data }) => (data as { because?: string }).because === 'pool-exhausted');

@@ -80,6 +80,7 @@ describe('a transfer thread', () => {
         mode: 'octet',
         terms: { blockSize: 512, windowSize: 1, timeoutSeconds: null, acknowledged: new Map() },
         content: { bytes: new Uint8Array(1000) },
+        firstReplies: 5,
       },
       () => undefined,
     );

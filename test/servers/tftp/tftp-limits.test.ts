@@ -19,7 +19,10 @@ describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, pl
     for (let count = 0; count < 4; count += 1) {
       const client = await sloppyClient();
       client.send(read('snponly.efi', { tsize: '0' }), rig.port);
-      clients.push({ client, ...(await client.next()) });
+      const answer = await client.next();
+      client.send(ack(0), answer.from);
+      await client.next();
+      clients.push({ client, ...answer });
     }
     const fifth = await sloppyClient();
     fifth.send(read('snponly.efi'), rig.port);
@@ -33,6 +36,8 @@ describe.each(PLACES)('the limits of the TFTP server, transfers %s', (_where, pl
     const { port } = await startServer({ ...place, atOnce: 1 });
     const [first, second] = [await sloppyClient(), await sloppyClient()];
     first.send(read('snponly.efi'), port);
+    const { from } = await first.next();
+    first.send(ack(1), from);
     await first.next();
     second.send(read('snponly.efi'), port);
     expect((await second.next()).packet).toMatchObject({ op: 'error', message: 'too many transfers at once (1)' });

@@ -7,7 +7,7 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { TftpListeners } from '../../../appliance/servers/tftp/tftp-listeners.ts';
 import { networkWith } from '../../boot/boot-fixtures.ts';
 import { freePort } from '../../free-port.ts';
-import { read, sloppyClient } from './sloppy-client.ts';
+import { ack, read, sloppyClient } from './sloppy-client.ts';
 import { resolverWith } from './tftp-rig.ts';
 
 const [HERE, THERE] = ['127.69.0.1', '127.69.0.2'];
@@ -92,7 +92,10 @@ describe('TFTP listeners', () => {
     const [here, there] = tftp.places();
     const [one, other] = [await sloppyClient(), await sloppyClient()];
     one.send(read('snponly.efi'), here?.port ?? 0, HERE);
-    expect((await one.next()).packet).toMatchObject({ op: 'data' });
+    const { packet, from } = await one.next();
+    expect(packet).toMatchObject({ op: 'data' });
+    one.send(ack(1), from, HERE);
+    await one.next();
     other.send(read('snponly.efi'), there?.port ?? 0, THERE);
     expect((await other.next()).packet).toMatchObject({ op: 'error', message: 'too many transfers at once (1)' });
   });

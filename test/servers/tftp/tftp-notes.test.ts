@@ -4,7 +4,7 @@ import { factsFromTftp } from '../../../appliance/boot/client-facts.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { TftpContent, TftpResolver } from '../../../appliance/servers/tftp/tftp-resolver.ts';
 import { MAC, machineIn, NODE_ID, NOW, UUID } from '../../boot/boot-fixtures.ts';
-import { load, read, sloppyClient } from './sloppy-client.ts';
+import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { fleetOf, LOOPBACK, startServer } from './tftp-rig.ts';
 
 const OWN = `grub/machine/${MAC}_${UUID}.cfg`;
@@ -106,6 +106,7 @@ describe('a request that is not resolved', () => {
     const rig = await startServer({ atOnce: 1 });
     const [first, second] = [await sloppyClient(), await sloppyClient()];
     first.send(read('snponly.efi'), rig.port);
+    first.send(ack(1), (await first.next()).from);
     await first.next();
     second.send(read('ipxe.efi'), rig.port);
     await second.next();

@@ -11,6 +11,20 @@ describe('a client that does not answer', () => {
     expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', blocks: 0, resent: 4 });
   });
 
+  it('and may not exist gets the first block once, again for each request, and is given up after 16 seconds', () => {
+    const transfer = open({}, 'hello', { firstReplies: 1 });
+    expect(inWords(transfer.start())).toEqual(['DATA 1 hello', 'wait 16000']);
+    expect(inWords(transfer.onPacket(request({}), PEER))).toEqual(['DATA 1 hello']);
+    expect(outcomeOf(transfer.onTimeout())).toMatchObject({ result: 'timeout', blocks: 0 });
+  });
+
+  it('gets no ERROR when its transfer gives way', () => {
+    const transfer = open({}, 'hello');
+    transfer.start();
+    expect(inWords(transfer.drop('for another'))).toEqual(['finish timeout']);
+    expect(inWords(transfer.drop('for another'))).toEqual([]);
+  });
+
   it('gets the OACK again after the OACK', () => {
     const transfer = open({ tsize: '0' }, 'hello');
     transfer.start();

@@ -29,6 +29,7 @@ export function open(
     terms: negotiate(new Map(Object.entries(options)), LIMITS, content.length, 'octet'),
     source: { size: content.length, read: (offset, length) => content.subarray(offset, offset + length) },
     rolloverTo: 0,
+    firstReplies: 5,
     ...changes,
   });
 }

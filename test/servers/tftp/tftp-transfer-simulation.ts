@@ -67,7 +67,7 @@ export function simulate({ file, client: manner, link, source: kind }: Scenario)
     const { mode, options } = request;
     const terms = negotiate(options, LIMITS, file.length, mode);
     const { rolloverTo } = manner;
-    transfer = new TftpTransfer({ peer: PEER, request: bytes, mode, terms, source, rolloverTo });
+    transfer = new TftpTransfer({ peer: PEER, request: bytes, mode, terms, source, rolloverTo, firstReplies: 5 });
     perform(transfer.start());
   });
   const client = new ModelClient(manner, time, toServer);

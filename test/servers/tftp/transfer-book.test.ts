@@ -6,14 +6,17 @@ import type { RunningTransfer } from '../../../appliance/servers/tftp/transfers.
 const client = (port: number, address = 0x0a00_0001) => endpointFrom(address, port);
 
 /** Records why it was abandoned. Its onEnd is called later, as for a transfer in another thread. */
-function transfer(silentFor = 0) {
+function transfer(silentFor = 0, isAnswered = true) {
   const abandoned: string[] = [];
+  const dropped: string[] = [];
   const running: RunningTransfer = {
     onRequestPort: () => undefined,
     silentFor: () => silentFor,
+    isAnswered: () => isAnswered,
     abandon: (reason) => void abandoned.push(reason),
+    drop: (reason) => void dropped.push(reason),
   };
-  return { running, abandoned };
+  return { running, abandoned, dropped };
 }
 
 describe('the book of transfers', () => {
@@ -40,6 +43,31 @@ describe('the book of transfers', () => {
     expect(forgotten.abandoned).toEqual(['the client started other transfers']);
     expect(alive.abandoned).toEqual([]);
     expect([book.of(client(1)), book.of(client(2))]).toEqual([undefined, alive.running]);
+  });
+
+  it('lets the oldest transfer without an answer give way, of the address first, and sends it nothing', () => {
+    const limit = new TransferLimit(3);
+    const [here, there] = [new TransferBook(2, limit), new TransferBook(2, limit)];
+    const [followed, oldest, newer] = [transfer(), transfer(0, false), transfer(0, false)];
+    here.enter(client(1), followed.running);
+    here.enter(client(2), oldest.running);
+    expect(here.refusalFor(client(3))).toBeNull();
+    expect([oldest.dropped.length, oldest.abandoned.length, followed.dropped.length]).toEqual([1, 0, 0]);
+    here.enter(client(3), newer.running);
+    here.enter(client(1, 0x0a00_0002), transfer().running);
+    expect(there.refusalFor(client(1, 0x0a00_0003))).toBeNull();
+    expect([newer.dropped.length, here.size, limit.active]).toEqual([1, 2, 2]);
+  });
+
+  it('lets a transfer that stalled for ten seconds give way when all have answered, and no other', () => {
+    const book = new TransferBook(4, new TransferLimit(2));
+    const [stalled, slow] = [transfer(10_000), transfer(9999)];
+    book.enter(client(1), slow.running);
+    book.enter(client(2, 0x0a00_0002), stalled.running);
+    expect(book.refusalFor(client(1, 0x0a00_0003))).toBeNull();
+    expect([slow.dropped.length, stalled.dropped.length]).toEqual([0, 1]);
+    book.enter(client(1, 0x0a00_0003), transfer().running);
+    expect(book.refusalFor(client(1, 0x0a00_0004))).toBe('too many transfers at once (2)');
   });
 
   it('keeps the newer transfer when an earlier one of the same port ends', () => {

@@ -6,6 +6,7 @@ import { type Endpoint, endpointFrom } from '../../../appliance/net/udp/endpoint
 import { type Part, wholeOf } from '../../../appliance/net/udp/held-bytes.ts';
 import { openContentNow } from '../../../appliance/servers/tftp/file-bytes.ts';
 import type { TransferOutcome } from '../../../appliance/servers/tftp/tftp-transfer.ts';
+import { TransferActivity } from '../../../appliance/servers/tftp/transfer-activity.ts';
 import { TransferPort } from '../../../appliance/servers/tftp/transfer-port.ts';
 
 const FIRST = endpointFrom(0x0a00_0001, 2070);
@@ -37,13 +38,13 @@ function portAt(start: number) {
       now += ms;
       run?.();
     },
-    begin: (client: Endpoint, lastPacketAt?: Float64Array) =>
+    begin: (client: Endpoint, activity?: TransferActivity) =>
       port.begin(
-        { client, request: new Uint8Array(), mode: 'octet', terms: TERMS },
+        { client, request: new Uint8Array(), mode: 'octet', terms: TERMS, firstReplies: 5 },
         openContentNow({ bytes: new Uint8Array(5) }),
         socket,
         (outcome) => ended.push(outcome),
-        lastPacketAt,
+        activity,
       ),
     hears: (packet: TftpPacket | Uint8Array, from: Endpoint) =>
       port.onPacket(packet instanceof Uint8Array ? packet : encodeTftp(packet), from, socket),
@@ -95,14 +96,16 @@ describe('the transfers of a port', () => {
     expect(sent.slice(before)).toMatchObject([{ to: FIRST, packet: { op: 'error', code: 5 } }]);
   });
 
-  it('store the time of the last packet of their client', () => {
+  it('store the time of the last packet of their client, and whether it acknowledged anything', () => {
     const { begin, hears, pass } = portAt(5);
-    const lastPacketAt = new Float64Array(new SharedArrayBuffer(8));
-    begin(FIRST, lastPacketAt);
-    expect(lastPacketAt[0]).toBe(5);
+    const activity = new TransferActivity();
+    begin(FIRST, activity);
+    expect(activity.lastPacketAt).toBe(5);
     pass(70);
     hears({ op: 'ack', block: 0 }, FIRST);
-    expect(lastPacketAt[0]).toBe(75);
+    expect([activity.lastPacketAt, activity.isAnswered]).toEqual([75, false]);
+    hears(ACK, FIRST);
+    expect(activity.isAnswered).toBe(true);
   });
 
   it('do not answer noise, nor an ERROR of another TID', () => {

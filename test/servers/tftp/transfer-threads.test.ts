@@ -16,6 +16,7 @@ const ORDER: TransferOrder = {
   mode: 'octet',
   terms: { blockSize: 512, windowSize: 1, timeoutSeconds: null, acknowledged: new Map() },
   content: { bytes: new Uint8Array(1000) },
+  firstReplies: 5,
 };
 
 function threadsAt(address: string) {
