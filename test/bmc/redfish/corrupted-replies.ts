@@ -70,6 +70,7 @@ function corrupted(next: Next, genuine: MockAnswer): { status: number; headers: 
     status: next() % 15 === 0 ? pick(next, STATUSES, 500) : genuine.status,
     headers: Object.fromEntries(headers),
     body: next() % 30 === 0 ? text.slice(0, next() % (text.length + 1)) : text,
+    bytes: text.length,
   };
 }
 
@@ -81,7 +82,7 @@ export const corruptingLink = (service: MockService, next: Next): OpenLink => {
       const text = genuine.body === null ? '' : JSON.stringify(genuine.body);
       return next() % 3 === 0
         ? corrupted(next, genuine)
-        : { status: genuine.status, headers: genuine.headers, body: text };
+        : { status: genuine.status, headers: genuine.headers, body: text, bytes: text.length };
     },
     close: async () => undefined,
   });
