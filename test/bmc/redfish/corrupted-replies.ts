@@ -1,6 +1,6 @@
 // Replies of a broken or hostile service: genuine ones with some values replaced.
 
-import type { OpenLink } from '../../../appliance/bmc/redfish/link.ts';
+import type { LinkReply, OpenLink } from '../../../appliance/bmc/redfish/link.ts';
 import type { MockAnswer } from './mock/mock-answers.ts';
 import type { MockService } from './mock/mock-service.ts';
 
@@ -59,7 +59,7 @@ function corruptedValue(next: Next, value: unknown, odds: number): unknown {
   return Object.fromEntries(kept.map(([key, entry]) => [key, corruptedValue(next, entry, odds)]));
 }
 
-function corrupted(next: Next, genuine: MockAnswer): { status: number; headers: Record<string, string>; body: string } {
+function corrupted(next: Next, genuine: MockAnswer): LinkReply {
   const odds = pick(next, [8, 20, 60], 20);
   const text = genuine.body === null ? '' : JSON.stringify(corruptedValue(next, genuine.body, odds));
   const headers = Object.entries(genuine.headers).flatMap(([name, value]): [string, string][] => {
