@@ -37,6 +37,12 @@ export const LAYERS: readonly Layer[] = [
     node: ['node:fs', 'node:path'],
   },
   {
+    at: 'files',
+    holds: 'files that no other user can redirect: owners, links, whole files',
+    imports: ['domain', 'files'],
+    node: ['node:fs', 'node:path', 'node:crypto'],
+  },
+  {
     at: 'boot',
     holds: 'client facts, the boot decision, leases, image access, replies and explain',
     imports: ['domain', 'codecs', 'boot', 'render', 'machines/transitions'],
@@ -67,7 +73,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'inventory',
     holds: 'files → checked declaration → plan; the fleet in memory',
-    imports: ['domain', 'documents', 'inventory', 'store/store', 'store/change', 'boot/client-facts'],
+    imports: ['domain', 'documents', 'files', 'inventory', 'store/store', 'store/change', 'boot/client-facts'],
     packages: ['typebox'],
     node: ['node:fs', 'node:path', 'node:crypto'],
   },
@@ -81,7 +87,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'store',
     holds: '`store.ts` is the interface, `change.ts` what a commit writes; SQL through Kysely, SQLite',
-    imports: ['domain', 'store'],
+    imports: ['domain', 'files', 'store'],
     packages: ['kysely', 'better-sqlite3'],
     node: ['node:fs', 'node:path', 'node:crypto', 'node:timers'],
   },
@@ -94,7 +100,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'assets',
     holds: 'boot files: where they come from, what they are, which machine may be sent to them',
-    imports: ['domain', 'documents', 'boot', 'assets'],
+    imports: ['domain', 'documents', 'files', 'boot', 'assets'],
     packages: ['typebox', 'js-yaml'],
     node: ['*'],
   },
@@ -133,7 +139,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'provisioning/installers/nixos',
     holds: "NixOS's own installer, pulled or pushed ([nixos-install.md](nixos-install.md))",
-    imports: ['domain', 'render', 'boot', 'provisioning/installers', 'assets'],
+    imports: ['domain', 'files', 'render', 'boot', 'provisioning/installers', 'assets'],
     packages: ['ssh2'],
     node: ['*'],
   },
@@ -184,6 +190,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       ...[
         'domain',
+        'files',
         'render',
         'deliveries',
         'assets/template-files',
@@ -198,7 +205,8 @@ export const LAYERS: readonly Layer[] = [
     at: 'identity',
     holds: 'authority, enrollment, tokens, bundles, tasks, heartbeats',
     imports: [
-      ...['domain', 'codecs', 'render', 'identity', 'inventory/fleet', 'machines/commands', 'machines/execute'],
+      ...['domain', 'files', 'codecs', 'render', 'identity', 'inventory/fleet', 'machines/commands'],
+      'machines/execute',
       ...['store/store', 'store/change', 'store/enrollment-store', 'store/task-store'],
     ],
     node: ['*'],
@@ -206,7 +214,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'identity/vault',
     holds: 'encrypted secrets and private files',
-    imports: ['domain', 'identity/vault'],
+    imports: ['domain', 'files', 'identity/vault'],
     node: ['node:fs', 'node:path', 'node:crypto'],
   },
   {

@@ -1,11 +1,10 @@
 // The first API token of a new appliance: written to a file that only the appliance's user can read, and
 // never to a log.
 
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
 import { parseTokenText } from '../domain/token.ts';
-import { writeOnce } from '../identity/vault/private-file.ts';
+import { readPrivately, writeOnce } from '../identity/vault/private-file.ts';
 import type { Store } from '../store/store.ts';
 import { keepToken, newTokenText } from './api-token.ts';
 import type { Clock } from './clock.ts';
@@ -34,11 +33,11 @@ export async function ensureAdminToken(
 }
 
 async function readOwn(file: string): Promise<string> {
-  const { mode } = await stat(file);
-  if ((mode & 0o077) !== 0) {
-    throw new ColdironError('conflict', `${file} can be read by others, so its token is not taken over; delete it`);
+  const read = await readPrivately(file, 'nobody');
+  if (read.kind === 'refused') {
+    throw new ColdironError('conflict', `${read.reason}; its token is not taken over: delete it`);
   }
-  const text = (await readFile(file, 'utf8')).trim();
+  const text = read.kind === 'absent' ? '' : read.bytes.toString('utf8').trim();
   if (parseTokenText(text).ok) return text;
   throw new ColdironError('conflict', `${file} holds no token; delete it, and the next start writes a new one`);
 }

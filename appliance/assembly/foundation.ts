@@ -16,7 +16,7 @@ import { openSqliteStore } from '../store/sqlite/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { limitedStore } from '../trail/limited-store.ts';
 import { TrailRecorder } from '../trail/trail-recorder.ts';
-import { closeStateFolder } from './state-folder.ts';
+import { secureStateFolder } from './state-folder.ts';
 
 /** Undoes the start in reverse order. */
 export class StopList {
@@ -55,7 +55,7 @@ const WRITE_TRAIL_EVERY = 200;
 export async function openFoundation(config: Config, logger: Logger, stops: StopList): Promise<Foundation> {
   const clock = systemClock;
   const newId = (): string => randomUUID();
-  closeStateFolder(config.state, logger);
+  await secureStateFolder(config.state, logger);
   const socket = await claimSocket(join(config.state, 'coldiron.sock'));
   const unlimited = await openSqliteStore({ file: join(config.state, 'coldiron.db'), logger });
   stops.add(() => unlimited.close());

@@ -3,8 +3,9 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 
 interface Known {
   readonly stamp: string;
@@ -51,20 +52,17 @@ export class Checksums {
       [...this.#seen].every(([name, { stamp }]) => this.#known.get(name)?.stamp === stamp);
     if (same) return;
     const text = JSON.stringify({ version: VERSION, files: Object.fromEntries(this.#seen) }, null, 1);
-    await writeFile(`${this.#file}.new`, `${text}\n`, { mode: 0o644 });
-    await rename(`${this.#file}.new`, this.#file);
+    await replaceFile(this.#file, `${text}\n`, 0o644);
     this.#known = new Map(this.#seen);
   }
 }
 
 const VERSION = 1;
+const MOST_BYTES = 16 * 1024 * 1024;
 
 /** The index can be rebuilt from the files, so a missing or invalid one counts as empty. */
 async function readKnown(file: string): Promise<ReadonlyMap<string, Known>> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '{}';
-    throw error;
-  });
+  const text = (await readRegularFile(file, MOST_BYTES))?.toString('utf8') ?? '{}';
   const known = new Map<string, Known>();
   try {
     const { version, files } = JSON.parse(text);

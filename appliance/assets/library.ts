@@ -1,8 +1,9 @@
 // The boot files that may be served, by name. Nothing is served by path: a name that is not listed here does not exist.
 
-import { readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suggestion } from '../documents/nearest-name.ts';
+import { isTrusted } from '../files/other-users.ts';
 import { type Asset, fileTypeOf, typeProblem } from './asset.ts';
 import { assetFile, contentTypeOf, isDiskName, isLoaderName, parseAssetName, SITE_FOLDERS } from './asset-name.ts';
 import { Checksums } from './checksums.ts';
@@ -97,6 +98,7 @@ async function readAsset(
   if (!parsed.ok) return parsed.reason;
   const file = assetFile(folder, name);
   try {
+    if (await isForeignLink(file)) return 'it is a link of another user, which is not followed';
     if (!(await isFile(file))) return null;
     const type: FileType = isDiskName(name) ? { kind: 'disk' } : await fileTypeOf(file);
     const problem = entry ? typeProblem(entry, type) : null;
@@ -115,7 +117,7 @@ async function readAsset(
   }
 }
 
-/** nixos/<profile>/bzImage, images/<image>/…; links into the Nix store are followed. */
+/** nixos/<profile>/bzImage, images/<image>/…; links into the Nix store are followed, if root or this user made them. */
 const MAX_DEPTH = 4;
 
 async function namesBelow(folder: string, name: string, depth: number): Promise<string[]> {
@@ -127,10 +129,15 @@ async function namesBelow(folder: string, name: string, depth: number): Promise<
   // Hidden files are not for machines: editors and unfinished downloads create them.
   for (const child of children.filter((text) => !text.startsWith('.')).sort()) {
     const below = `${name}/${child}`;
-    if (await isFile(join(folder, below))) names.push(below);
+    if ((await isForeignLink(join(folder, below))) || (await isFile(join(folder, below)))) names.push(below);
     else if (depth < MAX_DEPTH) names.push(...(await namesBelow(folder, below, depth + 1)));
   }
   return names;
+}
+
+async function isForeignLink(path: string): Promise<boolean> {
+  const made = await lstat(path).catch(() => null);
+  return made?.isSymbolicLink() === true && !isTrusted(made.uid);
 }
 
 async function isFile(file: string): Promise<boolean> {

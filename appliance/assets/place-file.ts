@@ -1,9 +1,11 @@
 // Puts a verified file into the library: atomically, readable by the process that serves it, and with a record of its
 // source.
 
-import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { constants } from 'node:fs';
+import { chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
+import { draftOf, readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { fileTypeOf, typeProblem } from './asset.ts';
 import { assetFile } from './asset-name.ts';
 import { sha256OfFile } from './checksums.ts';
@@ -41,9 +43,9 @@ export async function placeFile(
   if (problem !== null) throw new ColdironError('service_unavailable', `${entry.name} from ${from}: ${problem}`);
   const target = assetFile(folder, entry.name);
   await makeFolders(folder, dirname(target));
-  const temporary = join(dirname(target), `.${basename(target)}.new`);
+  const temporary = draftOf(target);
   try {
-    await copyFile(bytes, temporary);
+    await copyFile(bytes, temporary, constants.COPYFILE_EXCL);
     await chmod(temporary, 0o644);
     const sha256 = await sha256OfFile(temporary);
     const declared = declaredSum(entry, version);
@@ -85,15 +87,14 @@ export async function makeFolders(folder: string, target: string): Promise<void>
   }
 }
 
+const MOST_ORIGIN_BYTES = 16 * 1024 * 1024;
+
 const originsFile = (folder: string): string => join(folder, 'origins.json');
 
 export async function readOrigins(folder: string): Promise<Origins> {
-  const text = await readFile(originsFile(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '{}';
-    throw error;
-  });
+  const text = await readRegularFile(originsFile(folder), MOST_ORIGIN_BYTES);
   try {
-    return JSON.parse(text);
+    return JSON.parse(text?.toString('utf8') ?? '{}');
   } catch {
     throw new ColdironError('service_unavailable', `${originsFile(folder)} is damaged: remove it and build again`);
   }
@@ -101,7 +102,5 @@ export async function readOrigins(folder: string): Promise<Origins> {
 
 async function noteOrigin(folder: string, name: string, origin: Origins[string]): Promise<void> {
   const origins = { ...(await readOrigins(folder)), [name]: origin };
-  const file = originsFile(folder);
-  await writeFile(`${file}.new`, `${JSON.stringify(origins, null, 1)}\n`, { mode: 0o644 });
-  await rename(`${file}.new`, file);
+  await replaceFile(originsFile(folder), `${JSON.stringify(origins, null, 1)}\n`, 0o644);
 }

@@ -1,11 +1,14 @@
 // The record in a rendered folder: the inventory it was rendered from, and which files are ours. Only these are replaced.
 
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRegularFile } from '../files/whole-files.ts';
 import { isMissing } from './file-errors.ts';
 
 export const RECORD_NAME = 'coldiron-rendering.json';
+
+/** A site of 10,000 nodes has a tenth of this. */
+const MOST_BYTES = 256 * 1024 * 1024;
 
 export interface FolderRecord {
   /** `node node01` or `site example`. */
@@ -29,7 +32,8 @@ export const sha256Of = (content: string | Buffer): string => createHash('sha256
 /** Hashes by path; empty if there is no readable record. */
 export async function readRecord(folder: string): Promise<ReadonlyMap<string, string>> {
   try {
-    const record: unknown = JSON.parse(await readFile(join(folder, RECORD_NAME), 'utf8'));
+    const text = await readRegularFile(join(folder, RECORD_NAME), MOST_BYTES);
+    const record: unknown = JSON.parse(text?.toString('utf8') ?? '{}');
     const files = (record as Partial<FolderRecord> | null)?.files ?? [];
     return new Map(files.map(({ path, sha256 }) => [String(path), String(sha256)]));
   } catch (error) {

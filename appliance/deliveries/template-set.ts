@@ -1,10 +1,11 @@
 // The templates in use: ours, with the operator's replacing those of the same name. A set that fails to render is never used;
 // the last valid set stays in use, even after a restart.
 
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { BUILT_IN_TEMPLATES, readTemplateFiles } from '../assets/template-files.ts';
+import { replaceFile } from '../files/whole-files.ts';
 import type { PlanIndex } from '../render/plan-index.ts';
 import { compileTemplates, type TemplateSources, type Templates } from '../render/templates.ts';
 import { readOverrides } from './read-overrides.ts';
@@ -79,8 +80,7 @@ export async function openTemplateSet(deps: TemplateSetDeps): Promise<TemplateSe
 
 async function saveLastValid(state: string, file: string, sources: TemplateSources): Promise<void> {
   await mkdir(state, { recursive: true, mode: 0o700 });
-  await writeFile(`${file}.new`, JSON.stringify([...sources]), { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  await replaceFile(file, JSON.stringify([...sources]), 0o600);
 }
 
 /** The last valid set; null if there is none, or if this version cannot compile it. */

@@ -19,6 +19,7 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
+import { isTrusted, otherUsersAccess } from '../files/other-users.ts';
 import type { RenderedFile } from '../render/rendered-file.ts';
 import { isMissing, notWritable } from './file-errors.ts';
 import { type FolderRecord, RECORD_NAME, readRecord, recordText, sha256Of } from './folder-record.ts';
@@ -36,6 +37,8 @@ export interface FolderRequest {
 
 /** `conflict` lists the files that are not ours; `not_writable` says why nothing can be written. Both leave the folder unchanged. */
 export async function writeFolder(request: FolderRequest): Promise<FolderRecord> {
+  const unsafe = await otherUsersAccess(request.folder);
+  if (unsafe !== null) throw new ColdironError('not_writable', `${request.folder} is not safe to write: ${unsafe}`);
   const folder = await realpath(request.folder).catch(() => resolve(request.folder));
   try {
     await recoverInterrupted(folder);
@@ -79,6 +82,9 @@ async function recoverInterrupted(folder: string): Promise<void> {
     const [what, pid] = name.slice(prefix.length).split('-');
     if (isAlive(Number(pid))) continue;
     const left = join(dirname(folder), name);
+    const made = await lstat(left).catch(() => null);
+    // Not one of ours: in a folder such as /tmp anybody can make this name.
+    if (!made?.isDirectory() || !isTrusted(made.uid)) continue;
     const isNeeded = what === 'old' && (await lstat(folder).catch(() => null)) === null;
     if (isNeeded) await rename(left, folder);
     else await rm(left, { recursive: true, force: true });

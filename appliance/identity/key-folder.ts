@@ -1,10 +1,10 @@
 // Private keys, each in a file that only the appliance's user can read, encrypted if a passphrase is configured.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
 import { Secret } from '../domain/secret.ts';
+import { makePrivateFolder } from '../files/private-folder.ts';
 import { readPrivately, replacePrivately, writeOnce } from './vault/private-file.ts';
 
 export interface KeyFolder {
@@ -37,8 +37,8 @@ export async function loadPassphrase(
 }
 
 export async function openKeyFolder(folder: string, passphrase: Secret | null): Promise<KeyFolder> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  await chmod(folder, 0o700);
+  const reason = await makePrivateFolder(folder);
+  if (reason !== null) throw unusable(reason);
   const fileOf = (id: string): string => join(folder, `${id}.key`);
   const pairOf = (name: string): string => join(folder, `${name}.pem`);
   const opened = new Map<string, KeyObject>();

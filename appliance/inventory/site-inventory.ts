@@ -5,12 +5,13 @@
 // with 10,000 nodes an unnecessary apply takes seconds and a few hundred megabytes.
 
 import { createHash } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { ColdironError } from '../domain/errors.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { Inventory } from '../domain/inventory.ts';
+import { replaceFile } from '../files/whole-files.ts';
 import type { Store } from '../store/store.ts';
 import { applyInventory } from './apply.ts';
 import { checkInventory } from './check.ts';
@@ -65,7 +66,7 @@ export async function applySiteInventory(
     const by = { actor: 'appliance', correlationId: newId() };
     const request = { sources, mode: 'reconcile', dryRun: false, held, ...by } as const;
     const { changes, revision, declaredRevision } = await applyInventory(store, request, { now, newId });
-    await replaceFile(markFile, JSON.stringify(await newMark(raw, declaredRevision), null, 2));
+    await replaceFile(markFile, JSON.stringify(await newMark(raw, declaredRevision), null, 2), 0o600);
     const effective = changes.filter(({ change }) => change !== 'unchanged');
     logger.info(
       {
@@ -145,9 +146,4 @@ async function digest(file: string, inlineValue: unknown, scripts: readonly stri
     hash.update(`\n${part} ${bytes?.length ?? 'unreadable'}\n`).update(bytes ?? '');
   }
   return hash.digest('hex');
-}
-
-async function replaceFile(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text, { mode: 0o600 });
-  await rename(`${file}.new`, file);
 }

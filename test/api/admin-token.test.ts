@@ -72,7 +72,7 @@ describe('the first admin token', () => {
     await chmod(join(state, 'admin-token'), Number.parseInt(mode, 8));
     await expect(ensureAdminToken(store, state, clock)).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringMatching(/read by others/),
+      message: expect.stringMatching(/accessible to others/),
     });
     expect(await store.tokens()).toEqual([]);
   });

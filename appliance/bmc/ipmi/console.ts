@@ -102,8 +102,7 @@ class ConsoleStream implements BmcConsole {
   #apply(reaction: SolReaction): void {
     for (const payload of reaction.send) this.#connection.sendConsole(payload);
     if (reaction.deliver.length > 0) {
-      if (!this.#unread.push(reaction.deliver))
-        this.#finish(new IpmiError('closed', 'the console was closed because its client does not read the output'));
+      if (!this.#unread.push(reaction.deliver)) this.#abandon();
       this.#wakeReader();
     }
     this.#cancelWake();
@@ -112,6 +111,12 @@ class ConsoleStream implements BmcConsole {
       this.#cancelWake = clock.wakeAt(this.#stream.wakeAt, () => this.#apply(this.#stream.wake(clock.now())));
     }
     if (reaction.ended !== null) this.#finish(new IpmiError('vanished', reaction.ended));
+  }
+
+  /** The reader may never return to see the error: ends the session, so that the BMC has no one to send to. */
+  #abandon(): void {
+    this.#finish(new IpmiError('closed', 'the console was closed because its client does not read the output'));
+    void this.#connection.close();
   }
 
   #finish(error: IpmiError | null): void {

@@ -22,6 +22,8 @@ import { wasRefusedWith } from './refusal.ts';
 
 const ERASURE_LIMIT = MINUTE;
 const RESERVATION_TRIES = 3;
+/** Several times what the largest logs hold; the ids alone would allow 65,534. */
+const MOST_ENTRIES = 8192;
 
 export async function listEvents(bmc: IpmiCaller): Promise<EventLogRecord[]> {
   const { entries } = await bmc.call(getEventLogInfo());
@@ -33,6 +35,11 @@ export async function listEvents(bmc: IpmiCaller): Promise<EventLogRecord[]> {
       // The list has a loop: stop here.
       if (records.has(record.id)) break;
       records.set(record.id, record);
+      if (records.size > MOST_ENTRIES)
+        throw new IpmiError(
+          'malformed',
+          `the event log has more than ${MOST_ENTRIES} entries; the BMC's list is endless`,
+        );
       id = next;
     } catch (error) {
       // Another client cleared the log meanwhile.
@@ -44,20 +51,25 @@ export async function listEvents(bmc: IpmiCaller): Promise<EventLogRecord[]> {
 }
 
 /** `sensors` provides the names for the entries. */
-export const logEntries = (records: readonly EventLogRecord[], sensors: readonly SensorRecord[]): LogEntry[] =>
-  records.map((record) => ({
+export function logEntries(records: readonly EventLogRecord[], sensors: readonly SensorRecord[]): LogEntry[] {
+  const byKey = new Map<string, SensorRecord>();
+  for (const sensor of sensors) {
+    const key = sensorKey(sensor.owner, sensor.number, sensor.sensorType);
+    if (!byKey.has(key)) byKey.set(key, sensor);
+  }
+  return records.map((record) => ({
     id: String(record.id),
     at: record.time === null ? null : record.time * SECOND,
-    ...eventText(record, sensorOf(record, sensors)),
+    ...eventText(record, sensorOf(record, byKey)),
   }));
+}
 
-function sensorOf({ content }: EventLogRecord, sensors: readonly SensorRecord[]): SensorRecord | null {
+const sensorKey = (owner: number, number: number, type: number): string => `${owner} ${number} ${type}`;
+
+function sensorOf({ content }: EventLogRecord, sensors: ReadonlyMap<string, SensorRecord>): SensorRecord | null {
   if (content.kind !== 'sensor') return null;
-  const { generator, sensorNumber, sensorType } = content;
   // The lower byte of the generator is the owner of the sensor.
-  const matches = (record: SensorRecord): boolean =>
-    record.owner === (generator & 0xff) && record.number === sensorNumber && record.sensorType === sensorType;
-  return sensors.find(matches) ?? null;
+  return sensors.get(sensorKey(content.generator & 0xff, content.sensorNumber, content.sensorType)) ?? null;
 }
 
 export const deleteEvent = (bmc: IpmiCaller, id: number): Promise<void> =>

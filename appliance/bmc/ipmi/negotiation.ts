@@ -73,9 +73,9 @@ function failureOf(tried: readonly Tried[]): IpmiError {
   if (privilege) {
     return new IpmiError('privilege', `the user has neither administrator nor operator privilege: ${privilege.words}`);
   }
-  if (outcomes.every(({ kind }) => kind === 'silence')) {
-    return new IpmiError('vanished', 'the BMC replies, but not to Open Session requests');
-  }
   const details = tried.map(({ offer, outcome }) => `suite ${offer.suite.id}: ${outcome.words}`).join('; ');
+  if (outcomes.every(({ kind }) => kind === 'silence')) {
+    return new IpmiError('vanished', `the BMC replies, but not to Open Session requests: ${details}`);
+  }
   return new IpmiError('no-cipher-suite', `no cipher suite in common: ${details}`);
 }

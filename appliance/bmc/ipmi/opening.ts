@@ -104,7 +104,7 @@ export class SessionOpening {
         new IpmiError('vanished', `the BMC stopped replying while the session was opened${this.#ignoredText()}`),
       );
     } else {
-      this.#onRefused({ at: 'open-session', kind: 'silence', words: 'no reply' }, now);
+      this.#onRefused({ at: 'open-session', kind: 'silence', words: `no valid reply${this.#ignoredText()}` }, now);
     }
   }
 
@@ -221,6 +221,7 @@ export class SessionOpening {
     }
     this.#offers = offers;
     this.#waits = 0;
+    this.#lastIgnored = '';
     if (this.#stage.at === 'handshake') this.#stage = { ...this.#stage, answered: false };
     this.#attempt(now);
   }

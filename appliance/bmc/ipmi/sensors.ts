@@ -11,6 +11,7 @@ import {
   reserveSensorRepository,
 } from '../../codecs/ipmi/commands/sensor-repository.ts';
 import { COMPLETION } from '../../codecs/ipmi/completion-code.ts';
+import { IpmiDecodeError } from '../../codecs/ipmi/errors.ts';
 import { decodeSensorRecord, type SensorRecord } from '../../codecs/ipmi/sensor-record.ts';
 import { sensorKind, sensorState } from '../../codecs/ipmi/sensor-states.ts';
 import { convertReading, unitText } from '../../codecs/ipmi/sensor-value.ts';
@@ -24,6 +25,8 @@ const LARGEST_PIECE = 32;
 const SMALLEST_PIECE = 8;
 const RESERVATION_TRIES = 3;
 const THRESHOLD_EVENTS = 0x01;
+/** Several times what the largest machines have; the ids alone would allow 65,534. */
+const MOST_RECORDS = 4096;
 /** Sensors of other controllers must be read there. */
 const BMC_OWNER = 0x20;
 
@@ -82,9 +85,11 @@ export async function sensorRecords(bmc: IpmiCaller): Promise<SensorRecord[]> {
   const visited = new Set<number>();
   for (let id = FIRST_RECORD; id !== NO_MORE_RECORDS && !visited.has(id); ) {
     visited.add(id);
+    if (visited.size > MOST_RECORDS)
+      throw new IpmiError('malformed', `more than ${MOST_RECORDS} sensor records; the BMC's list is endless`);
     try {
       const { next, bytes } = await reader.read(id);
-      const record = decodeSensorRecord(bytes);
+      const record = decoded(id, () => decodeSensorRecord(bytes));
       if (record) records.push(record);
       id = next;
     } catch (error) {
@@ -94,6 +99,15 @@ export async function sensorRecords(bmc: IpmiCaller): Promise<SensorRecord[]> {
     }
   }
   return records;
+}
+
+function decoded<Result>(id: number, decode: () => Result): Result {
+  try {
+    return decode();
+  } catch (error) {
+    if (!(error instanceof IpmiDecodeError)) throw error;
+    throw new IpmiError('malformed', `sensor record ${id}: ${error.message}`);
+  }
 }
 
 /** Reads records in chunks, and reduces their size to what this BMC supports. */
@@ -121,7 +135,7 @@ class RepositoryReader {
   async #readReserved(id: number, reservation: number): Promise<{ next: number; bytes: Uint8Array }> {
     const header = { reservation, id, offset: 0, count: RECORD_HEADER_BYTES };
     const head = await this.#bmc.call(getSensorRecord(header));
-    const { length } = decodeRecordHeader(head.bytes);
+    const { length } = decoded(id, () => decodeRecordHeader(head.bytes));
     let bytes = head.bytes.subarray(0, RECORD_HEADER_BYTES);
     while (bytes.length < length) {
       const count = Math.min(this.#piece, length - bytes.length);

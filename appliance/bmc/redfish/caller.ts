@@ -47,12 +47,19 @@ export interface CallerSettings {
 }
 
 export function redfishCaller({ clock, limits, deadline, session, service }: CallerSettings): RedfishCaller {
+  let received = 0;
   const caller: RedfishCaller = {
     limits,
     service: () => service(caller),
     root: () => session.root(deadline),
     ownAccount: () => session.ownAccount(deadline),
-    send: (request) => session.send(request, deadline),
+    send: async (request) => {
+      const reply = await session.send(request, deadline);
+      received += reply.bytes;
+      if (received <= limits.verbBytes) return reply;
+      const where = `${request.method} ${request.path}`;
+      throw new BmcError('malformed', `${where}: with this reply the BMC has sent more than ${limits.verbBytes} bytes`);
+    },
     read: async (path) => {
       const reply = await caller.send({ method: 'GET', path });
       const resource = asResource(accepted({ method: 'GET', path }, reply).body);

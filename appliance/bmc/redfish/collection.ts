@@ -1,4 +1,4 @@
-// Collections: links to their members, or the members themselves, in pages. Loops and endless collections are cut off.
+// Collections: links to their members, or the members themselves, in pages. A loop of pages ends, and endless pages are an error.
 
 import { BmcError } from '../bmc-error.ts';
 import type { RedfishCaller } from './caller.ts';
@@ -12,19 +12,22 @@ export interface Member {
   readonly resource: Resource | null;
 }
 
+/** The first `most` members. */
 export async function members(bmc: RedfishCaller, path: string, most: number): Promise<Member[]> {
   const found: Member[] = [];
   const seen = new Set<string>();
   let next: string | null = path;
-  while (next !== null && !seen.has(next) && seen.size < MOST_PAGES && found.length < most) {
+  while (next !== null && !seen.has(next) && found.length < most) {
+    if (seen.size === MOST_PAGES)
+      throw new BmcError('malformed', `GET ${path}: the collection has more than ${MOST_PAGES} pages`);
     seen.add(next);
     const { resource } = await bmc.read(next);
     if (!Array.isArray(resource.Members))
       throw new BmcError('malformed', `GET ${next}: the collection has no members property`);
-    found.push(...listAt(resource, 'Members').map(asMember));
+    for (const entry of listAt(resource, 'Members').slice(0, most - found.length)) found.push(asMember(entry));
     next = pathOf(textAt(resource, 'Members@odata.nextLink'));
   }
-  return found.slice(0, most);
+  return found;
 }
 
 function asMember(entry: unknown): Member {

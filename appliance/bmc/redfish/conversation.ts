@@ -21,6 +21,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   /** Null: no body, or no JSON. */
   readonly body: unknown;
+  /** The size of the body. */
+  readonly bytes: number;
 }
 
 export interface ConversationDeps {
@@ -123,15 +125,15 @@ function otherSlash(request: LinkRequest, { status }: LinkReply): string | null 
   return request.path.endsWith('/') ? request.path.slice(0, -1) : `${request.path}/`;
 }
 
-function replyOf(request: LinkRequest, { status, headers, body }: LinkReply): Reply {
-  if (body.trim() === '') return { status, headers, body: null };
+function replyOf(request: LinkRequest, { status, headers, body, bytes }: LinkReply): Reply {
+  if (body.trim() === '') return { status, headers, body: null, bytes };
   try {
-    return { status, headers, body: JSON.parse(body) };
+    return { status, headers, body: JSON.parse(body), bytes };
   } catch {
     if (request.method === 'GET' && status < 300) {
       throw new BmcError('malformed', `GET ${request.path}: the reply is not JSON`);
     }
-    return { status, headers, body: null };
+    return { status, headers, body: null, bytes };
   }
 }
 

@@ -76,7 +76,9 @@ function rankOf({ path, resource }: Read): number {
 async function entriesOf(bmc: RedfishCaller, log: Read): Promise<Resource[]> {
   const path = linkAt(log.resource, 'Entries');
   if (path === null) throw new BmcError('malformed', `GET ${log.path}: the log has no link to its entries`);
-  return memberResources(bmc, path, MOST_ENTRIES);
+  const entries = await memberResources(bmc, path, MOST_ENTRIES + 1);
+  if (entries.length <= MOST_ENTRIES) return entries;
+  throw new BmcError('malformed', `GET ${path}: the event log has more than ${MOST_ENTRIES} entries`);
 }
 
 function logEntry(entry: Resource): LogEntry {

@@ -20,6 +20,8 @@ export interface RedfishLimits {
   /** For the logout from a BMC that may no longer be reachable. */
   readonly logout: number;
   readonly replyBytes: number;
+  /** All replies of one verb: a collection is many pages, and each of them may be large. */
+  readonly verbBytes: number;
 }
 
 export const DEFAULT_LIMITS: RedfishLimits = {
@@ -33,4 +35,5 @@ export const DEFAULT_LIMITS: RedfishLimits = {
   idle: 5 * SECOND,
   logout: 10 * SECOND,
   replyBytes: 8 * 1024 * 1024,
+  verbBytes: 64 * 1024 * 1024,
 };

@@ -5,7 +5,7 @@ import { isIPv6 } from 'node:net';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Client, type Dispatcher, errors } from 'undici';
-import type { Instant } from '../../domain/instant.ts';
+import { type Instant, SECOND } from '../../domain/instant.ts';
 import { BmcError } from '../bmc-error.ts';
 import type { BmcClock } from '../clock.ts';
 import { type Trust, trustingConnector } from './certificate-pin.ts';
@@ -23,6 +23,8 @@ export interface LinkReply {
   /** Names in lower case; the first of several values. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The size of the body, decompressed. */
+  readonly bytes: number;
 }
 
 export interface RedfishLink {
@@ -55,13 +57,14 @@ export const openHttpsLink: OpenLink = (settings) => {
 
   const exchange = async (request: LinkRequest, until: Instant): Promise<LinkReply> => {
     const abort = new AbortController();
+    const seconds = Math.max(0, until - clock.now()) / SECOND;
     const cancel = clock.wakeAt(until, () => abort.abort());
     try {
       const response = await client.request({ ...request, signal: abort.signal });
       replied = true;
       return await read(response, limits.replyBytes);
     } catch (error) {
-      throw abort.signal.aborted ? noReply(replied) : failureOf(error, replied);
+      throw abort.signal.aborted ? noReply(replied, seconds) : failureOf(error, replied);
     } finally {
       cancel();
     }
@@ -86,7 +89,7 @@ async function read(response: Dispatcher.ResponseData, limit: number): Promise<L
   );
   const compressed = Buffer.concat(chunks);
   const body = headers['content-encoding'] === 'gzip' ? await decompress(compressed, limit) : compressed;
-  return { status: response.statusCode, headers, body: body.toString('utf8') };
+  return { status: response.statusCode, headers, body: body.toString('utf8'), bytes: body.length };
 }
 
 async function decompress(compressed: Uint8Array, limit: number): Promise<Buffer> {
@@ -101,9 +104,9 @@ async function decompress(compressed: Uint8Array, limit: number): Promise<Buffer
 const tooLong = (limit: number): BmcError =>
   new BmcError('malformed', `the reply of the BMC is larger than the limit of ${limit} bytes`);
 
-const noReply = (replied: boolean): BmcError =>
+const noReply = (replied: boolean, seconds: number): BmcError =>
   replied
-    ? new BmcError('vanished', 'the BMC stopped replying')
+    ? new BmcError('vanished', `the BMC stopped replying: no complete reply within ${Math.round(seconds * 10) / 10} s`)
     : new BmcError('unreachable', 'no reply; check the address, and that Redfish (HTTPS) is enabled');
 
 const codeOf = (error: unknown): string =>

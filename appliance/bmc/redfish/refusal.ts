@@ -55,7 +55,8 @@ const propertyMessages = (body: unknown): readonly unknown[] =>
 function asMessage(entry: unknown): ExtendedMessage | null {
   const message: Resource | null = asResource(entry);
   if (!message) return null;
-  const args = listAt(message, 'MessageArgs').map(String);
+  // Lists and objects are no arguments, and some cannot even be converted to text.
+  const args = listAt(message, 'MessageArgs').flatMap((arg) => (typeof arg === 'object' ? [] : String(arg)));
   const id = idOf(textAt(message, 'MessageId'));
   // iLO sends only ids and arguments.
   const words = textAt(message, 'Message') ?? [id, ...args].join(' ');

@@ -103,7 +103,7 @@ async function thermalAndPower(bmc: RedfishCaller, chassis: Resource): Promise<S
     const path = linkAt(chassis, part);
     const resource = path === null ? null : (await bmc.read(path)).resource;
     for (const place of LISTS.filter(({ of }) => of === part)) {
-      const entries = listAt(resource, place.list).map(asResource);
+      const entries = listAt(resource, place.list).slice(0, MOST_SENSORS).map(asResource);
       readings.push(...entries.flatMap((sensor) => (sensor === null ? [] : oldReading(sensor, place))));
     }
   }

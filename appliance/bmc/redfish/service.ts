@@ -26,7 +26,7 @@ export async function findService(bmc: RedfishCaller, root: Resource, name: stri
   const { path: systemPath, resource: system } = await findSystem(bmc, root, name);
   const vendor = textAt(root, 'Vendor') ?? textAt(system, 'Manufacturer') ?? oemName(root) ?? 'unknown';
   const linked = async (links: readonly string[], collection: string | null): Promise<readonly string[]> =>
-    links.length > 0 || collection === null ? links : memberPaths(bmc, collection, MOST_PARTS);
+    links.length > 0 || collection === null ? links.slice(0, MOST_PARTS) : memberPaths(bmc, collection, MOST_PARTS);
   return {
     root,
     systemPath,

@@ -1,8 +1,10 @@
 // Files that contain secrets: written atomically, read only if other users have no access.
 
 import { randomUUID } from 'node:crypto';
-import { link, open, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { foreignLink, isTrusted } from '../../files/other-users.ts';
 
 /** Atomic: links the final name only after the content is on disk. Never replaces a file. */
 export const writeOnce = (file: string, content: string): Promise<void> =>
@@ -47,14 +49,20 @@ const FORBIDDEN: Readonly<Record<Readers, number>> = { nobody: 0o077, group: 0o0
 /** Far more than any key or password; a device or a wrong path is not read to its end. */
 const MAX_BYTES = 64 * 1024;
 
-/** Checks the mode on the open file, so that the path cannot be swapped in between. */
+/**
+ * Checks mode and owner on the open file, so that the path cannot be swapped in between. A link counts only if root or this user made
+ * it, and a file that only its owner may read must be theirs: another user's key is known to that user.
+ */
 export async function readPrivately(file: string, alsoReadableBy: Readers): Promise<PrivateRead> {
   try {
-    const handle = await open(file, 'r');
+    const handle = await openToRead(file);
+    if (typeof handle === 'string') return refused(handle);
     try {
       const found = await handle.stat();
       const mode = found.mode & 0o777;
       if (!found.isFile()) return refused(`${file} is not a file`);
+      if (alsoReadableBy === 'nobody' && !isTrusted(found.uid))
+        return refused(`${file} belongs to another user (uid ${found.uid})`);
       if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
         const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
         return refused(
@@ -71,6 +79,18 @@ export async function readPrivately(file: string, alsoReadableBy: Readers): Prom
     const { code, message } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'absent' } : refused(`${file} cannot be read: ${message}`);
   }
+}
+
+/** Does not wait for a pipe. A text: why it is not opened. */
+async function openToRead(file: string): Promise<FileHandle | string> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+  try {
+    return await open(file, flags | constants.O_NOFOLLOW);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error;
+  }
+  const made = await lstat(file);
+  return isTrusted(made.uid) ? open(file, flags) : foreignLink(file, made);
 }
 
 const refused = (reason: string): PrivateRead => ({ kind: 'refused', reason });

@@ -83,12 +83,29 @@ export class TftpResolver {
     if (name.startsWith('boot/')) return this.#image(name, address, facts, resolved);
     // For any architecture: a machine declared with the wrong one needs its loader to display why it is refused.
     if (isLoader) return { ...request, reply: send({ asset: loader }) };
+    const another = this.#configOfAnother(name, facts, resolved);
+    if (another !== null) {
+      const reply = refusal('tftp.refused', TFTP_ERRORS.accessViolation, 'not the file of this machine', another);
+      return { ...request, reply };
+    }
     const issued = await this.#deps.scriptFor(name, facts, resolved);
     if (issued === null) return { ...request, reply: this.#notFound(name) };
     const reply = send({ text: new TextEncoder().encode(issued.text) });
     if (issued.decided === null) return { ...request, reply };
     this.#remember(address, mac, issued.decided);
     return { name, mac: issued.decided.facts.mac, resolved: issued.decided.resolved, reply };
+  }
+
+  /**
+   * Why a GRUB configuration is not for this client: it would consume the intent of another machine and get its ticket. GRUB names
+   * the card that it loads with, so a leased address must belong to the same machine.
+   */
+  #configOfAnother(name: string, facts: ClientFacts, resolved: ResolvedBoot): string | null {
+    const config = parseGrubConfigName(name);
+    if (config?.kind !== 'machine' || facts.mac === null || facts.mac === config.mac) return null;
+    const { about } = this.#deps.resolver.resolve({ ...facts, mac: config.mac, uuid: config.uuid }, resolved.network);
+    if (about === null || about.id === resolved.about?.id) return null;
+    return `it is the configuration of ${config.mac}, and this address is leased to ${facts.mac}`;
   }
 
   /** Content that is the same for every machine; null: it is specific to one, and a check must not consume it. */

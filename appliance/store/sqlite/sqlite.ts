@@ -13,7 +13,7 @@ import { createSqlStore } from '../sql/sql-store.ts';
 import type { Store } from '../store.ts';
 import { SqliteCommits } from './sqlite-commits.ts';
 import { sqliteDialect, translating } from './sqlite-driver.ts';
-import { createDatabaseFile, isDatabaseFile, tightenDatabaseFile } from './sqlite-file.ts';
+import { checkCompanionFiles, createDatabaseFile, isDatabaseFile, tightenDatabaseFile } from './sqlite-file.ts';
 import { SqliteLeases } from './sqlite-leases.ts';
 
 export interface SqliteStoreOptions {
@@ -41,6 +41,7 @@ const BUSY_TIMEOUT_MS = 1000;
 
 export async function openSqliteStore({ file, logger }: SqliteStoreOptions): Promise<Store> {
   if (!isDatabaseFile(file)) createDatabaseFile(file);
+  checkCompanionFiles(file);
   const publisher = new Publisher(logger ?? null);
   return opened(file, { timeout: BUSY_TIMEOUT_MS }, publisher, async (database, db) => {
     configure(database);

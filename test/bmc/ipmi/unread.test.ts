@@ -8,7 +8,19 @@ describe('the unread buffer', () => {
     unread.push(bytes);
     unread.push(Uint8Array.of(3));
     bytes.fill(9);
-    expect([unread.shift(), unread.shift(), unread.shift()]).toEqual([Uint8Array.of(1, 2), Uint8Array.of(3), null]);
+    expect([unread.shift(), unread.shift()]).toEqual([Uint8Array.of(1, 2, 3), null]);
+    unread.push(Uint8Array.of(4));
+    expect([unread.shift(), unread.shift()]).toEqual([Uint8Array.of(4), null]);
+  });
+
+  it('returns more than one block in order', () => {
+    const unread = new Unread(20_000);
+    const bytes = Uint8Array.from({ length: 10_000 }, (_, at) => at % 251);
+    for (let at = 0; at < bytes.length; at += 7) unread.push(bytes.subarray(at, at + 7));
+    const read: Uint8Array[] = [];
+    for (let next = unread.shift(); next; next = unread.shift()) read.push(next);
+    expect(read.length).toBeGreaterThan(1);
+    expect(Buffer.concat(read)).toEqual(Buffer.from(bytes));
   });
 
   it('never exceeds its limit, and has room again after a read', () => {

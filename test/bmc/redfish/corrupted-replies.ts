@@ -1,6 +1,6 @@
 // Replies of a broken or hostile service: genuine ones with some values replaced.
 
-import type { OpenLink } from '../../../appliance/bmc/redfish/link.ts';
+import type { LinkReply, OpenLink } from '../../../appliance/bmc/redfish/link.ts';
 import type { MockAnswer } from './mock/mock-answers.ts';
 import type { MockService } from './mock/mock-service.ts';
 
@@ -59,7 +59,7 @@ function corruptedValue(next: Next, value: unknown, odds: number): unknown {
   return Object.fromEntries(kept.map(([key, entry]) => [key, corruptedValue(next, entry, odds)]));
 }
 
-function corrupted(next: Next, genuine: MockAnswer): { status: number; headers: Record<string, string>; body: string } {
+function corrupted(next: Next, genuine: MockAnswer): LinkReply {
   const odds = pick(next, [8, 20, 60], 20);
   const text = genuine.body === null ? '' : JSON.stringify(corruptedValue(next, genuine.body, odds));
   const headers = Object.entries(genuine.headers).flatMap(([name, value]): [string, string][] => {
@@ -70,6 +70,7 @@ function corrupted(next: Next, genuine: MockAnswer): { status: number; headers: 
     status: next() % 15 === 0 ? pick(next, STATUSES, 500) : genuine.status,
     headers: Object.fromEntries(headers),
     body: next() % 30 === 0 ? text.slice(0, next() % (text.length + 1)) : text,
+    bytes: text.length,
   };
 }
 
@@ -81,7 +82,7 @@ export const corruptingLink = (service: MockService, next: Next): OpenLink => {
       const text = genuine.body === null ? '' : JSON.stringify(genuine.body);
       return next() % 3 === 0
         ? corrupted(next, genuine)
-        : { status: genuine.status, headers: genuine.headers, body: text };
+        : { status: genuine.status, headers: genuine.headers, body: text, bytes: text.length };
     },
     close: async () => undefined,
   });

@@ -2,6 +2,8 @@
 
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ColdironError } from '../../../domain/errors.ts';
+import { makePrivateFolder } from '../../../files/private-folder.ts';
 import type { RenderedFile } from '../../../render/rendered-file.ts';
 import { folderMode } from './ustar.ts';
 
@@ -9,7 +11,8 @@ const PREFIX = 'push-';
 
 /** Creates `parent` if it is missing, for its owner only. */
 export async function withWorkFolder<T>(parent: string, work: (folder: string) => Promise<T>): Promise<T> {
-  await mkdir(parent, { recursive: true, mode: 0o700 });
+  const reason = await makePrivateFolder(parent);
+  if (reason !== null) throw new ColdironError('not_writable', `the files of the push cannot be written: ${reason}`);
   const folder = await mkdtemp(join(parent, PREFIX));
   try {
     return await work(folder);

@@ -23,6 +23,8 @@ export interface BmcFaults {
   cannotTestPasswords?: boolean;
   wrongChecksums?: boolean;
   largestRead?: number;
+  /** Replies to a command (netFn·256 + command) with this instead. */
+  replies?: ReadonlyMap<number, (data: Uint8Array) => Answer>;
 }
 
 const done = (...data: readonly number[]): Answer => ({ code: 0, data });
@@ -46,6 +48,8 @@ export function answerCommand(context: Context, netFn: number, command: number, 
   const planned = context.faults.refuses;
   const code = planned?.command === number ? planned.codes.shift() : undefined;
   if (code !== undefined) return refused(code);
+  const replaced = context.faults.replies?.get(number);
+  if (replaced) return replaced(context.data);
   const handler = HANDLERS[number];
   if (!handler) return refused(0xc1);
   if (NEED_ADMINISTRATOR.has(number) && privilege < ADMINISTRATOR) return refused(0xd4);

@@ -82,6 +82,11 @@ export class SimulatedBmc {
     this.#sayOnConsole(this.console.takeAway());
   }
 
+  /** Sends a packet of the console as it is, in order with the others of its session. */
+  sendConsole(payload: Uint8Array): void {
+    this.#sayOnConsole(payload);
+  }
+
   async stop(): Promise<void> {
     this.#socket.close();
     await once(this.#socket, 'close');

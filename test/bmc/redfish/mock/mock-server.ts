@@ -9,8 +9,8 @@ import type { MockAnswer } from './mock-answers.ts';
 import { MockService } from './mock-service.ts';
 import type { VendorProfile } from './vendors.ts';
 
-/** `silent`: never replies. `endless`: a reply without an end. `hang-up`: closes the connection. */
-export type Misbehaviour = 'silent' | 'endless' | 'hang-up';
+/** `silent`: never replies. `endless`, `trickle`: a reply without an end, fast or slow. `hang-up`: closes the connection. */
+export type Misbehaviour = 'silent' | 'endless' | 'trickle' | 'hang-up';
 
 export class MockServer {
   readonly service: MockService;
@@ -71,6 +71,7 @@ export class MockServer {
     const how = this.misbehave(method, path);
     if (how === 'hang-up') request.socket.destroy();
     else if (how === 'endless') endless(response);
+    else if (how === 'trickle') trickle(response);
     if (how !== null) return;
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
@@ -94,4 +95,10 @@ function endless(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.on('drain', more);
   more();
+}
+
+function trickle(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 20);
+  response.on('close', () => clearInterval(timer));
 }
