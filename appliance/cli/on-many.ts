@@ -73,10 +73,11 @@ function reasonsOf(failed: readonly { readonly node: string; readonly error: Col
   });
 }
 
-const failureJson = (error: ColdironError | null) => ({
-  code: error?.code,
-  message: error?.message,
-  ...(error && error.details.length > 0 && { details: error.details }),
+/** The failure of one node, in the JSON of a verb. */
+export const failureJson = ({ code, message, details }: ColdironError) => ({
+  code,
+  message,
+  ...(details.length > 0 && { details }),
 });
 
 export interface ManyOptions {
@@ -116,7 +117,7 @@ export async function runOnMany<T>(
     output,
     outcomes.map(({ node, answer, error }) => ({
       node,
-      ...(error || answer === null ? failureJson(error) : verb.json(answer)),
+      ...(error ? failureJson(error) : answer !== null && verb.json(answer)),
     })),
   );
   if (failure) process.exitCode = ERRORS[failure.code].exit;
