@@ -63,9 +63,10 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
 function reasonsOf(failed: readonly { readonly node: string; readonly error: ColdironError }[]): string[] {
   // Messages begin with the name of their node, which the line already has.
   const linesOf = ({ node, error }: (typeof failed)[number]): string[] =>
-    [error.message, ...error.details]
-      .map((line) => (line.startsWith(node) ? line.slice(node.length) : line))
-      .map((line) => line.replace(/^:? /, ''));
+    [error.message, ...error.details].map((line) => {
+      const start = [`${node}: `, `${node} `].find((each) => line.startsWith(each)) ?? '';
+      return line.slice(start.length);
+    });
   const alike = Map.groupBy(failed, (each) => linesOf(each).join('\n'));
   return [...alike].flatMap(([reasons, those]) => {
     const [message, ...details] = reasons.split('\n');
