@@ -14,6 +14,7 @@ export async function openBmc({ config, store, fleet, trail, logger }: Foundatio
     clock: bmcSystemClock,
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
     current: (id) => fleet.machineById(id),
+    onChange: (id, listener) => fleet.watch(id, listener),
     scanned: config.bmcScan,
     nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
     log: logger,

@@ -22,28 +22,41 @@ export interface PackageTree {
 
 const exec = promisify(execFile);
 
-/** Returns standard output. Fails with `service_unavailable` and the program's error output. */
+/** A program that is missing, or that failed. */
+export class ToolError extends ColdironError {
+  /** Null: it is not installed, or was ended by a signal. */
+  readonly exitCode: number | null;
+  readonly errorOutput: string;
+
+  constructor(message: string, exitCode: number | null, errorOutput: string) {
+    super('service_unavailable', message);
+    this.exitCode = exitCode;
+    this.errorOutput = errorOutput;
+  }
+}
+
+/** Returns standard output. Fails with a ToolError that quotes the program's error output. */
 export async function runTool(command: string, args: readonly string[], cwd = '/'): Promise<string> {
   const env = { ...process.env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' };
   try {
     return (await exec(command, args, { cwd, env, maxBuffer: 16 * 1024 * 1024 })).stdout;
   } catch (error) {
-    const { code, stderr, message } = error as NodeJS.ErrnoException & { stderr?: string };
+    const { code, stderr = '', message } = error as Error & { code?: string | number | null; stderr?: string };
     if (code === 'ENOENT') {
-      throw new ColdironError(
-        'service_unavailable',
-        `${command} is not installed: boot files can be built only on Debian`,
-      );
+      throw new ToolError(`${command} is not installed: boot files can be built only on Debian`, null, '');
     }
-    const reason = (stderr ?? '').split('\n').find((line) => line.startsWith('E:')) ?? stderr?.trim() ?? message;
-    throw new ColdironError('service_unavailable', `${command} ${args.at(-1)}: ${reason}`);
+    const reason = stderr.split('\n').find((line) => line.startsWith('E:')) ?? (stderr.trim() || message);
+    throw new ToolError(`${command} ${args.at(-1)}: ${reason}`, typeof code === 'number' ? code : null, stderr);
   }
 }
 
+/** dpkg-query(1), exit status. */
+const NO_SUCH_PACKAGE = 1;
+
 /** null: not installed, or installed for another architecture. */
 export async function installedPackage(requested: PackageRequest): Promise<PackageTree | null> {
-  const output = await runTool('dpkg-query', ['--status', packageSpec(requested)]).catch((error: Error) => {
-    if (error.message.includes('is not installed')) return '';
+  const output = await runTool('dpkg-query', ['--status', packageSpec(requested)]).catch((error: unknown) => {
+    if (error instanceof ToolError && error.exitCode === NO_SUCH_PACKAGE) return '';
     throw error;
   });
   const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(output)?.[1] ?? '';

@@ -2,9 +2,7 @@
 
 import type { Command } from 'commander';
 import { BOOT_WORDS } from './boot-words.ts';
-import { selecting } from './selection-options.ts';
-
-const NODE = ['<node>', 'host name, MAC address or id'] as const;
+import { NODES, selecting, selectingToRead } from './selection-options.ts';
 
 /** `connected`: adds the options that find the appliance. */
 export function addBmcCommands(program: Command, connected: (command: Command) => Command): void {
@@ -15,23 +13,24 @@ export function addBmcCommands(program: Command, connected: (command: Command) =
     .description(
       "Opens a node's serial console in this terminal. At the beginning of a line, ~. closes it and ~? lists the escapes.",
     )
-    .argument(...NODE)
+    .argument('<node>', 'host name, MAC address or id')
     .option('--steal', 'disconnect the user who has the console open')
     .action(async (node, options) => (await import('./console.ts')).openConsole(node, options));
-  connected(program.command('sensors'))
+  selectingToRead(connected(program.command('sensors')))
     .summary('show temperatures, fans, voltages, power supplies')
-    .description('Shows the sensors that the BMC reports.')
-    .argument(...NODE)
-    .action(async (node, options) => (await import('./sensors.ts')).sensors(node, options));
-  connected(program.command('sel'))
-    .summary("show the BMC's event log")
+    .description('Shows the sensors that BMCs report.')
+    .argument(...NODES)
+    .addHelpText('after', '\nExamples:\n  coldiron sensors node01\n  coldiron sensors --rack r7')
+    .action(async (nodes, options) => (await import('./sensors.ts')).sensors(nodes, options));
+  selecting(connected(program.command('sel')))
+    .summary('show the event logs of BMCs')
     .description(
-      "Shows the BMC's system event log, oldest entry first. --clear deletes the entries after they are shown.",
+      'Shows the system event logs of BMCs, oldest entry first. --clear deletes the entries after they are shown.',
     )
-    .argument(...NODE)
+    .argument(...NODES)
     .option('--clear', 'delete the entries after they are shown')
-    .option('--yes', 'do not ask for the name to be typed out')
-    .action(async (node, options) => (await import('./sel.ts')).sel(node, options));
+    .addHelpText('after', '\nExamples:\n  coldiron sel node01\n  coldiron sel --rack r7 --clear')
+    .action(async (nodes, options) => (await import('./sel.ts')).sel(nodes, options));
   selecting(connected(program.command('identify')))
     .summary('switch the identify LED of nodes')
     .description(
@@ -79,24 +78,29 @@ function addBmc(program: Command, connected: (command: Command) => Command): voi
     .command('bmc')
     .summary('manage BMC credentials and certificates, scan for BMCs')
     .description('Manages BMC credentials and certificates, finds BMCs, and lists which boot methods they honour.');
-  connected(bmc.command('set-credentials'))
-    .description('Stores the credentials of a BMC in the vault. They take precedence over those in the inventory.')
-    .argument(...NODE)
+  selecting(connected(bmc.command('set-credentials')))
+    .description('Stores the credentials of BMCs in the vault. They take precedence over those in the inventory.')
+    .argument(...NODES)
     .requiredOption('--username <name>')
     .option('--password-file <file>', 'a file that contains the password (default: standard input)')
     .option('--key-file <file>', 'a file that contains the IPMI BMC key (Kg)')
     .option('--no-check', 'store the credentials without testing them')
-    .action(async (node, options) => (await import('./bmc.ts')).setCredentials(node, options));
-  connected(bmc.command('rotate'))
-    .description('Sets a new random password for the configured BMC user. Only the vault stores it.')
-    .argument(...NODE)
-    .action(async (node, options) => (await import('./bmc.ts')).rotate(node, options));
-  connected(bmc.command('forget-certificate'))
+    .addHelpText(
+      'after',
+      '\nExample:\n  coldiron bmc set-credentials --rack r7 --username admin --password-file rack7 --yes',
+    )
+    .action(async (nodes, options) => (await import('./bmc-access.ts')).setCredentials(nodes, options));
+  selecting(connected(bmc.command('rotate')))
+    .description('Sets a new random password for the configured BMC user of each node. Only the vault stores it.')
+    .argument(...NODES)
+    .addHelpText('after', '\nExamples:\n  coldiron bmc rotate node01\n  coldiron bmc rotate --rack r7 --dry-run')
+    .action(async (nodes, options) => (await import('./bmc-access.ts')).rotate(nodes, options));
+  selecting(connected(bmc.command('forget-certificate')))
     .description(
       'Trusts the next certificate that a BMC presents. Use it after the BMC or its certificate was replaced on purpose.',
     )
-    .argument(...NODE)
-    .action(async (node, options) => (await import('./bmc.ts')).forgetCertificate(node, options));
+    .argument(...NODES)
+    .action(async (nodes, options) => (await import('./bmc-access.ts')).forgetCertificate(nodes, options));
   connected(bmc.command('quirks'))
     .description('Lists which network-boot methods BMCs honoured and ignored, by BMC model.')
     .action(async (options) => (await import('./bmc.ts')).listQuirks(options));

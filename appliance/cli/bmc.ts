@@ -1,47 +1,11 @@
+// `coldiron bmc quirks` and `scan`.
+
 import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { ipv4FromNumber, ipv4ToNumber, parsePrefix } from '../domain/ipv4.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { operate } from './operate.ts';
-import { readSecret, readSecretFile } from './read-secret.ts';
 import { printJson, standardOutput, table } from './terminal.ts';
-
-interface CredentialsOptions extends ConnectionOptions {
-  readonly username: string;
-  readonly passwordFile?: string;
-  readonly keyFile?: string;
-  readonly check: boolean;
-}
-
-export async function setCredentials(node: string, options: CredentialsOptions): Promise<void> {
-  const { username, check } = options;
-  const password = await readSecret(options.passwordFile, `password of ${username}`);
-  const key = options.keyFile === undefined ? {} : { key: readSecretFile(options.keyFile, 'the BMC key') };
-  const answer = await operate(await connect(options), 'setBmcCredentials', {
-    params: { node },
-    body: { username, password, ...key, check },
-  });
-  const output = standardOutput();
-  if (options.json) return printJson(output, answer);
-  const found = answer.checked ? 'the login works' : 'they were not tested';
-  output.write(`The credentials of ${answer.node}'s BMC are in the vault; ${found}.\n`);
-}
-
-export async function rotate(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await operate(await connect(options), 'rotateBmcPassword', { params: { node }, body: {} });
-  const output = standardOutput();
-  if (options.json) return printJson(output, answer);
-  if (answer.mode === 'recorder')
-    return output.write(`${answer.node}: recorded only, because the bmc_mode of its site is recorder.\n`);
-  output.write(`The user ${answer.username} of ${answer.node}'s BMC has a new password. Only the vault stores it.\n`);
-}
-
-export async function forgetCertificate(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await operate(await connect(options), 'forgetBmcCertificate', { params: { node } });
-  const output = standardOutput();
-  if (options.json) return printJson(output, answer);
-  output.write(`The next certificate that ${answer.node}'s BMC presents will be trusted.\n`);
-}
 
 export async function listQuirks(options: ConnectionOptions): Promise<void> {
   const { quirks } = await operate(await connect(options), 'listBmcQuirks', {});

@@ -1,14 +1,23 @@
+import type { Answer } from '../contract/wire.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import type { SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
-import { printable, printJson, standardOutput, styled } from './terminal.ts';
+import { readNodes } from './read-nodes.ts';
+import { type Output, printable, styled } from './terminal.ts';
 
-export async function diagnose(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await operate(await connect(options), 'diagnoseNode', { params: { node } });
-  const output = standardOutput();
-  if (options.json) return printJson(output, answer);
-  const { diagnosis, state, waits_for } = answer;
+export async function diagnose(names: readonly string[], options: ConnectionOptions & SelectionOptions): Promise<void> {
+  const connection = await connect(options);
+  await readNodes(connection, names, options, {
+    verb: 'diagnose',
+    read: (node) => operate(connection, 'diagnoseNode', { params: { node } }),
+    print: printDiagnosis,
+  });
+}
+
+function printDiagnosis(output: Output, { node, diagnosis, state, waits_for }: Answer<'diagnoseNode'>): void {
   if (diagnosis === null) {
-    return output.write(`No problem found for ${answer.node}: its state is ${state}. ${waits_for}\n`);
+    output.write(`No problem found for ${node}: its state is ${state}. ${waits_for}\n`);
+    return;
   }
   output.write(`${styled(output, 'bold', printable(diagnosis.reason))}\n`);
   for (const line of diagnosis.evidence) output.write(`  ${printable(line)}\n`);

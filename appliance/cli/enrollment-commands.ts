@@ -3,14 +3,14 @@
 import type { Command } from 'commander';
 import { TASK_KIND_NAMES } from '../domain/task.ts';
 import { ROLES } from '../domain/token.ts';
-import { selecting } from './selection-options.ts';
+import { NODES, selecting, selectingToRead } from './selection-options.ts';
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value];
 
 export function addEnrollmentCommands(program: Command, connected: (command: Command) => Command): void {
   const token = program
     .command('token')
-    .summary('issue the bootstrap bundle of a node')
+    .summary('issue the bootstrap bundles of nodes')
     .description(
       'The bundle that a node enrolls with. It contains a token for that node, which works once and expires after a day.',
     );
@@ -18,17 +18,20 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     ['issue', 'Issues the bundle of a node, once.'],
     ['reissue', 'Revokes the bundle that was issued before, and issues a new one.'],
   ] as const) {
-    connected(token.command(verb))
+    selecting(connected(token.command(verb)))
       .description(`${means} It is written to a file that only you can read.`)
-      .argument('<node>', 'host name, MAC address or id')
-      .option('-o, --output <file>', 'the file to write (default: ./install-node-agent-<node>.sh)')
+      .argument(...NODES)
+      .option(
+        '-o, --output <file>',
+        'the file to write (default: ./install-node-agent-<node>.sh); for several nodes, their folder',
+      )
       .option('--format <format>', 'script, env or json', 'script')
       .option('--show', 'print the bundle with its token instead of writing a file')
       .addHelpText(
         'after',
         `\nExample:\n  coldiron token ${verb} node01 && scp install-node-agent-node01.sh root@node01:`,
       )
-      .action(async (node, options) => (await import('./token.ts')).issueBundle(node, verb === 'reissue', options));
+      .action(async (nodes, options) => (await import('./token.ts')).issueBundles(nodes, verb === 'reissue', options));
   }
 
   const apiToken = program
@@ -87,8 +90,8 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     .option('--wait', 'wait until the task is done, and show the result')
     .addHelpText('after', '\nExample:\n  coldiron task run node01 run-diagnostics --set level=full --wait')
     .action(async (words, options) => (await import('./task.ts')).runTask(words, options));
-  connected(task.command('list'))
-    .description('Lists the tasks of a node, the newest first.')
-    .argument('<node>', 'host name, MAC address or id')
-    .action(async (node, options) => (await import('./task.ts')).listTasks(node, options));
+  selectingToRead(connected(task.command('list')))
+    .description('Lists the tasks of nodes, the newest first.')
+    .argument(...NODES)
+    .action(async (nodes, options) => (await import('./task.ts')).listTasks(nodes, options));
 }

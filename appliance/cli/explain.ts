@@ -11,10 +11,12 @@ import { declaredInventory } from '../inventory/declared-inventory.ts';
 import { Fleet } from '../inventory/fleet.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { checkedSources } from './inventory-files.ts';
+import { isSelecting, requireNodes, type SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
-import { printJson, standardOutput } from './terminal.ts';
+import { readNodes, showNodes } from './read-nodes.ts';
+import type { Output } from './terminal.ts';
 
-interface ExplainOptions extends ConnectionOptions {
+interface ExplainOptions extends ConnectionOptions, SelectionOptions {
   readonly inventory?: string[];
   readonly arch?: string;
   readonly via?: string;
@@ -28,34 +30,44 @@ const BOOT_PORT = 8080;
 /** Only an appliance knows its boot files. */
 const OFFLINE = 'Offline: assumes that every loader and image is present and that every order is possible.';
 
-export async function explain(machine: string, options: ExplainOptions): Promise<void> {
-  const explanation = options.inventory
-    ? await offline(machine, options, options.inventory)
-    : await online(machine, options);
-  const output = standardOutput();
-  if (options.json) printJson(output, explanation);
-  else output.write(renderExplanation(explanation));
-}
+const print = (output: Output, explanation: Explanation): void => output.write(renderExplanation(explanation));
 
-async function online(machine: string, { arch, via, as, armed, ...connection }: ExplainOptions): Promise<Explanation> {
+export async function explain(machines: readonly string[], options: ExplainOptions): Promise<void> {
+  if (options.inventory) return explainOffline(machines, options, options.inventory);
+  const { arch, via, as, armed } = options;
   const query = { arch, via, as, armed: armed === undefined ? undefined : String(armed) };
-  return (await operate(await connect(connection), 'explainNode', {
-    params: { node: machine },
-    query,
-  })) as unknown as Explanation;
+  const connection = await connect(options);
+  await readNodes(connection, machines, options, {
+    verb: 'explain',
+    read: async (node) =>
+      (await operate(connection, 'explainNode', { params: { node }, query })) as unknown as Explanation,
+    print,
+  });
 }
 
-async function offline(machine: string, options: ExplainOptions, files: string[]): Promise<Explanation> {
+async function explainOffline(machines: readonly string[], options: ExplainOptions, files: string[]): Promise<void> {
+  if (isSelecting(options) || options.dryRun) {
+    throw new ColdironError('usage', 'selectors and --dry-run need an appliance; offline, name the machines');
+  }
+  requireNodes(machines, options);
+  const explained = await offlineExplainer(options, files);
+  const read = async (machine: string): Promise<Explanation> => explained(machine);
+  await showNodes(machines, machines.length === 1, options, { read, print });
+}
+
+async function offlineExplainer(options: ExplainOptions, files: string[]): Promise<(machine: string) => Explanation> {
   const now = Date.now();
   const fleet = new Fleet();
   fleet.replace(declaredInventory(await checkedSources(files), now, randomUUID));
   const resolver = new BootResolver(fleet, () => now);
-  return explainNode({ fleet, bootPort: BOOT_PORT, now, resolver, assumed: [OFFLINE] }, machine, {
+  const supposed = {
     arch: options.arch === undefined ? null : parsedOption('--arch', parseClientArchCode(Number(options.arch))),
     via: options.via === undefined ? null : parsedOption('--via', parseIpv4(options.via)),
     state: options.as ?? null,
     armed: options.armed ?? null,
-  });
+  };
+  const edge = { fleet, bootPort: BOOT_PORT, now, resolver, assumed: [OFFLINE] };
+  return (machine) => explainNode(edge, machine, supposed);
 }
 
 function parsedOption<T>(option: string, result: Parsed<T>): T {

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { type CommandId, NODE_COMMANDS, type NodeCommand } from '../contract/commands.ts';
-import { selecting } from './selection-options.ts';
+import { NODES, selecting } from './selection-options.ts';
 
 const COMMANDS = Object.entries(NODE_COMMANDS) as [CommandId, NodeCommand][];
 
@@ -13,7 +13,7 @@ export function addNodeCommands(program: Command, connected: (command: Command) 
     const command = selecting(connected(parent.command(name)))
       .summary(cli.summary)
       .description(`${cli.summary[0]?.toUpperCase()}${cli.summary.slice(1)}.`)
-      .argument('[node...]', 'host names, MAC addresses or ids; or select nodes with the options below')
+      .argument(...NODES)
       .option('--note <text>', 'the reason, for the record')
       .action(async (nodes, options) => (await import('./run-command.ts')).runCommand(id, nodes, options));
     if (cli.way !== null) command.option('-w, --wait', 'follow every stage until the work is done or has failed');

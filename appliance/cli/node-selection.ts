@@ -35,7 +35,7 @@ export interface Undertaking {
   readonly reads?: boolean;
 }
 
-type NodeAnswer = Answer<'getNode'>;
+export type NodeAnswer = Answer<'getNode'>;
 
 const SELECTORS = '--all, --site, --rack, --label, --cluster, --in or --match';
 
@@ -49,19 +49,36 @@ export async function chosenNodes(
   options: SelectionOptions,
   undertaking: Undertaking,
 ): Promise<string[] | null> {
+  const nodes = await foundNodes(connection, names, options, undertaking);
+  if (nodes === null) return null;
+  await confirmSelection(nodes, options, undertaking);
+  return nodes.map(({ hostname }) => hostname);
+}
+
+/** Like chosenNodes, without confirmation: for a verb that asks later, with `confirmSelection`. */
+export async function foundNodes(
+  connection: Connection,
+  names: readonly string[],
+  options: SelectionOptions,
+  undertaking: Undertaking,
+): Promise<NodeAnswer[] | null> {
+  requireNodes(names, options);
+  const nodes = isSelecting(options)
+    ? await selectedNodes(connection, options, undertaking)
+    : await namedNodes(connection, names);
+  if (!options.dryRun) return nodes;
+  showSelection(nodes, options, undertaking);
+  return null;
+}
+
+/** Nodes are named or selected, not both. */
+export function requireNodes(names: readonly string[], options: SelectionOptions): void {
   const selected = isSelecting(options);
   if (names.length > 0 && selected) {
     throw new ColdironError('usage', `name nodes (${names.join(' ')}), or select them with ${SELECTORS}, not both`);
   }
   if (names.length === 0 && !selected)
     throw new ColdironError('usage', `name a node, or select some with ${SELECTORS}`);
-  const nodes = selected ? await selectedNodes(connection, options, undertaking) : await namedNodes(connection, names);
-  if (options.dryRun) {
-    showSelection(nodes, options, undertaking);
-    return null;
-  }
-  await confirmSelection(nodes, selected, options, undertaking);
-  return nodes.map(({ hostname }) => hostname);
 }
 
 const PAGE = '1000';
@@ -140,14 +157,14 @@ const wouldDo = (nodes: readonly NodeAnswer[], { verb, destroys }: Undertaking):
   `${verb}: ${countOf(nodes)}${destroys === null ? '' : `; this ${destroys} of each`}`;
 
 /** The user types the name of a single node, or the number of several. */
-async function confirmSelection(
+export async function confirmSelection(
   nodes: readonly NodeAnswer[],
-  selected: boolean,
-  { yes }: SelectionOptions,
+  options: SelectionOptions,
   undertaking: Undertaking,
 ): Promise<void> {
   const { verb, destroys, reads } = undertaking;
   if (reads) return;
+  const selected = isSelecting(options);
   // Standard output is for the results.
   if (selected) process.stderr.write(`${selectionTable(nodes)}${wouldDo(nodes, undertaking)}\n`);
   const [only] = nodes;
@@ -155,7 +172,7 @@ async function confirmSelection(
   const one = nodes.length === 1 && only !== undefined;
   const subject = printable(one ? only.hostname : `${nodes.length} nodes`);
   await confirmed(one ? only.hostname : String(nodes.length), {
-    yes,
+    yes: options.yes,
     means: destroys === null ? `${verb} affects ${subject}` : `this ${destroys} of ${subject}`,
     purpose: `to ${verb} ${nodes.map(({ hostname }) => hostname).join(' ')}`,
   });

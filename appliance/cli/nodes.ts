@@ -1,13 +1,19 @@
 // `coldiron nodes list`, `show` and `add`.
 
 import type { Answer } from '../contract/wire.ts';
-import { type ConnectionOptions, connect } from './connection.ts';
+import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { type Found, factsTable } from './facts-table.ts';
-import { type FilterOptions, nodesMatching } from './node-selection.ts';
+import { type FilterOptions, nodesMatching, type SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
+import { readNodes } from './read-nodes.ts';
 import { type Output, printable, printJson, standardOutput, styled, table } from './terminal.ts';
 
 type NodeAnswer = Answer<'getNode'>;
+
+interface NodeDetails extends NodeAnswer, Pick<Answer<'getNodePresence'>, 'last_seen' | 'leases'> {
+  /** What its last inspection found; null: it was never inspected. */
+  readonly found: Answer<'listNodeFacts'>['facts'][number] | null;
+}
 
 export async function listNodes(options: ConnectionOptions & FilterOptions): Promise<void> {
   const nodes = await nodesMatching(await connect(options), options);
@@ -49,18 +55,25 @@ function noNodes({ match, in: state, site, rack, label = [], cluster }: FilterOp
 const stateText = ({ state, failure }: NodeAnswer): string =>
   state === 'failed' && failure ? `failed(${failure.step})` : state;
 
-export async function showNode(node: string, options: ConnectionOptions): Promise<void> {
+export async function showNodes(
+  names: readonly string[],
+  options: ConnectionOptions & SelectionOptions,
+): Promise<void> {
   const connection = await connect(options);
+  await readNodes(connection, names, options, {
+    verb: 'nodes show',
+    read: (node) => nodeDetails(connection, node),
+    print: printNode,
+  });
+}
+
+async function nodeDetails(connection: Connection, node: string): Promise<NodeDetails> {
   const answer = await operate(connection, 'getNode', { params: { node } });
   // Uses the id from here on: the name may move to another node.
   const params = { node: answer.id };
-  const presence = await operate(connection, 'getNodePresence', { params });
+  const { last_seen, leases } = await operate(connection, 'getNodePresence', { params });
   const { facts } = await operate(connection, 'listNodeFacts', { params });
-  const { last_seen, leases } = presence;
-  const output = standardOutput();
-  if (options.json) return printJson(output, { ...answer, last_seen, leases, found: facts[0] ?? null });
-  printNode(output, answer, presence);
-  if (facts[0]) output.write(factsTable(output, facts[0] as Found));
+  return { ...answer, last_seen, leases, found: facts[0] ?? null };
 }
 
 interface AddOptions extends ConnectionOptions {
@@ -97,7 +110,7 @@ export async function addNode(name: string, options: AddOptions): Promise<void> 
   else output.write(`Added ${answer.hostname} as ${answer.state}. ${answer.waits_for}\n`);
 }
 
-function printNode(output: Output, node: NodeAnswer, { last_seen, leases }: Answer<'getNodePresence'>): void {
+function printNode(output: Output, node: NodeDetails): void {
   const line = (label: string, text: string | null): void => {
     if (text !== null) output.write(`${styled(output, 'grey', label.padEnd(12))}${printable(text)}\n`);
   };
@@ -108,7 +121,7 @@ function printNode(output: Output, node: NodeAnswer, { last_seen, leases }: Answ
   line('waits for', node.waits_for);
   line('next step', node.next_step);
   line('health', node.health);
-  line('last seen', last_seen ?? 'never');
+  line('last seen', node.last_seen ?? 'never');
   line('site', node.site);
   line('sku', node.sku);
   line('profile', node.profile);
@@ -122,11 +135,12 @@ function printNode(output: Output, node: NodeAnswer, { last_seen, leases }: Answ
   );
   for (const nic of node.interfaces)
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
-  for (const { address, mac, network, held, expires_at } of leases) {
+  for (const { address, mac, network, held, expires_at } of node.leases) {
     line('lease', `${address} for ${mac} on ${network}, ${held ? `until ${expires_at}` : 'expired or released'}`);
   }
   line('bmc', node.bmc && `${node.bmc.address} over ${node.bmc.driver}`);
   const labels = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
   line('labels', labels.length === 0 ? null : labels.join(' '));
   line('declared by', node.source);
+  if (node.found) output.write(factsTable(output, node.found as Found));
 }

@@ -63,9 +63,10 @@ export function failureOf(outcomes: readonly Outcome<unknown>[]): ColdironError 
 function reasonsOf(failed: readonly { readonly node: string; readonly error: ColdironError }[]): string[] {
   // Messages begin with the name of their node, which the line already has.
   const linesOf = ({ node, error }: (typeof failed)[number]): string[] =>
-    [error.message, ...error.details]
-      .map((line) => (line.startsWith(node) ? line.slice(node.length) : line))
-      .map((line) => line.replace(/^:? /, ''));
+    [error.message, ...error.details].map((line) => {
+      const start = [`${node}: `, `${node} `].find((each) => line.startsWith(each)) ?? '';
+      return line.slice(start.length);
+    });
   const alike = Map.groupBy(failed, (each) => linesOf(each).join('\n'));
   return [...alike].flatMap(([reasons, those]) => {
     const [message, ...details] = reasons.split('\n');
@@ -73,10 +74,11 @@ function reasonsOf(failed: readonly { readonly node: string; readonly error: Col
   });
 }
 
-const failureJson = (error: ColdironError | null) => ({
-  code: error?.code,
-  message: error?.message,
-  ...(error && error.details.length > 0 && { details: error.details }),
+/** The failure of one node, in the JSON of a verb. */
+export const failureJson = ({ code, message, details }: ColdironError) => ({
+  code,
+  message,
+  ...(details.length > 0 && { details }),
 });
 
 export interface ManyOptions {
@@ -116,7 +118,7 @@ export async function runOnMany<T>(
     output,
     outcomes.map(({ node, answer, error }) => ({
       node,
-      ...(error || answer === null ? failureJson(error) : verb.json(answer)),
+      ...(error ? failureJson(error) : answer !== null && verb.json(answer)),
     })),
   );
   if (failure) process.exitCode = ERRORS[failure.code].exit;

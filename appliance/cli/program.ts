@@ -10,7 +10,7 @@ import { addEnrollmentCommands } from './enrollment-commands.ts';
 import { addNodeCommands } from './node-commands.ts';
 import { addNodeReads } from './node-reads.ts';
 import { addRackCommands } from './rack.ts';
-import { filtering, selecting } from './selection-options.ts';
+import { filtering, NODES, selecting, selectingToRead } from './selection-options.ts';
 
 const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
@@ -92,10 +92,10 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
   filtering(connected(nodes.command('list')))
     .description('Lists nodes with state, address and profile.')
     .action(async (options) => (await import('./nodes.ts')).listNodes(options));
-  connected(nodes.command('show'))
-    .description('Shows one node: its declaration, its state, and what it waits for.')
-    .argument('<node>', 'host name, MAC address or id')
-    .action(async (node, options) => (await import('./nodes.ts')).showNode(node, options));
+  selectingToRead(connected(nodes.command('show')))
+    .description('Shows nodes: their declaration, their state, and what they wait for.')
+    .argument(...NODES)
+    .action(async (nodes, options) => (await import('./nodes.ts')).showNodes(nodes, options));
   connected(nodes.command('add'))
     .description('Adds one node. It belongs to no inventory file, so apply never removes it.')
     .argument('<name>', 'host name')
@@ -126,12 +126,12 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     )
     .action(async (file, options) => (await import('./import-nodes.ts')).importNodes(file, options));
 
-  offline(connected(program.command('explain')))
-    .summary('explain what a machine would boot, stage by stage')
+  selectingToRead(offline(connected(program.command('explain'))))
+    .summary('explain what machines would boot, stage by stage')
     .description(
-      'Shows the answer that a machine would get at each stage, from power-on to first boot, with the reason.',
+      'Shows the answer that machines would get at each stage, from power-on to first boot, with the reason.',
     )
-    .argument('<machine>', 'MAC address or host name')
+    .argument('[machine...]', 'MAC addresses or host names; or select nodes with the options below')
     .option(
       '--arch <code>',
       'client architecture as in DHCP option 93: 0 BIOS, 7 UEFI x86-64, 11 UEFI arm64, 16 UEFI HTTP boot …',
@@ -148,7 +148,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
       'after',
       '\nExample:\n  coldiron explain 52:54:00:12:34:56 --arch 7 --inventory inventory/example.yaml',
     )
-    .action(async (machine, options) => (await import('./explain.ts')).explain(machine, options));
+    .action(async (machines, options) => (await import('./explain.ts')).explain(machines, options));
 
   selecting(offline(connected(program.command('render'))), '--at')
     .summary('render the installation files of a node or a site')
@@ -157,7 +157,7 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
         'Writes them to the folder, all or nothing; without a folder it prints them. Other files in the folder\n' +
         'do not change.',
     )
-    .argument('<node-or-folder>', 'host name, MAC address or id; with --site or a selector: the folder')
+    .argument('[node-or-folder]', 'host name, MAC address or id; with --site or a selector: the folder')
     .argument('[folder]', 'the folder to write; with a selector, each node gets its own subfolder')
     .option('--site', 'render a whole site: one flake for all nodes, DNS zones, hosts, firewalls, Ansible, Prometheus')
     .option('--at <site>', 'the site, if there are several; with a selector: nodes of this site')
@@ -168,7 +168,8 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .addHelpText(
       'after',
       '\nExamples:\n  coldiron render node01 ./node01 --inventory inventory/example.yaml\n' +
-        '  coldiron render --site ./site\n  coldiron render node01 --diff\n  coldiron render --rack r7 ./rack7',
+        '  coldiron render --site ./site\n  coldiron render node01 --diff\n  coldiron render --rack r7 ./rack7\n' +
+        '  coldiron render --rack r7 --diff',
     )
     .action(async (first, second, options) => (await import('./render.ts')).render(first, second, options));
 
@@ -209,14 +210,6 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
   addNodeReads(program, connected);
   addBmcCommands(program, connected);
   addEnrollmentCommands(program, connected);
-
-  connected(program.command('trail'))
-    .summary('show the events of a machine, boot by boot')
-    .description('Shows the requests of a machine and the answers it got, grouped by boot attempt.')
-    .argument('<node>', 'host name, MAC address or id')
-    .option('--limit <n>', 'show at most this many of the newest events', '200')
-    .addHelpText('after', '\nExample:\n  coldiron trail node01')
-    .action(async (node, options) => (await import('./trail.ts')).trail(node, options));
 
   const leases = program.command('leases').summary('list DHCP leases').description('Lists DHCP leases.');
   connected(leases.command('list'))

@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { RenderedNode, RenderedSite } from '../contract/schemas/rendering.ts';
+import type { Answer } from '../contract/wire.ts';
 import type { FolderRecord } from '../deliveries/folder-record.ts';
 import { writeFolder } from '../deliveries/write-folder.ts';
 import { ColdironError } from '../domain/errors.ts';
@@ -11,6 +12,7 @@ import { chosenSite } from './chosen-site.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { chosenNodes, isSelecting, type SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
+import { readNodes, showNodes } from './read-nodes.ts';
 import { renderedNode, renderedSite } from './render-offline.ts';
 import { printChangedFiles } from './rendering-changes.ts';
 import { type Output, printable, printJson, standardOutput, styled } from './terminal.ts';
@@ -26,36 +28,65 @@ export interface RenderOptions extends ConnectionOptions, Omit<SelectionOptions,
   readonly secrets?: boolean;
 }
 
-export async function render(first: string, second: string | undefined, options: RenderOptions): Promise<void> {
+export async function render(
+  first: string | undefined,
+  second: string | undefined,
+  options: RenderOptions,
+): Promise<void> {
   if (options.site) {
-    if (second !== undefined || options.diff) throw usage('render --site takes one folder and no --diff');
+    if (first === undefined || second !== undefined || options.diff) {
+      throw usage('render --site takes one folder and no --diff');
+    }
     return renderSiteInto(first, options);
   }
   const { site: _whole, at, ...rest } = options;
   const selection = { ...rest, ...(at !== undefined && { site: at }) };
-  if (isSelecting(selection)) {
-    if (second !== undefined || options.diff) throw usage('render with a selector takes one folder and no --diff');
-    return renderSelection(first, selection, options);
+  const selecting = isSelecting(selection);
+  if (options.inventory && (selecting || options.dryRun)) {
+    throw usage('selectors and --dry-run need an appliance; offline, render one node or a whole site');
   }
   if (options.diff) {
-    if (second !== undefined) throw usage('render --diff shows differences and writes no folder');
-    return showDifference(first, options);
+    if (second !== undefined || (selecting && first !== undefined)) {
+      throw usage('render --diff shows differences and writes no folder');
+    }
+    return showDifferences(first === undefined ? [] : [first], selection, options);
   }
+  if (selecting) {
+    if (first === undefined || second !== undefined) throw usage('render with a selector takes one folder');
+    return renderSelection(first, selection, options);
+  }
+  if (first === undefined) throw usage('name a node, or select some; or render a whole site with --site');
+  if (options.dryRun) return void (await chosenNodes(await connect(options), [first], selection, RENDER));
   if (second === undefined) return showNode(first, options);
   return renderNodeInto(first, second, options);
 }
 
 const usage = (message: string): ColdironError => new ColdironError('usage', message);
 
+const RENDER = { verb: 'render', destroys: null };
+
 /** Each node gets its own folder, named after it. */
 async function renderSelection(folder: string, selection: SelectionOptions, options: RenderOptions): Promise<void> {
-  if (options.inventory) throw usage('selectors need an appliance; offline, render one node or a whole site');
-  const undertaking = { verb: 'render', destroys: null };
-  const nodes = await chosenNodes(await connect(options), [], selection, undertaking);
-  for (const node of nodes ?? []) await renderNodeInto(node, join(folder, node), options);
+  const nodes = await chosenNodes(await connect(options), [], selection, RENDER);
+  if (nodes === null) return;
+  await showNodes(nodes, false, options, {
+    read: (node) => writtenNode(node, join(folder, node), options),
+    print: printWritten,
+  });
 }
 
-async function renderNodeInto(reference: string, folder: string, options: RenderOptions): Promise<void> {
+const renderNodeInto = (reference: string, folder: string, options: RenderOptions): Promise<void> =>
+  showNodes([reference], true, options, {
+    read: (node) => writtenNode(node, folder, options),
+    print: printWritten,
+  });
+
+interface Written extends FolderRecord {
+  readonly folder: string;
+  readonly missing: readonly string[];
+}
+
+async function writtenNode(reference: string, folder: string, options: RenderOptions): Promise<Written> {
   const rendering = await nodeRendering(reference, options);
   const files = filesOf(rendering.files);
   const record = await writeFolder({
@@ -66,9 +97,7 @@ async function renderNodeInto(reference: string, folder: string, options: Render
     links: folderLinks(files),
     force: options.force === true,
   });
-  const output = standardOutput();
-  if (options.json) printJson(output, { folder, ...record, missing: rendering.missing });
-  else printWritten(output, folder, record, rendering.missing);
+  return { folder, ...record, missing: rendering.missing };
 }
 
 async function renderSiteInto(folder: string, options: RenderOptions): Promise<void> {
@@ -84,10 +113,8 @@ async function renderSiteInto(folder: string, options: RenderOptions): Promise<v
   if (options.json) printJson(output, { folder, ...record, left_out: leftOut });
   else {
     const missing = leftOut.map(({ node, reasons }) => `${node}: ${reasons.join('; ')}`);
-    printWritten(output, folder, record, [
-      'keys: they are created for one node at a time, with coldiron render NODE DIR',
-      ...missing,
-    ]);
+    const keys = 'keys: they are created for one node at a time, with coldiron render NODE DIR';
+    printWritten(output, { folder, ...record, missing: [keys, ...missing] });
   }
 }
 
@@ -106,13 +133,22 @@ async function showNode(reference: string, options: RenderOptions): Promise<void
 
 const lines = (text: string): string[] => text.replace(/\n$/, '').concat('\n').split('\n');
 
-async function showDifference(reference: string, options: RenderOptions): Promise<void> {
+async function showDifferences(
+  names: readonly string[],
+  selection: SelectionOptions,
+  options: RenderOptions,
+): Promise<void> {
   if (options.inventory)
     throw usage('--diff compares with the last delivery, which an appliance stores; it does not work offline');
-  const difference = await operate(await connect(options), 'compareRendering', { params: { node: reference } });
-  const output = standardOutput();
-  if (options.json) return printJson(output, difference);
-  const { node, since, files } = difference;
+  const connection = await connect(options);
+  await readNodes(connection, names, selection, {
+    verb: 'render --diff',
+    read: (node) => operate(connection, 'compareRendering', { params: { node } }),
+    print: printDifference,
+  });
+}
+
+function printDifference(output: Output, { node, since, files }: Answer<'compareRendering'>): void {
   if (since === null) output.write(`${node} has not received any files yet; it would receive:\n`);
   else if (files.length === 0) output.write(`Nothing has changed for ${node} since ${since.at}.\n`);
   printChangedFiles(output, files, true);
@@ -151,11 +187,10 @@ const filesOf = (files: RenderedNode['files']): RenderedFile[] =>
     text === null ? [] : [{ path, text, mode: Number.parseInt(mode, 8), secret }],
   );
 
-function printWritten(output: Output, folder: string, record: FolderRecord, missing: readonly string[]): void {
-  const count = `${record.files.length} files`;
-  const secrets = record.files.filter(({ secret }) => secret).length;
+function printWritten(output: Output, { folder, files, inventory_revision: revision, missing }: Written): void {
+  const secrets = files.filter(({ secret }) => secret).length;
   const kept = secrets === 0 ? '' : `, ${secrets} of them secret`;
-  output.write(`Wrote ${count}${kept} to ${printable(folder)} (inventory revision ${record.inventory_revision}).\n`);
+  output.write(`Wrote ${files.length} files${kept} to ${printable(folder)} (inventory revision ${revision}).\n`);
   printMissing(output, missing);
 }
 

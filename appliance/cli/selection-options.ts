@@ -7,9 +7,17 @@ const collect = (value: string, before: string[] = []): string[] => [...before, 
 
 /** `siteOption`: the option that selects a site, for verbs where --site has another meaning. */
 export const selecting = (command: Command, siteOption = '--site'): Command =>
-  filtering(command.option('--all', 'every node'), siteOption)
-    .option('-n, --dry-run', 'only show which nodes are selected')
-    .option('-y, --yes', 'do not ask for confirmation');
+  selectingToRead(command, siteOption).option('-y, --yes', 'do not ask for confirmation');
+
+/** For a verb that only reads. */
+export const selectingToRead = (command: Command, siteOption = '--site'): Command =>
+  filtering(command.option('--all', 'every node'), siteOption).option(
+    '-n, --dry-run',
+    'only show which nodes are selected',
+  );
+
+/** The nodes of a verb, when nothing else is named before or after them. */
+export const NODES = ['[node...]', 'host names, MAC addresses or ids; or select nodes with the options below'] as const;
 
 /** Only the filters, for a verb that lists. */
 export const filtering = (command: Command, siteOption = '--site'): Command => {

@@ -1,12 +1,26 @@
+import type { Answer } from '../contract/wire.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import type { SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
-import { printJson, type Style, standardOutput, styled, table } from './terminal.ts';
+import { readNodes } from './read-nodes.ts';
+import { type Output, type Style, styled, table } from './terminal.ts';
 
-export async function sensors(node: string, options: ConnectionOptions): Promise<void> {
-  const answer = await operate(await connect(options), 'getNodeSensors', { params: { node } });
-  const output = standardOutput();
-  if (options.json) return printJson(output, answer.sensors);
-  if (answer.sensors.length === 0) return output.write(`The BMC of ${node} reports no sensors.\n`);
+export async function sensors(names: readonly string[], options: ConnectionOptions & SelectionOptions): Promise<void> {
+  const connection = await connect(options);
+  await readNodes(connection, names, options, {
+    verb: 'sensors',
+    needsBmc: true,
+    read: (node) => operate(connection, 'getNodeSensors', { params: { node } }),
+    print: printSensors,
+    alone: (answer) => answer.sensors,
+  });
+}
+
+function printSensors(output: Output, answer: Answer<'getNodeSensors'>): void {
+  if (answer.sensors.length === 0) {
+    output.write(`The BMC of ${answer.node} reports no sensors.\n`);
+    return;
+  }
   const rows = answer.sensors.map(({ name, kind, value, unit, health, states }) => [
     name,
     kind,

@@ -1,12 +1,28 @@
+import type { Answer } from '../contract/wire.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import type { SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
-import { printJson, standardOutput, table } from './terminal.ts';
+import { readNodes } from './read-nodes.ts';
+import { type Output, printable, table } from './terminal.ts';
 
-export async function listSessions(node: string, options: ConnectionOptions): Promise<void> {
-  const { sessions } = await operate(await connect(options), 'listNodeSessions', { params: { node } });
-  const output = standardOutput();
-  if (options.json) return printJson(output, sessions);
-  if (sessions.length === 0) return output.write(`The service OS has not been started on ${node} yet.\n`);
+export async function listSessions(
+  names: readonly string[],
+  options: ConnectionOptions & SelectionOptions,
+): Promise<void> {
+  const connection = await connect(options);
+  await readNodes(connection, names, options, {
+    verb: 'sessions',
+    read: (node) => operate(connection, 'listNodeSessions', { params: { node } }),
+    print: printSessions,
+    alone: ({ sessions }) => sessions,
+  });
+}
+
+function printSessions(output: Output, { sessions }: Answer<'listNodeSessions'>, node: string): void {
+  if (sessions.length === 0) {
+    output.write(`The service OS has not been started on ${printable(node)} yet.\n`);
+    return;
+  }
   const rows = sessions.map(({ mode, ticket_made_at, opened_at, identity, last, ended }) => [
     mode,
     ticket_made_at,

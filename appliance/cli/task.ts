@@ -5,7 +5,8 @@ import { type Connection, type ConnectionOptions, connect } from './connection.t
 import { chosenNodes, type SelectionOptions } from './node-selection.ts';
 import { runOnMany } from './on-many.ts';
 import { operate } from './operate.ts';
-import { printable, printJson, standardOutput, table } from './terminal.ts';
+import { readNodes } from './read-nodes.ts';
+import { type Output, printable, printJson, standardOutput, table } from './terminal.ts';
 
 type Task = Answer<'getTask'>;
 
@@ -20,14 +21,15 @@ export async function runTask(words: readonly string[], options: RunOptions): Pr
   const body = { kind, parameters: parameters(options.set ?? []) };
   const connection = await connect(options);
   const undertaking = { verb: `task ${kind}`, destroys: null };
-  const nodes = await chosenNodes(connection, words.slice(0, -1), options, undertaking);
+  const names = words.slice(0, -1);
+  const nodes = await chosenNodes(connection, names, options, undertaking);
   if (nodes === null) return;
   const create = async (node: string): Promise<Task> => {
     const task = await operate(connection, 'createTask', { params: { node }, body });
     return options.wait ? waitUntilOver(connection, node, task) : task;
   };
   const [only] = nodes;
-  if (nodes.length === 1 && only !== undefined) return showTask(await create(only), options);
+  if (names.length === 1 && only !== undefined) return showTask(await create(only), options);
   if (!options.wait) {
     return runOnMany(nodes, options, {
       work: create,
@@ -88,11 +90,24 @@ function parameters(assignments: readonly string[]): Record<string, string> {
   );
 }
 
-export async function listTasks(node: string, options: ConnectionOptions): Promise<void> {
-  const { tasks } = await operate(await connect(options), 'listTasks', { params: { node } });
-  const output = standardOutput();
-  if (options.json) return printJson(output, tasks);
-  if (tasks.length === 0) return output.write('This node has no tasks.\n');
+export async function listTasks(
+  names: readonly string[],
+  options: ConnectionOptions & SelectionOptions,
+): Promise<void> {
+  const connection = await connect(options);
+  await readNodes(connection, names, options, {
+    verb: 'task list',
+    read: (node) => operate(connection, 'listTasks', { params: { node } }),
+    print: printTasks,
+    alone: ({ tasks }) => tasks,
+  });
+}
+
+function printTasks(output: Output, { tasks }: Answer<'listTasks'>): void {
+  if (tasks.length === 0) {
+    output.write('This node has no tasks.\n');
+    return;
+  }
   const rows = tasks.map((task) => [
     task.created_at,
     task.kind,

@@ -1,12 +1,14 @@
-import { open, rename, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import type { Answer } from '../contract/wire.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { chosenNodes, isSelecting, type SelectionOptions } from './node-selection.ts';
+import { runOnMany } from './on-many.ts';
 import { operate } from './operate.ts';
 import { printJson, standardOutput } from './terminal.ts';
 
-interface TokenOptions extends ConnectionOptions {
+interface TokenOptions extends ConnectionOptions, SelectionOptions {
   readonly output?: string;
   readonly format: string;
   readonly show?: boolean;
@@ -31,32 +33,90 @@ const FORMATS = {
     text: (issued: IssuedBundle) => `${JSON.stringify(issued.bootstrap_bundle, null, 2)}\n`,
   },
 } as const;
+type Format = (typeof FORMATS)[keyof typeof FORMATS];
 
-/** Writes the token to a file that only its owner can read, or prints it with --show. */
-export async function issueBundle(node: string, reissue: boolean, options: TokenOptions): Promise<void> {
+/** Writes the tokens to files that only their owner can read, or prints one with --show. */
+export async function issueBundles(names: readonly string[], reissue: boolean, options: TokenOptions): Promise<void> {
   const format = Object.entries(FORMATS).find(([name]) => name === options.format)?.[1];
   if (!format) throw new ColdironError('usage', `--format is one of ${Object.keys(FORMATS).join(', ')}`);
-  const output = standardOutput();
+  const alone = names.length === 1 && !isSelecting(options);
+  if (options.show && !alone) throw new ColdironError('usage', '--show prints the bundle of one node: name that node');
   const connection = await connect(options);
-  // The file is created first: a bundle that cannot be saved must not be issued.
+  const undertaking = {
+    verb: reissue ? 'token reissue' : 'token issue',
+    destroys: reissue && !alone ? 'revokes the previous bundle' : null,
+  };
+  const nodes = alone && !options.dryRun ? names : await chosenNodes(connection, names, options, undertaking);
+  if (nodes === null) return;
+  const issue = (node: string, file: string | null): Promise<IssuedBundle> =>
+    issuedTo(file, format, () => operate(connection, 'issueEnrollmentBundle', { params: { node }, body: { reissue } }));
+  const [only] = nodes;
+  if (alone && only !== undefined) return issueOne(only, format, options, issue);
+  const folder = resolve(options.output ?? '.');
+  await createFolder(folder);
+  const fileOf = (node: string): string => join(folder, format.file(node));
+  await runOnMany(nodes, options, {
+    work: (node) => issue(node, fileOf(node)),
+    doing: `${undertaking.verb} …`,
+    done: ({ node, expires_at }) => `${fileOf(node)}, until ${expires_at}`,
+    json: (issued) => publicPart(issued, fileOf(issued.node)),
+  });
+}
+
+async function issueOne(
+  node: string,
+  format: Format,
+  options: TokenOptions,
+  issue: (node: string, file: string | null) => Promise<IssuedBundle>,
+): Promise<void> {
+  const output = standardOutput();
   const file = options.show ? null : resolve(options.output ?? format.file(node.replace(/[^\w.-]/g, '-')));
+  const issued = await issue(node, file);
+  if (file === null) return output.write(format.text(issued));
+  if (options.json) return printJson(output, publicPart(issued, file));
+  const { node: hostname, expires_at, replaced } = issued;
+  output.write(`${file} contains the bundle of ${hostname}. It works once, for that node, until ${expires_at}.\n`);
+  if (replaced !== null) output.write('The previous bundle is revoked.\n');
+}
+
+/** Without the token. */
+const publicPart = ({ node, node_id, bundle_id, expires_at, replaced }: IssuedBundle, file: string) => ({
+  node,
+  node_id,
+  bundle_id,
+  expires_at,
+  replaced,
+  file,
+});
+
+/** The file is created first: a bundle that cannot be saved must not be issued. Null: no file. */
+async function issuedTo(
+  file: string | null,
+  format: Format,
+  issue: () => Promise<IssuedBundle>,
+): Promise<IssuedBundle> {
+  if (file === null) return issue();
   const draft = `${file}.new`;
-  const handle = file === null ? null : await createPrivately(draft, format.mode);
+  const handle = await createPrivately(draft, format.mode);
   try {
-    const issued = await operate(connection, 'issueEnrollmentBundle', { params: { node }, body: { reissue } });
-    if (handle === null || file === null) return output.write(format.text(issued));
+    const issued = await issue();
     await handle.writeFile(format.text(issued));
     await handle.sync();
     await rename(draft, file);
-    const { node: hostname, node_id, bundle_id, expires_at, replaced } = issued;
-    if (options.json) return printJson(output, { node: hostname, node_id, bundle_id, expires_at, replaced, file });
-    output.write(`${file} contains the bundle of ${hostname}. It works once, for that node, until ${expires_at}.\n`);
-    if (replaced !== null) output.write('The previous bundle is revoked.\n');
+    return issued;
   } catch (error) {
-    if (file !== null) await rm(draft, { force: true });
+    await rm(draft, { force: true });
     throw error;
   } finally {
-    await handle?.close();
+    await handle.close();
+  }
+}
+
+async function createFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ColdironError('usage', `cannot create the folder ${folder}: ${(error as Error).message}`);
   }
 }
 

@@ -31,6 +31,7 @@ export class Fleet {
   #longestPrefixFirst: readonly SiteNetwork[] = [];
   #sources: ReadonlyMap<string, string> = new Map();
   #at: Revisions = { revision: 0, declaredRevision: 0 };
+  readonly #watchers = new Map<MachineId, Set<() => void>>();
 
   replace(inventory: Inventory): void {
     for (const index of [this.#byId, this.#byMac, this.#byUuid, this.#byHostname, this.#byAddress]) index.clear();
@@ -38,11 +39,32 @@ export class Fleet {
     this.#replaceCatalogue(inventory);
     this.#sources = inventory.sources;
     for (const machine of inventory.removed ?? []) this.#addRemoved(machine);
-    this.update(inventory.machines, inventory);
+    this.#put(inventory.machines, inventory);
+    this.#notify([...this.#watchers.keys()]);
   }
 
   /** Adds or replaces machines; removed ones are moved to the removed indexes. */
-  update(machines: readonly Machine[], { revision, declaredRevision }: Revisions): void {
+  update(machines: readonly Machine[], revisions: Revisions): void {
+    this.#put(machines, revisions);
+    this.#notify(machines.map(({ id }) => id));
+  }
+
+  /** Calls the listener after each update of this machine, and after each replacement of the inventory. Returns unwatch. */
+  watch(id: MachineId, listener: () => void): () => void {
+    const listeners = this.#watchers.get(id) ?? new Set();
+    this.#watchers.set(id, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#watchers.get(id) === listeners) this.#watchers.delete(id);
+    };
+  }
+
+  #notify(ids: readonly MachineId[]): void {
+    if (this.#watchers.size === 0) return;
+    for (const id of ids) for (const listener of [...(this.#watchers.get(id) ?? [])]) listener();
+  }
+
+  #put(machines: readonly Machine[], { revision, declaredRevision }: Revisions): void {
     this.#at = { revision, declaredRevision };
     // All old entries are deleted before new ones are added: two machines may have swapped a name or an address.
     for (const { id } of machines) this.#delete(id);

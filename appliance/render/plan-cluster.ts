@@ -16,7 +16,13 @@ export interface ClusterView {
   readonly byHostname: ReadonlyMap<string, ClusterMember>;
   readonly bootstrap: readonly ClusterMember[];
   /** Why the cluster cannot be formed, or only by some of its bootstrap members. */
-  readonly problems: readonly string[];
+  readonly problems: readonly ClusterProblem[];
+}
+
+interface ClusterProblem {
+  /** The bootstrap member that cannot be one; null: the whole cluster. */
+  readonly member: string | null;
+  readonly text: string;
 }
 
 /** One view, shared by all members of a cluster. */
@@ -32,18 +38,20 @@ function viewOf(index: PlanIndex, cluster: Cluster, network: SiteNetwork): Clust
   const members = found.flatMap(({ member }) => (typeof member === 'string' ? [] : [member]));
   const byHostname = new Map<string, ClusterMember>(members.map((member) => [member.hostname, member]));
   const bootstrap: ClusterMember[] = [];
-  const problems: string[] = [];
+  const problems: ClusterProblem[] = [];
   for (const hostname of cluster.bootstrap) {
     const member = byHostname.get(hostname);
     const result = found.find(({ machine }) => machine.spec.hostname === hostname)?.member;
     if (member) bootstrap.push(member);
     // A retired member has left the cluster; the remaining members keep it running.
     else if (typeof result === 'string') {
-      problems.push(`${hostname}, a bootstrap member of cluster ${cluster.name}, ${result}`);
+      const text = `${hostname}, a bootstrap member of cluster ${cluster.name}, ${result}`;
+      problems.push({ member: hostname, text });
     }
   }
   if (bootstrap.length === 0 && problems.length === 0) {
-    problems.push(`cluster ${cluster.name} has no bootstrap members: name them (bootstrap:)`);
+    const text = `cluster ${cluster.name} has no bootstrap members: name them (bootstrap:)`;
+    problems.push({ member: null, text });
   }
   return { cluster, network, members, byHostname, bootstrap, problems };
 }
@@ -70,7 +78,8 @@ export function planCluster(index: PlanIndex, spec: MachineSpec, reasons: string
   const { bootstrap, members, network, byHostname } = view;
   const self = byHostname.get(spec.hostname);
   if (!self) reasons.push(...ownReasons(index, view, spec));
-  reasons.push(...view.problems.filter((problem) => !problem.startsWith(`${spec.hostname},`)));
+  // Its own problem is already among the reasons.
+  reasons.push(...view.problems.flatMap(({ member, text }) => (member === spec.hostname ? [] : [text])));
   const [leader] = bootstrap;
   if (!self || !leader) return null;
   return {

@@ -150,6 +150,7 @@ export async function openApi({
     clock: bmcSystemClock,
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
     current: (id) => fleet.machineById(id),
+    onChange: (id, listener) => fleet.watch(id, listener),
     scanned: [],
     nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
     log: logger,

@@ -70,6 +70,19 @@ describe('a verb for many nodes', () => {
     ]);
   });
 
+  it('removes the name of a node from the beginning of its reasons, and no part of a word', () => {
+    const failed = (node: string, message: string) => ({
+      node,
+      answer: null,
+      error: new ColdironError('bmc_unreachable', message),
+    });
+    expect(failureOf([failed('n', 'no BMC answers'), failed('m', 'm: is off')])?.details).toEqual([
+      'bmc_unreachable, 2: n m',
+      '  n: no BMC answers',
+      '  m: is off',
+    ]);
+  });
+
   it('fails with the error of a single node, and does not fail when all succeed', () => {
     const error = unreachable('node0');
     expect(failureOf([{ node: 'node0', answer: null, error }])).toBe(error);

@@ -1,14 +1,10 @@
 // The CLI as a user types it, against a management API on a socket.
 
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { localAuthenticator } from '../../appliance/api/auth.ts';
 import { type Fixture, openApi } from '../api/api-fixture.ts';
-
-const COLDIRON = join(import.meta.dirname, '../../coldiron');
+import { runColdiron } from './run-coldiron.ts';
 
 let api: Fixture;
 const open = async () => {
@@ -16,11 +12,7 @@ const open = async () => {
   await api.app.listen({ path: join(api.stateDir, 'coldiron.sock') });
 };
 
-async function coldiron(...args: string[]) {
-  const child = spawn(COLDIRON, [...args, '--state', api.stateDir], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
-  return { status: child.exitCode, stdout, stderr };
-}
+const coldiron = (...args: string[]) => runColdiron(api.stateDir, args);
 const states = () => [...api.fleet.machines()].map(({ lifecycle }) => lifecycle.state);
 
 describe('a selector', () => {

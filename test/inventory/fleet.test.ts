@@ -131,6 +131,28 @@ describe('Fleet', () => {
     expect(fleet.removedMachine(stranger, UUID as never)).toBeNull();
   });
 
+  it('calls the watchers of a machine after it has changed, and of every machine after a replacement', () => {
+    const { fleet, a1, a2 } = rackFleet();
+    const seen: unknown[] = [];
+    const watch = (machine: Machine) =>
+      fleet.watch(machine.id, () => seen.push([machine.spec.hostname, fleet.machineById(machine.id)?.version ?? null]));
+    const unwatch = [watch(a1), watch(a1), watch(a2)];
+    fleet.update([{ ...a1, version: 9 }], LATER);
+    expect(seen.splice(0)).toEqual([
+      ['a1', 9],
+      ['a1', 9],
+    ]);
+    unwatch[0]?.();
+    fleet.replace({ ...fleet.inventory(), machines: [a2] });
+    expect(seen.splice(0)).toEqual([
+      ['a1', null],
+      ['a2', a2.version],
+    ]);
+    for (const stop of unwatch) stop();
+    fleet.update([a1, a2], LATER);
+    expect(seen).toEqual([]);
+  });
+
   it('returns the inventory with later updates', () => {
     const { fleet, a1, a2 } = rackFleet();
     const copy = new Fleet();

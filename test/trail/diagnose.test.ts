@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, StoredEvent } from '../../appliance/domain/event.ts';
+import type { EventKind } from '../../appliance/domain/events/event-table.ts';
+import { sampleData } from '../../appliance/domain/events/sample-event.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
 import {
   type FailedStep,
@@ -13,7 +15,8 @@ import { diagnose, RULES } from '../../appliance/trail/diagnose.ts';
 import { machineId } from '../machines/machines.ts';
 
 const T0 = Date.UTC(2026, 0, 1);
-type Observed = readonly [afterSeconds: number, kind: string, data?: Json];
+/** Fields that are left out have the values of the sample. */
+type Observed = readonly [afterSeconds: number, kind: EventKind, data?: Json];
 
 const eventsOf = (observed: readonly Observed[]): StoredEvent[] =>
   observed.map(([after, kind, data = {}], seq) => ({
@@ -23,8 +26,28 @@ const eventsOf = (observed: readonly Observed[]): StoredEvent[] =>
     actor: 'mac:52:54:00:12:34:56',
     machine: machineId(1),
     correlationId: null,
-    data,
+    data: merged(merged(sampleData(kind) as Json, enteredFrom(kind)), data),
   }));
+
+/** The sample of a lifecycle event stays in one state. */
+const enteredFrom = (kind: EventKind): Json =>
+  kind.startsWith('lifecycle.')
+    ? { before: { state: 'ready' }, after: { state: kind.slice('lifecycle.'.length) } }
+    : {};
+
+/** `given` over `sample`, also in nested objects. */
+function merged(sample: Json, given: Json): Json {
+  if (!isObject(sample) || !isObject(given)) return given;
+  return {
+    ...sample,
+    ...Object.fromEntries(
+      Object.entries(given).map(([key, value]) => [key, key in sample ? merged(sample[key] ?? null, value) : value]),
+    ),
+  };
+}
+
+const isObject = (value: Json): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const sessionWith = (changes: Partial<Session>): Session => ({
   id: 'session-1' as SessionId,
@@ -55,8 +78,10 @@ interface Subject {
   readonly minutes?: number;
 }
 
-const diagnosisOf = (
-  observed: readonly Observed[],
+const diagnosisOf = (observed: readonly Observed[], subject?: Subject) => diagnosisWith(eventsOf(observed), subject);
+
+const diagnosisWith = (
+  events: readonly StoredEvent[],
   { state = 'deploying', health = 'unknown', session, minutes = 10 }: Subject = {},
 ) =>
   diagnose({
@@ -65,7 +90,7 @@ const diagnosisOf = (
     health,
     interfaces: [{ mac: '52:54:00:12:34:56', network: 'boot' }],
     session: session ?? null,
-    events: eventsOf(observed),
+    events,
     now: T0 + minutes * MINUTE,
   });
 
@@ -338,6 +363,13 @@ describe('diagnose', () => {
     const observed: readonly Observed[] = [BEGUN, DISCOVER, OFFER, REQUEST, ACK];
     expect(diagnosisOf(observed, { minutes: 0.2 })).toBeNull();
     expect(diagnosisOf(observed, { minutes: 0.2, state: failedAt('deploy') })?.id).toBe('loader-not-fetched');
+  });
+
+  it('leaves out events that another version wrote in another shape', () => {
+    const events = eventsOf([BEGUN, DISCOVER]).map((event) =>
+      event.kind === 'dhcp.discover' ? { ...event, data: { program: 'firmware-pxe' } } : event,
+    );
+    expect(diagnosisWith(events)?.id).toBe('no-discover');
   });
 
   it('ignores a session of earlier work', () => {

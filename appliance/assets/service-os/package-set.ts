@@ -5,8 +5,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { ColdironError } from '../../domain/errors.ts';
-import { runTool } from '../debian-packages.ts';
+import { runTool, ToolError } from '../debian-packages.ts';
 
 export interface PackageSet {
   /** One line per package: its file name, with the version, and its size. */
@@ -56,13 +55,16 @@ export async function resolvePackages(
 export const packageSetKey = (...parts: readonly (readonly string[])[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 
+/** apt's own words; its exit status is the same for every failure. */
+const APT_IS_LOCKED = /Could not get lock|Unable to lock/;
+
 /** Another build may use the same folder, and apt does not wait for all of its locks. */
 async function apt(args: readonly string[]): Promise<string> {
   for (let second = 0; ; second += 1) {
     try {
       return await runTool('apt-get', args);
     } catch (error) {
-      const isBusy = error instanceof ColdironError && /Could not get lock|Unable to lock/.test(error.message);
+      const isBusy = error instanceof ToolError && APT_IS_LOCKED.test(error.errorOutput);
       if (!isBusy || second >= LOCK_TIMEOUT_SECONDS) throw error;
       await setTimeout(1000);
     }

@@ -31,6 +31,8 @@ export interface BmcServiceSettings {
   readonly bmcMode: (machine: Machine) => BmcMode | null;
   /** The current machine; null: removed. */
   readonly current: (machine: MachineId) => Machine | null;
+  /** Calls the listener after each change of the machine. Returns unsubscribe. */
+  readonly onChange: (machine: MachineId, listener: () => void) => () => void;
   /** The networks that may be scanned for BMCs. */
   readonly scanned: readonly Prefix[];
   readonly nodeAtBmc: (address: Ipv4) => string | null;
@@ -58,7 +60,7 @@ export interface BmcService {
 }
 
 export async function openBmcService(settings: BmcServiceSettings): Promise<BmcService> {
-  const { store, vault, clock, bmcMode, current, log } = settings;
+  const { store, vault, clock, bmcMode, current, onChange, log } = settings;
   const now = (): number => clock.now();
   const { machines, problems } = await resealAll(store, vault);
   if (machines > 0) log.info({ machines }, 'BMC credentials were sealed again with the newest vault key');
@@ -78,6 +80,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     ledger,
     clock,
     current,
+    onChange,
     stopping: stopping.signal,
     ...(settings.bootWait && { bootWait: settings.bootWait }),
   });

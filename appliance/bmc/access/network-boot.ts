@@ -26,6 +26,8 @@ export interface NetworkBootDeps {
   readonly clock: BmcClock;
   /** The current machine; null: removed. */
   readonly current: (machine: MachineId) => Machine | null;
+  /** Calls the listener after each change of the machine. Returns unsubscribe. */
+  readonly onChange: (machine: MachineId, listener: () => void) => () => void;
   /** Aborted when the appliance stops. */
   readonly stopping: AbortSignal;
   readonly bootWait?: BootWait;
@@ -53,9 +55,12 @@ export class NetworkBoot {
 
   /** Rejects with a BmcError when no method worked. Every attempt is reported while it runs. */
   async bootFromNetwork(machine: Machine, publish: (report: BootReport) => Promise<void>): Promise<NetworkBootOutcome> {
-    const { opener, clock, current, stopping } = this.#deps;
+    const { opener, current, onChange, stopping } = this.#deps;
     const { endpoint } = opener.mustBeOpen(machine);
-    const visit = whileInState(machine, () => current(machine.id), clock);
+    const visit = whileInState(machine, {
+      current: () => current(machine.id),
+      onChange: (listener) => onChange(machine.id, listener),
+    });
     let reported = Promise.resolve();
     const report = (details: BootReport): Promise<void> => {
       reported = reported.then(() => this.#remember(machine, details)).then(() => publish(details));

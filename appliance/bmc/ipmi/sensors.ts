@@ -65,12 +65,9 @@ const kindOf = ({ sensorType, units }: SensorRecord): string =>
 const statesOf = (record: SensorRecord, states: number): SensorState[] =>
   Array.from({ length: 15 }, (_, bit) => bit)
     .filter((bit) => (states & (1 << bit)) !== 0)
-    .flatMap((bit) => (record.eventType === THRESHOLD_EVENTS ? thresholdState(bit) : discreteState(record, bit)));
-
-const thresholdState = (bit: number): SensorState[] => {
-  const words = THRESHOLD_STATES[bit];
-  return words ? [{ words, severity: words.endsWith('non-critical') ? 'warning' : 'critical' }] : [];
-};
+    .flatMap((bit) =>
+      record.eventType === THRESHOLD_EVENTS ? (THRESHOLD_STATES[bit] ?? []) : discreteState(record, bit),
+    );
 
 /** An OEM state says nothing about the health. */
 const discreteState = ({ sensorType, eventType }: SensorRecord, bit: number): SensorState =>

@@ -7,10 +7,11 @@ import { advertisedImages } from '../../assets/advertised-images.ts';
 import { type BootContract, checkBootContract } from '../../assets/boot-contract.ts';
 import type { AssetLibrary } from '../../assets/library.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
-import { checkFetch, Unreachable } from './check-fetch.ts';
+import { checkFetch } from './check-fetch.ts';
 import { advertisedEndpoints, endpointsAt, type ListenAddress } from './endpoints.ts';
 import { type BootEndpoint, type BootEndpoints, type ExpectedFetch, expectedFetches } from './expected-fetches.ts';
 import type { OwnRequests } from './own-requests.ts';
+import { Unreachable } from './unreachable.ts';
 
 interface BootChainDeps {
   readonly library: Pick<AssetLibrary, 'find' | 'list'>;

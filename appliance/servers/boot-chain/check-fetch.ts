@@ -5,6 +5,7 @@ import { type Asset, assetInWords, headOf } from '../../assets/asset.ts';
 import { detectFileType, fileTypeInWords, TYPE_HEAD_BYTES } from '../../assets/file-type.ts';
 import type { BootEndpoint, ExpectedFetch } from './expected-fetches.ts';
 import { type Fetched, tftpFetch } from './tftp-fetch.ts';
+import { Unreachable } from './unreachable.ts';
 
 export interface FetchOptions {
   /** Mark the request as our own, so that it does not count as a boot. */
@@ -12,10 +13,7 @@ export interface FetchOptions {
   readonly timeoutMs: number;
 }
 
-/** The server did not answer: further requests to it are pointless. */
-export class Unreachable extends Error {}
-
-/** The problem in words; null: a machine gets what is expected. */
+/** The problem in words; null: a machine gets what is expected. Rejects with Unreachable when the server does not answer. */
 export async function checkFetch(fetched: ExpectedFetch, options: FetchOptions): Promise<string | null> {
   const { via, at, path, expect } = fetched;
   const whole = (): Promise<Uint8Array> =>
@@ -56,9 +54,7 @@ const wholeOverHttp = async (at: BootEndpoint, path: string, options: FetchOptio
   new Uint8Array(await (await get(at, path, options)).arrayBuffer());
 
 async function overTftp(at: BootEndpoint, name: string, { timeoutMs }: FetchOptions, most?: number): Promise<Fetched> {
-  return tftpFetch(at, name, { timeoutMs, ...(most !== undefined && { most }) }).catch((error: Error) => {
-    throw error.message.startsWith('no reply') ? new Unreachable(error.message) : error;
-  });
+  return tftpFetch(at, name, { timeoutMs, ...(most !== undefined && { most }) });
 }
 
 /** A string: the problem with the headers. */

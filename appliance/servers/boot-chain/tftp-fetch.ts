@@ -5,6 +5,7 @@ import { createSocket } from 'node:dgram';
 import { decodeTftp } from '../../codecs/tftp/decode.ts';
 import { encodeTftp } from '../../codecs/tftp/encode.ts';
 import { TFTP_ERRORS, type TftpPacket } from '../../codecs/tftp/packet.ts';
+import { Unreachable } from './unreachable.ts';
 
 const BLOCK_SIZE = 1428;
 const WINDOW = 8;
@@ -23,7 +24,7 @@ interface TftpFetchOptions {
   readonly most?: number;
 }
 
-/** Rejects with the server's ERROR, or when no packet arrives within the timeout. */
+/** Rejects with the server's ERROR, or with Unreachable when no packet arrives within the timeout. */
 export function tftpFetch(
   { address, port }: { readonly address: string; readonly port: number },
   file: string,
@@ -53,7 +54,7 @@ export function tftpFetch(
     };
     const wait = (): void => {
       clearTimeout(timer);
-      timer = setTimeout(() => end(() => reject(new Error(`no reply within ${timeoutMs} ms`))), timeoutMs);
+      timer = setTimeout(() => end(() => reject(new Unreachable(`no reply within ${timeoutMs} ms`))), timeoutMs);
     };
     const acknowledgement = (): TftpPacket => ({ op: 'ack', block: blocks.length & 0xffff });
     const finish = (lastPacket: TftpPacket, to: number): void => {

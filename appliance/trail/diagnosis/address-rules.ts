@@ -9,11 +9,11 @@ export const ADDRESS_RULES: readonly Rule[] = [
       wrongNetwork && !session?.openedAt
         ? seen(
             wrongNetwork.discover,
-            `${text(wrongNetwork.discover.data, 'mac')} requested an address on network ${text(wrongNetwork.discover.data, 'network')}`,
+            `${text(wrongNetwork.discover.data.mac)} requested an address on network ${wrongNetwork.discover.data.network}`,
           )
         : null,
     reason: ({ hostname, wrongNetwork }) =>
-      `${hostname} requests its address on network ${text(wrongNetwork?.discover.data, 'network')}, but is declared on network ${wrongNetwork?.declared}`,
+      `${hostname} requests its address on network ${text(wrongNetwork?.discover.data.network)}, but is declared on network ${wrongNetwork?.declared}`,
     nextStep: () =>
       'Check the cable and the VLAN of this port, or correct the network of the interface in the inventory.',
   },
@@ -32,7 +32,7 @@ export const ADDRESS_RULES: readonly Rule[] = [
     },
     reason: ({ hostname, nak }) =>
       nak
-        ? `${hostname} requests an address of another network: ${text(nak.data, 'because')}`
+        ? `${hostname} requests an address of another network: ${nak.data.because}`
         : `another machine uses the address of ${hostname}`,
     nextStep: () =>
       'Find out which machine has the address (coldiron leases list), and check the relay of this network.',
@@ -41,7 +41,7 @@ export const ADDRESS_RULES: readonly Rule[] = [
     id: 'no-request',
     matches: (signs) =>
       signs.offer && !later(signs.request, signs.offer) && stuck(signs, signs.offer, STAGE_TIMEOUT.request)
-        ? seen(signs.offer, `it was offered ${text(signs.offer.data, 'address')}`)
+        ? seen(signs.offer, `it was offered ${text(signs.offer.data.address)}`)
         : null,
     reason: ({ hostname }) => `${hostname} gets a DHCP offer and does not request it`,
     nextStep: () =>
@@ -54,15 +54,15 @@ export const ADDRESS_RULES: readonly Rule[] = [
         ? seen(silent, 'its DHCP request got no reply')
         : null,
     reason: ({ hostname, silent }) =>
-      `${hostname} requests an address and gets none: the pool of network ${text(silent?.data, 'network')} is exhausted`,
+      `${hostname} requests an address and gets none: the pool of network ${text(silent?.data.network)} is exhausted`,
     nextStep: ({ hostname, silent }) =>
-      `Check its leases (coldiron leases list); give network ${text(silent?.data, 'network')} a larger pool, or declare an address for ${hostname}.`,
+      `Check its leases (coldiron leases list); give network ${text(silent?.data.network)} a larger pool, or declare an address for ${hostname}.`,
   },
   {
     id: 'no-answer-by-policy',
     matches: ({ silent, offer }) =>
       silent && !later(offer, silent) ? seen(silent, 'its DHCP request got no reply') : null,
-    reason: ({ silent }) => `it requests an address and gets none: ${text(silent?.data, 'words')}`,
+    reason: ({ silent }) => `it requests an address and gets none: ${text(silent?.data.words)}`,
     nextStep: ({ hostname }) => `Show the boot decision and its reason: coldiron explain ${hostname}`,
   },
 ];

@@ -9,7 +9,6 @@ import {
   STAGE_TIMEOUT,
   seen,
   stuck,
-  text,
   transferFailure,
 } from './rule.ts';
 
@@ -18,7 +17,7 @@ export const LOADER_RULES: readonly Rule[] = [
     id: 'boot-loop',
     matches: ({ loop, script }) =>
       loop && !later(script, loop)
-        ? seen(loop, `it was sent to ${fileOf(loop)} ${text(loop.data, 'times')} times in a row`)
+        ? seen(loop, `it was sent to ${fileOf(loop)} ${loop.data.times} times in a row`)
         : null,
     reason: ({ hostname, loop }) =>
       `${hostname} is in a boot loop: it loads ${fileOf(loop)} repeatedly and never fetches its script`,

@@ -7,8 +7,8 @@ import { again, anyBoot, minutes, POWER_ON_TIMEOUT, type Rule, seen, text } from
 export const POWER_RULES: readonly Rule[] = [
   {
     id: 'power-failed',
-    matches: ({ effectFailed }) => seen(effectFailed, `a BMC command failed: ${text(effectFailed?.data, 'reason')}`),
-    reason: ({ effectFailed }) => `it could not be started through its BMC: ${text(effectFailed?.data, 'reason')}`,
+    matches: ({ effectFailed }) => seen(effectFailed, `a BMC command failed: ${text(effectFailed?.data.reason)}`),
+    reason: ({ effectFailed }) => `it could not be started through its BMC: ${text(effectFailed?.data.reason)}`,
     nextStep: ({ hostname }) => `Check that its BMC works: coldiron power ${hostname} status`,
   },
   {
@@ -19,8 +19,8 @@ export const POWER_RULES: readonly Rule[] = [
         : null,
     reason: ({ hostname }) => `${hostname} must be started by hand: it has no BMC, or the appliance may not use it`,
     nextStep: ({ manualStart }) => {
-      const toDo = text(manualStart?.data, 'to_do');
-      return toDo === 'unknown'
+      const toDo = manualStart === null || manualStart.kind === 'bmc.recorded' ? undefined : manualStart.data.to_do;
+      return toDo === undefined
         ? 'Set the boot device to network once, and power cycle the machine.'
         : `${toDo[0]?.toUpperCase()}${toDo.slice(1)}.`;
     },

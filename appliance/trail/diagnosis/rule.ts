@@ -2,7 +2,7 @@
 
 import { type Instant, instantText, MINUTE, SECOND } from '../../domain/instant.ts';
 import { awaitsEnrollment, type FailedStep, runsSession } from '../../domain/lifecycle.ts';
-import type { Data, Seen, Signs } from './signs.ts';
+import { isTftpFile, type Seen, type Signs, type TftpFailure, type TftpFileEvent } from './signs.ts';
 
 export interface Diagnosis {
   /** Stable. */
@@ -44,32 +44,31 @@ export const anyBoot = ({ firmwareDiscover, loader, loaderRuns, script, session 
 
 export const seen = (one: Seen | null, words: string): readonly string[] | null =>
   one === null ? null : [`${instantText(one.at)}: ${words}`];
-export const failed = (one: Seen | null, step: RegExp): readonly string[] | null =>
-  one !== null && step.test(text(one.data, 'step'))
-    ? seen(one, `${text(one.data, 'step')} failed: ${stepMessage(one)}`)
-    : null;
-export const stepMessage = (one: Seen | null): string =>
-  typeof one?.data.message === 'string' ? one.data.message : 'no reason was reported';
-export function transferFailure(one: Seen): string {
-  const { why, reason, bytes, of } = one.data;
-  if (one.kind === 'http.served') return `${fileOf(one)} was interrupted over HTTP after ${bytes} of ${of} bytes`;
-  return `${one.kind.replace('.', ' ')}, ${fileOf(one)}${why || reason ? `: ${why ?? reason}` : ''}`;
+export const failed = (one: Seen<'session.step'> | null, step: RegExp): readonly string[] | null =>
+  one !== null && step.test(one.data.step) ? seen(one, `${one.data.step} failed: ${stepMessage(one)}`) : null;
+export const stepMessage = (one: Seen<'session.step'> | null): string => one?.data.message ?? 'no reason was reported';
+export function transferFailure(one: Seen<TftpFailure | 'http.served'>): string {
+  if (one.kind === 'http.served')
+    return `${one.data.asset} was interrupted over HTTP after ${one.data.bytes} of ${one.data.of} bytes`;
+  const file = one.kind === 'tftp.malformed' ? UNKNOWN : one.data.file;
+  const reason = 'why' in one.data ? one.data.why : one.data.reason;
+  return `${one.kind.replace('.', ' ')}, ${file}${reason ? `: ${reason}` : ''}`;
 }
 /** HTTP events have the name in the asset library, TFTP events the requested name. */
-export const fileOf = (one: Seen | null): string =>
-  typeof one?.data.asset === 'string' ? one.data.asset : text(one?.data, 'file');
-export const isGrub = (one: Seen | null): boolean =>
-  one?.kind.startsWith('tftp.') === true && !/\.ipxe$/.test(fileOf(one));
-export function loaderRunsText(one: Seen): string {
+export function fileOf(one: Seen<'dhcp.loop' | 'http.served' | TftpFileEvent> | null): string {
+  if (one === null) return UNKNOWN;
+  return one.kind === 'http.served' ? one.data.asset : one.data.file;
+}
+export const isGrub = (one: Signs['loaderRuns']): boolean =>
+  one !== null && isTftpFile(one) && !/\.ipxe$/.test(one.data.file);
+export function loaderRunsText(one: NonNullable<Signs['loaderRuns']>): string {
   if (one.kind === 'dhcp.discover') return 'iPXE requested an address';
   return one.kind === 'http.entry' ? 'iPXE fetched the common script' : `it requested ${fileOf(one)}`;
 }
 export const minutes = (time: Instant): string => `${Math.max(0, Math.round(time / MINUTE))} min`;
 
-export function text(data: Data | undefined, key: string): string {
-  const value = data?.[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : 'unknown';
-}
+const UNKNOWN = 'unknown';
+export const text = (value: string | number | undefined): string => String(value ?? UNKNOWN);
 
 const AGAIN: Readonly<Record<FailedStep, string>> = {
   commission: 'commission',

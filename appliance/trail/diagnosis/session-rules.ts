@@ -29,7 +29,7 @@ export const SESSION_RULES: readonly Rule[] = [
   {
     id: 'step-failed',
     matches: ({ failedStep }) => failed(failedStep, /./),
-    reason: ({ failedStep }) => `${text(failedStep?.data, 'step')} failed: ${stepMessage(failedStep)}`,
+    reason: ({ failedStep }) => `${text(failedStep?.data.step)} failed: ${stepMessage(failedStep)}`,
     nextStep: ({ hostname }) => `Read its log (coldiron trail ${hostname} --json), fix the cause, and repeat the step.`,
   },
   {
@@ -55,8 +55,8 @@ export const SESSION_RULES: readonly Rule[] = [
   {
     id: 'session-refused',
     matches: ({ refused, session }) =>
-      refused && !session?.openedAt ? seen(refused, `a session was rejected: ${text(refused.data, 'reason')}`) : null,
-    reason: ({ refused }) => `a client presented its ticket and was rejected: ${text(refused?.data, 'reason')}`,
+      refused && !session?.openedAt ? seen(refused, `a session was rejected: ${refused.data.reason}`) : null,
+    reason: ({ refused }) => `a client presented its ticket and was rejected: ${text(refused?.data.reason)}`,
     nextStep: ({ hostname }) =>
       `Compare the MAC, UUID and address of ${hostname} with the inventory; look for other machines on this network that use its ticket.`,
   },

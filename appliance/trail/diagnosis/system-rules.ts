@@ -38,10 +38,10 @@ export const SYSTEM_RULES: readonly Rule[] = [
     id: 'boot-failed',
     matches: ({ bootFailed, kernel }) =>
       bootFailed && !later(kernel, bootFailed)
-        ? seen(bootFailed, `iPXE reports error ${text(bootFailed.data, 'errno')}`)
+        ? seen(bootFailed, `iPXE reports error ${text(bootFailed.data.errno)}`)
         : null,
     reason: ({ bootFailed }) =>
-      `its boot loader failed at ${text(bootFailed?.data, 'stage')}, iPXE error ${text(bootFailed?.data, 'errno')}`,
+      `its boot loader failed at ${text(bootFailed?.data.stage)}, iPXE error ${text(bootFailed?.data.errno)}`,
     nextStep: () => 'Look up the error number at ipxe.org/err. Verify the boot files: coldiron assets verify',
   },
   {
@@ -50,11 +50,12 @@ export const SYSTEM_RULES: readonly Rule[] = [
       script &&
       !session &&
       runsSession(lifecycle.state) &&
-      !/^(service-os|installer)$/.test(text(script.data, 'outcome'))
-        ? seen(script, `its script has the outcome ${text(script.data, 'outcome')}`)
+      script.data.outcome !== 'service-os' &&
+      script.data.outcome !== 'installer'
+        ? seen(script, `its script has the outcome ${script.data.outcome}`)
         : null,
     reason: ({ script }) =>
-      `its boot script has the outcome ${text(script?.data, 'outcome')}, because ${text(script?.data, 'words')}`,
+      `its boot script has the outcome ${text(script?.data.outcome)}, because ${text(script?.data.words)}`,
     nextStep: ({ hostname }) => `Show the current boot decision and its reason: coldiron explain ${hostname}`,
   },
   {

@@ -7,11 +7,12 @@ import { bmcSystemClock } from '../../../appliance/bmc/clock.ts';
 import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
-import type { Machine } from '../../../appliance/domain/machine.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { createVault } from '../../../appliance/identity/vault/vault.ts';
 import { newKeyText, parseVaultKeys } from '../../../appliance/identity/vault/vault-keys.ts';
+import { Fleet } from '../../../appliance/inventory/fleet.ts';
+import { FleetFollower } from '../../../appliance/inventory/fleet-follower.ts';
 import { effectHandlers } from '../../../appliance/machines/effects.ts';
 import { systemClock } from '../../../appliance/machines/runner/clock.ts';
 import { LifecycleRunner } from '../../../appliance/machines/runner.ts';
@@ -39,7 +40,8 @@ async function laboratory() {
   const endpoint = { address: ADDRESS, driver: 'ipmi', username: null, passwordFile: null } as const;
   const [machine] = await addMachines(store, { ...spec, bmc: endpoint });
   if (!machine) throw new Error('the machine was not written');
-  let now: Machine | null = machine;
+  const fleet = new Fleet();
+  onTestFinished(await new FleetFollower(store, fleet).start());
   const trail = new NoteBoard();
   const service = await openBmcService({
     store,
@@ -47,7 +49,8 @@ async function laboratory() {
     trail,
     clock: bmcSystemClock,
     bmcMode: () => 'real',
-    current: () => now,
+    current: (id) => fleet.machineById(id),
+    onChange: (id, listener) => fleet.watch(id, listener),
     scanned: [],
     nodeAtBmc: () => null,
     bootWait: BOOT_WAIT,
@@ -68,7 +71,7 @@ async function laboratory() {
   await runner.start();
   onTestFinished(() => runner.stop());
   const request = async (event: 'commission' | 'commissioned' | 'quarantine'): Promise<void> => {
-    now = await commands.request(machine.id, event, by);
+    await commands.request(machine.id, event, by);
   };
   /** The machine's firmware: at each power-on it sends a DHCP request if it honours the boot flags. */
   const firmware = (obeys: (flags: number) => boolean): void => {

@@ -89,6 +89,7 @@ describe('a persistent boot override that a crash left behind', () => {
       trail: new NoteBoard(),
       bmcMode: () => 'real',
       current: () => machine,
+      onChange: () => () => undefined,
       scanned: [],
       nodeAtBmc: () => null,
       openDriver: (_machine, _address, given) => bmcLogin.bmc(hardware, given),

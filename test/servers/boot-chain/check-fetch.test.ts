@@ -7,8 +7,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Asset } from '../../../appliance/assets/asset.ts';
 import { decodeTftp } from '../../../appliance/codecs/tftp/decode.ts';
 import { encodeTftp } from '../../../appliance/codecs/tftp/encode.ts';
-import { checkFetch, Unreachable } from '../../../appliance/servers/boot-chain/check-fetch.ts';
+import { checkFetch } from '../../../appliance/servers/boot-chain/check-fetch.ts';
 import type { BootEndpoint, Expectation } from '../../../appliance/servers/boot-chain/expected-fetches.ts';
+import { Unreachable } from '../../../appliance/servers/boot-chain/unreachable.ts';
 import { bzImage, kernelImage, PE_MACHINE, put, temporaryFolder } from '../../assets/tiny-files.ts';
 
 const KERNEL = Buffer.concat([bzImage(1), Buffer.alloc(20_000, 'kernel ')]);

@@ -1,5 +1,6 @@
 // IPMI v2.0 §35.14: the current reading of a sensor.
 
+import { critical, type States, warning } from '../severity.ts';
 import { type IpmiCommand, ipmiCommand, NET_FN } from './command.ts';
 
 const SCANNING = 0x40;
@@ -30,11 +31,11 @@ export const getSensorReading = (sensor: number): IpmiCommand<SensorReading> =>
   });
 
 /** The order of the bits in `states` of a threshold sensor (event type 1). */
-export const THRESHOLD_STATES = [
-  'below lower non-critical',
-  'below lower critical',
-  'below lower non-recoverable',
-  'above upper non-critical',
-  'above upper critical',
-  'above upper non-recoverable',
-] as const;
+export const THRESHOLD_STATES: States = [
+  warning('below lower non-critical'),
+  critical('below lower critical'),
+  critical('below lower non-recoverable'),
+  warning('above upper non-critical'),
+  critical('above upper critical'),
+  critical('above upper non-recoverable'),
+];
