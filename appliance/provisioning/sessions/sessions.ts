@@ -7,7 +7,7 @@ import type { EventData } from '../../domain/events/event-table.ts';
 import { type Instant, MINUTE, SECOND } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
-import type { Session, SessionSecret, SessionStep } from '../../domain/session.ts';
+import type { Session, SessionId, SessionSecret, SessionStep } from '../../domain/session.ts';
 import { type MachineCommands, refusalError } from '../../machines/execute.ts';
 import type { RenderedFile } from '../../render/rendered-file.ts';
 import type { Change } from '../../store/change.ts';
@@ -116,6 +116,16 @@ export class Sessions {
       expires_in: Math.floor((expiresAt - at) / SECOND),
       order: session.order,
     };
+  }
+
+  /** The session of a valid ticket or key, while it has not ended. */
+  async unended(secret: { ticket: SessionSecret } | { key: SessionSecret | null }): Promise<SessionId | null> {
+    const { store } = this.#deps;
+    const session =
+      'ticket' in secret
+        ? await store.sessionByTicket(hashOfSecret(secret.ticket))
+        : secret.key && (await store.sessionByKey(hashOfSecret(secret.key)));
+    return session && session.ended === null ? session.id : null;
   }
 
   /** The order as it was issued; `cancelled` when it no longer applies. */
