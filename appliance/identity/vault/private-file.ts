@@ -1,7 +1,7 @@
 // Files that contain secrets: written atomically, read only if other users have no access.
 
 import { randomUUID } from 'node:crypto';
-import { link, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Atomic: links the final name only after the content is on disk. Never replaces a file. */
@@ -52,18 +52,7 @@ export async function readPrivately(file: string, alsoReadableBy: Readers): Prom
   try {
     const handle = await open(file, 'r');
     try {
-      const found = await handle.stat();
-      const mode = found.mode & 0o777;
-      if (!found.isFile()) return refused(`${file} is not a file`);
-      if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
-        const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
-        return refused(
-          `${file} is accessible to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`,
-        );
-      }
-      if (found.size > MAX_BYTES)
-        return refused(`${file} has ${found.size} bytes; a secret file has at most ${MAX_BYTES}`);
-      return { kind: 'read', bytes: await handle.readFile() };
+      return await readOpened(handle, file, alsoReadableBy, MAX_BYTES);
     } finally {
       await handle.close();
     }
@@ -71,6 +60,28 @@ export async function readPrivately(file: string, alsoReadableBy: Readers): Prom
     const { code, message } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? { kind: 'absent' } : refused(`${file} cannot be read: ${message}`);
   }
+}
+
+/** `file`: for the reason. */
+export async function readOpened(
+  handle: FileHandle,
+  file: string,
+  alsoReadableBy: Readers,
+  mostBytes: number,
+): Promise<PrivateRead> {
+  const found = await handle.stat();
+  const mode = found.mode & 0o777;
+  if (!found.isFile()) return refused(`${file} is not a file`);
+  if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
+    const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
+    return refused(
+      `${file} is accessible to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`,
+    );
+  }
+  // Not more than that, whatever size the file claims to have.
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(mostBytes + 1), 0, mostBytes + 1, 0);
+  if (bytesRead > mostBytes) return refused(`${file} is too large: a secret file has at most ${mostBytes} bytes`);
+  return { kind: 'read', bytes: buffer.subarray(0, bytesRead) };
 }
 
 const refused = (reason: string): PrivateRead => ({ kind: 'refused', reason });
