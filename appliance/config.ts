@@ -10,6 +10,7 @@ import { ColdironError } from './domain/errors.ts';
 import { HOUR, SECOND } from './domain/instant.ts';
 import { contains, type Prefix, parseIpv4, parsePrefix } from './domain/ipv4.ts';
 import { mustParse, type Parsed, parsed, shown, unparsable } from './domain/parsed.ts';
+import { isBelow } from './identity/vault/confined-file.ts';
 import { type InlinedScripts, inlineScripts } from './inventory/bootstrap-scripts.ts';
 import type { RawSource } from './inventory/read-files.ts';
 import { INVENTORY_SECTIONS } from './inventory/schema.ts';
@@ -53,6 +54,8 @@ export interface Config {
   readonly ignoreOtherDhcpServers: boolean;
   /** The networks that may be scanned for BMCs. */
   readonly bmcScan: readonly Prefix[];
+  /** The only folder that BMC passwords of the inventory are read from. */
+  readonly bmcPasswordFolder: string;
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
   readonly retentionDays: number;
   readonly logLevel: string;
@@ -107,7 +110,9 @@ const ConfigDocument = Type.Object(
         closed,
       ),
     ),
-    bmc: Type.Optional(Type.Object({ scan: Type.Optional(Type.Array(Type.String())) }, closed)),
+    bmc: Type.Optional(
+      Type.Object({ scan: Type.Optional(Type.Array(Type.String())), password_folder: Type.Optional(path()) }, closed),
+    ),
     enrollment: Type.Optional(
       Type.Object(
         {
@@ -154,6 +159,8 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   const tftp = tftpTuning(document, listen?.tftp ?? null, report);
   const tls = document.tls ? await tlsFiles(document.tls, folder, report) : null;
   const bmcScan = scanNetworks(document.bmc?.scan ?? [], report);
+  const state = overrides.state === undefined ? resolve(folder, document.state ?? 'state') : resolve(overrides.state);
+  const bmcPasswordFolder = passwordFolder(document, folder, state, report);
   const inventoryFiles = await inventoryPaths(document.inventory ?? [], file, report);
   const templates = await readableFolder('templates', document.templates, folder, report);
   const tpmVendors = await readableFolder('tpm.vendor_authorities', document.tpm?.vendor_authorities, folder, report);
@@ -164,13 +171,14 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
   }
   return {
     file,
-    state: overrides.state === undefined ? resolve(folder, document.state ?? 'state') : resolve(overrides.state),
+    state,
     listen,
     tftp,
     enrollment: enrollmentTimes(document),
     tls,
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
     bmcScan,
+    bmcPasswordFolder,
     retentionDays: document.retention?.event_days ?? 30,
     logLevel: document.log?.level ?? 'info',
     inventoryFiles,
@@ -290,6 +298,20 @@ function scanNetworks(texts: readonly (string | undefined)[], report: Report): P
     report(`bmc.scan[${at}]`, prefix.reason);
     return [];
   });
+}
+
+const PASSWORD_FOLDER = '/etc/coldiron/bmc-passwords';
+
+/** Password files are sent to addresses that the inventory names; the state folder holds the appliance's own secrets. */
+function passwordFolder({ bmc = {} }: Document, folder: string, state: string, report: Report): string {
+  const chosen = resolve(folder, bmc.password_folder ?? PASSWORD_FOLDER);
+  if (chosen === state || isBelow(state, chosen) || isBelow(chosen, state)) {
+    report(
+      'bmc.password_folder',
+      `must be a folder outside the state folder ${state}, and must not contain it: ${chosen}`,
+    );
+  }
+  return chosen;
 }
 
 async function tlsFiles(tls: NonNullable<Document['tls']>, folder: string, report: Report): Promise<Config['tls']> {

@@ -14,7 +14,8 @@ import type { Config } from './config.ts';
 export interface Appliance {
   /** Which service listens where. */
   readonly places: readonly Place[];
-  readonly adminTokenFile: string;
+  /** The first API token; null: it has expired. */
+  readonly adminTokenFile: string | null;
   stop(): Promise<void>;
 }
 

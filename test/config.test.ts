@@ -43,6 +43,7 @@ describe('the configuration', () => {
     expect(await loadConfig(file)).toEqual({
       file,
       bmcScan: [],
+      bmcPasswordFolder: '/etc/coldiron/bmc-passwords',
       state: join(folder, 'state'),
       listen: {
         boot: { address: '127.0.0.1', port: 8080 },
@@ -179,6 +180,20 @@ describe('the configuration', () => {
       'coldiron.yaml: bmc.scan[1]: has host bits set: 10.0.10.1/24; write 10.0.10.0/24',
     ]);
   });
+
+  it('reads the folder of BMC passwords, relative to the site file', async () => {
+    const file = await config('bmc: { password_folder: secrets/bmc }');
+    expect((await loadConfig(file)).bmcPasswordFolder).toBe(join(folder, 'secrets/bmc'));
+  });
+
+  it.each(['state', 'state/passwords', '.', './other/../state'])(
+    'rejects a folder of BMC passwords in or around the state folder: %s',
+    async (path) => {
+      expect(await problems(`bmc: { password_folder: ${path} }`)).toEqual([
+        expect.stringMatching(/^coldiron\.yaml: bmc\.password_folder: must be a folder outside the state folder/),
+      ]);
+    },
+  );
 
   it('contains only the TFTP settings that are given', async () => {
     const { tftp } = await loadConfig(await config('tftp: { single_port: true, rollover: 0 }'));

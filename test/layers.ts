@@ -80,7 +80,7 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'config',
     holds: 'the site file',
-    imports: ['domain', 'documents', 'inventory'],
+    imports: ['domain', 'documents', 'inventory', 'identity/vault/confined-file'],
     packages: ['typebox', 'js-yaml'],
     node: ['node:fs', 'node:path'],
   },

@@ -23,16 +23,21 @@ export function bearerAuthenticator(store: Pick<Store, 'token'>, clock: Clock): 
     // A request without a token is no guess, so it is not counted.
     if (header === undefined) return unknown('no token was sent');
 
+    // The token is checked first: callers behind one proxy share an address, and wrong tokens must not block valid ones.
+    const authentication = await checkToken(store, header, clock);
+    if (authentication.known) return authentication;
     const wait = failures.secondsToWait(request.ip);
     if (wait > 0) {
       const reason = `too many failed attempts from ${request.ip}; try again in ${wait} s`;
       return { known: false, reason, retryAfterSeconds: wait };
     }
-    const authentication = await checkToken(store, header, clock);
-    if (!authentication.known) failures.count(request.ip);
+    failures.count(request.ip);
     return authentication;
   };
 }
+
+/** Compared with the hash of a token whose id is unknown, so that the time of the answer does not tell whether the id exists. */
+const NO_HASH = '0'.repeat(64);
 
 async function checkToken(store: Pick<Store, 'token'>, header: string, clock: Clock): Promise<Authentication> {
   const text = /^Bearer +(\S+) *$/i.exec(header)?.[1];
@@ -40,10 +45,9 @@ async function checkToken(store: Pick<Store, 'token'>, header: string, clock: Cl
   if (!presented.ok) return unknown(`the Authorization header holds no token: ${presented.reason}`);
 
   const found = await store.token(presented.value.id);
-  const matches =
-    found !== null &&
-    timingSafeEqual(Buffer.from(found.secretHash, 'hex'), Buffer.from(hashSecret(presented.value.secret), 'hex'));
-  if (!matches) return unknown('this token is not known');
+  const expected = Buffer.from(found?.secretHash ?? NO_HASH, 'hex');
+  const matches = timingSafeEqual(expected, Buffer.from(hashSecret(presented.value.secret), 'hex'));
+  if (found === null || !matches) return unknown('this token is not known');
   // Only a caller with the secret learns that the token was revoked or has expired.
   if (found.token.revokedAt !== null) return unknown(`the token ${found.token.name} was revoked`);
   if (!isUsable(found.token, clock.now())) return unknown(`the token ${found.token.name} has expired`);

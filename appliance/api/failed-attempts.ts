@@ -1,5 +1,5 @@
-// Limits wrong tokens per source address with a token bucket. 256-bit secrets cannot be guessed; this
-// stops a broken script from filling the log and loading the store.
+// Limits failed attempts per source address with a token bucket. 256-bit secrets cannot be guessed; this slows down a script
+// that repeats a wrong one. Callers check the secret first, so that a valid one is never limited.
 
 import { type Instant, SECOND } from '../domain/instant.ts';
 import type { Clock } from './clock.ts';

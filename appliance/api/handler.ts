@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { OperationId } from '../contract/operations.ts';
 import type { Answer, Body, Params, Query } from '../contract/wire.ts';
 import type { Origin } from '../domain/event.ts';
+import type { Role } from '../domain/token.ts';
 import type { ManagementDeps } from './deps.ts';
 
 export interface Call<Id extends OperationId> {
@@ -13,6 +14,8 @@ export interface Call<Id extends OperationId> {
   readonly body: Body<Id>;
   /** The origin of the request, with its Idempotency-Key and If-Match if it has them. */
   readonly origin: Origin;
+  /** Null on public routes. */
+  readonly role: Role | null;
   readonly ifMatch: string | undefined;
   readonly log: FastifyBaseLogger;
   /** Aborted when the caller disconnects. */

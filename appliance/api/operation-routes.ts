@@ -134,6 +134,7 @@ function callOf(upgrades: Upgrades, request: FastifyRequest, reply: FastifyReply
     query: request.query,
     body: request.body,
     origin,
+    role: request.caller?.role ?? null,
     ifMatch: request.headers['if-match'],
     log: request.log,
     gone: () => {

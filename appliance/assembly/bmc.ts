@@ -10,6 +10,7 @@ export async function openBmc({ config, store, fleet, trail, logger }: Foundatio
   return openBmcService({
     store,
     vault: createVault(await loadVaultKeys(config.state, process.env.CREDENTIALS_DIRECTORY)),
+    passwords: { folder: config.bmcPasswordFolder, state: config.state },
     trail,
     clock: bmcSystemClock,
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,

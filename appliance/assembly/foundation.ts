@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { ensureAdminToken } from '../api/admin-token.ts';
+import { deleteOldAdminToken, ensureAdminToken } from '../api/admin-token.ts';
 import type { Config } from '../config.ts';
-import { DAY, HOUR } from '../domain/instant.ts';
+import { DAY, HOUR, MINUTE } from '../domain/instant.ts';
 import { Fleet } from '../inventory/fleet.ts';
 import { FleetFollower } from '../inventory/fleet-follower.ts';
 import { applySiteInventory } from '../inventory/site-inventory.ts';
@@ -43,7 +43,8 @@ export interface Foundation {
   readonly trail: TrailRecorder;
   /** The path of the management socket. */
   readonly socket: string;
-  readonly adminTokenFile: string;
+  /** Null: there is none any more. */
+  readonly adminTokenFile: string | null;
 }
 
 /** A client may repeat a request for this long, and it is executed once. */
@@ -61,7 +62,7 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   stops.add(() => unlimited.close());
   const trail = new TrailRecorder(unlimited, clock.now);
   const store = limitedStore(unlimited, trail);
-  const adminToken = await ensureAdminToken(store, config.state, clock);
+  const adminTokenFile = await ensureAdminToken(store, config.state, clock);
 
   const fleet = new Fleet();
   const follower = new FleetFollower(store, fleet);
@@ -71,11 +72,11 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
 
   stops.add(() => trail.close());
   stops.add(repeat(WRITE_TRAIL_EVERY, () => trail.flush(), logger));
+  stops.add(repeat(10 * MINUTE, () => deleteOldAdminToken(store, config.state, clock), logger));
   stops.add(repeat(HOUR, () => store.trimEvents(clock.now() - config.retentionDays * DAY), logger));
   const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
   stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
   return {
-    ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket },
-    adminTokenFile: adminToken.file,
+    ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket, adminTokenFile },
   };
 }

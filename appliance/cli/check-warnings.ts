@@ -1,7 +1,7 @@
 // The warnings of `check`: the files are valid, but a deployment would be refused or leave an unusable machine.
 
-import { accessSync, constants } from 'node:fs';
 import type { BootContract } from '../assets/boot-contract.ts';
+import { type PasswordFolder, readPasswordFile } from '../bmc/access/password-files.ts';
 import { CLIENT_ARCHITECTURES } from '../domain/architecture.ts';
 import type { Inventory } from '../domain/inventory.ts';
 import type { MachineSpec } from '../domain/machine.ts';
@@ -10,11 +10,25 @@ import { deployOutlook } from '../provisioning/deploy-outlook.ts';
 import type { FindAsset } from '../provisioning/orders/served-image.ts';
 import { indexInventory } from '../render/plan-index.ts';
 
+/** Why each password file of the inventory cannot be used here, by its path. */
+export async function passwordFileProblems(
+  { machines }: Inventory,
+  place: PasswordFolder,
+): Promise<Map<string, string>> {
+  const problems = new Map<string, string>();
+  for (const file of new Set(machines.flatMap(({ spec }) => spec.bmc?.passwordFile ?? []))) {
+    const read = await readPasswordFile(place, file);
+    if (!read.ok) problems.set(file, read.reason);
+  }
+  return problems;
+}
+
 /** `find` null: the state folder is unknown, so missing files are not reported. */
 export function deployWarnings(
   sources: readonly DeclaredSource[],
   inventory: Inventory,
   find: FindAsset | null,
+  passwordProblems: ReadonlyMap<string, string> = new Map(),
 ): string[] {
   const index = indexInventory(inventory);
   const places = nodePlaces(sources);
@@ -29,10 +43,8 @@ export function deployWarnings(
     if (spec.profile !== null) {
       for (const { field, problem } of deployOutlook(index, machine, find)) warn(spec, field, problem);
     }
-    const passwordFile = spec.bmc?.passwordFile ?? null;
-    if (find !== null && passwordFile !== null && !isReadable(passwordFile)) {
-      warn(spec, 'bmc.password_file', `${passwordFile} cannot be read here`);
-    }
+    const problem = passwordProblems.get(spec.bmc?.passwordFile ?? '');
+    if (problem !== undefined) warn(spec, 'bmc.password_file', problem);
   }
   return [...nodesWith].map(
     ([problem, { place, others }]) => `${place}: ${problem}${others === 0 ? '' : ` (and ${others} more nodes)`}`,
@@ -62,13 +74,4 @@ function nodePlaces(sources: readonly DeclaredSource[]): Map<string, string> {
       declared.nodes.map(({ hostname }, at): [string, string] => [hostname, `${file}: nodes[${at}]`]),
     ),
   );
-}
-
-function isReadable(file: string): boolean {
-  try {
-    accessSync(file, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -9,7 +9,7 @@ import { ColdironError } from '../domain/errors.ts';
 import type { DeclaredInventory } from '../domain/inventory.ts';
 import type { Listener } from '../domain/listener.ts';
 import { declaredInventory } from '../inventory/declared-inventory.ts';
-import { deployWarnings, missingBootFiles } from './check-warnings.ts';
+import { deployWarnings, missingBootFiles, passwordFileProblems } from './check-warnings.ts';
 import { type Connection, connect } from './connection.ts';
 import { sourcesWithWarnings } from './inventory-files.ts';
 import { operate } from './operate.ts';
@@ -56,9 +56,11 @@ export async function check(options: CheckOptions): Promise<void> {
     );
   }
 
+  const passwords = config === null ? null : { folder: config.bmcPasswordFolder, state: config.state };
+  const passwordProblems = passwords === null ? new Map() : await passwordFileProblems(inventory, passwords);
   const warnings = [
     ...outdated,
-    ...deployWarnings(sources, inventory, library && ((name) => library.find(name))),
+    ...deployWarnings(sources, inventory, library && ((name) => library.find(name)), passwordProblems),
     ...(contract ? missingBootFiles(contract, inventory) : []),
   ];
   const counts = count(sources.map((source) => source.declared));

@@ -95,7 +95,7 @@ async function upToActive(stops: (() => Promise<void>)[], interrupted: Interrupt
   write(
     `\n${NODE} is active, ${secondsInWords((performance.now() - began) / 1000)} after npm start.\n\n` +
       stage.done.map(({ name, seconds }) => `  ${secondsInWords(seconds).padStart(9)}  ${name}\n`).join('') +
-      `\nThe API: ${wayOut.url}/api/v1/nodes, with the token in state/admin-token; ${nodes.length} nodes.\n` +
+      `\nThe API: ${wayOut.url}/api/v1/nodes, with the token in state/admin-token, for a day; ${nodes.length} nodes.\n` +
       `  curl -s -H "Authorization: Bearer $(cat state/admin-token)" ${wayOut.url}/api/v1/nodes\n` +
       'In another terminal:\n' +
       `  ./coldiron trail ${NODE}          its events, boot by boot\n` +

@@ -3,7 +3,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, rm } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { ColdironError, ERRORS, type ErrorCode } from '../domain/errors.ts';
 import type { BmcMode } from '../domain/network.ts';
@@ -120,7 +120,7 @@ export async function keep(options: PlaceOptions): Promise<void> {
 export async function takeDown(options: PlaceOptions & { readonly erase?: boolean }): Promise<void> {
   const folder = await rackFolder(options);
   const wasUp = await endRack(folder);
-  if (options.erase) await rm(folder.path, { recursive: true, force: true });
+  if (options.erase) await folder.erase();
   const output = standardOutput();
   if (options.json) printJson(output, { up: false, was_up: wasUp, erased: options.erase ?? false });
   else output.write(wasUp ? 'The rack is down.\n' : 'No rack was up.\n');

@@ -34,7 +34,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const stopped = untilSignalled(appliance.stop, logger);
   giveMemoryBack();
   for (const { what, where } of appliance.places) process.stdout.write(`${what.padEnd(12)}${where}\n`);
-  process.stdout.write(`${'admin token'.padEnd(12)}${appliance.adminTokenFile}\n`);
+  const { adminTokenFile } = appliance;
+  const tokens =
+    adminTokenFile === null ? 'coldiron api-token create NAME --role ROLE' : `${adminTokenFile} (expires after a day)`;
+  process.stdout.write(`${'admin token'.padEnd(12)}${tokens}\n`);
   process.stdout.write('Coldiron is up. Ctrl-C stops it.\n');
   notifySystemd(logger);
   await stopped;

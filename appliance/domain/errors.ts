@@ -82,7 +82,7 @@ export const ERRORS = {
   unauthenticated: {
     status: 401,
     exit: 6,
-    hint: 'Send a token: Authorization: Bearer … (the first one is in <state>/admin-token).',
+    hint: 'Send a token: Authorization: Bearer …. Create one on the appliance: coldiron api-token create NAME --role ROLE.',
   },
   forbidden: { status: 403, exit: 6, hint: 'Use a token with the named role.' },
   rate_limited: { status: 429, exit: 7, hint: 'Wait for the time in the Retry-After header, then try again.' },

@@ -43,7 +43,7 @@ export function checkInventory(
 ): { problems: string[]; warnings: string[]; sources: DeclaredSource[] } {
   const findings = new Findings();
   const reader = new SectionReader(raw, findings);
-  const others = new HeldObjects(held, mode === 'reconcile' ? raw.map(({ name }) => name) : []);
+  const others = new HeldObjects(held, raw, mode);
 
   const sites = reader.section('sites', declareSite);
   const skus = reader.section('skus', declareSku);

@@ -53,6 +53,8 @@ export interface Place {
   readonly file: string;
   readonly path: string;
   readonly held: boolean;
+  /** What to do about a conflict with it. */
+  readonly advice?: string | null;
 }
 
 export interface Entry<T> {
@@ -108,7 +110,8 @@ export class Findings {
    */
   report(at: Place, field: string, message: string, other?: Place): void {
     if (at.held && (other === undefined || other.held)) return;
-    this.problems.push(`${placeText(at, field)}: ${message}`);
+    const advice = at.advice ?? other?.advice;
+    this.problems.push(`${placeText(at, field)}: ${message}${advice ? `; ${advice}` : ''}`);
   }
 
   warn(at: Place, field: string, message: string): void {

@@ -1,21 +1,25 @@
 // Stored objects of sources that are not being checked, as entries for the cross-checks.
 
 import type { CatalogueKind, Inventory } from '../domain/inventory.ts';
-import type { Machine, MachineSpec } from '../domain/machine.ts';
+import { type Machine, type MachineSpec, macsOf } from '../domain/machine.ts';
+import type { ApplyMode } from './check.ts';
 import { sameValue } from './difference.ts';
 import type { Entry, NodeDraft, Place } from './drafts.ts';
+import { adviceAbout, Claims, yielded, yieldsTo } from './precedence.ts';
 
 type Named = { readonly name: string | undefined };
 
 export class HeldObjects {
   readonly #held: Inventory | undefined;
   readonly #replaced: ReadonlySet<string>;
+  readonly #yields: (machine: Machine) => boolean;
   readonly #specs: ReadonlyMap<string | undefined, MachineSpec>;
 
-  /** `replaced`: sources whose stored objects will be replaced or removed. */
-  constructor(held: Inventory | undefined, replaced: readonly string[]) {
+  /** `mode` reconcile: the stored objects of the sources will be replaced or removed. */
+  constructor(held: Inventory | undefined, sources: readonly { readonly name: string }[], mode: ApplyMode) {
     this.#held = held;
-    this.#replaced = new Set(replaced);
+    this.#replaced = new Set(mode === 'reconcile' ? sources.map(({ name }) => name) : []);
+    this.#yields = yieldsTo(sources);
     this.#specs = new Map(held?.machines.map(({ spec }) => [spec.hostname, spec]));
   }
 
@@ -45,10 +49,20 @@ export class HeldObjects {
   /** Discovered machines cause no conflicts: a declaration accepts them. */
   nodes(declared: readonly Entry<NodeDraft>[]): Entry<NodeDraft>[] {
     const again = new Set(declared.map(({ draft }) => draft.hostname));
-    return (this.#held?.machines ?? []).flatMap((machine) => {
+    const machines = this.#held?.machines ?? [];
+    const claims = new Claims(machines.some(this.#yields) ? declared.map(({ draft }) => draft) : []);
+    return machines.flatMap((machine) => {
       const { spec, source } = machine;
       const compared = !isUndeclared(machine) && !again.has(spec.hostname) && !this.#replaced.has(source);
-      return compared ? [{ at: heldPlace(source, `node ${spec.hostname}`), draft: spec }] : [];
+      if (!compared) return [];
+      const place = heldPlace(source, `node ${spec.hostname}`);
+      if (!this.#yields(machine)) return [{ at: { ...place, advice: adviceAbout(machine) }, draft: spec }];
+      // A new node with one of its MAC addresses will be this machine.
+      const isTakenOver = macsOf(spec).some((mac) => {
+        const owner = claims.ownerOf(mac);
+        return owner !== undefined && !this.#specs.has(owner);
+      });
+      return isTakenOver ? [] : [{ at: place, draft: yielded(spec, claims).spec }];
     });
   }
 }

@@ -8,13 +8,16 @@ import type { Machine, MachineSpec } from '../domain/machine.ts';
 import type { PlanRequest } from './plan.ts';
 
 /** Sources that are not files. */
-const API = 'api';
-const NETWORK = 'network';
+export const API = 'api';
+export const NETWORK = 'network';
+/** The source of the inventory sections of coldiron.yaml. */
+const SITE = 'site';
 
 /** Why this source may not declare the object; null: it may. */
 export function ownershipProblem(owner: string, source: string): string | null {
   if (source !== API || owner === API || owner === NETWORK) return null;
-  return `is declared by ${owner}: change it in ${owner} and apply that, or remove it from ${owner} first`;
+  const file = owner === SITE ? 'coldiron.yaml' : `the inventory file ${owner}`;
+  return `is declared by ${file}: change it there and apply that, or remove it there first`;
 }
 
 /** A note for the operator when an object changes its source; null: none. */

@@ -12,6 +12,7 @@ import { isUndeclared } from './held-objects.ts';
 import { ownershipProblem, takeover, withKnownHardware } from './ownership.ts';
 import type { PlanRequest } from './plan.ts';
 import { refused, removal, type Step, stepTo, withNotes } from './plan-record.ts';
+import { adviceAbout, Claims, yielded, yieldsTo } from './precedence.ts';
 
 export interface NodePlan {
   readonly steps: readonly Step[];
@@ -31,7 +32,9 @@ export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
   );
   const specs = declared.map(({ spec }) => spec);
   const isRemovable = removableBy(request);
-  const machineOf = matchMachines(held.machines, specs, isRemovable);
+  const yields = yieldsTo(request.sources);
+  const claims = new Claims(held.machines.some(yields) ? specs : []);
+  const machineOf = matchMachines(held.machines, specs, (machine) => isRemovable(machine) || yields(machine));
   const kept = new Set(machineOf.values());
   const unmatched = held.machines.filter((machine) => !kept.has(machine));
   // Only needed for unmatched machines, and most edits have none.
@@ -54,6 +57,7 @@ export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
     // A discovered machine whose MAC is declared for a known node is that node.
     if (isRemovable(machine) || (successor && machine.lifecycle.state === 'discovered'))
       removals.push({ machine, successor });
+    else if (yields(machine)) planYield(plan, machine, claims);
     else {
       plan.remaining.push(machine.spec);
       if (successor) conflicts.set(successor, machine);
@@ -64,7 +68,8 @@ export function planNodes(held: Inventory, request: PlanRequest): NodePlan {
     if (other) plan.steps.push(refused('node', spec.hostname, source, conflictText(other, spec)));
     else {
       const machine = machineOf.get(spec);
-      planNode(plan, { machine, predecessor: machine ? undefined : predecessorOf(spec) }, spec, source, request);
+      const known = machine && yields(machine) ? { ...machine, spec: yielded(machine.spec, claims).spec } : machine;
+      planNode(plan, { machine, known, predecessor: machine ? undefined : predecessorOf(spec) }, spec, source, request);
     }
   }
   for (const { machine, successor } of removals) planRemoval(plan, machine, successor, request);
@@ -77,11 +82,11 @@ function removableBy({ mode, sources }: PlanRequest): (machine: Machine) => bool
   return (machine) => mode === 'reconcile' && applied.has(machine.source);
 }
 
-/** By host name; otherwise by a MAC address of a machine that would be removed (a rename) or that is undeclared. */
+/** By host name; otherwise by a MAC address of a machine that may be renamed or that is undeclared. */
 function matchMachines(
   machines: readonly Machine[],
   specs: readonly MachineSpec[],
-  isRemovable: (machine: Machine) => boolean,
+  isRenamable: (machine: Machine) => boolean,
 ): Map<MachineSpec, Machine> {
   const byHostname = new Map(machines.map((machine) => [machine.spec.hostname, machine]));
   const matches = new Map<MachineSpec, Machine>();
@@ -91,7 +96,7 @@ function matchMachines(
   }
   if (matches.size === specs.length) return matches;
   const taken = new Set(matches.values());
-  const free = machines.filter((machine) => !taken.has(machine) && (isUndeclared(machine) || isRemovable(machine)));
+  const free = machines.filter((machine) => !taken.has(machine) && (isUndeclared(machine) || isRenamable(machine)));
   const byMac = new Map(free.flatMap((machine) => macsOf(machine.spec).map((mac): [Mac, Machine] => [mac, machine])));
   for (const spec of specs) {
     if (matches.has(spec)) continue;
@@ -107,7 +112,16 @@ function matchMachines(
 
 function planNode(
   plan: Mutable<NodePlan>,
-  { machine, predecessor }: { machine: Machine | undefined; predecessor: Machine | undefined },
+  {
+    machine,
+    known,
+    predecessor,
+  }: {
+    machine: Machine | undefined;
+    /** The machine without what other nodes declare. */
+    known: Machine | undefined;
+    predecessor: Machine | undefined;
+  },
   declared: MachineSpec,
   source: string,
   request: PlanRequest,
@@ -119,7 +133,7 @@ function planNode(
     plan.steps.push({ ...refused('node', declared.hostname, source, foreign), machine: machine.id });
     return;
   }
-  const { spec, kept } = machine ? withKnownHardware(declared, machine, source, request) : { spec: declared, kept: [] };
+  const { spec, kept } = known ? withKnownHardware(declared, known, source, request) : { spec: declared, kept: [] };
   plan.remaining.push(spec);
   const held = machine ? { value: machine.spec, source: machine.source } : null;
   const step = stepTo('node', spec.hostname, held, { value: spec, source });
@@ -139,6 +153,16 @@ function planNode(
   if (isUnchanged) return;
   const { id, version } = machine;
   plan.change.push({ id, version, spec, source, ...(accepted && { lifecycle: accepted.after }) });
+}
+
+/** Takes from a node of the API what a file declares for another node. */
+function planYield(plan: Mutable<NodePlan>, { id, version, spec: before, source }: Machine, claims: Claims): void {
+  const { spec, lost } = yielded(before, claims);
+  plan.remaining.push(spec);
+  if (lost.length === 0) return;
+  const step = stepTo('node', spec.hostname, { value: before, source }, { value: spec, source });
+  plan.steps.push({ ...withNotes(step, lost), machine: id });
+  plan.change.push({ id, version, spec, source });
 }
 
 function planRemoval(
@@ -173,5 +197,7 @@ function redeclaredText({ spec: { hostname }, lifecycle }: Machine, spec: Machin
 function conflictText(other: Machine, spec: MachineSpec): string {
   const macs = macsOf(spec);
   const shared = macsOf(other.spec).filter((mac) => macs.includes(mac));
-  return `${shared.join(', ')} belongs to ${other.spec.hostname}, declared by ${other.source}: change or remove ${other.spec.hostname} first`;
+  const { hostname } = other.spec;
+  const advice = adviceAbout(other) ?? `change or remove ${hostname} first`;
+  return `${shared.join(', ')} belongs to ${hostname}, declared by ${other.source}: ${advice}`;
 }

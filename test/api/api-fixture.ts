@@ -101,6 +101,8 @@ export interface FixtureOptions {
   readonly deps?: (real: ManagementDeps) => Partial<ManagementDeps>;
   /** Every image and file is in the library, and each node has one disk, so that a deployment is possible. */
   readonly deployable?: boolean;
+  /** `bmc.password_folder` of the site file. */
+  readonly passwordFolder?: string;
 }
 
 export async function openApi({
@@ -109,6 +111,7 @@ export async function openApi({
   serviceOs = true,
   deps = () => ({}),
   deployable = false,
+  passwordFolder,
 }: FixtureOptions = {}): Promise<Fixture> {
   const stateDir = await mkdtemp(join(tmpdir(), 'coldiron-api-'));
   const clock = { time: START, now: () => clock.time };
@@ -146,6 +149,7 @@ export async function openApi({
   const bmc = await openBmcService({
     store,
     vault: createVault(await loadVaultKeys(stateDir, undefined)),
+    passwords: { folder: passwordFolder ?? join(stateDir, 'no-passwords'), state: stateDir },
     trail: new NoteBoard(),
     clock: bmcSystemClock,
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,

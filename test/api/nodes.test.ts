@@ -21,7 +21,8 @@ function withAnApiOfItsOwn(): void {
 }
 
 const get = async (url: string) => (await api.call({ role: 'viewer', url })).json();
-const post = (url: string, payload: object) => api.call({ role: 'operator', method: 'POST', url, payload });
+/** BMC fields need the role admin. */
+const post = (url: string, payload: object) => api.call({ role: 'admin', method: 'POST', url, payload });
 const names = async (query: string): Promise<string[]> =>
   (await get(`/api/v1/nodes${query}`)).nodes.map(({ hostname }: { hostname: string }) => hostname);
 
@@ -168,7 +169,7 @@ describe('adding a node', () => {
   it('is audited under the name of the caller', async () => {
     const { id } = (await post('/api/v1/nodes', NODE09)).json();
     expect((await api.store.auditEntries(0, 1, true))[0]).toMatchObject({
-      actor: 'token:test-operator',
+      actor: 'token:test-admin',
       target: 'node:node09',
     });
     expect(await get(`/api/v1/events?node=${id}`)).toMatchObject({ events: [{ kind: 'node.created', node: id }] });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
 import { checkBootContract } from '../../appliance/assets/boot-contract.ts';
-import { deployWarnings, missingBootFiles } from '../../appliance/cli/check-warnings.ts';
+import { deployWarnings, missingBootFiles, passwordFileProblems } from '../../appliance/cli/check-warnings.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { declaredInventory } from '../../appliance/inventory/declared-inventory.ts';
 import { counter } from '../inventory/memory-store.ts';
@@ -75,17 +75,31 @@ describe('check', () => {
       /^lab\.yaml: nodes\[1\]\.profile: .*encrypts its disks/,
     ],
     [
-      'a password file that is not there',
-      (all) => Object.assign(node(all), { bmc: { address: '10.0.9.1', password_file: '/nowhere/bmc' } }),
-      /^lab\.yaml: nodes\[0\]\.bmc\.password_file: \/nowhere\/bmc cannot be read here$/,
-    ],
-    [
       'the old name of a key',
       (all) => Object.assign(node(all), { onboarding: 'maas' }),
       /^lab\.yaml: nodes\[0\]\.onboarding: this key was renamed: write enrollment: first-boot$/,
     ],
   ])('warns of %s', (_what, edit, expected) => {
     expect(warningsOf(edit)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('warns of password files that cannot be used, once for each', async () => {
+    const value = structuredClone(DOCUMENT);
+    for (const at of [0, 1]) {
+      Object.assign(node(value, at), { bmc: { address: `10.0.9.${at}`, password_file: '/nowhere/bmc' } });
+    }
+    const { sources } = checkInventory([{ file: 'lab.yaml', name: 'lab', value }]);
+    const inventory = declaredInventory(sources, 0, counter());
+    for (const [folder, words] of [
+      ['/nowhere', /does not exist/],
+      ['/elsewhere', /is not below \/elsewhere: move it below the folder that bmc\.password_folder/],
+    ] as const) {
+      const problems = await passwordFileProblems(inventory, { folder, state: '/state' });
+      const [warning, ...others] = deployWarnings(sources, inventory, find, problems);
+      expect(warning).toMatch(/^lab\.yaml: nodes\[0\]\.bmc\.password_file: \/nowhere\/bmc .* \(and 1 more nodes\)$/);
+      expect(warning).toMatch(words);
+      expect(others).toEqual([]);
+    }
   });
 
   it('does not look for files without a state folder', () => {

@@ -185,7 +185,7 @@ describe('planning an apply', () => {
     expect(changes).toMatchObject([
       {
         change: 'refused',
-        details: ['is declared by lab: change it in lab and apply that, or remove it from lab first'],
+        details: ['is declared by the inventory file lab: change it there and apply that, or remove it there first'],
       },
     ]);
     expect(refusal).toBe('conflict');
@@ -281,19 +281,29 @@ describe('planning an apply', () => {
     ]);
   });
 
-  it('does not take a MAC address from a node of another source', () => {
+  const renamed = rack((r) => {
+    node(r, 1).name = 'b2';
+  });
+
+  it('takes over a node of the API that is not in use by a MAC address', () => {
     const inventory = withMachine(held(), 'a2', { source: 'api' });
-    const { changes, refusal } = plan(inventory, {
-      lab: rack((r) => {
-        node(r, 1).name = 'b2';
-      }),
-    });
+    const { changes, refusal, writes } = plan(inventory, { lab: renamed });
+    expect(refusal).toBeNull();
+    expect(noteworthy(changes)).toEqual([['changed node b2', 'name: a2 -> b2', 'source: api -> lab']]);
+    expect(writes?.changeMachines).toMatchObject([{ id: machine(inventory, 'a2').id, source: 'lab' }]);
+  });
+
+  it.each([
+    [
+      'api',
+      'that node was added through the API and is active: declare this node as a2, or take a2 out of use (coldiron retire a2)',
+    ],
+    ['other', 'change or remove a2 first'],
+  ])('does not take a MAC address from an active node of %s', (source, advice) => {
+    const { changes, refusal } = plan(withMachine(inState(held(), 'a2', 'active'), 'a2', { source }), { lab: renamed });
     expect(refusal).toBe('conflict');
     expect(noteworthy(changes)).toEqual([
-      [
-        'refused node b2',
-        '52:54:00:00:01:02, 52:54:00:00:02:02 belongs to a2, declared by api: change or remove a2 first',
-      ],
+      ['refused node b2', `52:54:00:00:01:02, 52:54:00:00:02:02 belongs to a2, declared by ${source}: ${advice}`],
     ]);
   });
 

@@ -51,15 +51,18 @@ describe('the stages', () => {
 describe('the site', () => {
   it("is valid, together with the rack's inventory", async () => {
     const rack = demoRack(['bios-ipxe-rom', 'uefi-pxe']);
-    const places = { bridge: 'rack0', passwordFile: join(folder, 'password'), userName: 'admin' };
+    const places = { bridge: 'rack0', passwordFile: join(folder, 'passwords/bmc-password'), userName: 'admin' };
     const inventory = join(folder, 'inventory.yaml');
     await writeFile(inventory, inventoryText(rackInventory(rack, places)));
     const site = join(folder, 'demo.yaml');
     const imageSha256 = 'ab'.repeat(32);
-    await writeFile(site, demoSiteText({ state: join(folder, 'state'), inventory: [inventory], imageSha256 }));
+    const passwordFolder = join(folder, 'passwords');
+    const demo = { state: join(folder, 'state'), inventory: [inventory], passwordFolder, imageSha256 };
+    await writeFile(site, demoSiteText(demo));
 
     const config = await loadConfig(site);
     expect(config.inventoryFiles).toEqual([inventory]);
+    expect(config.bmcPasswordFolder).toBe(passwordFolder);
     expect(config.listen.node).toEqual({ address: '10.77.0.1', port: 8444 });
     expect(rack.machines.map(({ name, firmware, profile }) => [name, firmware, profile])).toEqual([
       ['node01', 'bios-ipxe-rom', DEMO_PROFILE],

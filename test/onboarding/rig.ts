@@ -224,7 +224,7 @@ export class OnboardingRig {
   /** Queries the machine's BMC with ipmitool. */
   ipmitool(name: string, ...args: readonly string[]): Promise<string> {
     const address = this.rack.slot(name).bmc?.address ?? '';
-    const login = ['-H', address, '-U', BMC_USER, '-f', join(this.#state, 'rack/bmc-password')];
+    const login = ['-H', address, '-U', BMC_USER, '-f', this.#served.folder.passwordFile];
     return this.rack.network.run('ipmitool', '-I', 'lanplus', '-C', '3', ...login, ...args);
   }
 

@@ -65,15 +65,19 @@ describe('a BMC with a key of its own (Kg)', () => {
 });
 
 describe('a world-readable password file', () => {
-  it('is reported with its mode', async () => {
+  it('is reported with its mode in the log and by check, and only as unusable over the API', async () => {
     await begin(ADMIN.password);
-    const file = join(site.folder.path, 'password1');
+    const file = join(site.folder.path, 'passwords/node1');
     chmodSync(file, 0o644);
     const run = await site.run(['power', 'node01', 'status']);
     expect([run.status, run.stderr]).toEqual([
       6,
-      expect.stringContaining(`${file} is accessible to everybody (mode 0644)`),
+      expect.stringContaining('node01: the password file of its BMC cannot be used'),
     ]);
+    expect(run.stderr).not.toContain(file);
+    const reason = `${file} is accessible to everybody (mode 0644)`;
+    await expect.poll(() => site.serving?.stderr).toContain(reason);
+    expect((await site.run(['check'])).stdout).toContain(reason);
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMIN, SimulatedBmc, type SimulatorOptions } from '../bmc/ipmi/simulator/simulated-bmc.ts';
 import { LOOPBACK_SITE, ROOT, type Run, ServingProcess, SiteFolder } from './appliance.ts';
@@ -10,6 +10,9 @@ import { LOOPBACK_SITE, ROOT, type Run, ServingProcess, SiteFolder } from './app
 /** IPMI has a fixed port; the process id separates tests that run in parallel. */
 const PREFIX = `127.${64 + ((process.pid >> 8) & 63)}.${process.pid & 255}`;
 export const addressOf = (number: number): string => `${PREFIX}.${number}`;
+
+/** Below the site's folder. */
+const PASSWORDS = 'passwords';
 
 export interface BmcNode {
   readonly number: number;
@@ -27,22 +30,23 @@ export class BmcSite {
 
   constructor(nodes: readonly BmcNode[]) {
     this.folder = new SiteFolder('');
+    mkdirSync(join(this.folder.path, PASSWORDS));
     for (const { number, password } of nodes) {
-      if (password !== null) chmodSync(this.folder.write(`password${number}`, `${password}\n`), 0o600);
+      if (password !== null) chmodSync(this.folder.write(`${PASSWORDS}/node${number}`, `${password}\n`), 0o600);
     }
     this.folder.write('coldiron.yaml', this.#siteFile(nodes));
   }
 
   #siteFile(nodes: readonly BmcNode[]): string {
     const lines = nodes.map(({ number, password, driver = 'ipmi', username = ADMIN.name }) => {
-      const file = password === null ? '' : `, password_file: ${join(this.folder.path, `password${number}`)}`;
+      const file = password === null ? '' : `, password_file: ${join(this.folder.path, PASSWORDS, `node${number}`)}`;
       const bmc = `{ address: ${addressOf(number)}, driver: ${driver}, username: ${username}${file} }`;
       const nic = `{ name: eth0, mac: "52:54:00:77:00:0${number}", network: boot }`;
       return `  - { name: node0${number}, sku: gp1, labels: { rack: r${number % 2} }, interfaces: [${nic}], bmc: ${bmc} }`;
     });
     return [
       LOOPBACK_SITE,
-      `bmc: { scan: [${PREFIX}.0/29] }`,
+      `bmc: { scan: [${PREFIX}.0/29], password_folder: ${PASSWORDS} }`,
       'sites: [{ name: lab, bmc_mode: real }]',
       'networks: [{ name: boot, prefix: 10.77.0.0/24 }]',
       'skus: [{ name: gp1, architecture: x86_64 }]',

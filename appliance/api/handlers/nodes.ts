@@ -13,6 +13,7 @@ import { STATES } from '../../domain/states.ts';
 import type { TaskId } from '../../domain/task.ts';
 import { diagnose } from '../../trail/diagnose.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
+import { requireBmcRights } from '../bmc-fields.ts';
 import type { ManagementDeps } from '../deps.ts';
 import { explainNode } from '../explain-node.ts';
 import { findNode, findNodeEverKnown } from '../find-node.ts';
@@ -53,7 +54,8 @@ export const nodeHandlers: Handlers<
 
   getNodePresence: async (deps, { params }) => presenceOf(deps, await findNodeEverKnown(deps, params.node)),
 
-  async createNode(deps, { body, origin }) {
+  async createNode(deps, { body, origin, role }) {
+    requireBmcRights(role, [body], () => '');
     const { name } = body;
     const hostname = typeof name === 'string' ? parseHostname(name) : null;
     const there = hostname?.ok ? deps.fleet.machineByHostname(hostname.value) : null;
@@ -64,7 +66,8 @@ export const nodeHandlers: Handlers<
     return nodeView(await findNode(deps, String(name)));
   },
 
-  async importNodes(deps, { body: { nodes, dry_run: dryRun = false }, origin }) {
+  async importNodes(deps, { body: { nodes, dry_run: dryRun = false }, origin, role }) {
+    requireBmcRights(role, nodes, (index) => `nodes[${index}].`);
     return applyView(await applyDocuments(deps, nodeDocuments(nodes), { mode: 'additive', dryRun, origin }));
   },
 

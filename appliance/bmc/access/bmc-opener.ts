@@ -15,6 +15,7 @@ import { openUnsettled } from '../rotate.ts';
 import { type BmcEligibility, bmcEligibility } from './bmc-eligibility.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { type BmcLogin, type Logins, loginsOf } from './logins.ts';
+import type { ReadPassword } from './password-files.ts';
 
 /** The address of a BMC, and the protocol to use. */
 export interface DriverAddress {
@@ -44,6 +45,7 @@ const driverAddressOf = (
 export interface BmcOpenerDeps {
   readonly store: Pick<BmcStore, 'bmcCredentials' | 'confirmPendingBmcCredentials' | 'dropPendingBmcCredentials'>;
   readonly vault: Vault;
+  readonly readPassword: ReadPassword;
   readonly now: () => Instant;
   readonly bmcMode: (machine: Machine) => BmcMode | null;
   readonly openDriver: OpenDriver;
@@ -122,7 +124,7 @@ export class BmcOpener {
   }
 
   #loginsOf(machine: Machine, endpoint: BmcEndpoint): Promise<Logins> {
-    return loginsOf(this.#deps.store, this.#deps.vault, machine, endpoint);
+    return loginsOf(this.#deps, machine, endpoint);
   }
 
   async #openReal(machine: Machine, endpoint: BmcEndpoint, protocol?: DriverName): Promise<Bmc> {

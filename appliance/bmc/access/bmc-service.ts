@@ -20,11 +20,13 @@ import { resealAll } from './logins.ts';
 import { BmcMemory } from './memory.ts';
 import { NetworkBoot } from './network-boot.ts';
 import { NodeBmcs } from './node-bmcs.ts';
+import { type PasswordFolder, passwordReader } from './password-files.ts';
 import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
 
 export interface BmcServiceSettings {
   readonly store: Store;
   readonly vault: Vault;
+  readonly passwords: PasswordFolder;
   /** Reports the network boots of machines. */
   readonly trail: ObservableTrail;
   readonly clock: BmcClock;
@@ -69,7 +71,8 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
   const stopping = new AbortController();
   const memory = await BmcMemory.open(store, log);
   const openDriver = settings.openDriver ?? driverOpener(new BmcGates(clock), memory);
-  const opener = new BmcOpener({ store, vault, now, bmcMode, openDriver });
+  const readPassword = passwordReader(settings.passwords, log);
+  const opener = new BmcOpener({ store, vault, readPassword, now, bmcMode, openDriver });
   const nodes = new NodeBmcs({ opener, store, now });
   const watch = new BootWatch(settings.trail, now);
   const ledger = storedLedger(store, now);

@@ -4,11 +4,10 @@ import { ColdironError } from '../../domain/errors.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { BmcEndpoint, Machine, MachineId } from '../../domain/machine.ts';
-import { Secret } from '../../domain/secret.ts';
-import { readPrivately } from '../../identity/vault/private-file.ts';
+import type { Secret } from '../../domain/secret.ts';
 import type { Vault } from '../../identity/vault/vault.ts';
-import { parseVaultKeys } from '../../identity/vault/vault-keys.ts';
 import type { BmcStore, HeldCredentials, SealedCredentials } from '../../store/bmc-store.ts';
+import type { ReadPassword } from './password-files.ts';
 
 export interface BmcLogin {
   readonly username: string;
@@ -24,15 +23,22 @@ export interface Logins {
   readonly pending: BmcLogin | null;
 }
 
+export interface LoginSources {
+  readonly store: Pick<BmcStore, 'bmcCredentials'>;
+  readonly vault: Vault;
+  readonly readPassword: ReadPassword;
+}
+
 export async function loginsOf(
-  store: Pick<BmcStore, 'bmcCredentials'>,
-  vault: Vault,
+  { store, vault, readPassword }: LoginSources,
   machine: Machine,
   endpoint: BmcEndpoint,
 ): Promise<Logins> {
   const { current, pending } = await store.bmcCredentials(machine.id);
   return {
-    current: current ? unsealed(vault, machine, endpoint, current) : await fromInventory(machine, endpoint),
+    current: current
+      ? unsealed(vault, machine, endpoint, current)
+      : await fromInventory(readPassword, machine, endpoint),
     pending: pending && unsealed(vault, machine, endpoint, pending),
   };
 }
@@ -108,38 +114,16 @@ const sealedAnew = (vault: Vault, machine: MachineId, old: SealedCredentials | n
 const isFresh = (vault: Vault, { current, pending }: HeldCredentials): boolean =>
   [current?.password, current?.key, pending?.password, pending?.key].every((text) => !text || vault.isFresh(text));
 
-async function fromInventory({ spec: { hostname } }: Machine, endpoint: BmcEndpoint): Promise<BmcLogin> {
-  const { username, passwordFile } = endpoint;
+async function fromInventory(
+  readPassword: ReadPassword,
+  { spec: { hostname } }: Machine,
+  { username, passwordFile }: BmcEndpoint,
+): Promise<BmcLogin> {
   if (username === null || passwordFile === null) {
-    throw withoutLogin(
+    throw new ColdironError(
+      'bmc_login_failed',
       `${hostname}: no credentials for its BMC: set them with coldiron bmc set-credentials, or in the inventory`,
     );
   }
-  const read = await readPrivately(passwordFile, 'group');
-  if (read.kind === 'absent') throw withoutLogin(`${hostname}: the password file ${passwordFile} does not exist`);
-  if (read.kind === 'refused') throw withoutLogin(`${hostname}: the password file cannot be used: ${read.reason}`);
-  const password = withoutLineEnd(read.bytes);
-  if (password.length === 0) throw withoutLogin(`${hostname}: the password file ${passwordFile} is empty`);
-  // The author of an inventory chooses this path and the address that its content is sent to: keys and other files must not leak.
-  if (!isPassword(password)) throw withoutLogin(`${hostname}: the content of ${passwordFile} is not a password`);
-  return { username, password: new Secret(password), key: null };
-}
-
-/** One line that a BMC could store, and not a key of the vault. */
-const isPassword = (bytes: Buffer): boolean =>
-  bytes.length <= LONGEST_PASSWORD &&
-  !bytes.some((byte) => byte < SPACE || byte === DELETE) &&
-  !parseVaultKeys(bytes.toString('utf8'), '').ok;
-
-const withoutLogin = (message: string): ColdironError => new ColdironError('bmc_login_failed', message);
-
-const LONGEST_PASSWORD = 128;
-const [LINE_FEED, CARRIAGE_RETURN, SPACE, DELETE] = [0x0a, 0x0d, 0x20, 0x7f];
-
-/** Editors end a file with a line end that is not part of the password. */
-function withoutLineEnd(bytes: Buffer): Buffer {
-  let end = bytes.length;
-  if (bytes[end - 1] === LINE_FEED) end -= 1;
-  if (bytes[end - 1] === CARRIAGE_RETURN) end -= 1;
-  return bytes.subarray(0, end);
+  return { username, password: await readPassword(hostname, passwordFile), key: null };
 }

@@ -58,20 +58,7 @@ export async function readPrivately(file: string, alsoReadableBy: Readers): Prom
     const handle = await openToRead(file);
     if (typeof handle === 'string') return refused(handle);
     try {
-      const found = await handle.stat();
-      const mode = found.mode & 0o777;
-      if (!found.isFile()) return refused(`${file} is not a file`);
-      if (alsoReadableBy === 'nobody' && !isTrusted(found.uid))
-        return refused(`${file} belongs to another user (uid ${found.uid})`);
-      if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
-        const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
-        return refused(
-          `${file} is accessible to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`,
-        );
-      }
-      if (found.size > MAX_BYTES)
-        return refused(`${file} has ${found.size} bytes; a secret file has at most ${MAX_BYTES}`);
-      return { kind: 'read', bytes: await handle.readFile() };
+      return await readOpened(handle, file, alsoReadableBy, MAX_BYTES);
     } finally {
       await handle.close();
     }
@@ -91,6 +78,30 @@ async function openToRead(file: string): Promise<FileHandle | string> {
   }
   const made = await lstat(file);
   return isTrusted(made.uid) ? open(file, flags) : foreignLink(file, made);
+}
+
+/** `file`: for the reason. */
+export async function readOpened(
+  handle: FileHandle,
+  file: string,
+  alsoReadableBy: Readers,
+  mostBytes: number,
+): Promise<PrivateRead> {
+  const found = await handle.stat();
+  const mode = found.mode & 0o777;
+  if (!found.isFile()) return refused(`${file} is not a file`);
+  if (alsoReadableBy === 'nobody' && !isTrusted(found.uid))
+    return refused(`${file} belongs to another user (uid ${found.uid})`);
+  if ((mode & FORBIDDEN[alsoReadableBy]) !== 0) {
+    const others = alsoReadableBy === 'nobody' ? 'others' : 'everybody';
+    return refused(
+      `${file} is accessible to ${others} (mode ${octal(mode)}): chmod ${repaired(alsoReadableBy)} ${file}`,
+    );
+  }
+  // Not more than that, whatever size the file claims to have.
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(mostBytes + 1), 0, mostBytes + 1, 0);
+  if (bytesRead > mostBytes) return refused(`${file} is too large: a secret file has at most ${mostBytes} bytes`);
+  return { kind: 'read', bytes: buffer.subarray(0, bytesRead) };
 }
 
 const refused = (reason: string): PrivateRead => ({ kind: 'refused', reason });

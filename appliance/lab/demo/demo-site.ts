@@ -28,16 +28,25 @@ export interface DemoSite {
   readonly state: string;
   /** Absolute paths. */
   readonly inventory: readonly string[];
+  /** Of the rack's BMCs. */
+  readonly passwordFolder: string;
   readonly imageSha256: string;
   /** Name of an image in the library, if not the Debian one. */
   readonly imageName?: string;
 }
 
 /** All addresses are in the rack's own network, which cannot be reached from outside. */
-export const demoSiteText = ({ state, inventory, imageSha256, imageName = CLOUD_IMAGE_NAME }: DemoSite): string =>
+export const demoSiteText = ({
+  state,
+  inventory,
+  passwordFolder,
+  imageSha256,
+  imageName = CLOUD_IMAGE_NAME,
+}: DemoSite): string =>
   `# Written by \`npm start\`, and overwritten by the next one.\n${dump({
     state,
     listen: { boot: `${SERVER_ADDRESS}:8080`, management: '127.0.0.1:8443', node: `${SERVER_ADDRESS}:8444` },
+    bmc: { password_folder: passwordFolder },
     inventory,
     profiles: [
       {

@@ -23,13 +23,15 @@ const START_TIMEOUT_MS = 90_000;
 
 export class ServedRack {
   readonly rack: Rack;
+  readonly folder: RackFolder;
   readonly state: string;
   readonly #siteFile: string;
   readonly #log;
   #appliance: NetworkProgram | null = null;
 
-  private constructor(rack: Rack, state: string, siteFile: string) {
+  private constructor(rack: Rack, folder: RackFolder, state: string, siteFile: string) {
     this.rack = rack;
+    this.folder = folder;
     this.state = state;
     this.#siteFile = siteFile;
     this.#log = createWriteStream(join(state, 'appliance.log'), { flags: 'a', mode: 0o600 });
@@ -38,12 +40,14 @@ export class ServedRack {
   static async start(options: ServedRackOptions): Promise<ServedRack> {
     const { definition, image, inventory: chosen = async (written) => [written] } = options;
     const state = resolve(options.state);
-    const rack = await Rack.start({ definition, folder: new RackFolder(join(state, 'rack')), kind: 'embedded' });
+    const folder = new RackFolder(join(state, 'rack'));
+    const rack = await Rack.start({ definition, folder, kind: 'embedded' });
     const siteFile = join(state, 'demo.yaml');
-    const served = new ServedRack(rack, state, siteFile);
+    const served = new ServedRack(rack, folder, state, siteFile);
     try {
       const inventory = await chosen(join(state, 'rack/inventory.yaml'));
-      await writeFile(siteFile, demoSiteText({ state, inventory, ...image }), { mode: 0o600 });
+      const { passwordFolder } = folder;
+      await writeFile(siteFile, demoSiteText({ state, inventory, passwordFolder, ...image }), { mode: 0o600 });
       await served.startAppliance();
     } catch (error) {
       await served.stop();
@@ -79,6 +83,7 @@ export class ServedRack {
   async stop(): Promise<void> {
     await this.stopAppliance();
     await this.rack.stop();
+    await this.folder.erasePassword();
     await new Promise<void>((done) => this.#log.end(() => done()));
   }
 }

@@ -91,9 +91,10 @@ const HEAD = '# Written by `coldiron rack up`, and overwritten by the next one: 
 export const inventoryText = (inventory: InventoryDocument): string => `${HEAD}${dump(inventory)}`;
 
 /** `state`: the appliance's state folder, relative to the file's folder. */
-export const siteText = (state: string, inventoryFile: string): string =>
+export const siteText = (state: string, inventoryFile: string, passwordFolder: string): string =>
   `${HEAD}${dump({
     state,
     listen: { boot: `${SERVER_ADDRESS}:8080`, management: '127.0.0.1:8443', node: `${SERVER_ADDRESS}:8444` },
+    bmc: { password_folder: passwordFolder },
     inventory: [inventoryFile],
   })}`;

@@ -1,6 +1,6 @@
 // A rack's files: the record of its owner, its credentials, and each machine's disk, settings and console.
 
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { ColdironError } from '../../domain/errors.ts';
@@ -21,6 +21,7 @@ export interface RackClaim {
 }
 
 const MEBIBYTE = 1024 * 1024;
+const PASSWORD_FOLDERS = '/run/coldiron-rack';
 
 export class RackFolder {
   readonly path: string;
@@ -41,8 +42,13 @@ export class RackFolder {
     return join(this.path, ...names);
   }
 
+  /** Outside the folder: it may be in the state folder of an appliance, which reads no password files there. */
+  get passwordFolder(): string {
+    return join(PASSWORD_FOLDERS, createHash('sha256').update(this.path).digest('hex').slice(0, 16));
+  }
+
   get passwordFile(): string {
-    return this.file('bmc-password');
+    return join(this.passwordFolder, 'bmc-password');
   }
 
   /** What the maker of the machines' TPMs has. */
@@ -73,8 +79,18 @@ export class RackFolder {
     if (kept !== null) return new Secret(kept.trim());
     // Each base64url character holds six bits.
     const made = randomBytes((MAX_PASSWORD_LENGTH * 6) / 8).toString('base64url');
+    await mkdir(this.passwordFolder, { recursive: true, mode: 0o700 });
     await writeWhole(this.passwordFile, `${made}\n`);
     return new Secret(made);
+  }
+
+  async erasePassword(): Promise<void> {
+    await rm(this.passwordFolder, { recursive: true, force: true });
+  }
+
+  async erase(): Promise<void> {
+    await this.erasePassword();
+    await rm(this.path, { recursive: true, force: true });
   }
 
   async machineFolder(machine: RackedMachine): Promise<string> {

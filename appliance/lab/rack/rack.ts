@@ -216,7 +216,8 @@ export class Rack {
       userName: BMC_USER,
     });
     await writeFile(this.#folder.file('inventory.yaml'), inventoryText(inventory), { mode: 0o600 });
-    await writeFile(this.siteFile, siteText('..', 'inventory.yaml'), { mode: 0o600 });
+    const site = siteText('..', 'inventory.yaml', this.#folder.passwordFolder);
+    await writeFile(this.siteFile, site, { mode: 0o600 });
   }
 
   async #stop(): Promise<void> {

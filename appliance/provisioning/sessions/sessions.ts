@@ -6,7 +6,7 @@ import { canonicalJson, type Json } from '../../domain/event.ts';
 import type { EventData } from '../../domain/events/event-table.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
-import type { Session, SessionSecret, SessionStep } from '../../domain/session.ts';
+import type { Session, SessionId, SessionSecret, SessionStep } from '../../domain/session.ts';
 import { refusalError } from '../../machines/execute.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
@@ -76,6 +76,16 @@ export class Sessions {
   /** Once for each ticket; see `SessionOpener`. */
   open(ticket: SessionSecret, body: unknown, call: SessionCall): Promise<Json> {
     return this.#opener.open(ticket, body, call);
+  }
+
+  /** The session of a valid ticket or key, while it has not ended. */
+  async unended(secret: { ticket: SessionSecret } | { key: SessionSecret | null }): Promise<SessionId | null> {
+    const { store } = this.#deps;
+    const session =
+      'ticket' in secret
+        ? await store.sessionByTicket(hashOfSecret(secret.ticket))
+        : secret.key && (await store.sessionByKey(hashOfSecret(secret.key)));
+    return session && session.ended === null ? session.id : null;
   }
 
   /** The order as it was issued; `cancelled` when it no longer applies. */

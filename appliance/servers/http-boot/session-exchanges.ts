@@ -14,9 +14,10 @@ const KIBIBYTE = 1024;
 /** Facts of a machine with hundreds of disks fit; the sender cuts a log to its last part. */
 const LARGEST_BODY = { open: 48 * KIBIBYTE, facts: 512 * KIBIBYTE, steps: 64 * KIBIBYTE, outcome: 16 * KIBIBYTE };
 
-/** Per address. A machine that reports every second stays far below, also at its start. */
+/** Per address, and above that per session. A machine that reports every second stays far below, also at its start. */
 const PER_SECOND = 100;
-const MOST_ADDRESSES = 10_000;
+/** Bounds the memory of the limits. */
+const MOST_SOURCES = 10_000;
 
 interface SessionVerb {
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -25,10 +26,12 @@ interface SessionVerb {
 
 export class SessionExchanges {
   readonly #sessions: Sessions;
+  readonly #milliseconds: () => number;
   readonly #limits = new Map<string, RateLimit>();
 
-  constructor(sessions: Sessions) {
+  constructor(sessions: Sessions, milliseconds: () => number = () => performance.now()) {
     this.#sessions = sessions;
+    this.#milliseconds = milliseconds;
   }
 
   /** Returns fields for the log line: never a ticket, never a key. */
@@ -39,7 +42,7 @@ export class SessionExchanges {
       sendBootError(exchange, error, { status: 405, headers: { Allow: verb.method, Connection: 'close' } });
       return { session: route.what };
     }
-    if (!this.#allows(exchange.address ?? 'elsewhere')) {
+    if (!(await this.#admits(exchange, route))) {
       const error = new ColdironError('rate_limited', 'too many requests from one address');
       sendBootError(exchange, error, { headers: { 'Retry-After': 1, Connection: 'close' } });
       return { session: route.what };
@@ -106,21 +109,34 @@ export class SessionExchanges {
     }
   }
 
-  #allows(address: string): boolean {
-    let limit = this.#limits.get(address);
+  /** Machines can share an address: above its limit, the holder of a valid ticket or key has a limit of its own. */
+  async #admits(exchange: BootExchange, route: SessionRoute): Promise<boolean> {
+    if (this.#allows(exchange.address ?? 'elsewhere')) return true;
+    const secret = route.what === 'open' ? { ticket: route.ticket } : { key: presentedKey(exchange) };
+    const session = await this.#sessions.unended(secret);
+    return session !== null && this.#allows(session);
+  }
+
+  #allows(source: string): boolean {
+    let limit = this.#limits.get(source);
     if (!limit) {
-      if (this.#limits.size >= MOST_ADDRESSES) this.#limits.clear();
+      if (this.#limits.size >= MOST_SOURCES) this.#limits.clear();
       limit = new RateLimit(PER_SECOND);
-      this.#limits.set(address, limit);
+      this.#limits.set(source, limit);
     }
-    return limit.allows(performance.now());
+    return limit.allows(this.#milliseconds());
   }
 }
 
-function keyOf({ request }: BootExchange): SessionSecret {
+function keyOf(exchange: BootExchange): SessionSecret {
+  const key = presentedKey(exchange);
+  if (key === null) throw new ColdironError('unauthenticated', 'send the session key as Authorization: Bearer …');
+  return key;
+}
+
+function presentedKey({ request }: BootExchange): SessionSecret | null {
   const key = parseSessionSecret(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '');
-  if (!key.ok) throw new ColdironError('unauthenticated', 'send the session key as Authorization: Bearer …');
-  return key.value;
+  return key.ok ? key.value : null;
 }
 
 /** A connection with an unread body cannot be reused. */

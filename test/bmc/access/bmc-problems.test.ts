@@ -6,10 +6,10 @@ import { openerRig } from './opener-rig.ts';
 
 /** An opener whose BMC fails in the given protocols. */
 const failing = async (failures: Readonly<Record<string, BmcError>>, driver: 'ipmi' | 'ipmi+redfish' = 'ipmi') => {
-  const { machine, hardware, bmcLogin, keep, store, vault, clock } = await openerRig({ driver });
+  const { machine, hardware, bmcLogin, keep, store, vault, readPassword, clock } = await openerRig({ driver });
   await keep('current', 'factory');
   const opener = new BmcOpener({
-    ...{ store, vault, now: () => clock.now(), bmcMode: () => 'real' as const },
+    ...{ store, vault, readPassword, now: () => clock.now(), bmcMode: () => 'real' as const },
     openDriver: (_machine, at, login) => {
       const bmc = bmcLogin.bmc(hardware, login);
       const failure = failures[at.driver];

@@ -46,6 +46,7 @@ async function laboratory() {
   const service = await openBmcService({
     store,
     vault: createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key'))),
+    passwords: { folder: '/nowhere/passwords', state: '/nowhere/state' },
     trail,
     clock: bmcSystemClock,
     bmcMode: () => 'real',

@@ -26,7 +26,7 @@ async function rig(file: string | null) {
   const made = await openerRig({ passwordFile: file });
   const { bmc } = made.machine.spec;
   if (!bmc) throw new Error('the machine has a BMC');
-  return { ...made, logins: () => loginsOf(made.store, made.vault, made.machine, bmc) };
+  return { ...made, logins: () => loginsOf(made, made.machine, bmc) };
 }
 
 describe("a BMC's login", () => {
@@ -74,28 +74,27 @@ describe("a BMC's login", () => {
     ).toBe('on');
   });
 
-  it('rejects a world-readable file, with its name and mode and never its content', async () => {
-    const file = passwordFile('hunter2', 0o644);
-    const refusal = await (await rig(file)).logins().catch((error: Error) => error);
-    expect(refusal).toMatchObject({
-      code: 'bmc_login_failed',
-      message: `node1: the password file cannot be used: ${file} is accessible to everybody (mode 0644): chmod 0640 ${file}`,
-    });
-    expect(String(refusal)).not.toContain('hunter2');
-  });
-
   it.each([
-    ['does not exist', passwordFile, null, /^node1: the password file .* does not exist$/],
-    ['is empty', passwordFile, '\n', /^node1: the password file .* is empty$/],
-    ['is a key of the vault', passwordFile, `${newKeyText()}\n`, /^node1: the content of .* is not a password$/],
-    ['has several lines', passwordFile, '-----BEGIN\nMIIE\n', /^node1: the content of .* is not a password$/],
-    ['is longer than any password', passwordFile, 'x'.repeat(129), /^node1: the content of .* is not a password$/],
-  ])('rejects a file that %s', async (_what, made, content, words) => {
-    const { logins } = await rig(made(content));
+    ['is world-readable', 'hunter2', 0o644, /accessible to everybody \(mode 0644\): chmod 0640 /],
+    ['does not exist', null, 0o600, / does not exist$/],
+    ['is empty', '\n', 0o600, / is empty$/],
+    ['is a key of the vault', `${newKeyText()}\n`, 0o600, /^the content of .* is not a password$/],
+    ['has several lines', '-----BEGIN\nMIIE\n', 0o600, /^the content of .* is not a password$/],
+    ['is longer than any password', 'x'.repeat(129), 0o600, /^the content of .* is not a password$/],
+    [
+      'is larger than any password file',
+      'x'.repeat(5000),
+      0o600,
+      /is too large: a secret file has at most 4096 bytes$/,
+    ],
+  ])('rejects a file that %s: the log has the reason, and the caller does not', async (_what, content, mode, words) => {
+    const { logins, logged } = await rig(passwordFile(content, mode));
     await expect(logins()).rejects.toMatchObject({
       code: 'bmc_login_failed',
-      message: expect.stringMatching(words),
+      message: 'node1: the password file of its BMC cannot be used',
     });
+    expect(logged).toEqual([{ node: 'node1', reason: expect.stringMatching(words) }]);
+    expect(JSON.stringify(logged)).not.toContain('hunter2');
   });
 
   it('is an error when none is set', async () => {

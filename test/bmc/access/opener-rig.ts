@@ -1,11 +1,13 @@
 // An opener over a real store and vault, and one machine whose BMC is in memory and checks the login.
 
+import { dirname } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BmcCredentials } from '../../../appliance/bmc/access/bmc-credentials.ts';
 import { BmcOpener } from '../../../appliance/bmc/access/bmc-opener.ts';
 import { type BmcLogin, sealed } from '../../../appliance/bmc/access/logins.ts';
 import { BmcMemory } from '../../../appliance/bmc/access/memory.ts';
 import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
+import { passwordReader } from '../../../appliance/bmc/access/password-files.ts';
 import type { Bmc } from '../../../appliance/bmc/bmc.ts';
 import { BmcError } from '../../../appliance/bmc/bmc-error.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
@@ -78,8 +80,16 @@ export class FakeLogin {
   }
 }
 
+const NOWHERE = '/nowhere/state';
+
 export async function openerRig(
-  changes: { mode?: BmcMode | null; passwordFile?: string | null; driver?: BmcEndpoint['driver'] } = {},
+  changes: {
+    mode?: BmcMode | null;
+    passwordFile?: string | null;
+    /** Default: the folder of the password file. */
+    passwordFolder?: string;
+    driver?: BmcEndpoint['driver'];
+  } = {},
 ) {
   const [sqlite] = ENGINES;
   if (!sqlite) throw new Error('there is no engine');
@@ -96,9 +106,13 @@ export async function openerRig(
   const vault = createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key')));
   const [bmcLogin, hardware] = [new FakeLogin(), new FakeMachine()];
   const mode = { is: changes.mode === undefined ? ('real' as const) : changes.mode };
+  const logged: object[] = [];
+  const passwords = { folder: changes.passwordFolder ?? dirname(passwordFile ?? NOWHERE), state: NOWHERE };
+  const readPassword = passwordReader(passwords, { warn: (fields) => void logged.push(fields) });
   const opener = new BmcOpener({
     store,
     vault,
+    readPassword,
     now,
     bmcMode: () => mode.is,
     openDriver: (_machine, at, given) => {
@@ -130,6 +144,9 @@ export async function openerRig(
     machine,
     clock,
     vault,
+    readPassword,
+    /** What the reader of password files logged. */
+    logged,
     bmcLogin,
     hardware,
     mode,

@@ -85,6 +85,7 @@ describe('a persistent boot override that a crash left behind', () => {
     const service = await openBmcService({
       store,
       vault,
+      passwords: { folder: '/nowhere/passwords', state: '/nowhere/state' },
       clock,
       trail: new NoteBoard(),
       bmcMode: () => 'real',

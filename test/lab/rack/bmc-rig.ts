@@ -1,7 +1,7 @@
 // A rack of emulated machines with simulated BMCs, and this process in its network. One machine runs at a time: each uses
 // a whole processor.
 
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -65,7 +65,7 @@ export function useRack(more: object = {}, rack: object = {}): () => BmcRig {
   afterAll(async () => {
     rig?.leave();
     await rig?.value.rack.stop();
-    rmSync(folder, { recursive: true, force: true });
+    await new RackFolder(folder).erase();
   });
   return () => {
     if (!rig) throw new Error('the rack is not up');
@@ -76,7 +76,7 @@ export function useRack(more: object = {}, rack: object = {}): () => BmcRig {
 function rigOf(rack: Rack, folder: string): BmcRig {
   const slot = rack.slot('node01');
   const address = '10.77.100.1';
-  const passwordFile = join(folder, 'bmc-password');
+  const { passwordFile } = new RackFolder(folder);
   const target = (password = readFileSync(passwordFile, 'utf8').trim()): IpmiTarget => ({
     address,
     userName: BMC_USER,

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { RackFolder } from '../../../appliance/lab/rack/rack-folder.ts';
 import { ROOT } from '../../process/appliance.ts';
 import { BOOT_WITHIN_MS, serverOf, useRack } from './bmc-rig.ts';
 import { RackProcess } from './rack-process.ts';
@@ -32,7 +33,7 @@ describe('an appliance in the network of a rack', () => {
     expect(serverOf(slot).isOn).toBe(true);
     await appliance.line((line) => line.includes('"dhcp ack') && line.includes('52:54:00:77:00:01'), BOOT_WITHIN_MS);
 
-    const password = readFileSync(join(folder, 'bmc-password'), 'utf8').trim();
+    const password = readFileSync(new RackFolder(folder).passwordFile, 'utf8').trim();
     expect(appliance.lines.join('\n')).not.toContain(password);
     expect(commandLines()).not.toContain(password);
   });

@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startOf } from '../../../appliance/lab/rack/leftovers.ts';
 import { FULL_RACK_PACKAGES } from '../../../appliance/lab/rack/packages.ts';
-import type { RackClaim } from '../../../appliance/lab/rack/rack-folder.ts';
+import { type RackClaim, RackFolder } from '../../../appliance/lab/rack/rack-folder.ts';
 import type { RackStatus } from '../../../appliance/lab/rack/rack-status.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { coldiron, type Run } from '../../process/appliance.ts';
@@ -34,12 +34,13 @@ describe('a rack', () => {
     folder = mkdtempSync(join(tmpdir(), 'coldiron-rack-life-'));
   });
   afterEach(() => {
-    rack('down');
+    rack('down', '--erase');
     rmSync(folder, { recursive: true, force: true });
   });
 
   const state = () => join(folder, 'state');
   const file = (...names: string[]) => join(state(), 'rack', ...names);
+  const passwordFile = () => new RackFolder(file()).passwordFile;
   const rack = (verb: string, ...args: string[]): Run => coldiron(['rack', verb, ...args, '--state', state()]);
   const json = <T>(verb: string, ...args: string[]): T => {
     const { status, stdout, stderr } = rack(verb, ...args, '--json');
@@ -71,8 +72,9 @@ describe('a rack', () => {
       ['node02', 'off', 'answering'],
     ]);
     expect(coldiron(['check', '--config', status.siteFile]).stderr).toBe('');
-    for (const name of ['bmc-password', 'inventory.yaml', 'machines/node01/lan.conf', 'rack.json']) {
-      expect(statSync(file(name)).mode & 0o077, name).toBe(0);
+    const secret = ['inventory.yaml', 'machines/node01/lan.conf', 'rack.json'].map((name) => file(name));
+    for (const name of [...secret, passwordFile()]) {
+      expect(statSync(name).mode & 0o077, name).toBe(0);
     }
     const again = rack('up', ...LIKE);
     expect([again.status, again.stderr]).toEqual([5, expect.stringContaining('a rack is up')]);
@@ -88,15 +90,15 @@ describe('a rack', () => {
 
   it('keeps disks and the password across restarts, until it is erased', () => {
     json('up', ...LIKE);
-    const password = readFileSync(file('bmc-password'), 'utf8');
+    const password = readFileSync(passwordFile(), 'utf8');
     rack('down');
     writeFileSync(file('machines/node01/disk.img'), 'what the machine wrote');
     json('up', ...LIKE);
-    expect(readFileSync(file('bmc-password'), 'utf8')).toBe(password);
+    expect(readFileSync(passwordFile(), 'utf8')).toBe(password);
     expect(firstBytes(file('machines/node01/disk.img'), 22)).toBe('what the machine wrote');
     expect(statSync(file('machines/node01/disk.img')).size).toBe(4096 * 1024 * 1024);
     rack('down', '--erase');
-    expect(existsSync(file())).toBe(false);
+    expect([existsSync(file()), existsSync(passwordFile())]).toEqual([false, false]);
   });
 
   it('shows power, TPM, faults and the console, as text and as JSON', () => {
@@ -160,7 +162,7 @@ describe('a rack', () => {
     // It retransmits after half a minute, not after a second: a repeated command would be recorded twice.
     const login = ['-I', 'lanplus', '-C', '3', '-N', '30', '-H', machines[0]?.bmc?.address ?? '', '-U', 'admin'];
     const ipmitool = (...args: string[]): string =>
-      execFileSync('ip', ['netns', 'exec', namespace, 'ipmitool', ...login, '-f', file('bmc-password'), ...args], {
+      execFileSync('ip', ['netns', 'exec', namespace, 'ipmitool', ...login, '-f', passwordFile(), ...args], {
         encoding: 'utf8',
       });
     ipmitool('chassis', 'bootdev', 'pxe');
