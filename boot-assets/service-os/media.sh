@@ -3,8 +3,9 @@
 # label COLDIRON and the file SECRET, 64 hexadecimal digits.
 
 MEDIUM=$RUN/medium
-# A USB device is ready a second or two after its driver is loaded.
+# Counted from the start of the drivers: a drive needs time to find its medium, and a USB device needs time to be found.
 MEDIUM_SECONDS=${MEDIUM_SECONDS:-5}
+USB_SECONDS=${USB_SECONDS:-2}
 
 # Optical drives and removable disks.
 medium_drives() {
@@ -25,15 +26,20 @@ usb_storage_is_starting() {
   return 1
 }
 
-# Waits only on a machine that has a drive or is about to have one.
+# Waits only on a machine that has a drive or may have one soon.
 find_medium() {
-  medium_deadline=$(($(seconds) + MEDIUM_SECONDS))
   while :; do
     for drive in $(medium_drives); do
       read_medium "$drive" && return 0
     done
-    usb_storage_is_starting || [ -n "$(medium_drives)" ] || return 1
-    [ "$(seconds)" -lt "$medium_deadline" ] || return 1
+    if [ -n "$(medium_drives)" ] || usb_storage_is_starting; then
+      medium_wait=$MEDIUM_SECONDS
+    elif ls -d "$SYS"/bus/usb/devices/usb* > /dev/null 2>&1; then
+      medium_wait=$USB_SECONDS
+    else
+      return 1
+    fi
+    [ "$(seconds)" -lt "$((medium_began + medium_wait))" ] || return 1
     sleep 0.3
   done
 }
@@ -41,7 +47,6 @@ find_medium() {
 # Without Rock Ridge extensions the kernel shows names in lower case.
 read_medium() {
   [ "$(timeout 10 blkid -p -o value -s LABEL "$DEV/$1" 2> /dev/null)" = COLDIRON ] || return 1
-  modprobe -q isofs 2> /dev/null
   mkdir -p "$MEDIUM/mounted"
   timeout 20 mount -t iso9660 -o ro,nosuid,nodev,noexec "$DEV/$1" "$MEDIUM/mounted" || return 1
   cat "$MEDIUM/mounted/SECRET" "$MEDIUM/mounted/secret" 2> /dev/null | head -c 64 | tr 'A-F' 'a-f' > "$MEDIUM/digits"
@@ -54,17 +59,19 @@ read_medium() {
   : > "$MEDIUM/found"
 }
 
+# The drivers of drives that the kernel has not found yet.
 start_medium() {
   rm -rf "$MEDIUM"
   (umask 077 && mkdir -p "$MEDIUM")
-  medium_started=yes
-  in_background medium find_medium
+  medium_began=$(seconds)
+  modprobe -abq usb-storage uas sr_mod isofs 2> /dev/null || :
 }
 
-# Writes the secret to $MEDIUM/secret and its hash, as JSON, to $MEDIUM/hash.json.
+# Writes the secret to $MEDIUM/secret and its hash, as JSON, to $MEDIUM/hash.json. A drive that hangs does not stop the machine.
 collect_medium() {
-  [ -n "${medium_started:-}" ] || start_medium
+  [ -n "${medium_began:-}" ] || start_medium
   echo null > "$MEDIUM/hash.json"
+  in_background medium find_medium
   wait_until_ended medium "$((MEDIUM_SECONDS + 30))" || say 'medium: a drive does not reply'
   if [ ! -e "$MEDIUM/found" ]; then
     [ ! -e "$MEDIUM/drive" ] || say "medium: COLDIRON in $(cat "$MEDIUM/drive") has no valid secret"
