@@ -74,8 +74,8 @@ export interface FakeSessionOptions {
   readonly identity: 'bound' | 'media' | 'tpm';
   /** 32 bytes; for `media` also on the medium. */
   readonly secret?: Buffer;
-  readonly order?: object;
-  readonly files?: Readonly<Record<string, string>>;
+  readonly order?: { readonly mode?: string };
+  readonly files?: Readonly<Record<string, string | Buffer>>;
   /** Which endorsement key of the opening the credential is for. */
   readonly ek?: number;
   /** Changes the credential before it is sent. */
@@ -156,7 +156,7 @@ export class FakeSession {
       return json(201, this.#opened(this.introduction));
     }
     if (request.headers.authorization !== `Bearer ${this.key}`) return json(401, { message: 'unknown session key' });
-    const name = /^GET \/boot\/session\/files\/([\w-]+)$/.exec(route)?.[1];
+    const name = /^GET \/boot\/session\/files\/([\w.-]+)$/.exec(route)?.[1];
     const content = this.#options.files?.[name ?? ''];
     if (name !== undefined && content !== undefined && this.#options.identity !== 'bound') {
       const sealed = this.#seal(name, content);
@@ -172,7 +172,7 @@ export class FakeSession {
 
   #opened(introduction: Introduction): object {
     const { identity, order = { mode: 'inspect' } } = this.#options;
-    const common = { node: 'node05', mode: 'inspect', expires_in: 3600, order, identity };
+    const common = { node: 'node05', mode: order.mode ?? 'inspect', expires_in: 3600, order, identity };
     if (identity === 'bound') return { ...common, session: this.key };
     return identity === 'media' ? common : { ...common, credential: this.#credential(introduction) };
   }
@@ -184,7 +184,7 @@ export class FakeSession {
     return this.#options.changeCredential?.(made) ?? made;
   }
 
-  #seal(name: string, content: string): Sealed {
+  #seal(name: string, content: string | Buffer): Sealed {
     const s = this.secret.toString('hex');
     const salt = randomBytes(8);
     const pass = sha256(`coldiron encrypt ${name} ${s}`).toString('hex');

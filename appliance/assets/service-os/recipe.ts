@@ -107,6 +107,8 @@ export const MODULES: readonly string[] = [
   'drivers/net/vmxnet3',
   'drivers/nvme/host',
   'drivers/scsi',
+  // A TPM may be attached to it.
+  'drivers/spi',
   'drivers/usb/host',
   'drivers/usb/storage',
   'drivers/virtio',
@@ -133,6 +135,8 @@ export const WITHOUT: readonly RegExp[] = [
   // Discontinued adapters, and switch chips.
   /\/drivers\/net\/ethernet\/(?:3com|8390|agere|alteon|amd\/pcnet|brocade|dec|dlink|fealnx|natsemi|neterion|packetengines|rdc|silan|sis|smsc|sun|tehuti|via|xircom)\b/,
   /\/drivers\/net\/ethernet\/(?:cavium\/liquidio|chelsio\/cxgb3?|mellanox\/mlxsw|marvell\/prestera|microchip\/(?:lan966x|sparx5)|mscc|qlogic\/(?:netxen|qlcnic)|sfc\/(?:falcon|siena))\//,
+  // Simulated disks, and adapters for the parallel port.
+  /\/drivers\/(?:scsi\/scsi_debug|spi\/spi-(?:butterfly|lm70llp))\b/,
   // Card readers and tablets.
   /\/drivers\/(?:mmc\/host\/(?:rtsx|ushc|vub300)|usb\/host\/(?:u132-hcd|xhci-tegra))/,
 ];
