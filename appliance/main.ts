@@ -9,6 +9,7 @@ import { openFoundation, StopList } from './assembly/foundation.ts';
 import { openIdentity } from './assembly/identity.ts';
 import { openMachines } from './assembly/machines.ts';
 import { nodeWork, openWork } from './assembly/provisioning.ts';
+import { openServiceOsAuthority } from './assembly/service-os-authority.ts';
 import type { Config } from './config.ts';
 
 export interface Appliance {
@@ -27,9 +28,10 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const commands = await openMachines(foundation, bmcs);
     const nodes = await openIdentity(foundation, commands);
     const { enrollment } = nodes;
+    const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
     const work = await openWork(foundation, commands, boot, nodes);
-    const servers = bootServers(foundation, boot, work.sessions, enrollment.heartbeats);
+    const servers = bootServers(foundation, boot, work.sessions, { heartbeats: enrollment.heartbeats, authority });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
       work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),

@@ -22,6 +22,7 @@ import { TftpListeners } from '../servers/tftp/tftp-listeners.ts';
 import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { Foundation } from './foundation.ts';
+import type { ServiceOsAuthority } from './service-os-authority.ts';
 
 export interface Place {
   readonly what: string;
@@ -45,7 +46,7 @@ export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
   { sessions }: Pick<SessionService, 'sessions'>,
-  heartbeats: Pick<Heartbeats, 'booted'>,
+  { heartbeats, authority }: { readonly heartbeats: Pick<Heartbeats, 'booted'>; readonly authority: ServiceOsAuthority },
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
@@ -131,7 +132,10 @@ export function bootServers(
     stops.add(() => chain.stop());
     stops.add(listening.follow());
     await chain.followUp();
+    // The watch notices it, too, but later: until then a client would be told the size of the old file.
+    authority.onChange(() => library.reload().catch((error) => logger.error({ err: error }, 'boot files not read')));
     const lookAtAssets = async (): Promise<void> => {
+      await authority.update();
       await library.reload();
       await chain.followUp();
     };

@@ -4,7 +4,8 @@ import { ColdironError } from '../domain/errors.ts';
 import type { Gathered } from './build.ts';
 import { CLOUD_IMAGE, placeCloudImage } from './cloud-image/build.ts';
 import type { Placed } from './place-file.ts';
-import { placeServiceOs, SERVICE_OS_NAMES } from './service-os/place.ts';
+import { placeServiceOs } from './service-os/place.ts';
+import { SERVICE_OS_NAMES } from './service-os/recipe.ts';
 
 /** The Debian image is built only on request: not every site installs it, and the build needs root and several minutes. */
 export const BUILT_IMAGES: readonly { readonly name: string; readonly always: boolean }[] = [

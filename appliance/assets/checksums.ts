@@ -12,9 +12,13 @@ interface Known {
   readonly sha256: string;
 }
 
-export async function sha256OfFile(file: string): Promise<string> {
+/** `bytes`: only the beginning of the file. */
+export async function sha256OfFile(file: string, bytes = Number.POSITIVE_INFINITY): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
+  if (bytes > 0) {
+    const part = { end: bytes - 1, highWaterMark: 1024 * 1024 };
+    for await (const chunk of createReadStream(file, part)) hash.update(chunk);
+  }
   return hash.digest('hex');
 }
 

@@ -10,8 +10,9 @@ import { fileTypeOf, typeProblem } from './asset.ts';
 import { assetFile } from './asset-name.ts';
 import { sha256OfFile } from './checksums.ts';
 import type { ManifestEntry } from './manifest.ts';
+import { sha256AsBuilt } from './service-os/authority.ts';
 
-/** By name: the file that was placed and its source (`Debian ipxe 1.0.0…`, a URL). */
+/** By name: the file that was placed, without the authorities that an appliance appends to it, and its source (`Debian ipxe 1.0.0…`, a URL). */
 export type Origins = Readonly<
   Record<string, { readonly sha256: string; readonly from: string; readonly version?: string }>
 >;
@@ -47,15 +48,15 @@ export async function placeFile(
   try {
     await copyFile(bytes, temporary, constants.COPYFILE_EXCL);
     await chmod(temporary, 0o644);
-    const sha256 = await sha256OfFile(temporary);
+    const sha256 = await sha256AsBuilt(entry.name, temporary);
     const declared = declaredSum(entry, version);
-    if (declared !== null && declared !== sha256) {
+    if (declared !== null && declared !== (await sha256OfFile(temporary))) {
       throw new ColdironError(
         'service_unavailable',
         `${entry.name} from ${from}: sha256 is ${sha256}, but ${declared} is declared`,
       );
     }
-    const before = await sha256OfFile(target).catch(() => null);
+    const before = await sha256AsBuilt(entry.name, target).catch(() => null);
     // An unchanged file is not replaced: its modification time tells how long it has been there.
     if (before !== sha256) await rename(temporary, target);
     await noteOrigin(folder, entry.name, { sha256, from, ...(version !== undefined && { version }) });

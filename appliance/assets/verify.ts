@@ -5,6 +5,7 @@ import { sha256OfFile } from './checksums.ts';
 import type { AssetLibrary } from './library.ts';
 import type { AssetSource, ManifestEntry } from './manifest.ts';
 import { type Origins, readOrigins } from './place-file.ts';
+import { sha256AsBuilt } from './service-os/authority.ts';
 
 type DebianSource = Extract<AssetSource, { kind: 'debian' }>;
 
@@ -36,15 +37,16 @@ export async function verifyAssets(
   let sound = 0;
   for (const { name, file, sha256 } of library.list()) {
     const now = await sha256OfFile(file);
+    const built = await sha256AsBuilt(name, file);
     const source = declared.get(name);
     const origin = origins[name];
-    if (source?.kind === 'url' && source.sha256 !== now) {
+    if (source?.kind === 'url' && source.sha256 !== built) {
       problems.push(`${name}: does not match the declared checksum (sha256 ${now}): run coldiron assets fetch`);
     } else if (isOtherThanListed(source, origin, now)) {
       problems.push(
         `${name}: does not match the checksum that the manifest lists for ${origin?.from} (sha256 ${now}): run coldiron assets build`,
       );
-    } else if (origin && origin.sha256 !== now) {
+    } else if (origin && origin.sha256 !== built) {
       problems.push(
         `${name}: has changed since it was taken from ${origin.from}: run coldiron assets build to restore it`,
       );

@@ -6,10 +6,14 @@ import { printJson, standardOutput, table } from './terminal.ts';
 
 type Holder = Answer<'getAuthorities'>['stale'][number];
 
-export async function showAuthorities(options: ConnectionOptions): Promise<void> {
+export async function showAuthorities(options: ConnectionOptions & { readonly pem?: boolean }): Promise<void> {
   const answer = await operate(await connect(options), 'getAuthorities', {});
   const output = standardOutput();
   if (options.json) return printJson(output, answer);
+  if (options.pem) {
+    output.write(answer.trust_pem);
+    return;
+  }
   const rows = answer.authorities.map(({ state, not_after, fingerprint }) => [state, not_after, fingerprint]);
   output.write(table(output, ['STATE', 'UNTIL', 'SHA-256 FINGERPRINT'], rows));
   const keys = answer.task_signing_keys.map(({ id, state }) => `${id} (${state})`).join(', ');

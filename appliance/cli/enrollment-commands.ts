@@ -61,6 +61,10 @@ export function addEnrollmentCommands(program: Command, connected: (command: Com
     .description(
       'Shows the authorities, who still holds a certificate of the outgoing one, and which certificates expire soon.',
     )
+    .option(
+      '--pem',
+      'print the certificates of all trusted authorities, as a file for programs that verify the appliance',
+    )
     .action(async (options) => (await import('./ca.ts')).showAuthorities(options));
   connected(ca.command('rotate'))
     .description(

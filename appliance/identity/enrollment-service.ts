@@ -75,6 +75,8 @@ export interface EnrollmentService {
   retire(origin: Origin, despiteHolders: boolean): Promise<AuthorityRecord>;
   /** Sets where the node API listens; `onAuthoritiesChanged` runs after each change of the authorities. */
   setNodeApi(address: NodeApiAddress, onAuthoritiesChanged: () => Promise<void>): void;
+  /** Runs after each change of the authorities, too. It must not reject. */
+  followAuthorities(listener: () => Promise<void>): void;
 }
 
 /** Interval of the periodic jobs (tasks, drains, heartbeats). */
@@ -91,7 +93,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
   const rotation = createRotation(authorityDeps);
   const tasks = createTaskQueue({ ...deps, signer });
   let nodeApi: NodeApiAddress | null = null;
-  let onAuthoritiesChanged = async (): Promise<void> => undefined;
+  const followers: (() => Promise<void>)[] = [];
   const bundles = createBundleIssuer({
     store,
     commands,
@@ -111,7 +113,7 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
   });
   /** Nodes get the new trust with their next heartbeat, which they send as soon as their task wait ends. */
   const authoritiesChanged = async (): Promise<void> => {
-    await onAuthoritiesChanged();
+    for (const follower of followers) await follower();
     tasks.wakeAll();
   };
 
@@ -187,7 +189,8 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
     },
     setNodeApi: (address, listener) => {
       nodeApi = address;
-      onAuthoritiesChanged = listener;
+      followers.push(listener);
     },
+    followAuthorities: (listener) => void followers.push(listener),
   };
 }

@@ -14,7 +14,7 @@ say() {
 
 # Reads our kernel parameters; missing ones are empty.
 read_command_line() {
-  server='' mode='' session='' node='' profile='' boot_mac=''
+  server='' mode='' session='' node='' profile='' boot_mac='' boot_time=''
   read -r words < "$1"
   for word in $words; do
     case $word in
@@ -23,9 +23,54 @@ read_command_line() {
       coldiron.session=*) session=${word#*=} ;;
       coldiron.node=*) node=${word#*=} ;;
       coldiron.profile=*) profile=${word#*=} ;;
+      coldiron.time=*) boot_time=${word#*=} ;;
       # 01 is the hardware type Ethernet.
       BOOTIF=01-*) boot_mac=$(printf '%s' "${word#BOOTIF=01-}" | tr 'A-F-' 'a-f:') ;;
     esac
+  done
+}
+
+# set_clock SECONDS: the appliance's time when it made the boot script. Certificates have dates, and the clock of a machine may be wrong. A small
+# difference is left alone.
+set_clock() {
+  case $1 in
+    '' | *[!0-9]* | ????????????*) return 0 ;;
+  esac
+  clock_difference=$(($(date +%s) - $1))
+  if [ "$clock_difference" -gt 300 ] || [ "$clock_difference" -lt -300 ]; then
+    date -u -s "@$1" > /dev/null 2>> "$LOG" && say "clock: set to the time of the appliance; it was wrong by ${clock_difference#-} seconds"
+  fi
+  return 0
+}
+
+# Uptime, because the clock can be set.
+seconds() {
+  cut -d . -f 1 /proc/uptime
+}
+
+hundredths() {
+  cut -d ' ' -f 1 /proc/uptime | tr -d .
+}
+
+# in_background NAME FUNCTION…: $RUN/NAME/ended exists when it has ended.
+in_background() {
+  background_name=$1
+  shift
+  mkdir -p "$RUN/$background_name"
+  rm -f "$RUN/$background_name/ended"
+  (
+    umask 077
+    "$@" || :
+    : > "$RUN/$background_name/ended"
+  ) < /dev/null > /dev/null 2>&1 &
+}
+
+# wait_until_ended NAME SECONDS: false when it has not ended by then.
+wait_until_ended() {
+  ended_deadline=$(($(seconds) + $2))
+  until [ -e "$RUN/$1/ended" ]; do
+    [ "$(seconds)" -lt "$ended_deadline" ] || return 1
+    sleep 0.1
   done
 }
 

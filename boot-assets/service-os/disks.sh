@@ -1,10 +1,11 @@
 # shellcheck shell=sh
 # Disks: lists and identifies them, and selects the one that an order describes.
 
-# Whole disks with a size; no virtual devices, no optical drives, no empty card readers.
+# Whole disks with a size; no virtual devices, no optical drives, no empty card readers, not the medium with the session secret.
 disk_names() {
   for path in "$SYS"/block/*; do
     name=$(basename "$path")
+    [ "$name" != "$(cat "$RUN/medium/drive" 2> /dev/null)" ] || continue
     case $name in
       loop* | ram* | zram* | dm-* | md* | sr* | fd* | nbd* | mtdblock* | mmcblk*boot* | mmcblk*rpmb) continue ;;
       nvme*c*n*) continue ;;

@@ -1,9 +1,12 @@
 #!/bin/sh
 # Main program of the service OS: network, session, and the mode of the order.
-# shellcheck source-path=SCRIPTDIR
+# shellcheck source-path=SCRIPTDIR disable=SC2154
 . /service-os/common.sh
 . /service-os/drivers.sh
 . /service-os/network.sh
+. /service-os/seal.sh
+. /service-os/tpm.sh
+. /service-os/media.sh
 . /service-os/session.sh
 . /service-os/facts.sh
 . /service-os/disks.sh
@@ -18,6 +21,9 @@ say "${node:-unnamed machine}: ${mode:-no mode}${profile:+, profile $profile}"
 if [ -z "$session" ]; then
   give_up 'the kernel command line has no coldiron.session: boot this machine through the appliance'
 fi
+set_clock "$boot_time"
+start_tpm
+start_medium
 bring_up_network
 open_session
 start_neighbour_watch

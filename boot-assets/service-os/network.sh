@@ -14,6 +14,18 @@ card_with_mac() {
   return 1
 }
 
+# The addresses that the cards were made with, one per line: a bond or an operator may have set another one. Only Ethernet.
+permanent_addresses() {
+  for name in $(cards); do
+    permanent=$(ethtool -P "$name" 2> /dev/null | sed -n 's/^Permanent address: //p')
+    case $permanent in
+      ??:??:??:??:??:??) [ "$permanent" != 00:00:00:00:00:00 ] || permanent='' ;;
+      *) permanent='' ;;
+    esac
+    printf '%s\n' "${permanent:-$(line_of "$SYS/class/net/$name/address")}"
+  done | tr 'A-F' 'a-f' | grep -E '^([0-9a-f]{2}:){5}[0-9a-f]{2}$' | sort -u
+}
+
 # The card that BOOTIF names; without BOOTIF, the first card with a link.
 choose_boot_card() {
   if [ -n "$boot_mac" ]; then

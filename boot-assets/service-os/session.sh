@@ -1,30 +1,58 @@
 # shellcheck shell=sh disable=SC2154
-# The protocol with the appliance. The session key is in a file that only root can read, and curl reads it from there: it is
-# in no argument, URL or log.
+# The protocol with the appliance, see docs/service-os.md. The session key is in a file that only root can read, and curl reads it from
+# there: it is in no argument, URL or log.
 
 KEY=$RUN/authorization
 ORDER=$RUN/order.json
 ANSWER=$RUN/answer
+# The authorities of the appliance that serves this system, which adds them to its initrd. With this file, only an appliance that
+# has a certificate of one of them is told anything.
+AUTHORITY=${AUTHORITY:-/service-os/authority.pem}
 # How long a report is retried before the machine gives up: the appliance may be restarted or upgraded meanwhile.
 DELIVERY_SECONDS=${DELIVERY_SECONDS:-900}
 
-# request METHOD URL [FILE]: sets $status to the HTTP status, or 000, and leaves the body in $ANSWER.
+# request METHOD URL [FILE]: sets $status to the HTTP status, or 000, and $content_type; leaves the body in $ANSWER.
 request() {
   set -- "$1" "$2" "${3:-}"
-  status=$(
+  seal_error='' curl_code=0
+  answered=$(
     curl --silent --show-error --connect-timeout 5 --max-time 60 --request "$1" \
+      ${verified:+--proto =https --cacert "$AUTHORITY" --capath "$RUN/no-other-authorities"} \
       --header "@$KEY" ${3:+--header 'Content-Type: application/json' --data-binary "@$3"} \
-      --output "$ANSWER" --write-out '%{http_code}' "$2" 2> "$RUN/curl-says"
-  ) || status=${status:-000}
+      --output "$ANSWER" --write-out '%{http_code} %{content_type}' "$2" 2> "$RUN/curl-says"
+  ) || curl_code=$?
+  status=${answered%% *} content_type=${answered#* }
+  [ "$curl_code" = 0 ] || status=000
 }
 
 # The reason why the last request failed, for people.
 request_error() {
-  if [ "$status" = 000 ]; then
+  if [ -n "$seal_error" ]; then
+    printf '%s\n' "$seal_error"
+  elif [ "$status" = 000 ]; then
+    # 60: the certificate of the server does not verify.
+    [ "$curl_code" != 60 ] || printf 'it is not the appliance that this system trusts: '
     sed 's/^curl: ([0-9]*) //' "$RUN/curl-says" | head -n 1
   else
     printf '%s %s\n' "$status" "$(jq -r '.message // empty' "$ANSWER" 2> /dev/null | head -c 300)"
   fi
+}
+
+# Before anything is sent: nothing is said to a server that cannot prove that it is the appliance.
+check_transport() {
+  verified=''
+  case $session in
+    https://*)
+      [ -e "$AUTHORITY" ] || give_up "the session is encrypted, and this system has no authority to verify the appliance with: $AUTHORITY does not exist"
+      verified=yes
+      say "appliance: ${session%/boot/session/*} must prove its identity with a certificate"
+      ;;
+    http://*)
+      [ ! -e "$AUTHORITY" ] || give_up "coldiron.session is not an https URL, and this system talks only to an appliance that proves its identity: ${session%/boot/session/*}"
+      say "appliance: ${session%/boot/session/*} is not verified, and the session is not encrypted"
+      ;;
+    *) give_up "coldiron.session is not a URL: $session" ;;
+  esac
 }
 
 # Retries while no reply arrives or the error is temporary. Returns 1 when the request is rejected, 2 on timeout.
@@ -45,37 +73,60 @@ deliver() {
   done
 }
 
-# Uptime, because the clock can be set.
-seconds() {
-  cut -d . -f 1 /proc/uptime
-}
-
 open_session() {
   : > "$KEY"
+  rm -f "$SECRET"
+  check_transport
   introduction > "$RUN/introduction.json"
   tries=0
   until deliver POST "$session" "$RUN/introduction.json"; do
     [ "$status" = 000 ] || give_up "the appliance refused the session: $(request_error)"
     say "still no reply from ${session%/boot/session/*}: $(request_error)"
   done
-  jq -r '"Authorization: Bearer \(.session)"' "$ANSWER" > "$KEY"
+  take_session_key
   jq '.order' "$ANSWER" > "$ORDER"
   node=$(jq -r '.node // empty' "$ANSWER")
   mode=$(jq -r '.mode // .order.mode // empty' "$ANSWER")
-  rm -f "$ANSWER"
+  rm -f "$ANSWER" "$MEDIUM/secret"
   # The ticket is consumed; the remaining API is beside its path.
   api=${session%/*}
   echo 0 > "$RUN/sequence"
   say "session open: ${node:-this machine} is to $mode"
 }
 
+# The session key: made from a secret that only this machine can have, or contained in the answer.
+take_session_key() {
+  case $(jq -r 'if .credential then "tpm" elif .session then "session" else .identity // empty end' "$ANSWER") in
+    tpm)
+      open_credential "$ANSWER" || give_up "the TPM did not open the session: $(line_of "$TPM/reason")"
+      take_secret "$TPM/secret" || give_up 'the TPM opened a session secret of a wrong length'
+      say "identity: the TPM of this machine opened the session"
+      ;;
+    media)
+      [ -s "$MEDIUM/secret" ] || give_up 'the appliance expects the secret of a medium, and this machine has none'
+      take_secret "$MEDIUM/secret" || give_up 'the secret of the medium has a wrong length'
+      say 'identity: the medium that the BMC inserted opened the session'
+      ;;
+    session)
+      jq -r '"Authorization: Bearer \(.session)"' "$ANSWER" > "$KEY"
+      say "identity: $(jq -r '.identity // "asserted"' "$ANSWER")"
+      ;;
+    *) give_up 'the answer of the appliance contains no session key' ;;
+  esac
+}
+
 # The nonce is the same for every attempt: with it, a lost reply is sent again, to this machine only.
 introduction() {
+  collect_tpm
+  collect_medium
   head -c 32 /dev/urandom | sha256sum | cut -d ' ' -f 1 | tr -d '\n' > "$RUN/nonce"
   jq -n --rawfile nonce "$RUN/nonce" --arg mac "$(line_of "$SYS/class/net/$card/address")" --arg uuid "$(system_uuid)" \
     --arg serial "$(line_of "$SYS/class/dmi/id/product_serial")" --arg architecture "$(machine_architecture)" \
-    --arg firmware "$(firmware_kind)" --argjson secure_boot "$(secure_boot)" \
-    '{$mac, $uuid, $serial, $architecture, $firmware, $secure_boot, $nonce} | .uuid |= (if . == "" then null else . end) | .serial |= (if . == "" then null else . end)'
+    --arg firmware "$(firmware_kind)" --argjson secure_boot "$(secure_boot)" --arg macs "$(permanent_addresses)" \
+    --slurpfile tpm "$TPM/report.json" --slurpfile tpm_error "$TPM/error.json" --slurpfile media "$MEDIUM/hash.json" '
+    def given: if . == "" then null else . end;
+    { $mac, uuid: ($uuid | given), serial: ($serial | given), $architecture, $firmware, $secure_boot, $nonce,
+      macs: ($macs | split("\n")), tpm: $tpm[0], tpm_error: $tpm_error[0], media: $media[0] }'
 }
 
 # Each report has its own number, so that a duplicate does no harm.
@@ -179,5 +230,8 @@ order() {
 # fetch_file NAME TARGET: fetches a file of the order; a secret one can be fetched once.
 fetch_file() {
   deliver GET "$api/files/$1" || return 1
+  case $content_type in
+    "$SEALED_TYPE"*) open_sealed "$1" "$ANSWER" || { rm -f "$ANSWER" && return 1; } ;;
+  esac
   mv "$ANSWER" "$2"
 }

@@ -15,6 +15,9 @@ DISK_KEY=${DISK_KEY:-/tmp/disk-encryption.key}
 
 . "$LIB/common.sh"
 . "$LIB/network.sh"
+. "$LIB/seal.sh"
+. "$LIB/tpm.sh"
+. "$LIB/media.sh"
 . "$LIB/session.sh"
 . "$LIB/facts.sh"
 . "$LIB/disks.sh"
@@ -64,6 +67,9 @@ chmod 0700 "$RUN"
 : > "$LOG"
 read_command_line "$COMMAND_LINE"
 [ -n "$session" ] || give_up 'the kernel command line has no coldiron.session: there is nothing to do'
+set_clock "$boot_time"
+start_tpm
+start_medium
 until card=$(card_with_mac "$boot_mac"); do
   say "waiting for the card with the address ${boot_mac:-that BOOTIF= should name}"
   sleep 5

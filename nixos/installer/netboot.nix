@@ -10,6 +10,7 @@ let
     pkgs.coreutils
     pkgs.curl
     pkgs.dmidecode
+    pkgs.ethtool
     pkgs.findutils
     pkgs.gawk
     pkgs.gitMinimal
@@ -20,7 +21,9 @@ let
     pkgs.ipmitool
     pkgs.jq
     pkgs.kmod
+    pkgs.openssl
     pkgs.smartmontools
+    pkgs.tpm2-tools
     pkgs.util-linux
   ]
   # If this image has it at all.
@@ -35,6 +38,14 @@ in
       default = [ ];
       description = ''
         SSH keys that may log in as root; there is no password. These are for people: the appliance's key comes with its order.
+      '';
+    };
+    authority = lib.mkOption {
+      type = lib.types.nullOr lib.types.lines;
+      default = null;
+      description = ''
+        The certificates of the appliance's authorities, in PEM: what `coldiron ca show --pem` prints. With them, the installer talks only to an appliance
+        that proves its identity. Without them, it can be used only with an appliance whose node API is off. Build the image again after a rotation.
       '';
     };
     files = lib.mkOption {
@@ -94,7 +105,12 @@ in
       ];
       unitConfig.ConditionKernelCommandLine = "coldiron.session";
       path = installTools;
-      environment.LIB = "${../../boot-assets/service-os}";
+      environment = {
+        LIB = "${../../boot-assets/service-os}";
+      }
+      // lib.optionalAttrs (cfg.authority != null) {
+        AUTHORITY = "${pkgs.writeText "coldiron-authority.pem" cfg.authority}";
+      };
       serviceConfig = {
         Type = "exec";
         ExecStart = "${pkgs.runtimeShell} ${./.}/main.sh";

@@ -70,6 +70,7 @@ export const enrollmentHandlers: Handlers<
       stale: stale.map(holderFor(deps)),
       stale_until: timeText(overAt),
       expiring: certificates.map(holderFor(deps)),
+      trust_pem: (await authority.trust()).pem,
       task_signing_keys: verifiers.map(({ id, state, publicKey }) => ({ id, state, public_key: publicKey })),
     };
   },

@@ -4,14 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ColdironError } from '../../domain/errors.ts';
+import { assetFile } from '../asset-name.ts';
 import { type Placed, placeFile } from '../place-file.ts';
+import { authorityIn, setAuthority } from './authority.ts';
 import { buildServiceOs } from './build.ts';
-import { SERVICE_OS_BUILDS } from './recipe.ts';
-
-/** `name`: a folder of the library; boot scripts refer to its files. */
-const VARIANTS = SERVICE_OS_BUILDS.map((build) => ({ ...build, name: `images/service-os-${build.cpu}` }));
-
-export const SERVICE_OS_NAMES: readonly string[] = VARIANTS.map(({ name }) => name);
+import { SERVICE_OS_BUILDS, serviceOsName } from './recipe.ts';
 
 /** `name`: one of `SERVICE_OS_NAMES`. */
 export async function placeServiceOs(
@@ -19,15 +16,18 @@ export async function placeServiceOs(
   name: string,
   say: (line: string) => void,
 ): Promise<readonly Placed[]> {
-  const variant = VARIANTS.find((known) => known.name === name);
+  const variant = SERVICE_OS_BUILDS.find(({ cpu }) => serviceOsName(cpu) === name);
   if (!variant) throw new ColdironError('internal', `there is no service OS ${name}`);
   const scratch = await mkdtemp(join(tmpdir(), 'coldiron-service-os-'));
   try {
     const built = await buildServiceOs(scratch, { architecture: variant.architecture, say });
+    // The appliance may be running: its machines must not get an initrd without its authorities, not even for a moment.
+    const authority = await authorityIn(assetFile(folder, `${name}/initrd`)).catch(() => null);
+    if (authority !== null) await setAuthority(built.initrd, authority);
     const placed: Placed[] = [];
     for (const part of ['kernel', 'initrd'] as const) {
       const entry = {
-        name: `${variant.name}/${part}`,
+        name: `${name}/${part}`,
         firmware: null,
         architecture: variant.cpu,
         licence: null,

@@ -14,6 +14,11 @@ export const SERVICE_OS_BUILDS: readonly {
   { cpu: 'arm64', architecture: 'arm64' },
 ];
 
+export const serviceOsName = (cpu: CpuArchitecture): string => `images/service-os-${cpu}`;
+
+/** Folders of the library; boot scripts refer to their files. */
+export const SERVICE_OS_NAMES: readonly string[] = SERVICE_OS_BUILDS.map(({ cpu }) => serviceOsName(cpu));
+
 /** Where Debian installs libraries of the architecture, and where the dynamic loader looks for them. */
 export const LIBRARY_FOLDER: Readonly<Record<ServiceOsArchitecture, string>> = {
   amd64: 'lib/x86_64-linux-gnu',
@@ -37,8 +42,10 @@ export const PACKAGES: readonly string[] = [
   'memtester',
   'nvme-cli',
   'openssh-sftp-server',
+  'openssl',
   'smartmontools',
   'tcpdump',
+  'tpm2-tools',
   'util-linux',
   'xfsprogs',
   'xxhash',
@@ -64,13 +71,15 @@ export const PROGRAMS: readonly Program[] = [
   ...['bin/lsblk', 'sbin/blkid', 'sbin/blkdiscard', 'sbin/blockdev', 'sbin/wipefs', 'sbin/sfdisk'].map(tool),
   tool('usr/bin/partx'),
   ...['sbin/e2fsck', 'sbin/resize2fs', 'usr/sbin/xfs_growfs', 'usr/sbin/nvme', 'usr/sbin/smartctl'].map(tool),
+  // All tools of tpm2-tools are this one program.
+  ...['usr/bin/openssl', 'usr/bin/tpm2'].map(tool),
   ...['usr/sbin/dropbear', 'usr/bin/dropbearkey'].map(tool),
   // The path where dropbear looks for it.
   { from: 'usr/lib/openssh/sftp-server', to: 'usr/lib/sftp-server' },
 ];
 
-/** Loaded by name at run time, so no program declares it: glibc needs it to end a thread. */
-export const MORE_LIBRARIES: readonly string[] = ['libgcc_s.so.1'];
+/** Loaded by name at run time, so no program declares them: glibc needs the first to end a thread, tpm2 the second to reach /dev/tpmrm0. */
+export const MORE_LIBRARIES: readonly string[] = ['libgcc_s.so.1', 'libtss2-tcti-device.so.0'];
 
 /** Below the kernel's module folder: a folder with its contents, or one module. Dependencies are added. */
 export const MODULES: readonly string[] = [
@@ -98,6 +107,8 @@ export const MODULES: readonly string[] = [
   'drivers/net/vmxnet3',
   'drivers/nvme/host',
   'drivers/scsi',
+  // A TPM may be attached to it.
+  'drivers/spi',
   'drivers/usb/host',
   'drivers/usb/storage',
   'drivers/virtio',
@@ -124,6 +135,8 @@ export const WITHOUT: readonly RegExp[] = [
   // Discontinued adapters, and switch chips.
   /\/drivers\/net\/ethernet\/(?:3com|8390|agere|alteon|amd\/pcnet|brocade|dec|dlink|fealnx|natsemi|neterion|packetengines|rdc|silan|sis|smsc|sun|tehuti|via|xircom)\b/,
   /\/drivers\/net\/ethernet\/(?:cavium\/liquidio|chelsio\/cxgb3?|mellanox\/mlxsw|marvell\/prestera|microchip\/(?:lan966x|sparx5)|mscc|qlogic\/(?:netxen|qlcnic)|sfc\/(?:falcon|siena))\//,
+  // Simulated disks, and adapters for the parallel port.
+  /\/drivers\/(?:scsi\/scsi_debug|spi\/spi-(?:butterfly|lm70llp))\b/,
   // Card readers and tablets.
   /\/drivers\/(?:mmc\/host\/(?:rtsx|ushc|vub300)|usb\/host\/(?:u132-hcd|xhci-tegra))/,
 ];

@@ -78,5 +78,6 @@ export const Authorities = Type.Object({
   stale: Type.Array(Holder, { description: 'Holders of certificates of the outgoing authority' }),
   stale_until: nullable(Time),
   expiring: Type.Array(Holder, { description: 'Certificates that expire within 7 days' }),
+  trust_pem: Type.String({ description: 'The certificates of all trusted authorities, the active one first' }),
   task_signing_keys: Type.Array(Type.Object({ id: Type.String(), state: Type.String(), public_key: Type.String() })),
 });

@@ -150,6 +150,15 @@ describe('our modules', () => {
     expect(at(found, 'users', 'users', 'root', 'openssh', 'authorizedKeys', 'keys')).toEqual(['ssh-ed25519 AAAA me']);
   });
 
+  it('make an installer that trusts the configured authority, and by default none', () => {
+    const environmentOf = (settings: string): unknown =>
+      at(mustConfigure('installer/netboot.nix', settings), 'systemd', 'services', 'coldiron-install', 'environment');
+    expect(environmentOf('{ coldiron.installer.authority = "-----BEGIN CERTIFICATE-----\\n"; }')).toMatchObject({
+      AUTHORITY: expect.stringContaining('coldiron-authority.pem'),
+    });
+    expect(environmentOf('{ }')).not.toHaveProperty('AUTHORITY');
+  });
+
   it("pass NixOS' assertions, each by itself", () => {
     const everything = CLUSTER_SERVICES.map(({ name }) => `services.${name}.enable = true;`).join(' ');
     const state = 'system.stateVersion = "24.11";';

@@ -79,7 +79,7 @@ export const newVariables = (file: string): string => {
 };
 
 /** Its address for what `reachable` names. */
-const SERVER = '10.0.2.100';
+export const SERVER = '10.0.2.100';
 
 /** `reachable`: a loopback port. One socat per connection, because QEMU itself connects only once. */
 function network(sshPort: number | undefined, reachable: number | null): string {
@@ -130,20 +130,30 @@ function drive({ file, serial, readOnly = false, kind = 'virtio' }: TestDisk, in
 export const serverOf = ({ port }: ServiceOsSession): string => `http://${SERVER}:${port}`;
 
 export function bootServiceOs(
-  { kernel, initrd }: ServiceOs,
+  os: ServiceOs,
   session: ServiceOsSession,
   mode: string,
   spec: TestMachineSpec = {},
 ): ServiceOsMachine {
-  needPackages(['socat']);
   const server = serverOf(session);
   const words = [
-    ...['console=ttyS0', 'quiet', `coldiron.server=${server}`, `coldiron.mode=${mode}`],
+    ...[`coldiron.server=${server}`, `coldiron.mode=${mode}`],
     ...[`coldiron.session=${server}/boot/session/${session.ticket}`, 'coldiron.node=node05'],
-    `BOOTIF=01-${MAC.replaceAll(':', '-')}`,
   ];
-  const boot = ['-kernel', kernel, '-initrd', initrd, '-append', words.join(' ')];
-  return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec, session.port), ...boot]);
+  return bootWithWords(os, session.port, words, spec);
+}
+
+/** `port`: of the session server. `words`: for the kernel's command line. */
+export function bootWithWords(
+  { kernel, initrd }: Pick<ServiceOs, 'kernel' | 'initrd'>,
+  port: number,
+  words: readonly string[],
+  spec: TestMachineSpec = {},
+): ServiceOsMachine {
+  needPackages(['socat']);
+  const line = ['console=ttyS0', 'quiet', ...words, `BOOTIF=01-${MAC.replaceAll(':', '-')}`].join(' ');
+  const boot = ['-kernel', kernel, '-initrd', initrd, '-append', line];
+  return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec, port), ...boot]);
 }
 
 /** Boots from its disk, as after an installation. */

@@ -22,6 +22,7 @@ let
     runtimeShell = "/run/current-system/sw/bin/sh";
     writeScript = written;
     writeShellScript = written;
+    writeText = written;
     callPackage = _: _: package "called";
     runCommand = name: _: written name;
     stdenv.hostPlatform.isAarch64 = false;

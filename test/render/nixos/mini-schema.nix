@@ -35,8 +35,8 @@ let
 in
 {
   packages = [
-    "bash" "coreutils" "curl" "dmidecode" "findutils" "gawk" "git" "gitMinimal" "gnugrep" "gnused" "gnutar" "gzip" "ipmitool" "iproute2" "jq"
-    "kmod" "nvme-cli" "openssl" "smartmontools" "systemd" "util-linux" "vim"
+    "bash" "coreutils" "curl" "dmidecode" "ethtool" "findutils" "gawk" "git" "gitMinimal" "gnugrep" "gnused" "gnutar" "gzip" "ipmitool" "iproute2" "jq"
+    "kmod" "nvme-cli" "openssl" "smartmontools" "systemd" "tpm2-tools" "util-linux" "vim"
   ];
   upstreamModules = [ "/installer/scan/not-detected.nix" "/installer/netboot/netboot-minimal.nix" ];
   options = {

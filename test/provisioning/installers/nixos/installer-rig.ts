@@ -50,9 +50,10 @@ export interface InstallerRig {
 
 /** `tellEvery`: seconds between two reports of a running step. */
 export function startInstaller(
-  session: SessionServer,
+  session: Pick<SessionServer, 'url'>,
   programs: Readonly<Record<string, string>> = {},
   tellEvery = 60,
+  environment: Readonly<Record<string, string>> = {},
 ): InstallerRig {
   const folder = temporaryFolder();
   const program = (path: string, script: string): void =>
@@ -100,6 +101,7 @@ export function startInstaller(
       PROGRESS_SECONDS: String(tellEvery),
       POLL_SECONDS: '0.2',
       DELIVERY_SECONDS: '20',
+      ...environment,
     },
   });
   onTestFinished(() => endAll(child, folder));

@@ -3,11 +3,14 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { nixosOrder, ONCE_FILES } from '../../../../appliance/provisioning/installers/nixos/order.ts';
 import { ustarArchive } from '../../../../appliance/provisioning/installers/nixos/ustar.ts';
 import { readFacts, readOpening, readOutcome, readStep } from '../../../../appliance/provisioning/sessions/reports.ts';
 import type { RenderedFile } from '../../../../appliance/render/rendered-file.ts';
+import { FakeSession, fakeAuthority } from '../../../assets/fake-session.ts';
+import { startSoftwareTpm } from '../../../assets/software-tpm.ts';
+import { put, temporaryFolder } from '../../../assets/tiny-files.ts';
 import { needPackages } from '../../../interop/packages.ts';
 import { mustEvaluate, nixInstantiate, REPOSITORY } from '../../../render/nixos/nix-evaluation.ts';
 import { SAMPLE_PLANS } from '../../../render/plans.ts';
@@ -216,6 +219,43 @@ describe('an installer that pulls', () => {
       ok: false,
       reason: 'this installer installs NixOS, and the order is for debian',
     });
+  });
+});
+
+describe('an installer with the authority of its appliance', () => {
+  const authority = fakeAuthority();
+  const trusting = (folder: string) => ({ AUTHORITY: put(folder, 'authority.pem', authority.pem) });
+
+  it('installs in a session over TLS that its TPM opened, with sealed files', async () => {
+    needPackages(['swtpm', 'tpm2-tools', 'openssl']);
+    const tpm = await startSoftwareTpm();
+    const folder = temporaryFolder();
+    put(folder, 'dev/tpmrm0', '');
+    const order = { mode: 'install', ...(nixosOrder(plan, { way: 'pull' }) as object) };
+    const session = new FakeSession({
+      authority,
+      identity: 'tpm',
+      order,
+      files: Object.fromEntries(FILES),
+      next: 'reboot',
+    });
+    await session.listen();
+    onTestFinished(() => session.close());
+    const environment = { ...trusting(folder), DEV: join(folder, 'dev'), TPM_INTERFACE: tpm.interface };
+    const rig = startInstaller({ url: session.url() }, {}, 60, environment);
+    expect(await rig.ended, rig.said()).toBe(0);
+    expect(rig.said()).toContain('identity: the TPM of this machine opened the session');
+    expect(session.outcome).toMatchObject({ ok: true });
+    expect(readFileSync(join(rig.folder, 'mnt/etc/nixos/secrets/node01-key.pem'), 'utf8')).toBe(`${SECRET}\n`);
+    expect(rig.calls().join('\n')).not.toContain(session.key);
+  });
+
+  it('tells an appliance over plain HTTP nothing', async () => {
+    const session = await pull();
+    const rig = startInstaller(session, {}, 60, trusting(temporaryFolder()));
+    expect(await rig.ended).toBe(1);
+    expect(rig.said()).toContain('STOPPED: coldiron.session is not an https URL');
+    expect(session.received.opening).toBeNull();
   });
 });
 
