@@ -21,6 +21,7 @@ const NOT_QUICK = [
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   'test/assets/cli.test.ts': 'starts the CLI many times',
   'test/assets/service-os-size.test.ts': 'builds the service OS from packages',
+  'test/attacks/damaged-inputs.test.ts': 'slow: many damaged packets',
   'test/bmc/access/commission.test.ts': 'binds the IPMI port 623: root',
   'test/bmc/ipmi/handshake-fuzz.test.ts': 'slow: many damaged packets',
   'test/codecs/dhcp4/mutation.test.ts': 'slow: many damaged packets',
