@@ -23,6 +23,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   'test/assets/service-os-size.test.ts': 'builds the service OS from packages',
   'test/attacks/files-render.test.ts': 'changes the owner of files: root',
   'test/attacks/files-state.test.ts': 'changes the owner of files: root',
+  'test/attacks/damaged-inputs.test.ts': 'slow: many damaged packets',
   'test/bmc/access/commission.test.ts': 'binds the IPMI port 623: root',
   'test/bmc/ipmi/handshake-fuzz.test.ts': 'slow: many damaged packets',
   'test/codecs/dhcp4/mutation.test.ts': 'slow: many damaged packets',
