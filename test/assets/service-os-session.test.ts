@@ -109,7 +109,8 @@ describe('a medium with the secret of the session', () => {
   `;
 
   it('gives the session key and the keys of the files', async () => {
-    rig.put('sys/block/sr0/size', '100\n');
+    for (const name of ['sda', 'sdb']) rig.put(`sys/block/${name}/size`, '100\n');
+    rig.put('sys/block/sda/removable', '1\n');
     const appliance = await rig.session({
       authority: fakeAuthority(),
       identity: 'media',
@@ -119,9 +120,9 @@ describe('a medium with the secret of the session', () => {
     const ran = await rig.run(
       `${medium(s)}${openingLines(appliance)}fetch_file user-data "$RUN/got" && cat "$RUN/got"; disk_names`,
     );
-    expect(ran.stdout).toBe(`${bearer(appliance)}#cloud-config\n`);
+    expect(ran.stdout).toBe(`${bearer(appliance)}#cloud-config\nsdb\n`);
     expect(appliance.introduction?.media).toBe(createHash('sha256').update(appliance.secret).digest('hex'));
-    expect(ran.screen).toContain('medium: the secret of a session was found on sr0');
+    expect(ran.screen).toContain('medium: the secret of a session was found on sda');
     rig.expectNoSecretShown(appliance, ran);
   });
 
