@@ -50,6 +50,20 @@ describe('whom the service OS talks to', () => {
     expect(appliance.requests).toEqual([]);
   });
 
+  it('tells an appliance nothing whose authority only the operating system trusts', async () => {
+    const trustedByAll = fakeAuthority();
+    const appliance = await rig.session({ authority: trustedByAll, identity: 'bound' });
+    rig.put('authority.pem', fakeAuthority().pem);
+    rig.put('certificates/public.pem', trustedByAll.pem);
+    const folder = rig.file('certificates');
+    const mounted = `openssl rehash ${folder} && mount --bind ${folder} /etc/ssl/certs && exec "$@"`;
+    const lines = `session=${appliance.url()}\ncheck_transport\n: > "$KEY"\nrequest GET "$session"\necho "$status"`;
+    expect(await rig.run(lines, {}, ['unshare', '--mount', 'sh', '-c', mounted, 'sh'])).toMatchObject({
+      stdout: '000\n',
+    });
+    expect(appliance.requests).toEqual([]);
+  });
+
   it('refuses plain HTTP when it has an authority, before anything is sent', async () => {
     const appliance = await rig.session({ identity: 'bound' });
     writeFileSync(rig.file('authority.pem'), fakeAuthority().pem);
