@@ -46,7 +46,10 @@ export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
   { sessions }: Pick<SessionService, 'sessions'>,
-  { heartbeats, authority }: { readonly heartbeats: Pick<Heartbeats, 'booted'>; readonly authority: ServiceOsAuthority },
+  {
+    heartbeats,
+    authority,
+  }: { readonly heartbeats: Pick<Heartbeats, 'booted'>; readonly authority: ServiceOsAuthority },
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;

@@ -68,6 +68,7 @@ operator POST /nodes/:node/retire
 operator POST /nodes/:node/reactivate
 operator POST /nodes/:node/quarantine
 operator POST /nodes/:node/clear-quarantine
+operator POST /nodes/:node/rebind
 operator POST /nodes/:node/tasks
 operator POST /nodes/:node/enrollment-token
 operator POST /nodes/:node/bootdev

@@ -243,6 +243,7 @@ describe('a host that knows the key of an installer session', () => {
     const seenAt = (address: typeof ELSEWHERE | null) => ({
       address,
       mac: address === ELSEWHERE ? THIEF : MACHINE,
+      neighbour: null,
       wouldBeKnown: true,
     });
     const appliance = await rig.appliance({ seenAt });

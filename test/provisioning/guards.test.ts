@@ -7,11 +7,10 @@ import {
   NO_HARDWARE,
   parseEkFingerprint,
 } from '../../appliance/domain/hardware-identity.ts';
-import { mustParse } from '../../appliance/domain/parsed.ts';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import type { MachineSpec } from '../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../appliance/domain/network.ts';
-import { type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
+import { mustParse, type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { deployProblems, type GuardDeps } from '../../appliance/provisioning/guards.ts';
