@@ -178,10 +178,26 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   {
     name: 'lease-offered-twice',
     file: 'appliance/boot/leases/network-leases.ts',
-    source: `slot.offer.until > now && slot.offer.mac !== mac) return false;`,
-    fault: `slot.offer.until > now && slot.offer.mac === mac) return false;`,
+    source: `offer.until > now && offer.mac !== mac) return false;`,
+    fault: `offer.until > now && offer.mac === mac) return false;`,
     tests: LEASES,
     why: 'Two clients are offered one address.',
+  },
+  {
+    name: 'lease-fresh-offer-yields',
+    file: 'appliance/boot/leases/open-offers.ts',
+    source: `return claim.rank === offer.rank && !isFresh(offer, claim);`,
+    fault: `return claim.rank === offer.rank;`,
+    tests: ['test/boot/leases/open-offers.test.ts'],
+    why: 'An offer goes to another client before its own had time to request the address.',
+  },
+  {
+    name: 'tftp-answered-transfer-yields',
+    file: 'appliance/servers/tftp/transfer-book.ts',
+    source: `if (!transfer.isAnswered()) {`,
+    fault: `if (transfer.isAnswered()) {`,
+    tests: ['test/servers/tftp/transfer-book.test.ts'],
+    why: 'A request with a forged sender ends the transfer of a machine.',
   },
   {
     name: 'lease-reuse-order',
