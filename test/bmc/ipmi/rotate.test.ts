@@ -7,12 +7,15 @@ import { BmcGates } from '../../../appliance/bmc/gates.ts';
 import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { paced } from '../../../appliance/bmc/paced.ts';
 import { type PasswordStore, rotatePassword } from '../../../appliance/bmc/rotate.ts';
+import { HOUR } from '../../../appliance/domain/instant.ts';
 import { Secret } from '../../../appliance/domain/secret.ts';
 import { RACING, startSimulator, targetOf } from './client-rig.ts';
 import type { BmcFaults } from './simulator/commands.ts';
 import { ADMIN, OPERATOR } from './simulator/simulated-bmc.ts';
 
 const USER = { ...ADMIN, password: 'the-old-password' };
+/** More than a minute of real time, so that no session expires in the middle of a rotation on a busy machine. */
+const KEEP_FOR = 4 * HOUR;
 
 async function rotate(faults: BmcFaults, length: number) {
   const simulator = await startSimulator({ users: [USER, OPERATOR] });
@@ -21,7 +24,7 @@ async function rotate(faults: BmcFaults, length: number) {
   const gates = new BmcGates(RACING.clock);
   const open = (password: Secret) =>
     paced(
-      ipmiBmc({ ...targetOf(simulator.port, USER), password }, { efi: true, keepFor: 60_000 }, RACING),
+      ipmiBmc({ ...targetOf(simulator.port, USER), password }, { efi: true, keepFor: KEEP_FOR }, RACING),
       gates.gate('127.0.0.1'),
       gates.fingerprint(USER.name, password),
     );

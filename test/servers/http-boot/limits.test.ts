@@ -120,8 +120,8 @@ describe('the boot server under load', () => {
   });
 
   it('disconnects clients that read nothing, and records how much each got', async () => {
-    // Enough for every client to send its request on a busy machine: one that does not is cut off before it is served.
-    rig = await BootServerRig.start({ stallMs: 1500, memoryBudget: BIG });
+    // Connections that are silent for this long are closed too, and on a busy machine a request may arrive late.
+    rig = await BootServerRig.start({ stallMs: 2000, memoryBudget: BIG });
     shelveBigOnes();
     const before = descriptors();
     for (const socket of many()) socket.pause();
