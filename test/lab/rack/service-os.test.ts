@@ -115,6 +115,8 @@ describe('the service OS', () => {
       firmware: 'bios',
       secure_boot: false,
       nonce: expect.stringMatching(/^[0-9a-f]{64}$/),
+      macs: [MAC],
+      ...{ tpm: null, tpm_error: null, media: null },
     });
     expect(session.facts[0]).toMatchObject({
       system: { manufacturer: 'Coldiron', product: 'Virtual', serial: 'SN-0050', uuid: UUID },
