@@ -132,7 +132,7 @@ describe('an attacker with the MAC address, UUID and serial number of a machine 
 describe('an attacker who claims the MAC address of a machine in DHCP, and uses its own card', () => {
   const CARD = '52:54:00:66:66:66';
 
-  it('gets the address and the ticket, and neither the session nor a secret', async () => {
+  it('gets the address and neither a ticket nor, with the ticket of the machine, its session', async () => {
     await armed(OTHER_CARD);
     const attacker = await site.machine('attacker', OTHER_CARD, CARD);
     const wire = await site.lab.wire('attacker', 'c1');
@@ -142,11 +142,22 @@ describe('an attacker who claims the MAC address of a machine in DHCP, and uses 
     const request = packet('request', claimed, { xid: 4711, requested, server, options: FIRMWARE });
     const { packet: ack } = await wire.ask(encodeDhcp({ ...request, broadcast: true }, { maxBytes: 1472 }).bytes);
     expect(ack.yiaddr).toBe(OTHER_CARD.address);
+    // The work of the machine is not used up.
+    expect(await attacker.script()).not.toContain('coldiron.session=');
+    expect(await site.events(OTHER_CARD.node, 'intent.consumed')).toEqual([]);
+    expect(trailOf(OTHER_CARD.node)).toContain(`the card ${CARD} answers, which is not a card of ${OTHER_CARD.node}`);
 
-    const refused = await attacker.open(ticketIn(await attacker.script()));
+    const real = await site.machine('real', OTHER_CARD);
+    const ticket = ticketIn(await real.script());
+    const again = await site.machine('attacker', OTHER_CARD, CARD);
+    const refused = await again.open(ticket);
     expect(refused).toMatchObject({ status: 409 });
     expect(refused.body).toContain(`the card ${CARD} answers, which is not a card of ${OTHER_CARD.node}`);
     expect(await site.events(OTHER_CARD.node, 'session.refused')).toHaveLength(1);
-    expect(await site.events(OTHER_CARD.node, 'session.opened')).toHaveLength(1);
+    // Nor does it end the work of the machine.
+    await again.script();
+    const machine = await site.machine('real', OTHER_CARD);
+    expect(await machine.open(ticket)).toMatchObject({ status: 201, json: { mode: 'install' } });
+    expect(await stateOf(OTHER_CARD.node)).toBe('deploying');
   });
 });

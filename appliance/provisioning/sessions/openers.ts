@@ -45,7 +45,10 @@ export function openerOf(machine: Machine, body: OpeningBody, seen: SeenAt): Par
 }
 
 /** On our own wire the kernel knows which card sends: a packet can claim another MAC, its frames come from one all the same. */
-export function neighbourProblem({ spec, hardware }: Machine, { address, neighbour }: SeenAt): string | null {
+export function neighbourProblem(
+  { spec, hardware }: Machine,
+  { address, neighbour }: Pick<SeenAt, 'address' | 'neighbour'>,
+): string | null {
   if (neighbour === null) return null;
   const cards = [...macsOf(spec), ...(hardware.bound?.macs ?? [])];
   return cards.includes(neighbour)
