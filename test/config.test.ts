@@ -59,6 +59,7 @@ describe('the configuration', () => {
       logLevel: 'info',
       inventoryFiles: [],
       templates: null,
+      tpmVendors: null,
       inline: null,
     });
   });

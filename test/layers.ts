@@ -127,6 +127,7 @@ export const LAYERS: readonly Layer[] = [
         'render',
         'machines',
         'provisioning',
+        'codecs/tpm',
         'inventory/fleet',
         'assets/asset',
         'assets/boot-contract',
@@ -205,7 +206,7 @@ export const LAYERS: readonly Layer[] = [
     at: 'identity',
     holds: 'authority, enrollment, tokens, bundles, tasks, heartbeats',
     imports: [
-      ...['domain', 'files', 'codecs', 'render', 'identity', 'inventory/fleet', 'machines/commands'],
+      ...['domain', 'files', 'codecs', 'render', 'identity', 'inventory/fleet', 'machines/commands', 'machines/record'],
       'machines/execute',
       ...['store/store', 'store/change', 'store/enrollment-store', 'store/task-store'],
     ],

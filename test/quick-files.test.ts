@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isQuick, LEFT_OUT, quickFiles } from './quick-files.ts';
+import { canShareProcess, isQuick, LEFT_OUT, quickFiles } from './quick-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -25,5 +25,22 @@ describe('the quick run', () => {
 
   it('leaves out only files that exist', () => {
     expect(Object.keys(LEFT_OUT).filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+});
+
+describe('a process', () => {
+  it.each([
+    ['test/boot/decide-boot.test.ts', true, 'changes nothing outside itself'],
+    ['test/servers/http-boot/limits.test.ts', false, 'counts the open files of its process'],
+    ['test/servers/tftp/tftp-server.test.ts', false, 'counts them through the rig that it imports'],
+    ['test/machines/runner.test.ts', false, 'replaces functions of an object'],
+    ['test/onboarding/life-bios.test.ts', false, 'is not quick'],
+  ])('is shared by %s: %s, because it %s', (file, shared) => {
+    expect(existsSync(join(ROOT, file))).toBe(true);
+    expect(canShareProcess(file)).toBe(shared);
+  });
+
+  it('is shared by most of the unit tests', () => {
+    expect(quickFiles().filter(canShareProcess).length).toBeGreaterThan(150);
   });
 });

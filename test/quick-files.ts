@@ -1,5 +1,5 @@
 // Selects the test files of `npm run test:quick`: those that any user can run on any machine in a few minutes. The selection uses
-// imports, so that a new test which needs root or a package is excluded automatically.
+// imports, so that a new test which needs root or a package is excluded automatically. Also selects which of them share a process.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -23,6 +23,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   'test/assets/service-os-size.test.ts': 'builds the service OS from packages',
   'test/attacks/files-render.test.ts': 'changes the owner of files: root',
   'test/attacks/files-state.test.ts': 'changes the owner of files: root',
+  'test/attacks/damaged-inputs.test.ts': 'slow: many damaged packets',
   'test/bmc/access/commission.test.ts': 'binds the IPMI port 623: root',
   'test/bmc/ipmi/handshake-fuzz.test.ts': 'slow: many damaged packets',
   'test/codecs/dhcp4/mutation.test.ts': 'slow: many damaged packets',
@@ -63,3 +64,15 @@ export const quickFiles = (): string[] =>
     .map((name) => `test/${name}`)
     .filter(isQuick)
     .sort();
+
+/** What a test changes or counts for its whole process. */
+const OF_THE_PROCESS = /\/proc\/self|memoryUsage|useFakeTimers|vi\.mock|spyOn|process\.(?:chdir|on|umask)\(/;
+
+/**
+ * Files that may run one after the other in one process: a new process for each loads the same modules again, which takes longer than
+ * the tests of most files.
+ */
+export function canShareProcess(file: string): boolean {
+  const texts = [file, ...reachableFrom(file)].map((each) => readFileSync(join(ROOT, each), 'utf8'));
+  return isQuick(file) && !texts.some((text) => OF_THE_PROCESS.test(text));
+}

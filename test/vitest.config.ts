@@ -1,11 +1,13 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
+import { canShareProcess, quickFiles } from './quick-files.ts';
+
+const sharing = quickFiles().filter(canShareProcess);
 
 export default defineConfig({
   test: {
     root: '.',
     setupFiles: ['test/seed.ts'],
-    include: ['test/**/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // The time limit of polled expectations on a loaded machine; a condition that holds at once costs no time.
@@ -13,9 +15,13 @@ export default defineConfig({
     // A missing golden file is a failure. Only `-u` on the command line writes goldens.
     update: 'none',
     pool: 'forks',
-    // One more than the processors of a small machine: booting virtual machines wait half of the time.
-    maxWorkers: 3,
+    // Two more than the processors of a small machine: booting virtual machines wait half of the time.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', ['json', { outputFile: '.ci/report.json' }]],
+    projects: [
+      { extends: true, test: { name: 'shared process', include: sharing, isolate: false } },
+      { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: sharing } },
+    ],
   },
 });

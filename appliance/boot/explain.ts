@@ -7,6 +7,7 @@ import type { LifecycleState } from '../domain/lifecycle.ts';
 import type { Mac } from '../domain/mac.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { Site } from '../domain/network.ts';
+import { plainLine } from '../domain/plain-line.ts';
 import type { Because } from './because.ts';
 import type { BootServer } from './boot-paths.ts';
 import type { ResolvedBoot } from './boot-resolver.ts';
@@ -167,7 +168,7 @@ function paragraph(label: string, text: string, inner = ''): string[] {
   const first = label.padEnd(LABEL) + (inner === '' ? '' : inner.padEnd(INNER_LABEL));
   const lines: string[] = [];
   let line = first;
-  for (const word of text.split(' ')) {
+  for (const word of plainLine(text).split(' ')) {
     if (line.length > first.length && line.length + 1 + word.length > WIDTH) {
       lines.push(line);
       line = ' '.repeat(first.length);

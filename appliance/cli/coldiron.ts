@@ -30,7 +30,8 @@ function report(error: unknown): number {
     return ERRORS[error.code].exit;
   }
   if (isBrokenPipe(error)) return 0; // the reader closed the pipe, as `| head` does
-  process.stderr.write(`coldiron: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`coldiron: ${printableLines(text)}\n`);
   return ERRORS.internal.exit;
 }
 

@@ -1,6 +1,6 @@
 // The hardware facts of a machine, in a few lines.
 
-import { type Output, printable, styled } from './terminal.ts';
+import { cell, type Output, styled } from './terminal.ts';
 
 type Maybe<T> = T | null | undefined;
 
@@ -46,9 +46,7 @@ export function factsTable(output: Output, { at, facts }: Found): string {
       ]),
     ]),
   ];
-  return rows
-    .map(([label, text]) => `${styled(output, 'grey', printable(label).padEnd(12))}${printable(text)}\n`)
-    .join('');
+  return rows.map(([label, text]) => `${styled(output, 'grey', cell(label).padEnd(12))}${cell(text)}\n`).join('');
 }
 
 const joined = (parts: readonly (Maybe<string | number> | '')[]): string => parts.filter(Boolean).join(', ') || '-';

@@ -6,7 +6,7 @@ import { type Found, factsTable } from './facts-table.ts';
 import { type FilterOptions, nodesMatching, type SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
 import { readNodes } from './read-nodes.ts';
-import { type Output, printable, printJson, standardOutput, styled, table } from './terminal.ts';
+import { cell, type Output, printable, printJson, standardOutput, styled, table } from './terminal.ts';
 
 type NodeAnswer = Answer<'getNode'>;
 
@@ -112,7 +112,7 @@ export async function addNode(name: string, options: AddOptions): Promise<void> 
 
 function printNode(output: Output, node: NodeDetails): void {
   const line = (label: string, text: string | null): void => {
-    if (text !== null) output.write(`${styled(output, 'grey', label.padEnd(12))}${printable(text)}\n`);
+    if (text !== null) output.write(`${styled(output, 'grey', cell(label).padEnd(12))}${cell(text)}\n`);
   };
   line('node', `${node.hostname} (${node.id})`);
   line('state', `${node.state} since ${node.since}${node.deadline ? `, until ${node.deadline} at the latest` : ''}`);

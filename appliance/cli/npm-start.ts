@@ -14,6 +14,7 @@ import { operate } from './operate.ts';
 import { runCommand } from './run-command.ts';
 import { serve } from './serve.ts';
 import { runTask } from './task.ts';
+import { printableLines } from './terminal.ts';
 
 const STATE = resolve('state');
 const PORT = 8080;
@@ -110,6 +111,7 @@ try {
   else await demonstrate();
 } catch (error) {
   if (!(error instanceof ColdironError)) throw error;
-  process.stderr.write(`coldiron: ${[error.message, ...error.details, `→ ${error.hint}`].join('\n  ')}\n`);
+  const lines = [error.message, ...error.details, `→ ${error.hint}`].map(printableLines);
+  process.stderr.write(`coldiron: ${lines.join('\n  ')}\n`);
   process.exitCode = ERRORS[error.code].exit;
 }

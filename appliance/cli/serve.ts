@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import pino, { type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { loadConfig } from '../config.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { startAppliance } from '../main.ts';
 import { giveMemoryBack } from '../net/give-memory-back.ts';
+import { openLog } from './log.ts';
 
 interface ServeOptions {
   readonly config?: string;
@@ -25,10 +26,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const config = await loadConfig(file, options.state === undefined ? {} : { state: options.state });
   // Files created from here on are readable by this user only.
   process.umask(0o077);
-  const logger = pino(
-    { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination(2),
-  );
+  const logger = openLog(config.logLevel);
 
   const appliance = await startAppliance(config, logger);
   const stopped = untilSignalled(appliance.stop, logger);

@@ -6,7 +6,7 @@ import { chosenNodes, type SelectionOptions } from './node-selection.ts';
 import { runOnMany } from './on-many.ts';
 import { operate } from './operate.ts';
 import { readNodes } from './read-nodes.ts';
-import { type Output, printable, printJson, standardOutput, table } from './terminal.ts';
+import { type Output, printable, printableLines, printJson, standardOutput, table } from './terminal.ts';
 
 type Task = Answer<'getTask'>;
 
@@ -55,8 +55,9 @@ function showTask(task: Task, options: RunOptions): void {
   const output = standardOutput();
   if (options.json) printJson(output, task);
   else {
-    output.write(`${task.kind} ${task.id}: ${task.state}\n`);
-    if (task.output) output.write(`${task.output.split('\n').map(printable).join('\n').trimEnd()}\n`);
+    output.write(`${task.kind} ${printable(task.id)}: ${task.state}\n`);
+    // Indented, so that no line of it can pass for a line of the CLI.
+    if (task.output) output.write(`    ${printableLines(task.output.trimEnd())}\n`);
   }
   if (options.wait && task.state !== 'succeeded')
     throw new ColdironError('conflict', `the task ended as ${task.state}`);

@@ -1,6 +1,6 @@
 // A drain is a task of the node; its result advances the lifecycle. When the node is active again, the drain is undone: its
 // task is cancelled before it starts, or an `undrain` task follows. Both are derived from the tasks in the store, so a killed
-// process loses no step.
+// process loses no step. The change of the state itself cancels the task of the opposite kind that waits (machines/commands/move.ts).
 
 import type { Origin } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
@@ -52,12 +52,14 @@ export function createDrains({ store, tasks, machines, commands, now }: DrainsDe
   const undo = async (machine: Machine): Promise<void> => {
     const { id, lifecycle } = machine;
     if (lifecycle.state !== 'active' || undone.get(id) === lifecycle.since) return;
-    const last = (await store.tasksOf(id, TASKS_READ)).find(({ kind }) => kind === 'drain' || kind === 'undrain');
-    if (last?.kind === 'drain') {
-      const isWaiting = last.state === 'queued' || last.state === 'leased';
+    for (const task of (await store.tasksOf(id, TASKS_READ)).filter(concernsDraining)) {
+      if (task.kind === 'undrain') break;
+      const isWaiting = task.state === 'queued' || task.state === 'leased';
       // If the task started in the meantime, the next run decides again.
-      if (isWaiting && !(await tasks.cancel(last, 'the node is active again', BY_APPLIANCE))) return;
-      if (mayHaveStarted(last)) await tasks.run(machine, { kind: 'undrain', parameters: {} }, BY_APPLIANCE);
+      if (isWaiting && !(await tasks.cancel(task, 'the node is active again', BY_APPLIANCE))) return;
+      if (!mayHaveStarted(task)) continue;
+      await tasks.run(machine, { kind: 'undrain', parameters: {} }, BY_APPLIANCE);
+      break;
     }
     undone.set(id, lifecycle.since);
   };
@@ -78,6 +80,10 @@ export function createDrains({ store, tasks, machines, commands, now }: DrainsDe
     },
   };
 }
+
+/** A task that ended before it started says nothing: the one before it counts. */
+const concernsDraining = (task: Task): boolean =>
+  (task.kind === 'drain' || task.kind === 'undrain') && (!isOver(task.state) || mayHaveStarted(task));
 
 /** Each lease counts as an attempt: before and during the first one, the task has not started. */
 function mayHaveStarted({ state, attempts }: Task): boolean {

@@ -35,6 +35,7 @@ export interface TaskQueueDeps {
     | 'sweepTasks'
     | 'trimTasks'
     | 'appendAudit'
+    | 'subscribe'
   >;
   readonly signer: Pick<TaskSigner, 'sign'>;
   readonly now: () => Instant;
@@ -89,6 +90,10 @@ const KEPT = 30 * 24 * 60 * MINUTE;
 export function createTaskQueue({ store, signer, now, setTimer, newId }: TaskQueueDeps): TaskQueue {
   const taskWaiters = createNotifier<MachineId>(setTimer);
   const resultWaiters = createNotifier<TaskId>(setTimer);
+  // A change of the machine's state may cancel a task in its own commit.
+  store.subscribe(({ events }) => {
+    for (const event of events) if (event.kind === 'task.cancelled') resultWaiters.notify(event.data.task as TaskId);
+  });
 
   const run: TaskQueue['run'] = async (machine, { kind, parameters, within = STANDARD_WAIT }, origin) => {
     const { tasks, because } = eligibilityOf(machine.lifecycle);

@@ -54,7 +54,7 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
   return [
     ...(life.moved ? [] : [life.reason]),
     ...profileProblems(deps, machine, profile),
-    ...identityProblems(deps, machine, profile),
+    ...(await identityProblems(deps, machine, profile)),
     ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
     ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
@@ -109,20 +109,32 @@ function profileProblems({ fleet }: GuardDeps, { spec }: Machine, name: ObjectNa
 }
 
 /** What the machine could not prove when it opens its session. */
-function identityProblems({ fleet, hasNodeApi }: GuardDeps, { hardware, spec }: Machine, name: ObjectName): string[] {
-  const profile = fleet.profile(name);
-  if (profile?.identity !== 'tpm') return [];
+async function identityProblems(
+  { fleet, hasNodeApi, inspection }: GuardDeps,
+  machine: Machine,
+  name: ObjectName,
+): Promise<string[]> {
+  const identity = fleet.profile(name)?.identity ?? 'asserted';
+  if (identity === 'asserted') return [];
+  const { hardware, spec } = machine;
+  // Facts of an older version are as good as the record.
+  const isRecorded = hardware.bound !== null || (await inspection(machine)) !== null;
+  const unrecorded = isRecorded ? [] : ['its hardware was never recorded: commission it first'];
+  if (identity === 'bound') return unrecorded;
   const rule = `profile ${name} requires a TPM (identity: tpm)`;
-  const problems = hasNodeApi() ? [] : [`${rule}, and sessions are not encrypted: set listen.node in the site file`];
   const tpm = hardware.bound?.tpm ?? null;
-  if (hardware.bound !== null && tpm === null) {
-    problems.push(
-      `${rule}, and it showed none when it was commissioned: switch it on in the firmware setup, commission it again`,
-    );
-  } else if (tpm?.trust === 'nobody' && spec.tpm.length === 0) {
-    problems.push(`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`);
-  }
-  return problems;
+  return [
+    ...unrecorded,
+    ...(hasNodeApi() ? [] : [`${rule}, and sessions are not encrypted: set listen.node in the site file`]),
+    ...(isRecorded && tpm === null
+      ? [
+          `${rule}, and it showed none when it was commissioned: switch it on in the firmware setup, commission it again`,
+        ]
+      : []),
+    ...(tpm?.trust === 'nobody' && spec.tpm.length === 0
+      ? [`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`]
+      : []),
+  ];
 }
 
 /** Renders every file for the disk, before the disk is wiped for them. */

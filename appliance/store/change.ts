@@ -9,6 +9,7 @@ import type { Health, Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import type { Branded } from '../domain/parsed.ts';
 import type { SessionEnd, SessionId } from '../domain/session.ts';
+import type { TaskKind } from '../domain/task.ts';
 import type { EnrollmentTokenId, NewEnrollmentToken, Redemption, Renewal } from './enrollment-store.ts';
 import type { MachineFacts, NewTicket, Opening, Reopening, SessionReport } from './session-store.ts';
 
@@ -51,6 +52,8 @@ export type Write =
   | { readonly kind: 'renew-certificate'; readonly renewal: Renewal }
   /** Revokes every token and certificate of the machine and sets its health to unknown. */
   | { readonly kind: 'revoke-identity'; readonly revocation: IdentityRevocation }
+  /** Writes nothing if no such task waits. */
+  | { readonly kind: 'cancel-tasks'; readonly cancellation: TaskCancellation }
   /** Refused unless the effect is running; so are the next two. */
   | { readonly kind: 'finish-effect'; readonly effect: EffectId }
   | { readonly kind: 'retry-effect'; readonly effect: EffectId; readonly notBefore: Instant; readonly error: string }
@@ -72,6 +75,16 @@ export interface IdentityRevocation {
   readonly tokenEvent: NewEvent;
   /** Written only when the health changed. */
   readonly healthEvent: NewEvent;
+}
+
+/** A waiting task is queued, or leased and not started. */
+export interface TaskCancellation {
+  readonly task: TaskKind;
+  /** `never-started`: not a task that was leased before, because the node may have started it then. */
+  readonly which: 'waiting' | 'never-started';
+  readonly at: Instant;
+  readonly origin: Origin;
+  readonly reason: string;
 }
 
 export interface Change {

@@ -30,11 +30,27 @@ tpm_flush() {
 
 # tpm_ek TYPE INDEX: the endorsement key, the hash of its public key, and the certificate that the manufacturer may have stored.
 tpm_ek() {
-  tpm_call createek -G "$1" -c "$TPM/ek-$1.ctx" -u "$TPM/ek-$1.pub" && tpm_call readpublic -c "$TPM/ek-$1.ctx" -f der -o "$TPM/ek-$1.der" || return 1
+  tpm_stored_ek "$1" || tpm_call createek -G "$1" -c "$TPM/ek-$1.ctx" -u "$TPM/ek-$1.pub" || return 1
+  tpm_call readpublic -c "$(tpm_ek_object "$1")" -f der -o "$TPM/ek-$1.der" || return 1
   tpm_flush
   sha256sum < "$TPM/ek-$1.der" | cut -d ' ' -f 1 > "$TPM/ek-$1.name"
   tpm_certificate "$1" "$2"
   : > "$TPM/ek-$1.done"
+}
+
+# Firmware often stores the RSA key at this handle, which saves the seconds that it takes to make it again. The policy is that of all
+# endorsement keys: any other object at the handle is ignored.
+TPM_STORED_RSA=0x81010001
+TPM_EK_POLICY=837197674484b3f81a90cc8d46a5d724fd52d76e06520b64f2a1da1b331469aa
+tpm_stored_ek() {
+  [ "$1" = rsa ] && tpm_call readpublic -c "$TPM_STORED_RSA" -o "$TPM/ek-rsa.pub" || return 1
+  grep -q "^authorization policy: $TPM_EK_POLICY\$" "$TPM/says" && grep -q '^bits: 2048$' "$TPM/says" || return 1
+  : > "$TPM/ek-rsa.stored"
+}
+
+# What names the key in a command: its handle, or the file that contains it.
+tpm_ek_object() {
+  if [ -e "$TPM/ek-$1.stored" ]; then echo "$TPM_STORED_RSA"; else echo "$TPM/ek-$1.ctx"; fi
 }
 
 # Most TPMs have one, and a missing one is no error.
@@ -47,7 +63,7 @@ tpm_certificate() {
 
 # tpm_ak TYPE SCHEME: an attestation key of this boot, which signs the quote and to which the session secret is bound.
 tpm_ak() {
-  tpm_call createak -C "$TPM/ek-$1.ctx" -c "$TPM/ak.ctx" -G "$1" -g sha256 -s "$2" -u "$TPM/ak.pub" || return 1
+  tpm_call createak -C "$(tpm_ek_object "$1")" -c "$TPM/ak.ctx" -G "$1" -g sha256 -s "$2" -u "$TPM/ak.pub" || return 1
   tpm_flush
   : > "$TPM/ak.done"
 }
@@ -172,7 +188,7 @@ open_credential() {
 activate_credential() {
   tpm_call startauthsession --policy-session -S "$TPM/session.ctx" &&
     tpm_call policysecret -S "$TPM/session.ctx" -c e &&
-    tpm_call activatecredential --quiet -c "$TPM/ak.ctx" -C "$TPM/ek-$1.ctx" -i "$TPM/credential" -o "$TPM/secret" -P "session:$TPM/session.ctx"
+    tpm_call activatecredential --quiet -c "$TPM/ak.ctx" -C "$(tpm_ek_object "$1")" -i "$TPM/credential" -o "$TPM/secret" -P "session:$TPM/session.ctx"
   TPM2TOOLS_TCTI=$TPM_INTERFACE timeout "$TPM_CALL_SECONDS" tpm2 flushcontext "$TPM/session.ctx" > /dev/null 2>&1 || :
   tpm_flush
 }

@@ -2,7 +2,10 @@ import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Authenticate, guardRoutes } from '../../appliance/api/access.ts';
 import { createApp } from '../../appliance/api/base-app.ts';
-import { mayActAs, ROLES } from '../../appliance/domain/token.ts';
+import { OPERATION_IDS, OPERATIONS } from '../../appliance/contract/operations.ts';
+import { WIRE, type Wire } from '../../appliance/contract/wire.ts';
+import { mayActAs, ROLES, type Role } from '../../appliance/domain/token.ts';
+import { sampleOf } from '../attacks/hostile-samples.ts';
 import { type Fixture, openApi } from './api-fixture.ts';
 
 let api: Fixture;
@@ -65,6 +68,7 @@ operator POST /nodes/:node/retire
 operator POST /nodes/:node/reactivate
 operator POST /nodes/:node/quarantine
 operator POST /nodes/:node/clear-quarantine
+operator POST /nodes/:node/rebind
 operator POST /nodes/:node/tasks
 operator POST /nodes/:node/enrollment-token
 operator POST /nodes/:node/bootdev
@@ -139,6 +143,25 @@ describe('the route table', () => {
         else expect(statusCode, `${role} on ${route.method} ${route.url}`).toBe(403);
       }
     }
+  });
+
+  it('answers 403 to every lesser role also for a request that the operation accepts, and writes nothing', async () => {
+    const before = await api.store.auditEntries(0, 1000);
+    const refused: string[] = [];
+    for (const id of OPERATION_IDS) {
+      const { method, path } = OPERATIONS[id];
+      const least = EXPECTED.find((line) => line.endsWith(` ${method} ${path.replace('/api/v1', '')}`))?.split(' ')[0];
+      for (const role of ROLES.filter((held) => least !== 'public' && !mayActAs(held, least as Role))) {
+        const { body }: Wire = WIRE[id];
+        const url = path.replace(':node', 'node01').replace(/:[a-z]+/g, 'anything');
+        const payload = body === undefined ? {} : { payload: sampleOf(body, 'node01') as object };
+        const answer = await api.call({ role, method, url, ...payload });
+        expect([answer.statusCode, answer.json().code], `${role} on ${id}`).toEqual([403, 'forbidden']);
+        refused.push(`${role} ${id}`);
+      }
+    }
+    expect(refused.length).toBeGreaterThan(130);
+    expect(await api.store.auditEntries(0, 1000)).toEqual(before);
   });
 
   it('lets only admins remove a node, apply an inventory, create a token or change BMC credentials', () => {

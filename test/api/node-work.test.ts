@@ -84,6 +84,7 @@ describe('work on a node', () => {
     expect(refused).toMatchObject({ code: 'not_deployable', message: 'node01 cannot be deployed' });
     expect(refused.details).toEqual([
       expect.stringContaining('deploy is not possible from registered'),
+      'its hardware was never recorded: commission it first',
       expect.stringContaining('nixos/worker/bzImage'),
       expect.stringContaining('its disks are not known yet'),
     ]);

@@ -71,10 +71,13 @@ describe('the scripts of the service OS', () => {
   it('read the kernel command line', () => {
     put(
       'cmdline',
-      'quiet coldiron.server=http://10.0.2.2:8080 coldiron.mode=erase coldiron.session=http://10.0.2.2:8080/boot/session/ab coldiron.node=node05 BOOTIF=01-52-54-00-AB-CD-EF\n',
+      'quiet coldiron.server=http://10.0.2.2:8080 coldiron.mode=erase coldiron.session=http://10.0.2.2:8080/boot/session/ab coldiron.node=node05 coldiron.time=1794954930 BOOTIF=01-52-54-00-AB-CD-EF\n',
     );
-    const { stdout } = shell(['common'], `read_command_line ${folder}/cmdline; echo "$mode $session $node $boot_mac"`);
-    expect(stdout).toBe('erase http://10.0.2.2:8080/boot/session/ab node05 52:54:00:ab:cd:ef\n');
+    const { stdout } = shell(
+      ['common'],
+      `read_command_line ${folder}/cmdline; echo "$mode $session $node $boot_time $boot_mac"`,
+    );
+    expect(stdout).toBe('erase http://10.0.2.2:8080/boot/session/ab node05 1794954930 52:54:00:ab:cd:ef\n');
   });
 
   it("wait for the switch's LLDP frames, but not on a bridge", () => {

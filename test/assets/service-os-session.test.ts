@@ -50,6 +50,20 @@ describe('whom the service OS talks to', () => {
     expect(appliance.requests).toEqual([]);
   });
 
+  it('tells an appliance nothing whose authority only the operating system trusts', async () => {
+    const trustedByAll = fakeAuthority();
+    const appliance = await rig.session({ authority: trustedByAll, identity: 'bound' });
+    rig.put('authority.pem', fakeAuthority().pem);
+    rig.put('certificates/public.pem', trustedByAll.pem);
+    const folder = rig.file('certificates');
+    const mounted = `openssl rehash ${folder} && mount --bind ${folder} /etc/ssl/certs && exec "$@"`;
+    const lines = `session=${appliance.url()}\ncheck_transport\n: > "$KEY"\nrequest GET "$session"\necho "$status"`;
+    expect(await rig.run(lines, {}, ['unshare', '--mount', 'sh', '-c', mounted, 'sh'])).toMatchObject({
+      stdout: '000\n',
+    });
+    expect(appliance.requests).toEqual([]);
+  });
+
   it('refuses plain HTTP when it has an authority, before anything is sent', async () => {
     const appliance = await rig.session({ identity: 'bound' });
     writeFileSync(rig.file('authority.pem'), fakeAuthority().pem);
@@ -109,7 +123,8 @@ describe('a medium with the secret of the session', () => {
   `;
 
   it('gives the session key and the keys of the files', async () => {
-    rig.put('sys/block/sr0/size', '100\n');
+    for (const name of ['sda', 'sdb']) rig.put(`sys/block/${name}/size`, '100\n');
+    rig.put('sys/block/sda/removable', '1\n');
     const appliance = await rig.session({
       authority: fakeAuthority(),
       identity: 'media',
@@ -119,9 +134,9 @@ describe('a medium with the secret of the session', () => {
     const ran = await rig.run(
       `${medium(s)}${openingLines(appliance)}fetch_file user-data "$RUN/got" && cat "$RUN/got"; disk_names`,
     );
-    expect(ran.stdout).toBe(`${bearer(appliance)}#cloud-config\n`);
+    expect(ran.stdout).toBe(`${bearer(appliance)}#cloud-config\nsdb\n`);
     expect(appliance.introduction?.media).toBe(createHash('sha256').update(appliance.secret).digest('hex'));
-    expect(ran.screen).toContain('medium: the secret of a session was found on sr0');
+    expect(ran.screen).toContain('medium: the secret of a session was found on sda');
     rig.expectNoSecretShown(appliance, ran);
   });
 

@@ -83,6 +83,27 @@ describe('a machine with a TPM', () => {
     expect(attest.subarray(-32).equals(createHash('sha256').update(values).digest())).toBe(true);
   });
 
+  it('uses the RSA endorsement key that its TPM stores, and opens the session with it', async () => {
+    const { tpm, environment } = await withTpm();
+    tpm.tpm2('createek', '-G', 'rsa', '-c', '0x81010001', '-u', rig.file('stored'));
+    const appliance = await tpmSession({ ek: 1 });
+    const ran = await rig.run(openingLines(appliance), environment);
+    expect(appliance.introduction?.tpm?.ek[1]?.public).toBe(readFileSync(rig.file('stored')).toString('base64'));
+    expect(rig.calls()).not.toContain('createek -G rsa');
+    expect(ran).toMatchObject({ status: 0, stdout: bearer(appliance) });
+  });
+
+  it('ignores another key at the handle of the RSA endorsement key', async () => {
+    const { tpm, environment } = await withTpm();
+    tpm.tpm2('createprimary', '-C', 'o', '-G', 'rsa2048', '-c', rig.file('other'));
+    tpm.tpm2('evictcontrol', '-C', 'o', '-c', rig.file('other'), '0x81010001');
+    tpm.tpm2('flushcontext', '-t');
+    const appliance = await tpmSession({ ek: 1 });
+    const ran = await rig.run(openingLines(appliance), environment);
+    expect(rig.calls()).toContain('createek -G rsa');
+    expect(ran).toMatchObject({ status: 0, stdout: bearer(appliance) });
+  });
+
   it('has the same endorsement keys at each start', async () => {
     const { environment } = await withTpm();
     const reports: unknown[] = [];

@@ -31,8 +31,11 @@ export interface SessionMachine {
   /** A file of this machine. */
   file(path: string): string;
   put(path: string, content: string): void;
-  /** Runs shell lines with the functions of the service OS. `give_up` exits with 7, because a machine would wait for ever. */
-  run(lines: string, environment?: Readonly<Record<string, string>>): Promise<Ran>;
+  /**
+   * Runs shell lines with the functions of the service OS. `give_up` exits with 7, because a machine would wait for ever. `within`: a command that
+   * runs the shell.
+   */
+  run(lines: string, environment?: Readonly<Record<string, string>>, within?: readonly string[]): Promise<Ran>;
   /** An appliance whose authority is in this machine's initrd. */
   session(options: FakeSessionOptions): Promise<FakeSession>;
   /** The programs that it ran, with their arguments. */
@@ -75,7 +78,7 @@ export function useSessionMachine(packages: readonly string[] = []): SessionMach
 
   return {
     ...{ file, put, calls },
-    async run(lines, environment = {}) {
+    async run(lines, environment = {}, within = []) {
       const sources = FILES.map((name) => `. ${SCRIPTS}/${name}.sh`).join('\n');
       const stop = 'give_up() { say "STOPPED: $1"; exit 7; }';
       const env = {
@@ -83,7 +86,7 @@ export function useSessionMachine(packages: readonly string[] = []): SessionMach
         ...{ RUN: file('run'), SYS: file('sys'), DEV: file('dev'), AUTHORITY: file('authority.pem') },
         ...{ DELIVERY_SECONDS: '0', ...environment },
       };
-      const ended = await runShell(`${sources}\n${stop}\ncard=eth0\n${lines}`, env);
+      const ended = await runShell(`${sources}\n${stop}\ncard=eth0\n${lines}`, env, within);
       expect(ended.stderr).toBe('');
       return { status: ended.status, stdout: ended.stdout, screen: readFileSync(file('run/log'), 'utf8') };
     },
@@ -110,8 +113,10 @@ export function useSessionMachine(packages: readonly string[] = []): SessionMach
 async function runShell(
   script: string,
   env: Readonly<Record<string, string>>,
+  within: readonly string[],
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const shell = spawn('dash', ['-u', '-c', script], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program = 'dash', ...args] = [...within, 'dash', '-u', '-c', script];
+  const shell = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = Promise.all([text(shell.stdout), text(shell.stderr)]);
   const [status] = (await once(shell, 'exit')) as [number | null];
   try {

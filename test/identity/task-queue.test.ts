@@ -4,6 +4,7 @@ import type { Machine } from '../../appliance/domain/machine.ts';
 import { openKeyFolder } from '../../appliance/identity/key-folder.ts';
 import { createTaskQueue, type TaskQueue } from '../../appliance/identity/task-queue.ts';
 import { openTaskSigner } from '../../appliance/identity/task-signing.ts';
+import { moved } from '../../appliance/machines/commands/move.ts';
 import { transitionOf } from '../store/samples.ts';
 import { writesTo } from '../store/writes.ts';
 import { ALICE, auditActions, useEnrollment } from './enrollment-rig.ts';
@@ -55,6 +56,20 @@ describe('the task queue', () => {
     const woken = queue.next(machine.id, mayWork, MINUTE, signal);
     queue.wakeAll();
     expect(await woken).toBeNull();
+  });
+
+  it('ends a wait for a result when a change of the state cancels the task', async () => {
+    const { queue, machine } = await open();
+    const { store, clock } = rig();
+    const task = await queue.run(machine, { kind: 'undrain', parameters: {} }, ALICE);
+    const result = queue.outcome(task.id, MINUTE, signal);
+    const drained = moved(
+      machine,
+      { event: 'drain', origin: ALICE },
+      { now: clock.at, id: 'new', deployMinutes: null },
+    );
+    await store.commit(drained.outcome === 'change' ? drained.change : expect.fail('it was refused'));
+    expect(await result).toMatchObject({ id: task.id, state: 'expired' });
   });
 
   it('delivers nothing to a node that may not run tasks, also when it was already waiting', async () => {

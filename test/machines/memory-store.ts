@@ -218,6 +218,9 @@ export class MemoryStore {
         extra.push(write.revocation.healthEvent);
         touch({ health: 'unknown' });
         return;
+      case 'cancel-tasks':
+        // It keeps no tasks.
+        return;
       case 'finish-effect':
         this.#settle(write.effect, { state: 'done' });
         return;

@@ -13,13 +13,13 @@ import { sha256 } from '../lab/rack/service-os-session.ts';
 const MEBIBYTE = 1024 * 1024;
 /** Incompressible, so that there are packets to lose. */
 const NOISE = MEBIBYTE;
-/** Takes long enough to write that a fault can be injected meanwhile. */
-const LONG = 400 * MEBIBYTE;
+/** On a slow link it takes long enough to write that a fault can be injected meanwhile (`TroubledMachine.whileWriting`). */
+const LONG = 64 * MEBIBYTE;
 
 export const WRONG_SUM = 'ab'.repeat(32);
 
 /**
- * tiny: a mebibyte to fetch, 24 to write; its checksum is returned. long: 400 of both. mistyped: the tiny one with a wrong
+ * tiny: a mebibyte to fetch, 24 to write; its checksum is returned. long: 64 of both. mistyped: the tiny one with a wrong
  * checksum. The returned file also has the rack's own inventory, as changed by `change`.
  */
 export async function withTinyProfiles(
@@ -40,7 +40,8 @@ export async function withTinyProfiles(
     await writeFile(join(folder, name), bytes);
   }
   const profile = (name: string, source: string, sum: string) => ({
-    ...{ name, kind: 'cloud-image' as const, locale: 'C.UTF-8' },
+    // Its machines are put into their state, and were never commissioned.
+    ...{ name, kind: 'cloud-image' as const, locale: 'C.UTF-8', identity: 'asserted' as const },
     image: { source, sha256: sum },
   });
   const sum = sha256(tiny);

@@ -18,6 +18,8 @@ import type { OnboardingRig, TrailEvent } from './rig.ts';
 const STAGE_WITHIN_MS = 900_000;
 const LOOK_EVERY_MS = 200;
 const BEGINNING = 1024 * 1024;
+/** In kbit/s: half a mebibyte each second, so that the image `long` takes two minutes. */
+const SLOW_LINK = '4000';
 
 export class TroubledMachine {
   readonly #rig: OnboardingRig;
@@ -60,8 +62,27 @@ export class TroubledMachine {
     const { rack } = this.#rig;
     await rack.fault({ target: this.name, kind: 'power-cut', on: true, value, ...(file !== undefined && { file }) });
     await work();
-    const isCut = (): boolean => rack.status().faults.length === 0 && !this.isOn;
+    const isCut = (): boolean => !this.isOn && !rack.status().faults.some(({ kind }) => kind === 'power-cut');
     await this.until(isCut, `its power was to be cut at ${value}`);
+  }
+
+  /** Deploys the image `long` on a slow link, and calls this when a part of it is on the disk; the link is fast afterwards. */
+  async whileWriting(deploy: () => Promise<unknown>, inTheMiddle: () => Promise<void>): Promise<void> {
+    const before = await this.newest();
+    await deploy();
+    await this.until(() => this.isOn, 'its BMC was to switch it on');
+    await this.shows(/coldiron: service OS on/);
+    const slow = { target: this.name, kind: 'slow', value: SLOW_LINK } as const;
+    await this.#rig.rack.fault({ ...slow, on: true });
+    try {
+      await this.happens(
+        ({ kind, data }) => kind === 'session.step' && data.step === 'write-image' && Number(data.percent) > 0,
+        before,
+      );
+      await inTheMiddle();
+    } finally {
+      await this.#rig.rack.fault({ ...slow, on: false });
+    }
   }
 
   async until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {

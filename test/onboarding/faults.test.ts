@@ -1,5 +1,5 @@
-// Faults around a machine during its work: lost packets, a killed appliance, an unreachable BMC, a full pool, a wrong
-// image. Either the work completes nevertheless, or the reason is reported. Needs root.
+// Faults around a machine during its work: lost packets, an unreachable BMC, a full pool, a wrong image. Either the work completes
+// nevertheless, or the reason is reported. A killed appliance is in power-cut.test.ts. Needs root.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { HOUR } from '../../appliance/domain/instant.ts';
@@ -121,21 +121,6 @@ describe('a fault around a machine', () => {
     } finally {
       await rig.rack.fault({ target: 'node01', kind: 'loss', on: false });
     }
-    await machine.until(() => STARTED.test(machine.screen), 'it was to start what was installed');
-  });
-
-  it('does not stop an installation when the appliance is killed and restarted', async () => {
-    await machine.put('ready');
-    const before = await machine.newest();
-    await deploy('long');
-    await machine.happens(
-      ({ kind, data }) => kind === 'session.step' && data.step === 'write-image' && Number(data.percent) > 0,
-      before,
-    );
-    await rig.killAppliance();
-    await rig.startAppliance();
-    expect(await rig.node('node01')).toMatchObject({ state: 'deploying' });
-    await rig.waitForState('node01', 'enrolling', 600_000);
     await machine.until(() => STARTED.test(machine.screen), 'it was to start what was installed');
   });
 });

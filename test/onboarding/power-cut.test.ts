@@ -1,10 +1,9 @@
 // The power of a machine fails at each stage of its deployment. Each time it either continues by itself when it is switched on again,
-// or reports its progress, and the next deployment works. One machine for all stages; power cuts after the
-// installation are in life-bios.test.ts and power-cut-enrollment.test.ts. Needs root.
+// or reports its progress, and the next deployment works. One machine for all stages, and the appliance's power fails too; power
+// cuts after the installation are in life-bios.test.ts and power-cut-enrollment.test.ts. Needs root.
 
-import { appendFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { BOOTED } from '../lab/rack/service-os-image.ts';
 import { withTinyProfiles } from './faults-images.ts';
 import { TroubledMachine } from './faults-machine.ts';
 import { OnboardingRig } from './rig.ts';
@@ -12,6 +11,7 @@ import { OnboardingRig } from './rig.ts';
 vi.setConfig({ testTimeout: 1_500_000, hookTimeout: 900_000 });
 
 const NODE = 'node01';
+const STARTED = new RegExp(BOOTED);
 
 const NO_REPORT = /^restarted before it was installed: nothing was heard of its service OS$/;
 const lastReport = (...steps: readonly string[]): RegExp =>
@@ -70,24 +70,25 @@ describe('a machine that loses its power during its deployment', () => {
   );
 
   it('reports how much was written when it was cut while writing', async () => {
-    const moment = join(rig.state, 'moment');
-    const before = await machine.newest();
-    const writing = async (): Promise<void> => {
-      await deploy('long');
-      await machine.happens(
-        ({ kind, data }) => kind === 'session.step' && data.step === 'write-image' && Number(data.percent) > 0,
-        before,
-      );
-      await appendFile(moment, 'now\n');
-    };
-    await machine.cutWhile(writing, 'now', moment);
+    await machine.whileWriting(
+      () => deploy('long'),
+      () => machine.powerOff(),
+    );
     await failsOnRestart(/the last that was heard was write-image \(progress, \d+ %: .* written\)/);
     expect(await machine.diskBeginsEmpty()).toBe(true);
   });
 
-  it('is installed by the next deployment without a power cut', async () => {
-    await deploy('tiny');
+  it('is installed by the next deployment, although the appliance is killed and restarted meanwhile', async () => {
+    await machine.whileWriting(
+      () => deploy('long'),
+      async () => {
+        await rig.killAppliance();
+        await rig.startAppliance();
+        expect(await rig.node(NODE)).toMatchObject({ state: 'deploying' });
+      },
+    );
     await rig.waitForState(NODE, 'enrolling', 900_000);
     expect(await machine.diskBeginsEmpty()).toBe(false);
+    await machine.until(() => STARTED.test(machine.screen), 'it was to start what was installed');
   });
 });

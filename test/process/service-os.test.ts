@@ -109,12 +109,11 @@ describe('a machine and its service OS', () => {
     verb('audit', 'verify');
   });
 
-  it('rejects a ticket that is used twice, from another address, or by another chassis', async () => {
+  it('rejects a ticket that is used twice, from another address, or by another card', async () => {
     const machine = await deployingWith();
     const ticket = FakeServiceOs.ticketIn(await machine.script()) ?? '';
     const neighbour = machineOf(serving, { ...NEIGHBOUR, uuid: UUID });
     expect(await neighbour.open(ticket, { mac: CHASSIS.mac })).toMatchObject({ status: 409 });
-    expect(await machine.open(ticket, { uuid: '0badcafe-0000-4080-8000-525400123456' })).toMatchObject({ status: 409 });
     expect(await machine.open(ticket, { mac: NEIGHBOUR.mac })).toMatchObject({ status: 409 });
     expect(await machine.open(ticket)).toMatchObject({ status: 201 });
     const again = await machineOf(serving).open(ticket);
@@ -124,13 +123,31 @@ describe('a machine and its service OS', () => {
     const refused = (await events()).filter(({ kind }: { kind: string }) => kind === 'session.refused');
     expect(refused.map(({ data }: { data: { reason: string } }) => data.reason)).toEqual([
       `it comes from ${NEIGHBOUR.address}, which is leased to ${NEIGHBOUR.mac}`,
-      `node01 is chassis ${UUID}, but the request says 0badcafe-0000-4080-8000-525400123456`,
       `${NEIGHBOUR.mac} is not a card of node01`,
       'the ticket was used already: another client opened the session',
     ]);
     expect(verb('audit', 'list', '--json')).toContain('session.refused');
     expect(serving.stderr).not.toContain(ticket);
     expect(serving.stderr).not.toContain(machine.key);
+  });
+
+  it('is quarantined when another chassis presents its ticket, until a person accepts that chassis', async () => {
+    const machine = await deployingWith();
+    const ticket = FakeServiceOs.ticketIn(await machine.script()) ?? '';
+    const other = '0badcafe-0000-4080-8000-525400123456';
+    const refused = await machine.open(ticket, { uuid: other });
+    expect(refused).toMatchObject({ status: 409 });
+    expect(refused.body).toContain(`chassis UUID ${other} instead of ${UUID}`);
+    expect(await node()).toMatchObject({
+      state: 'quarantined',
+      note: expect.stringContaining(`chassis UUID ${other} instead of ${UUID}`),
+      identity: { level: 'bound', uuid: UUID, pending: expect.stringContaining(other) },
+    });
+    expect(await machine.open(ticket)).toMatchObject({ status: 409 });
+    expect((await events()).map(({ kind }: { kind: string }) => kind)).toContain('hardware.differs');
+    verb('nodes', 'rebind', 'node01', '--note', 'new mainboard');
+    expect(await node()).toMatchObject({ state: 'failed', identity: { uuid: other, pending: null } });
+    expect(verb('audit', 'list', '--json')).toContain('node.rebind');
   });
 
   it('keeps its session after the appliance was killed, and accepts no report twice', async () => {
@@ -190,7 +207,7 @@ describe('a machine and its service OS', () => {
       json: { message: 'the body is not JSON' },
     });
     expect(await machine.ask('GET', ticket)).toMatchObject({ status: 405 });
-    expect(await machine.ask('POST', ticket, 'x'.repeat(9000))).toMatchObject({ status: 413 });
+    expect(await machine.ask('POST', ticket, 'x'.repeat(50_000))).toMatchObject({ status: 413 });
     expect(await machineOf(serving).order()).toMatchObject({ status: 401, json: { code: 'unauthenticated' } });
     expect(await machine.open(ticket)).toMatchObject({ status: 201 });
     const log = `beginning${'x'.repeat(50_000)}end`;

@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
 import type { Profile } from '../../appliance/domain/catalogue.ts';
+import {
+  type BoundHardware,
+  type HardwareRecord,
+  NO_HARDWARE,
+  parseEkFingerprint,
+} from '../../appliance/domain/hardware-identity.ts';
 import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import type { MachineSpec } from '../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../appliance/domain/network.ts';
-import { type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
+import { mustParse, type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { deployProblems, type GuardDeps } from '../../appliance/provisioning/guards.ts';
@@ -19,7 +25,13 @@ const INITRD = 'images/service-os-x86_64/initrd';
 const DISK = 'images/debian/disk.raw';
 const IMAGE = { source: 'debian/disk.raw', sha256: 'ab', format: 'raw' } as const;
 
+const BOUND: BoundHardware = { uuid: null, serial: 'SN1', macs: [MAC], tpm: null, boundAt: 0 };
+const RECORDED: HardwareRecord = { bound: BOUND, refused: null };
+const EK = mustParse(parseEkFingerprint('ab'.repeat(32)));
+const TPM = { eks: [EK], issuer: null, pcrs: null };
+
 interface World {
+  readonly hardware?: HardwareRecord;
   readonly state?: LifecycleState;
   readonly spec?: Partial<MachineSpec>;
   readonly profile?: Partial<Profile>;
@@ -49,9 +61,17 @@ const storageOn = (disk: Partial<DiskSelector>): Storage => ({
 const asset = (of: string): Asset => ({ name: of, sha256: 'ab', size: 7 }) as Asset;
 
 /** Everything is in order, except for the test's changes. */
-function problemsIn({ state = 'ready', spec = {}, profile = {}, network = {}, missing = [], deps = {} }: World) {
+function problemsIn({
+  state = 'ready',
+  spec = {},
+  profile = {},
+  network = {},
+  missing = [],
+  deps = {},
+  hardware = RECORDED,
+}: World) {
   const card = { name: 'eth0', mac: MAC, network: name('provisioning'), address: null, mtu: null };
-  const machine = machineIn(state, { spec: { interfaces: [card], ...spec } });
+  const machine = { ...machineIn(state, { spec: { interfaces: [card], ...spec } }), hardware };
   const fleet = new Fleet();
   const chosen = profileWith({ kind: 'cloud-image', image: IMAGE, role: null, enrollment: 'first-boot', ...profile });
   const here = networkWith({ pools: [], ...network });
@@ -120,6 +140,33 @@ describe('the guards of a deployment', () => {
     ['its site is not declared', { spec: { site: name('elsewhere') } }, /^its site elsewhere is not declared$/],
     ['its profile is not declared', { spec: { profile: name('nothing') } }, /^its profile nothing is not declared$/],
     ['its profile is not active', { profile: { active: false } }, /^its profile worker is not active$/],
+    [
+      'its hardware was never recorded',
+      { hardware: NO_HARDWARE, deps: { inspection: async () => null } },
+      /^its hardware was never recorded: commission it first$/,
+    ],
+    [
+      'its profile requires a TPM, and it showed none',
+      { profile: { identity: 'tpm' } },
+      /^profile worker requires a TPM .* it showed none when it was commissioned/,
+    ],
+    [
+      'its profile requires a TPM, and nobody has accepted the one it showed',
+      {
+        profile: { identity: 'tpm' },
+        hardware: { bound: { ...BOUND, tpm: { ...TPM, trust: 'nobody' } }, refused: null },
+      },
+      /nobody has accepted its TPM yet: coldiron nodes rebind node01$/,
+    ],
+    [
+      'its profile requires a TPM, and sessions are not encrypted',
+      {
+        profile: { identity: 'tpm' },
+        hardware: { bound: { ...BOUND, tpm: { ...TPM, trust: 'accepted' } }, refused: null },
+        deps: { hasNodeApi: () => false },
+      },
+      /sessions are not encrypted: set listen.node in the site file$/,
+    ],
     ['its profile is for another SKU', { profile: { skus: [name('h100')] } }, /for h100, and it is of no SKU$/],
     [
       'its profile is for another architecture',

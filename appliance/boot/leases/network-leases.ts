@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/instant.ts';
 import { type Ipv4, type Ipv4Range, ipv4FromNumber, ipv4ToNumber } from '../../domain/ipv4.ts';
 import { isHeld, type Lease } from '../../domain/lease.ts';
 import type { Mac } from '../../domain/mac.ts';
-import { type Asker, type Offer, OpenOffers } from './open-offers.ts';
+import { type Offer, type OfferClaim, OpenOffers } from './open-offers.ts';
 import { type Reusable, ReuseQueue } from './reuse-queue.ts';
 
 interface Slot extends Reusable {
@@ -114,13 +114,13 @@ export class NetworkLeases {
   }
 
   /** The oldest offer that gives way to a client when no address is free. */
-  offerThatYields(asker: Asker): Offer | null {
-    return this.#offers.givesWayTo(asker);
+  offerThatYields(claim: OfferClaim): Offer | null {
+    return this.#offers.givesWayTo(claim);
   }
 
   /** The same, among the offers to unknown clients of a switch port. */
-  offerThatYieldsAt(port: string, asker: Asker): Offer | null {
-    return this.#offers.givesWayAt(port, asker);
+  offerThatYieldsAt(port: string, claim: OfferClaim): Offer | null {
+    return this.#offers.givesWayAt(port, claim);
   }
 
   offersAt(port: string, now: Instant): number {

@@ -23,7 +23,7 @@ export interface Offer {
 }
 
 /** A client that asks for an address. */
-export interface Asker {
+export interface OfferClaim {
   readonly rank: OfferRank;
   readonly now: Instant;
   readonly may: (offer: Offer) => boolean;
@@ -66,14 +66,14 @@ export class OpenOffers {
   }
 
   /** The oldest offer that gives way to this client; null: none does. */
-  givesWayTo(asker: Asker): Offer | null {
-    const newcomer = oldestOf(this.#byRank.newcomer, asker);
-    return newcomer === null && asker.rank !== 'newcomer' ? oldestOf(this.#byRank.returned, asker) : newcomer;
+  givesWayTo(claim: OfferClaim): Offer | null {
+    const newcomer = oldestOf(this.#byRank.newcomer, claim);
+    return newcomer === null && claim.rank !== 'newcomer' ? oldestOf(this.#byRank.returned, claim) : newcomer;
   }
 
   /** The same, among the clients of one switch port. */
-  givesWayAt(port: string, asker: Asker): Offer | null {
-    return oldestOf(this.#byPort.get(port) ?? [], asker);
+  givesWayAt(port: string, claim: OfferClaim): Offer | null {
+    return oldestOf(this.#byPort.get(port) ?? [], claim);
   }
 
   /** Open offers to unknown clients of a switch port. */
@@ -105,18 +105,18 @@ export class OpenOffers {
 }
 
 /** `offers`: the oldest first. */
-function oldestOf(offers: Iterable<Offer>, asker: Asker): Offer | null {
+function oldestOf(offers: Iterable<Offer>, claim: OfferClaim): Offer | null {
   for (const offer of offers) {
-    if (yields(offer, asker)) {
-      if (asker.may(offer)) return offer;
-    } else if (isFresh(offer, asker)) return null;
+    if (yields(offer, claim)) {
+      if (claim.may(offer)) return offer;
+    } else if (isFresh(offer, claim)) return null;
   }
   return null;
 }
 
-function yields(offer: Offer, asker: Asker): boolean {
-  if (asker.rank === 'firm' || (asker.rank === 'returned' && offer.rank === 'newcomer')) return true;
-  return asker.rank === offer.rank && !isFresh(offer, asker);
+function yields(offer: Offer, claim: OfferClaim): boolean {
+  if (claim.rank === 'firm' || (claim.rank === 'returned' && offer.rank === 'newcomer')) return true;
+  return claim.rank === offer.rank && !isFresh(offer, claim);
 }
 
-const isFresh = ({ at }: Offer, { now }: Asker): boolean => now - at < KEPT_MS;
+const isFresh = ({ at }: Offer, { now }: OfferClaim): boolean => now - at < KEPT_MS;

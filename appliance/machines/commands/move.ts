@@ -3,6 +3,7 @@
 import type { EffectId } from '../../domain/effect.ts';
 import type { NewAuditEntry, NewEvent, Origin } from '../../domain/event.ts';
 import type { FailureCause } from '../../domain/events/machine-events.ts';
+import type { Instant } from '../../domain/instant.ts';
 import type { ArmedIntent } from '../../domain/intent.ts';
 import { isInUse, type LifecycleState } from '../../domain/lifecycle.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -66,11 +67,29 @@ export function moved(machine: Machine, move: Move, context: CommandContext): De
         kind,
         correlationId: origin.correlationId,
       })),
-      writes: [...(also.writes ?? []), ...intent.writes, ...identity],
+      writes: [
+        ...(also.writes ?? []),
+        ...intent.writes,
+        ...identity,
+        ...cancelledTasks(machine, lifecycle.state, origin, at),
+      ],
       events: [...(also.events ?? []), ...intent.events, movedEvent(happening, lifecycle)],
       audit: [...(also.audit ?? []), ...intent.audit, ...movedAudit(happening, lifecycle)],
     },
   };
+}
+
+/** Of a drain and its undoing only the newer one counts: a task for the other that still waits must not hold up the node. */
+function cancelledTasks({ lifecycle }: Machine, state: LifecycleState, origin: Origin, at: Instant): Write[] {
+  if (state === lifecycle.state) return [];
+  const reason = `the node is now ${state}`;
+  if (state === 'draining') {
+    return [{ kind: 'cancel-tasks', cancellation: { task: 'undrain', which: 'waiting', at, origin, reason } }];
+  }
+  // A drain that the node may have started has to be undone; `identity/drains.ts` does both.
+  return lifecycle.state === 'draining'
+    ? [{ kind: 'cancel-tasks', cancellation: { task: 'drain', which: 'never-started', at, origin, reason } }]
+    : [];
 }
 
 interface IntentPart {

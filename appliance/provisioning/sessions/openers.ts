@@ -34,14 +34,20 @@ export function openerOf(machine: Machine, body: OpeningBody, seen: SeenAt): Par
     if (uuid.value !== expected)
       return unparsable(`${spec.hostname} is chassis ${expected}, but the request says ${uuid.value}`);
   }
-  if (seen.mac !== null && !macs.includes(seen.mac)) {
-    return unparsable(`it comes from ${shown(seen.address)}, which is leased to ${seen.mac}`);
+  const elsewhere = sourceProblem(machine, seen);
+  return elsewhere === null ? mac : unparsable(elsewhere);
+}
+
+/** Why a request does not come from a card of this machine; null: it does, or the appliance cannot know. */
+export function sourceProblem(machine: Machine, seen: SeenAt): string | null {
+  const { spec } = machine;
+  if (seen.mac !== null && !macsOf(spec).includes(seen.mac)) {
+    return `it comes from ${shown(seen.address)}, which is leased to ${seen.mac}`;
   }
   if (seen.mac === null && seen.wouldBeKnown) {
-    return unparsable(`it comes from ${shown(seen.address ?? 'an unknown address')}, which is not leased`);
+    return `it comes from ${shown(seen.address ?? 'an unknown address')}, which is not leased`;
   }
-  const neighbour = neighbourProblem(machine, seen);
-  return neighbour === null ? mac : unparsable(neighbour);
+  return neighbourProblem(machine, seen);
 }
 
 /** On our own wire the kernel knows which card sends: a packet can claim another MAC, its frames come from one all the same. */

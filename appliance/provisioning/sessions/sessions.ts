@@ -10,10 +10,10 @@ import type { Session, SessionId, SessionSecret, SessionStep } from '../../domai
 import { refusalError } from '../../machines/execute.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
-import { AWAIT_PUSH, ONCE_FILES } from '../installers/nixos/order.ts';
+import { AWAIT_PUSH, isPushOrder, ONCE_FILES } from '../installers/nixos/order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
-import { neighbourProblem } from './openers.ts';
+import { neighbourProblem, sourceProblem } from './openers.ts';
 import { type NextStep, nextStep, resolveOutcome } from './outcomes.ts';
 import {
   boundedLog,
@@ -97,6 +97,7 @@ export class Sessions {
 
   async facts(key: SessionSecret, body: unknown, call: SessionCall): Promise<void> {
     const { session, machine } = await this.#open(key, call);
+    await this.#mustBeThere({ session, machine }, call);
     const { store, now } = this.#deps;
     const { sequence: _, ...facts } = readFacts(body);
     const newest = (await store.factsOf(machine.id))[0];
@@ -115,9 +116,17 @@ export class Sessions {
 
   async step(key: SessionSecret, body: unknown, call: SessionCall): Promise<void> {
     const held = await this.#open(key, call);
+    await this.#mustBeThere(held, call);
     const report = readStep(body);
     await this.report(held, report);
     if (report.step === AWAIT_PUSH && report.status === 'started') this.#deps.installerWaits?.(held, call.address);
+  }
+
+  /** A push logs in where the session reports from, with the host keys that it reports: that must be the machine itself. */
+  async #mustBeThere(held: Held, call: SessionCall): Promise<void> {
+    if (!isPushOrder(held.session.order)) return;
+    const elsewhere = sourceProblem(held.machine, this.#deps.seenAt(call.address));
+    if (elsewhere !== null) throw await this.#refuse(held, elsewhere, call);
   }
 
   /** Reported by the machine or by the appliance. */

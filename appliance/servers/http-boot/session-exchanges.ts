@@ -145,19 +145,30 @@ const refusalHeaders = ({ code }: ColdironError) => ({
   Connection: 'close',
 });
 
-async function readJson({ request }: BootExchange, most: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > most) throw new ColdironError('payload_too_large', `the body is longer than ${most} bytes`);
-    chunks.push(chunk);
-  }
+async function readJson(exchange: BootExchange, most: number): Promise<unknown> {
+  const body = await readBody(exchange, most);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch {
     throw new ColdironError('invalid_request', 'the body is not JSON');
   }
+}
+
+async function readBody({ request }: BootExchange, most: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > most) throw new ColdironError('payload_too_large', `the body is longer than ${most} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof ColdironError) throw error;
+    // Any client can do that: it is no failure of ours.
+    throw new ColdironError('invalid_request', 'the connection was closed before the end of the body');
+  }
+  return Buffer.concat(chunks);
 }
 
 const sendJson = (exchange: BootExchange, status: number, value: Json): void =>

@@ -16,6 +16,7 @@ import { armIntent, closeIntents, consumeIntent } from './intents.ts';
 import { readMachine, refusedWrite, requireMachine } from './machines.ts';
 import type { MachineTable } from './schema.ts';
 import { endSession, endSessionsOf, openSession, reopenSession, takeFile, writeStep, writeTicket } from './sessions.ts';
+import { cancelTasks } from './tasks.ts';
 import type { Writer } from './transaction.ts';
 import { freeRemoved, writeLifecycle } from './transition.ts';
 
@@ -138,6 +139,9 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
       collected.events.push(healthEvent);
       return touch({ health: 'unknown' });
     }
+    case 'cancel-tasks':
+      collected.events.push(...(await cancelTasks(trx, machine, write.cancellation)));
+      return;
     case 'finish-effect':
       return must(await settleEffect(trx, write.effect, { state: 'done' }), NOT_RUNNING);
     case 'retry-effect': {

@@ -13,6 +13,7 @@ import {
   type TaskResult,
   taskDefinition,
 } from '../../domain/task.ts';
+import type { TaskCancellation } from '../change.ts';
 import {
   type FinishedTask,
   MAX_OPEN_TASKS,
@@ -157,6 +158,38 @@ export async function cancelTask(trx: Writer, id: TaskId, now: Instant, event: N
   if (numUpdatedRows !== 1n) return false;
   await insertEvents(trx, [event]);
   return true;
+}
+
+/** Returns an event for each cancelled task. */
+export async function cancelTasks(
+  trx: Writer,
+  machine: MachineId,
+  { task: kind, which, at, origin, reason }: TaskCancellation,
+): Promise<NewEvent[]> {
+  const rows = await trx
+    .updateTable('tasks')
+    .set({ state: 'expired', finished_at: at, lease: null, lease_until: null })
+    .where('machine', '=', machine)
+    .where('kind', '=', kind)
+    .where((eb) => {
+      // Each lease counts as an attempt.
+      const waits = (state: 'queued' | 'leased', attempts: number) =>
+        which === 'waiting'
+          ? eb('state', '=', state)
+          : eb.and([eb('state', '=', state), eb('attempts', '=', attempts)]);
+      return eb.or([waits('queued', 0), waits('leased', 1)]);
+    })
+    .returning('id')
+    .execute();
+  const { actor, correlationId } = origin;
+  return rows.map(({ id }) => ({
+    at,
+    kind: 'task.cancelled',
+    actor,
+    machine,
+    correlationId,
+    data: { task: id, kind, reason },
+  }));
 }
 
 const sameResult = (a: TaskResult, b: TaskResult): boolean => a.succeeded === b.succeeded && a.output === b.output;

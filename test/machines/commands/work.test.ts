@@ -176,3 +176,21 @@ function aMachineWithoutMac(state: LifecycleState): Machine {
   const machine = aMachine({ lifecycle: aLife(state) });
   return { ...machine, spec: { ...machine.spec, interfaces: [] } };
 }
+
+describe('draining', () => {
+  const cancelledBy = (state: LifecycleState, event: LifecycleEvent, changes: Partial<Lifecycle> = {}) =>
+    changeOf(moved(aServer(state, changes), { event, origin: ORIGIN }, CONTEXT)).writes.flatMap((write) =>
+      write.kind === 'cancel-tasks' ? [[write.cancellation.task, write.cancellation.which]] : [],
+    );
+
+  it('cancels the tasks of the opposite in the change that starts or ends it', () => {
+    const failure = { step: 'drain', reason: 'x' } as const;
+    expect(cancelledBy('active', 'drain')).toEqual([['undrain', 'waiting']]);
+    expect(cancelledBy('failed', 'drain', { failure })).toEqual([['undrain', 'waiting']]);
+    expect(cancelledBy('draining', 'undrain')).toEqual([['drain', 'never-started']]);
+    expect(cancelledBy('draining', 'drained')).toEqual([['drain', 'never-started']]);
+    expect(cancelledBy('draining', 'quarantine')).toEqual([['drain', 'never-started']]);
+    expect(cancelledBy('failed', 'undrain', { failure })).toEqual([]);
+    expect(cancelledBy('active', 'quarantine')).toEqual([]);
+  });
+});

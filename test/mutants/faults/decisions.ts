@@ -72,8 +72,8 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   {
     name: 'admin-token-group-readable',
     file: 'appliance/api/admin-token.ts',
-    source: `(mode & 0o077) !== 0`,
-    fault: `(mode & 0o007) !== 0`,
+    source: `readPrivately(file, 'nobody')`,
+    fault: `readPrivately(file, 'group')`,
     tests: ['test/api/admin-token.test.ts'],
     why: 'A token that a whole group has read becomes the admin token.',
   },
@@ -178,8 +178,8 @@ export const DECISION_FAULTS: readonly Mutant[] = [
   {
     name: 'lease-offered-twice',
     file: 'appliance/boot/leases/network-leases.ts',
-    source: `slot.offer.until > now && slot.offer.mac !== mac) return false;`,
-    fault: `slot.offer.until > now && slot.offer.mac === mac) return false;`,
+    source: `offer.until > now && offer.mac !== mac) return false;`,
+    fault: `offer.until > now && offer.mac === mac) return false;`,
     tests: LEASES,
     why: 'Two clients are offered one address.',
   },

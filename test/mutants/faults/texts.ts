@@ -136,7 +136,7 @@ export const TEXT_FAULTS: readonly Mutant[] = [
   {
     name: 'asset-checksum',
     file: 'appliance/assets/place-file.ts',
-    source: `if (declared !== null && declared !== sha256) {`,
+    source: `if (declared !== null && declared !== (await sha256OfFile(temporary))) {`,
     fault: `if (declared === null && version === '') {`,
     tests: ['test/assets/gather.test.ts'],
     why: 'A replaced boot file is served to every machine.',

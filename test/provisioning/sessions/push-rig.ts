@@ -118,7 +118,7 @@ export class PushRig {
   }
 
   /** An appliance over this store; a second one represents a restart. */
-  async appliance(): Promise<SessionService> {
+  async appliance(changes: Partial<Parameters<typeof openSessionService>[0]> = {}): Promise<SessionService> {
     const service = await openSessionService({
       store: this.store,
       fleet: this.#fleet,
@@ -141,6 +141,7 @@ export class PushRig {
       environment: { PATH: `${this.folder}:${process.env.PATH}`, HOME: this.folder },
       limits: { ...PUSH_LIMITS, reach: 20_000, gracePeriod: 300 },
       sshPort: this.#port,
+      ...changes,
     });
     onTestFinished(() => service.stop());
     return service;
@@ -165,7 +166,7 @@ export class PushRig {
       order,
       reports: (step) => sessions.handler.step(key, { step, status: 'started' }, call),
       waits: async (hostKeys = [this.host.line], address = HERE, { sessions: { handler } } = service) => {
-        await handler.facts(key, { disks: [], nics: [], ssh_host_keys: hostKeys }, call);
+        await handler.facts(key, { disks: [], nics: [], ssh_host_keys: hostKeys }, { ...call, address });
         await handler.step(key, { sequence: 1, step: 'await-push', status: 'started' }, { ...call, address });
       },
     };

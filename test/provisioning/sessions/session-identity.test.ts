@@ -88,7 +88,11 @@ describe('the identity of sessions', () => {
 
   it('of a machine that was commissioned by an older version rests on its facts', async () => {
     await open('deploying');
-    await writesTo(rig.store).putFacts(rig.machine.id, { facts: FACTS, at: NOW }, newEvent('session.facts', { machine: rig.machine.id }));
+    await writesTo(rig.store).putFacts(
+      rig.machine.id,
+      { facts: FACTS, at: NOW },
+      newEvent('session.facts', { machine: rig.machine.id }),
+    );
     await expect(start('install', { ...SELF, serial: 'SN2' })).rejects.toThrow('SN2 instead of SN1');
   });
 

@@ -109,6 +109,44 @@ describe('a node that is drained', () => {
     expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain succeeded']);
   });
 
+  it('cancels in one commit the undrain task that waits when the node is drained again, and the reverse', async () => {
+    const { machine, node } = await draining();
+    const task = await fetched(node);
+    await task.begin();
+    await site.request(machine, 'undrain');
+    await site.enrollment.drains.reconcile();
+    expect(await kindsAndStates(machine)).toEqual(['drain running', 'undrain queued']);
+    await report(node, task.id, 'failed', 'stopped');
+
+    site.ahead += 1000;
+    await site.request(machine, 'drain');
+    expect(await kindsAndStates(machine)).toEqual(['drain failed', 'undrain expired']);
+    await site.enrollment.drains.reconcile();
+    expect(await kindsAndStates(machine)).toEqual(['drain failed', 'drain queued', 'undrain expired']);
+
+    site.ahead += 1000;
+    await site.request(machine, 'undrain');
+    expect(await kindsAndStates(machine)).toEqual(['drain expired', 'drain failed', 'undrain expired']);
+    // The node was drained by the first task, and nothing has undone that yet.
+    await site.enrollment.drains.reconcile();
+    expect(await kindsAndStates(machine)).toEqual([
+      'drain expired',
+      'drain failed',
+      'undrain expired',
+      'undrain queued',
+    ]);
+    const undo = await fetched(node, 'undrain');
+    expect(await undo.begin()).toBe(200);
+    expect(await report(node, undo.id, 'succeeded', 'undrained')).toMatchObject({ status: 200 });
+    await site.enrollment.drains.reconcile();
+    expect((await site.store.tasksOf(machine.id, 10)).filter(({ kind }) => kind === 'undrain')).toHaveLength(2);
+    const cancelled = await site.store.events({ machine: machine.id, kind: 'task.cancelled', limit: 10 });
+    expect(cancelled.map(({ actor, data }) => [actor, (data as { reason: string }).reason])).toEqual([
+      ['local:ada', 'the node is now draining'],
+      ['local:ada', 'the node is now active'],
+    ]);
+  });
+
   it('sends an undrain task to a drained node that is reactivated', async () => {
     const { machine, node } = await draining();
     const task = await fetched(node);

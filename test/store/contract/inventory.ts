@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { NO_HARDWARE } from '../../../appliance/domain/hardware-identity.ts';
 import { EMPTY_INVENTORY } from '../../../appliance/domain/inventory.ts';
 import { type Engine, useStore } from '../engines.ts';
 import {
@@ -36,7 +37,7 @@ export function inventoryContract(engine: Engine): void {
     const creation = creationOf(specOf(1));
     const written = await store.writeInventory(inventoryWrites(0, { createMachines: [creation] }));
     expect(written).toEqual({ revision: 1, declaredRevision: 1 });
-    const expected = { ...creation, health: 'unknown', intent: null, version: 1, revision: 1 };
+    const expected = { ...creation, health: 'unknown', hardware: NO_HARDWARE, intent: null, version: 1, revision: 1 };
     expect((await store.inventory()).machines).toEqual([expected]);
     expect(await store.machine(creation.id)).toEqual(expected);
   });

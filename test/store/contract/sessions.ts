@@ -71,6 +71,7 @@ export function sessionsContract(engine: Engine): void {
       openedAt: null,
       expiresAt: null,
       heardAt: null,
+      identity: null,
       sequence: 0,
       last: null,
       ended: null,

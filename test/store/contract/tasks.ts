@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { Task, TaskId, TaskKind } from '../../../appliance/domain/task.ts';
+import { emptyChange } from '../../../appliance/machines/commands/decision.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import {
   MAX_OPEN_TASKS,
@@ -72,6 +73,69 @@ export function tasksContract(engine: Engine): void {
     expect(await cancel(1)).toBe(false);
     expect(await store.task('task-1' as TaskId)).toMatchObject({ state: 'running' });
     expect(await store.leaseTask(leaseOf(machine, 'b'))).toBeNull();
+  });
+
+  it('cancels waiting tasks of one kind in the commit of a change, with an event for each', async () => {
+    const { store } = opened();
+    const [machine, other] = [await addMachine(store, 1), await addMachine(store, 2)];
+    /** Leased and then: not started, started, or requeued after the lease. */
+    const create = async (n: number, of: Machine, kind: TaskKind, then?: 'leased' | 'running' | 'requeued') => {
+      await store.createTask(newTask(of, n, kind), EVENT, AUDIT);
+      if (then === undefined) return;
+      await store.leaseTask(leaseOf(of, `lease-${n}`, then === 'requeued' ? { until: NOW + 11 } : {}));
+      const id = `task-${n}` as TaskId;
+      if (then === 'running') await store.startTask(id, leaseOf(of, `lease-${n}`, { until: NOW + 100 }), EVENT);
+      if (then === 'requeued') await swept(store, NOW + 12);
+    };
+    const statesOf = async (): Promise<string[]> =>
+      (await store.tasksOf(machine.id, 10)).map(({ id, state }) => `${id} ${state}`).toSorted();
+    await create(1, machine, 'drain', 'running');
+    await create(2, machine, 'drain', 'leased');
+    await create(3, machine, 'drain', 'requeued');
+    await create(4, machine, 'drain');
+    await create(5, machine, 'undrain');
+    await create(6, other, 'drain');
+    const cancel = (which: 'waiting' | 'never-started') =>
+      store.commit({
+        ...emptyChange(machine, NOW + 20),
+        version: null,
+        writes: [
+          {
+            kind: 'cancel-tasks',
+            cancellation: {
+              task: 'drain',
+              which,
+              at: NOW + 20,
+              origin: { actor: 'token:alice', correlationId: 'c-7' },
+              reason: 'the node is now active',
+            },
+          },
+        ],
+      });
+    const open = ['task-1 running', 'task-3 queued', 'task-5 queued'];
+    const first = await cancel('never-started');
+    expect(await statesOf()).toEqual([...open, 'task-2 expired', 'task-4 expired'].toSorted());
+    expect(first).toMatchObject({
+      outcome: 'committed',
+      events: ['task-2', 'task-4'].map((task) => ({
+        kind: 'task.cancelled',
+        actor: 'token:alice',
+        correlationId: 'c-7',
+        machine: machine.id,
+        data: { task, kind: 'drain', reason: 'the node is now active' },
+      })),
+    });
+    expect(await store.startTask('task-2' as TaskId, leaseOf(machine, 'lease-2'), EVENT)).toBe(false);
+    expect(await cancel('waiting')).toMatchObject({ events: [{ data: { task: 'task-3' } }] });
+    expect(await cancel('waiting')).toMatchObject({ outcome: 'committed', events: [] });
+    expect(await statesOf()).toEqual([
+      'task-1 running',
+      'task-2 expired',
+      'task-3 expired',
+      'task-4 expired',
+      'task-5 queued',
+    ]);
+    expect(await store.task('task-6' as TaskId)).toMatchObject({ state: 'queued' });
   });
 
   it('stores a task unchanged, and leases it to exactly one of many callers', async () => {

@@ -41,6 +41,9 @@ export async function watchAnywhere(run: AnywhereRun): Promise<AnywhereEnd> {
   return watch.finish(end, run.signal.aborted);
 }
 
+/** It prints a dozen; the machine that is installed can print any number of lines that look like them. */
+const MOST_STEPS = 100;
+
 class Watch {
   readonly #run: AnywhereRun;
   readonly #overdue = new AbortController();
@@ -50,6 +53,7 @@ class Watch {
   #late: string | null = null;
   #finished = false;
   #aborted: string | null = null;
+  #steps = 0;
   #lastError: string | null = null;
 
   constructor(run: AnywhereRun) {
@@ -70,7 +74,8 @@ class Watch {
       if (line.kind === 'aborted') this.#aborted = shownLine.replace(/^\s*aborted: /, '');
       else if (shownLine.trim() !== '') this.#lastError = shownLine.trim();
     } else if (line.kind === 'finished') this.#finished = true;
-    else if (line.kind === 'step') this.#begin(shownLine.trim().slice(4, -4), line.means);
+    else if (line.kind === 'step' && ++this.#steps <= MOST_STEPS)
+      this.#begin(shownLine.trim().slice(4, -4), line.means);
   }
 
   finish(end: GroupEnd, cancelled: boolean): AnywhereEnd {

@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 
 const MOST_LINES = 60;
 const LONGEST_LINE = 400;
+/** Only this much of a line is searched: some patterns take quadratic time. */
+const SEARCHED = 4096;
 /** Shorter ones would redact ordinary words. */
 const SHORTEST_SECRET = 6;
 const HIDDEN = '[secret]';
@@ -33,8 +35,13 @@ export function outputTail(secrets: readonly string[]): OutputTail {
       insideKey = !/-----END [A-Z ]*PRIVATE KEY-----/.test(line);
       return HIDDEN;
     }
-    const known = hidden.reduce((text, secret) => text.replaceAll(secret, HIDDEN), visible(line));
-    return bounded(SUSPECTS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), known));
+    const known = hidden.reduce((text, secret) => text.replaceAll(secret, HIDDEN), visible(line.slice(0, SEARCHED)));
+    const safe = SUSPECTS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), known);
+    if (line.length <= SEARCHED) return bounded(safe);
+    // A secret may have been cut in two: its first half must not become visible.
+    return safe.length <= LONGEST_LINE
+      ? HIDDEN
+      : `${safe.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more)`;
   };
   return {
     add: (line) => {
@@ -47,7 +54,9 @@ export function outputTail(secrets: readonly string[]): OutputTail {
   };
 }
 
-const visible = (line: string): string => stripVTControlCharacters(line).replace(/[^\t\x20-\x7e\u00a0-\uffff]/g, '');
+/** Also without the marks that reorder or hide text. */
+const visible = (line: string): string =>
+  stripVTControlCharacters(line).replace(/[^\t\x20-\x7e\u00a0-\uffff]|\p{Cf}|[\u2028\u2029]|\p{Surrogate}/gu, '');
 
 const bounded = (line: string): string =>
   line.length <= LONGEST_LINE ? line : `${line.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more)`;

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Instant, SECOND } from '../../../domain/instant.ts';
 
@@ -63,8 +63,26 @@ export async function runGroup(run: GroupRun): Promise<GroupEnd> {
   return code === null ? { kind: 'killed', by: String(by) } : { kind: 'exited', code };
 }
 
+/** A machine can print without ever ending a line: what exceeds this is dropped. */
+const LONGEST_LINE = 8192;
+
 async function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): Promise<void> {
-  for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) onLine(line);
+  const decoder = new StringDecoder('utf8');
+  let line = '';
+  let afterReturn = false;
+  for await (const chunk of stream) {
+    const text = decoder.write(Buffer.from(chunk));
+    const parts = (afterReturn && text.startsWith('\n') ? text.slice(1) : text).split(/\r\n|\n|\r/);
+    afterReturn = text.endsWith('\r');
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) {
+        onLine(line);
+        line = '';
+      }
+      line += part.slice(0, LONGEST_LINE - line.length);
+    }
+  }
+  if (line !== '') onLine(line);
 }
 
 async function endGroup(group: number, gracePeriod: Instant): Promise<void> {

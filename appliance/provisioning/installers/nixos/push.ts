@@ -20,9 +20,17 @@ import { withWorkFolder, writeFiles } from './work-folder.ts';
 export interface PushLimits extends AnywhereLimits {
   /** Until the installer's SSH server accepts the login. */
   readonly reach: Instant;
+  /** Until that server forwards to itself. */
+  readonly forward: Instant;
 }
 
-export const PUSH_LIMITS: PushLimits = { reach: 10 * MINUTE, all: 4 * HOUR, gracePeriod: 5 * SECOND, step: null };
+export const PUSH_LIMITS: PushLimits = {
+  reach: 10 * MINUTE,
+  forward: 10 * SECOND,
+  all: 4 * HOUR,
+  gracePeriod: 5 * SECOND,
+  step: null,
+};
 
 export interface Push {
   /** The name of the node in the flake. */
@@ -67,7 +75,7 @@ async function tryPush(push: Push): Promise<PushResult> {
   if (!reached.ok) return failure('prepare', reached.reason);
   const connection = reached.value;
   try {
-    const tunnel = await openTunnel(connection, target.port);
+    const tunnel = await openTunnel(connection, target.port, { forward: push.limits.forward, signal: push.signal });
     if (!tunnel.ok) return failure('prepare', tunnel.reason);
     try {
       return await withWorkFolder(push.workFolders, (folder) => runIn(folder, push, tools.value, tunnel.value));

@@ -4,11 +4,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Client, ClientChannel } from 'ssh2';
-import { SECOND } from '../../../domain/instant.ts';
+import { type Instant, SECOND } from '../../../domain/instant.ts';
 import { type Parsed, parsed, shown, unparsable } from '../../../domain/parsed.ts';
 
 const HERE = '127.0.0.1';
-const BANNER_WITHIN = 10 * SECOND;
 
 export interface Tunnel {
   readonly host: string;
@@ -16,9 +15,15 @@ export interface Tunnel {
   close(): Promise<void>;
 }
 
+export interface TunnelLimits {
+  /** Until the forwarded SSH server has sent its banner. */
+  readonly forward: Instant;
+  readonly signal: AbortSignal;
+}
+
 /** `port`: of the SSH server, as seen from the installer itself. */
-export async function openTunnel(connection: Client, port: number): Promise<Parsed<Tunnel>> {
-  const tried = await greeting(connection, port);
+export async function openTunnel(connection: Client, port: number, limits: TunnelLimits): Promise<Parsed<Tunnel>> {
+  const tried = await greeting(connection, port, limits);
   if (!tried.ok) return tried;
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -67,16 +72,25 @@ const channelTo = (connection: Client, port: number): Promise<ClientChannel> =>
   });
 
 /** Checked once before use: an SSH server can be configured to forward nothing. */
-async function greeting(connection: Client, port: number): Promise<Parsed<null>> {
+async function greeting(connection: Client, port: number, { forward, signal }: TunnelLimits): Promise<Parsed<null>> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(forward)]);
   try {
-    const channel = await channelTo(connection, port);
-    const [banner] = await once(channel, 'data', { signal: AbortSignal.timeout(BANNER_WITHIN) });
+    const channel = await unlessAborted(channelTo(connection, port), limit);
+    const [banner] = await once(channel, 'data', { signal: limit });
     channel.close();
     const text = Buffer.from(banner).toString('latin1');
     return text.startsWith('SSH-')
       ? parsed(null)
       : unparsable(`the forwarded port of the installer is not an SSH server: ${shown(text)}`);
   } catch (error) {
-    return unparsable(`the installer does not forward to its own SSH server: ${shown((error as Error).message)}`);
+    if (signal.aborted) return unparsable('it was cancelled');
+    const reason = limit.aborted ? `no answer within ${forward / SECOND} s` : shown((error as Error).message);
+    return unparsable(`the installer does not forward to its own SSH server: ${reason}`);
   }
+}
+
+/** An SSH server need not answer at all. */
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = once(signal, 'abort').then(() => Promise.reject(new Error('no answer')));
+  return signal.aborted ? Promise.reject(new Error('no answer')) : Promise.race([work, aborted]);
 }

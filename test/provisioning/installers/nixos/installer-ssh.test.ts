@@ -17,6 +17,7 @@ import { freePort } from '../../../free-port.ts';
 import { hostKey, needSshd, startSshd } from './real-sshd.ts';
 
 const PATIENCE = 30_000;
+const TUNNEL_LIMITS = { forward: PATIENCE, signal: new AbortController().signal };
 
 const reaching = (
   port: number,
@@ -147,7 +148,7 @@ describe('the tunnel', () => {
     const sshd = await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [key.authorizedKey], options });
     const { client } = await reach(reaching(port, key, [host.line]));
     if (!client) throw new Error('not reached');
-    return { client, sshd, tunnel: await openTunnel(client, port) };
+    return { client, sshd, tunnel: await openTunnel(client, port, TUNNEL_LIMITS) };
   }
 
   const greeting = async (port: number): Promise<string> => {
@@ -193,7 +194,7 @@ describe('the tunnel', () => {
     await startSshd({ folder, port, hostKeys: [host.file], authorizedKeys: [key.authorizedKey] });
     const { client } = await reach(reaching(port, key, [host.line]));
     if (!client) throw new Error('not reached');
-    const tunnel = await openTunnel(client, port);
+    const tunnel = await openTunnel(client, port, TUNNEL_LIMITS);
     if (!tunnel.ok) throw new Error(tunnel.reason);
     writeFileSync(`${folder}/key`, key.privateKey.reveal(), { mode: 0o600 });
     const options = [
