@@ -131,7 +131,7 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
   if (offered !== null && may(offered)) return offer(offered, 'open-offer');
   const port = portOf(question);
   if (port !== null && leases.offersAt(port, now) >= MOST_OFFERS_PER_PORT) {
-    const given = leases.offerThatYieldsAt(port, askerOf(question));
+    const given = leases.offerThatYieldsAt(port, claimOf(question));
     return given === null ? silent('port-exhausted') : offer(given.address, 'oldest-offer');
   }
   if (request.requestedAddress !== null && may(request.requestedAddress)) {
@@ -143,12 +143,12 @@ function decideOffer(question: LeaseQuestion): LeaseDecision {
     return BARS_EVERYBODY.includes(refusal) ? 'not-for-anybody' : 'not-for-this-client';
   });
   if (free !== null) return offer(free, 'pool');
-  const given = leases.offerThatYields(askerOf(question));
+  const given = leases.offerThatYields(claimOf(question));
   if (given !== null) return offer(given.address, 'oldest-offer');
   return silent(leases.hasPool ? 'pool-exhausted' : 'no-pool');
 }
 
-const askerOf = (question: LeaseQuestion) => ({
+const claimOf = (question: LeaseQuestion) => ({
   rank: rankOf(question),
   now: question.now,
   may: (given: Offer): boolean => obstacle(question, given.address, given) === null,

@@ -149,7 +149,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
 
 /** The handler reads the body itself: it has other limits, and machines send it before they are nodes. */
 function sessionRoutes(app: App, sessions: NodeApiDeps['sessions']): void {
-  app.register(async (scope) => {
+  app.register((scope, _options, registered) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     scope.route({
@@ -161,6 +161,7 @@ function sessionRoutes(app: App, sessions: NodeApiDeps['sessions']): void {
         await sessions(request.raw, reply.raw, request.id);
       },
     });
+    registered();
   });
 }
 

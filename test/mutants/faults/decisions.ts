@@ -184,6 +184,22 @@ export const DECISION_FAULTS: readonly Mutant[] = [
     why: 'Two clients are offered one address.',
   },
   {
+    name: 'lease-fresh-offer-yields',
+    file: 'appliance/boot/leases/open-offers.ts',
+    source: `return claim.rank === offer.rank && !isFresh(offer, claim);`,
+    fault: `return claim.rank === offer.rank;`,
+    tests: ['test/boot/leases/open-offers.test.ts'],
+    why: 'An offer goes to another client before its own had time to request the address.',
+  },
+  {
+    name: 'tftp-answered-transfer-yields',
+    file: 'appliance/servers/tftp/transfer-book.ts',
+    source: `if (!transfer.isAnswered()) {`,
+    fault: `if (transfer.isAnswered()) {`,
+    tests: ['test/servers/tftp/transfer-book.test.ts'],
+    why: 'A request with a forged sender ends the transfer of a machine.',
+  },
+  {
     name: 'lease-reuse-order',
     file: 'appliance/boot/leases/reuse-queue.ts',
     source: `parent.freeAt <= item.freeAt`,
