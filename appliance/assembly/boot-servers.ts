@@ -10,6 +10,7 @@ import type { Heartbeats } from '../identity/heartbeats.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
 import { intentConsumer } from '../provisioning/sessions/intent-consumer.ts';
+import { neighbourProblem } from '../provisioning/sessions/openers.ts';
 import type { SessionService } from '../provisioning/sessions/session-service.ts';
 import { BootChain } from '../servers/boot-chain/boot-chain.ts';
 import { OwnRequests } from '../servers/boot-chain/own-requests.ts';
@@ -67,6 +68,8 @@ export function bootServers(
   const scripts = new ScriptIssuer({
     ...{ resolver, sessions, templates, onFinding, onUnknown },
     consume: intentConsumer(store, clock.now),
+    strangerAt: (machine, address) =>
+      address && neighbourProblem(machine, { address, neighbour: addresses.neighbourOf(address) }),
     onScriptFetched: (mac, address) => {
       dhcp.scriptFetched(mac);
       // Anybody can fetch the script of another machine, but only this machine with its own card.

@@ -21,9 +21,10 @@ export class AddressBook {
     return this.#leased(address) ?? this.#neighbours.macOf(address) ?? this.#reserved(address);
   }
 
-  /** What the kernel knows of its own wires; null: behind a router, or not known. */
+  /** What the kernel knows of its own wires at this moment; null: behind a router, or not known. */
   neighbourOf(address: Ipv4): Mac | null {
-    return this.#neighbours.macOf(address);
+    // Not from the cache: within a second another card can answer for the address.
+    return this.#neighbours.macNow(address);
   }
 
   /** Includes removed machines, whose events are still recorded. */
@@ -55,6 +56,13 @@ class Neighbours {
       this.#readAt = performance.now();
     }
     return this.#macs.get(address) ?? null;
+  }
+
+  macNow(address: Ipv4): Mac | null {
+    const [entry] = arpTable()
+      .filter((line) => line.startsWith(`${address} `))
+      .flatMap(entryIn);
+    return entry?.[1] ?? null;
   }
 }
 

@@ -76,6 +76,11 @@ export const FAULTS = {
     means: 'from the next power-on, the TPM answers everything with garbage',
     takes: null,
   },
+  'firmware-updated': {
+    on: ['machine'],
+    means: 'from the next power-on, the firmware has another version, which the TPM measures',
+    takes: null,
+  },
   'power-cut': {
     on: ['machine'],
     means: 'the power fails when a text appears on the console, or in a file',

@@ -27,6 +27,8 @@ export interface VirtualMachineSpec {
   readonly moreCards?: readonly string[];
   /** Printed on the machine's label, and in its SMBIOS. */
   readonly serial?: string;
+  /** Of the firmware, in its SMBIOS; by default QEMU's. */
+  readonly firmwareVersion?: string;
   /** UEFI machines also try PXE over IPv6, which takes a minute without a server. */
   readonly pxeOverIpv6?: boolean;
 }
@@ -163,6 +165,7 @@ export function qemuCommand(spec: VirtualMachineSpec, place: MachinePlace): read
     ...['-accel', ACCELERATION, '-cpu', cpu, '-smp', '1', '-m', String(spec.memory ?? memory)],
     ...['-uuid', spec.uuid],
     ...(spec.serial === undefined ? [] : ['-smbios', `type=1,manufacturer=Coldiron,serial=${spec.serial}`]),
+    ...(spec.firmwareVersion === undefined ? [] : ['-smbios', `type=0,version=${spec.firmwareVersion}`]),
     ...(flash === null || variables === null ? [] : flashDrives(flash.code, variables)),
     ...(skipIpv6 ? WITHOUT_PXE6 : []),
     ...['-netdev', `tap,id=n0,ifname=${tap},script=no,downscript=no`],

@@ -38,6 +38,7 @@ interface RackFaultsDeps {
 
 const MEBIBYTE = 1024 * 1024;
 const EVERY_TAP = 'tap*';
+const UPDATED_FIRMWARE = 'updated-1';
 
 export class RackFaults {
   readonly #deps: RackFaultsDeps;
@@ -119,6 +120,12 @@ export class RackFaults {
           serverOf(onlySlot(slots)).faults,
           { diskShownBytes: fault.amount * MEBIBYTE },
           { diskShownBytes: null },
+        );
+      case 'firmware-updated':
+        return change(
+          serverOf(onlySlot(slots)).faults,
+          { firmwareVersion: UPDATED_FIRMWARE },
+          { firmwareVersion: null },
         );
       case 'tpm-absent':
         return putIntoSocket(tpmOf(onlySlot(slots)), 'absent');

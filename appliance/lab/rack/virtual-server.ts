@@ -40,6 +40,8 @@ export interface ServerFaults {
   ignoresBootFlag: boolean;
   diskReadOnly: boolean;
   diskShownBytes: number | null;
+  /** From the next power-on; null: QEMU's own. */
+  firmwareVersion: string | null;
   /** Runs before each power-on, when the cables are already plugged in. */
   beforePowerOn: (() => Promise<void>) | null;
 }
@@ -55,6 +57,7 @@ export class VirtualServer implements Chassis {
     ignoresBootFlag: false,
     diskReadOnly: false,
     diskShownBytes: null,
+    firmwareVersion: null,
     beforePowerOn: null,
   };
   readonly #deps: VirtualServerDeps;
@@ -230,8 +233,10 @@ export class VirtualServer implements Chassis {
     const { firmware, cards, uuid, serial, memory } = this.#deps.machine;
     const [mac, ...moreCards] = cards;
     const disk = this.#disk();
+    const { firmwareVersion } = this.faults;
     return {
       ...{ firmware, mac, moreCards, uuid, serial },
+      ...(firmwareVersion === null ? {} : { firmwareVersion }),
       ...(memory === null ? {} : { memory }),
       ...(disk === null ? {} : { disk }),
     };

@@ -51,7 +51,10 @@ export function sourceProblem(machine: Machine, seen: SeenAt): string | null {
 }
 
 /** On our own wire the kernel knows which card sends: a packet can claim another MAC, its frames come from one all the same. */
-export function neighbourProblem({ spec, hardware }: Machine, { address, neighbour }: SeenAt): string | null {
+export function neighbourProblem(
+  { spec, hardware }: Machine,
+  { address, neighbour }: Pick<SeenAt, 'address' | 'neighbour'>,
+): string | null {
   if (neighbour === null) return null;
   const cards = [...macsOf(spec), ...(hardware.bound?.macs ?? [])];
   return cards.includes(neighbour)

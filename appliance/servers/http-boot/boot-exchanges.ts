@@ -122,13 +122,19 @@ export class BootExchanges {
     }
     if (text === null) return this.#refuse(exchange, new ColdironError('not_found', `no script: ${words}`), mac);
     sendText(exchange, text);
-    const outcome = held ? 'hold' : decision.outcome.kind;
+    const outcome = held === null ? decision.outcome.kind : 'hold';
     if (forReal) {
       const smbios = ['manufacturer', 'product', 'serial', 'asset', 'version'].flatMap((name) => {
         const value = query.get(name);
         return value ? [[name, shown(value)]] : [];
       });
-      const data = { outcome, because: id, words, oddities: facts.oddities, ...Object.fromEntries(smbios) };
+      const data = {
+        outcome,
+        because: id,
+        words: held ?? words,
+        oddities: facts.oddities,
+        ...Object.fromEntries(smbios),
+      };
       this.#deps.trail.note({ kind: 'http.script', mac, machine: resolved.about?.id ?? null, data });
     } else this.#noteText(exchange, 'http.probe', { mac, machine: resolved.about?.id ?? null });
     return { mac, outcome, because: id };

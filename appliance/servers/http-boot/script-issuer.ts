@@ -42,6 +42,8 @@ export interface ScriptIssuerDeps {
   readonly onFinding: (machine: Machine, finding: Finding) => void;
   /** A machine that is not in the inventory fetched its script: it may never have sent us a DHCP request. */
   readonly onUnknown: (facts: ClientFacts, network: SiteNetwork) => void;
+  /** Why the client at this address is another machine; null: nothing shows that. */
+  readonly strangerAt?: (machine: Machine, address: Ipv4 | null) => string | null;
   readonly onScriptFetched: (mac: Mac, address: Ipv4 | null) => void;
   readonly onStoreFailure: (error: unknown, machine: Machine) => void;
 }
@@ -50,7 +52,8 @@ export interface IssuedScript {
   readonly text: string | null;
   /** The decision in the text: repeated if another request consumed the intent. */
   readonly decision: BootDecision;
-  readonly held: boolean;
+  /** Why the machine waits instead; null: it does not. */
+  readonly held: string | null;
 }
 
 export interface ScriptRequest {
@@ -73,8 +76,11 @@ export class ScriptIssuer {
   }
 
   async issue(request: ScriptRequest): Promise<IssuedScript> {
-    const { resolved, facts, forReal, language } = request;
+    const { resolved, facts, forReal } = request;
     const { machine, decision, network } = resolved;
+    // Before anything is consumed: another host could use up the work of the machine, or end it.
+    const stranger = machine && forReal ? (this.#deps.strangerAt?.(machine, facts.address) ?? null) : null;
+    if (stranger !== null) return this.#hold(request, stranger);
     if (forReal) this.#notify(resolved, facts);
     const draft = this.#draft(request);
     // Render first: an intent must not be consumed for a script that cannot be rendered.
@@ -82,16 +88,24 @@ export class ScriptIssuer {
     const text = this.#render(request, decision, session);
     const { outcome } = decision;
     const intent = 'intent' in outcome ? outcome.intent : null;
-    if (machine === null || !forReal || (intent === null && draft === null)) return { text, decision, held: false };
+    if (machine === null || !forReal || (intent === null && draft === null)) return { text, decision, held: null };
     try {
-      if (await this.#begin(machine, intent, draft)) return { text, decision, held: false };
+      if (await this.#begin(machine, intent, draft)) return { text, decision, held: null };
     } catch (error) {
       this.#deps.onStoreFailure(error, machine);
-      const held = language.hold(this.#deps.templates, this.#subject(request, decision), NOT_WRITTEN);
-      return { text: held, decision, held: true };
+      return this.#hold(request, NOT_WRITTEN);
     }
     const again = intent === null ? resolved : this.#deps.resolver.resolveWithout(intent, facts, network);
-    return { text: this.#render(request, again.decision, null), decision: again.decision, held: false };
+    return { text: this.#render(request, again.decision, null), decision: again.decision, held: null };
+  }
+
+  #hold(request: ScriptRequest, why: string): IssuedScript {
+    const { decision } = request.resolved;
+    return {
+      text: request.language.hold(this.#deps.templates, this.#subject(request, decision), why),
+      decision,
+      held: why,
+    };
   }
 
   #notify({ machine, about, network, decision }: ResolvedBoot, facts: ClientFacts): void {

@@ -43,7 +43,7 @@ export class BootTexts {
     const machine = { resolved: resolver.resolve(stated, resolved.network), facts: stated };
     const issued = await scripts.issue({ ...machine, server, language: GRUB_CONFIGS, forReal: true });
     if (issued.text === null) return null;
-    const decision = issued.held ? { ...issued.decision, outcome: HELD } : issued.decision;
+    const decision = issued.held !== null ? { ...issued.decision, outcome: HELD } : issued.decision;
     return { text: issued.text, decided: { facts: stated, resolved: { ...machine.resolved, decision } } };
   };
 }

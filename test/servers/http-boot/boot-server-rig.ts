@@ -32,6 +32,7 @@ interface RigOptions extends Partial<HttpBootSettings> {
   readonly profiles?: readonly Profile[];
   readonly consume?: (intent: IntentId) => Promise<boolean>;
   readonly orderProblem?: string;
+  readonly stranger?: string;
   readonly monotonicNow?: () => number;
 }
 
@@ -56,6 +57,7 @@ export class BootServerRig {
       profiles = [profileWith()],
       consume,
       orderProblem = null,
+      stranger = null,
       monotonicNow = () => performance.now(),
       ...settings
     } = options;
@@ -77,6 +79,7 @@ export class BootServerRig {
         this.consumed.push(intent);
         return (await consume?.(intent)) ?? true;
       },
+      strangerAt: () => stranger,
       onFinding: (_machine, finding) => void this.findings.push(finding),
       onUnknown: ({ mac }, { name }) => void this.unknown.push(`${mac} on ${name}`),
       onScriptFetched: (mac) => void this.fetched.push(mac),

@@ -117,6 +117,16 @@ describe('a script that installs', () => {
     expect(rig.consumed).toEqual([INTENT_ID]);
   });
 
+  it('is not issued to another machine, which consumes nothing and counts as no boot', async () => {
+    await start({ machines: [deploying], stranger: 'another card answers' });
+    withImage();
+    const text = await script();
+    expect(text).not.toContain('kernel ');
+    expect(text).toContain('another card answers');
+    expect([rig.consumed, rig.fetched, rig.findings]).toEqual([[], [], []]);
+    expect((await rig.noted('http.script'))[0]?.data).toMatchObject({ outcome: 'hold', words: 'another card answers' });
+  });
+
   it('is a boot from the local disk when another request consumed the intent', async () => {
     await start({ machines: [deploying], consume: async () => false });
     withImage();
