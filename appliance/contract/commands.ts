@@ -131,7 +131,7 @@ export const NODE_COMMANDS = {
     summary: 'Accept the changed hardware of a node, or the TPM that it showed first, as its identity',
     means: 'accept the changed hardware of a node, or the TPM that it showed first, as its identity',
     way: { via: [], to: null },
-    example: 'coldiron nodes rebind node05 --note "new mainboard, ticket 4711"',
+    example: 'coldiron nodes rebind node05 --note "new mainboard"',
   }),
   removeNode: command({
     verb: 'remove',
