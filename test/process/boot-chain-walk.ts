@@ -66,7 +66,6 @@ export interface Walked {
   readonly fetched: readonly Fetched[];
 }
 
-const AT_ONCE = 4;
 /** The values of iPXE's settings in Debian's builds. */
 const IPXE_BUILDS: Partial<Record<Client, { readonly buildarch: string; readonly platform: string }>> = {
   bios: { buildarch: 'i386', platform: 'pcbios' },
@@ -247,18 +246,18 @@ async function walkAll(folder: string): Promise<void> {
   for (const { machine } of walks) {
     if (!wires.has(machine.device)) wires.set(machine.device, await Wire.open(machine.device));
   }
-  const left = walks.values();
-  const oneAfterTheOther = async (): Promise<void> => {
-    for (const walk of left) {
-      const { name, device } = walk.machine;
-      const wire = wires.get(device) as Wire;
+  // One after the other on each wire, each with its own card: the appliance looks who answers for an address.
+  const walkOn = async ([device, wire]: [string, Wire]): Promise<void> => {
+    for (const walk of walks.filter(({ machine }) => machine.device === device)) {
+      const { name, mac } = walk.machine;
+      await run('ip', ['link', 'set', 'dev', device, 'address', mac]);
       const walker = new Walker(walk.machine, wire, folder);
       const result = await boot(walker, wire, walk).catch((error: Error): WalkResult => ({ problem: error.message }));
       const walked: Walked = { ...NOTHING, name, ...result, fetched: await walker.identified() };
       process.stdout.write(`${JSON.stringify(walked)}\n`);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, oneAfterTheOther));
+  await Promise.all([...wires].map(walkOn));
   for (const wire of wires.values()) await wire.close();
 }
 

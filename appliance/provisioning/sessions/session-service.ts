@@ -1,6 +1,8 @@
 // Everything for machines that start our code: their orders, tickets and sessions, and the installations
 // that the appliance performs on them.
 
+import type { RequiredIdentity } from '../../domain/hardware-identity.ts';
+import type { Machine } from '../../domain/machine.ts';
 import type { MachineCommands } from '../../machines/execute.ts';
 import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -59,13 +61,17 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
     plan: (machine) => orders.plan(machine, machine.intent?.profile ?? null),
     files: nixosPushFiles(deps, deps.given),
   });
+  const required = ({ intent, spec }: Machine): RequiredIdentity => {
+    const profile = intent?.profile ?? spec.profile;
+    return (profile && deps.fleet.profile(profile)?.identity) ?? 'bound';
+  };
   await pushes.failAbandoned(deps.fleet.inventory().machines);
   return {
     orders,
     sessions: {
       draft: ticketMaker(orders, { now, newId, nodePort: deps.nodePort }),
       put: async (ticket) => void (await store.commit(ticketIssued(ticket))),
-      onRestart: failOnRestart(store, commands, now, log),
+      onRestart: failOnRestart(store, commands, required, now, log),
       handler,
     },
     pushProblems: () => pushes.problems(),

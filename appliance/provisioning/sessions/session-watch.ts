@@ -1,5 +1,6 @@
 // What the lifecycle needs from sessions: how far one had come, and that a machine rebooted during one.
 
+import type { RequiredIdentity } from '../../domain/hardware-identity.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { IntentKind } from '../../domain/intent.ts';
 import { intentNeeded, runsSession } from '../../domain/lifecycle.ts';
@@ -50,6 +51,7 @@ const DONE: Readonly<Record<IntentKind, string>> = { deploy: 'installed', erase:
 export function failOnRestart(
   store: RestartReads,
   commands: Pick<MachineCommands, 'execute'>,
+  required: (machine: Machine) => RequiredIdentity,
   now: () => Instant,
   log: Log,
 ): (machine: Machine) => void {
@@ -63,7 +65,7 @@ export function failOnRestart(
       const failureReason = `restarted before it was ${DONE[kind]}: ${lastHeard(session, now())}`;
       const origin = { actor: APPLIANCE, correlationId: session?.id ?? null };
       const command = { machine: id, name: 'restarted', input: { event }, origin };
-      const isDoubtful = session !== null && (await hasLeaked(store, session));
+      const isDoubtful = required(machine) !== 'asserted' && session !== null && (await hasLeaked(store, session));
       const executed = await commands.execute(command, (current, context) => {
         if (isDoubtful) return quarantinedAsTwin(current, `${failureReason}; ${DOUBT}`, origin, context);
         const end = { how: 'failed', at: context.now, reason: failureReason } as const;

@@ -78,10 +78,10 @@ export class ScriptIssuer {
   async issue(request: ScriptRequest): Promise<IssuedScript> {
     const { resolved, facts, forReal } = request;
     const { machine, decision, network } = resolved;
-    // Before anything is consumed: another host could use up the work of the machine, or end it.
+    // Another host must not use up the work of the machine, or end it. It may read what starts nothing.
     const stranger = machine && forReal ? (this.#deps.strangerAt?.(machine, facts.address) ?? null) : null;
-    if (stranger !== null) return this.#hold(request, stranger);
-    if (forReal) this.#notify(resolved, facts);
+    if (stranger !== null && startsOurCode(decision.outcome)) return this.#hold(request, stranger);
+    if (forReal && stranger === null) this.#notify(resolved, facts);
     const draft = this.#draft(request);
     // Render first: an intent must not be consumed for a script that cannot be rendered.
     const session = draft && { url: draft.url, madeAt: draft.ticket.madeAt };

@@ -110,6 +110,7 @@ describe('the identity of sessions', () => {
     failOnRestart(
       rig.store,
       commandsOf(rig.store, () => rig.time.now),
+      () => rig.profile.identity,
       () => rig.time.now,
       SILENT,
     )({
@@ -126,6 +127,7 @@ describe('the identity of sessions', () => {
     failOnRestart(
       rig.store,
       commandsOf(rig.store, () => rig.time.now),
+      () => rig.profile.identity,
       () => rig.time.now,
       SILENT,
     )(await machine());
@@ -135,11 +137,12 @@ describe('the identity of sessions', () => {
   it('that is asserted is what the profile asked for: a restart is a failure', async () => {
     await commissioned();
     rig.profile = { ...rig.profile, identity: 'asserted' };
-    const key = keyOf(await start('install', { ...SELF, serial: 'SN2' }));
+    const key = keyOf(await start('install', SELF));
     await rig.sessions.file(key, 'user-data', CALL);
     failOnRestart(
       rig.store,
       commandsOf(rig.store, () => rig.time.now),
+      () => rig.profile.identity,
       () => rig.time.now,
       SILENT,
     )(await machine());
