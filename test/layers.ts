@@ -105,6 +105,11 @@ export const LAYERS: readonly Layer[] = [
     node: ['*'],
   },
   {
+    at: 'self-check',
+    holds: 'what is wrong with the appliance itself: files, disk, store, listeners, other DHCP servers, clock',
+    imports: ['domain', 'self-check'],
+  },
+  {
     at: 'bmc',
     holds: 'BMC operations, IPMI and Redfish drivers, pacing, verified boot ([bmc.md](bmc.md))',
     imports: ['domain', 'codecs', 'bmc'],

@@ -4,6 +4,7 @@ import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
+import type { ApplianceProblem } from '../domain/appliance-problem.ts';
 import type { Listener } from '../domain/listener.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
@@ -37,6 +38,8 @@ export interface ManagementDeps extends AppEdge {
   readonly clock: Clock;
   readonly services: () => Services;
   readonly listeners: () => readonly Listener[];
+  /** What is wrong with the appliance itself, now. */
+  readonly applianceProblems: () => readonly ApplianceProblem[];
   readonly probe: Probe;
   /** The port of the boot listener, as `explain` puts it into URLs. */
   readonly bootPort: number;

@@ -14,6 +14,7 @@ export async function generateOpenApi(): Promise<object> {
     newId: untouched('newId'),
     services: untouched('services'),
     listeners: untouched('listeners'),
+    applianceProblems: untouched('problems'),
     probe: untouched('probe'),
     bootPort: 8080,
     resolver: untouched('resolver'),

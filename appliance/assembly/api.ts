@@ -20,6 +20,7 @@ export type ApiDeps = Pick<
   | 'commands'
   | 'services'
   | 'listeners'
+  | 'applianceProblems'
   | 'bootPort'
   | 'resolver'
   | 'bootContract'

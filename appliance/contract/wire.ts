@@ -30,6 +30,7 @@ import { CommandBody, ConfirmedBody, DeployBody, NodeFacts, NodeSession } from '
 import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
 import { nullable, PageSize, refTo } from './schemas/shared.ts';
 import {
+  ApplianceProblemsAnswer,
   BootContractAnswer,
   DiagnosisAnswer,
   ExplainQuery,
@@ -141,6 +142,7 @@ export const WIRE = {
     answer: listOf('leases', refTo(Lease)),
   },
   listListeners: { answer: ListenersAnswer },
+  listApplianceProblems: { answer: ApplianceProblemsAnswer },
   checkBootContract: { answer: BootContractAnswer },
   listEvents: {
     query: EventFilter,

@@ -46,6 +46,7 @@ viewer GET /clusters
 viewer GET /templates
 viewer GET /leases
 viewer GET /listeners
+viewer GET /appliance/problems
 viewer GET /boot-contract
 viewer GET /events
 viewer GET /ca

@@ -60,6 +60,14 @@ export const SITE_OPERATIONS = {
     summary: 'List where DHCP and TFTP answer, and where they fail to',
     cli: null,
   },
+  listApplianceProblems: {
+    ...viewer,
+    path: `${V1}/appliance/problems`,
+    tag: 'health',
+    summary:
+      'List what is wrong with the appliance itself: boot files, disk, store, listeners, other DHCP servers, clock',
+    cli: null,
+  },
   checkBootContract: {
     ...viewer,
     path: `${V1}/boot-contract`,

@@ -23,6 +23,18 @@ export const ListenersAnswer = Type.Object({
   ),
 });
 
+export const ApplianceProblemsAnswer = Type.Object({
+  problems: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'What kind of problem: boot-file-damaged, disk-full, listener-missing …' }),
+      subject: Type.String({ description: 'The file, listener, network or path' }),
+      since: Type.String({ format: 'date-time' }),
+      words: Type.String({ description: 'One sentence' }),
+      next_step: Type.String({ description: 'A command that works from any folder' }),
+    }),
+  ),
+});
+
 export const BootContractAnswer = Type.Object({
   problems: Type.Array(Type.String(), {
     description: 'Boot files that machines would be sent and that are not served',
