@@ -1,6 +1,7 @@
 // Finds out why a machine is stuck or has failed: every cause is assessed over all evidence, and the findings are ranked. Pure: the
 // caller gathers the facts.
 
+import type { Cause } from './diagnosis/cause.ts';
 import { durationText } from './diagnosis/cause.ts';
 import { ADDRESS_CAUSES } from './diagnosis/causes/address-causes.ts';
 import { APPLIANCE_CAUSES } from './diagnosis/causes/appliance-causes.ts';
@@ -11,7 +12,6 @@ import { FALLBACK_CAUSES, POWER_CAUSES } from './diagnosis/causes/power-causes.t
 import { SESSION_CAUSES } from './diagnosis/causes/session-causes.ts';
 import { STATE_CAUSES } from './diagnosis/causes/state-causes.ts';
 import { SYSTEM_CAUSES } from './diagnosis/causes/system-causes.ts';
-import type { Cause } from './diagnosis/cause.ts';
 import type { DiagnosisInput } from './diagnosis/facts.ts';
 import { type RankedCause, rankedCauses } from './diagnosis/rank.ts';
 import { type CurrentStage, type Signs, signsOf } from './diagnosis/signs.ts';

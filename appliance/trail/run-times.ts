@@ -51,11 +51,6 @@ export class RunTimes {
     return expectedTimes((similar.length >= ENOUGH_SAMPLES ? similar : runs).map(({ stages }) => stages));
   }
 
-  /** Resolves when every run that has completed so far is recorded. */
-  settled(): Promise<void> {
-    return this.#recording;
-  }
-
   /** A subscriber must not wait for a write of its own. */
   #observe({ events, machine }: Publication): void {
     if (machine === null || !events.some(completesRun)) return;
@@ -72,7 +67,9 @@ export class RunTimes {
     const { began, ended, visits } = timelineOf(known);
     const start = known.findLast((one) => one.at === began && one.kind.startsWith('lifecycle.'));
     if (began === null || ended === null || start === undefined) return;
-    const stages = visits.flatMap(({ stage, began: from, ended: to }) => (to === null ? [] : [{ stage, ms: to - from }]));
+    const stages = visits.flatMap(({ stage, began: from, ended: to }) =>
+      to === null ? [] : [{ stage, ms: to - from }],
+    );
     const data = { work: start.kind.slice('lifecycle.'.length), sku, ms: ended - began, stages };
     const runs = await this.#known();
     runs.push({ sku, stages: Object.fromEntries(stages.map(({ stage, ms }) => [stage, ms])) });
@@ -95,14 +92,18 @@ export class RunTimes {
       const known: Seen | null = knownEvent(event);
       if (known === null || !isOf(known, ['run.timed'])) return [];
       const { sku, stages } = known.data;
-      return [{ sku, stages: Object.fromEntries(stages.filter(({ stage }) => stage in STAGES).map(({ stage, ms }) => [stage, ms])) }];
+      return [
+        {
+          sku,
+          stages: Object.fromEntries(stages.filter(({ stage }) => stage in STAGES).map(({ stage, ms }) => [stage, ms])),
+        },
+      ];
     });
   }
 }
 
 const completesRun = (event: Publication['events'][number]): boolean =>
-  isOf(event, ['lifecycle.ready', 'lifecycle.active']) &&
-  event.data.before.state !== event.data.after.state &&
-  COMPLETED_FROM.has(event.data.before.state);
+  isOf(event, ['lifecycle.ready', 'lifecycle.active']) && COMPLETIONS.has(event.data.event);
 
-const COMPLETED_FROM: ReadonlySet<string> = new Set(['commissioning', 'releasing', 'enrolling']);
+/** A cancelled run says nothing about the time that a run takes. */
+const COMPLETIONS: ReadonlySet<string> = new Set(['commissioned', 'released', 'enrolled']);

@@ -6,7 +6,7 @@ import { type Instant, instantText, MINUTE } from '../../domain/instant.ts';
 import { awaitsEnrollment, type FailedStep } from '../../domain/lifecycle.ts';
 import { fileOf, isTftpFile, type Seen, type TftpFailure } from './boot-events.ts';
 import type { Signs } from './signs.ts';
-import { isBefore, type Stage } from './stages.ts';
+import type { Stage } from './stages.ts';
 
 /** `certain`: the evidence states the cause itself. `likely`: nothing else that is known explains it as well. */
 export const CONFIDENCES = ['certain', 'likely', 'possible'] as const;
@@ -56,12 +56,10 @@ export const later = (one: Seen | null, other: Seen | null): boolean =>
 
 /** It stopped in this stage: the stage is overdue, or the work failed there. */
 export const stoppedIn = ({ current }: Signs, ...stages: readonly Stage[]): boolean =>
-  current !== null && current.overdue && stages.includes(current.stage);
-/** It has reached this stage and not gone beyond the last of them. */
+  current?.overdue === true && stages.includes(current.stage);
+/** It is in one of these stages, overdue or not. */
 export const isIn = ({ current }: Signs, ...stages: readonly Stage[]): boolean =>
   current !== null && stages.includes(current.stage);
-export const hasPassed = ({ current }: Signs, stage: Stage): boolean =>
-  current !== null && isBefore(stage, current.stage);
 
 export const enrolling = ({ lifecycle }: Signs): boolean => awaitsEnrollment(lifecycle);
 

@@ -102,13 +102,14 @@ export function signsOf(input: DiagnosisInput): Signs {
   const inBoot = <Kind extends EventKind>(...kinds: Kind[]): Seen<Kind> | null =>
     lastOf(boot, (one) => isOf(one, kinds));
   const timeline = timelineOf(known);
+  const transfer = imageInProgress(boot, input.now);
   return {
     ...facts,
     session,
     since,
     seen,
     timeline,
-    current: currentStage(input, timeline, session),
+    current: currentStage(input, timeline, session, transfer),
     manualStart: lastOf(seen, isManualStart) ?? ofKind('bmc.recorded'),
     effectFailed: lastOf(seen, isBmcFailure),
     bootIgnored: ofKind('bmc.boot-ignored'),
@@ -128,7 +129,7 @@ export function signsOf(input: DiagnosisInput): Signs {
     bootFailed: inBoot('boot.failed'),
     kernel: lastOf(boot, isImageFetch),
     imageFailure: lastOf(boot, isImageFailure),
-    imageInProgress: imageInProgress(boot, input.now),
+    imageInProgress: transfer,
     refused: ofKind('session.refused'),
     failedStep: lastOf(seen, isFailedStep),
     installed: lastOf(seen, isInstalled),
@@ -141,16 +142,31 @@ export function signsOf(input: DiagnosisInput): Signs {
 }
 
 /** In `failed` no further event is expected: the stage counts as overdue. */
-function currentStage(input: DiagnosisInput, timeline: Timeline, session: Session | null): CurrentStage | null {
+function currentStage(
+  input: DiagnosisInput,
+  timeline: Timeline,
+  session: Session | null,
+  transfer: Seen | null,
+): CurrentStage | null {
   const { lifecycle, now, expected } = input;
   const last = timeline.visits.at(-1);
   const failed = lifecycle.state === 'failed';
-  if (last === undefined || !(failed || runsSession(lifecycle.state) || awaitsEnrollment(lifecycle))) return null;
+  const inWork = failed ? timeline.endedIn === 'failed' : timeline.ended === null;
+  if (last === undefined || !inWork || !(failed || runsSession(lifecycle.state) || awaitsEnrollment(lifecycle)))
+    return null;
   const allowed = allowedTime(last.stage, expected);
   const waits = last.stage === 'work' ? workWaits(last.began, timeline, session, now) : null;
   const began = waits?.since ?? last.began;
-  const overdue = failed || now - began > (waits?.allowed ?? allowed);
-  return { stage: last.stage, began, allowed: waits?.allowed ?? allowed, expected: expected[last.stage] ?? null, overdue };
+  // The end of each TFTP transfer is recorded: one without an end goes on.
+  const transferring = transfer !== null && last.stage === 'images';
+  const overdue = failed || (!transferring && now - began > (waits?.allowed ?? allowed));
+  return {
+    stage: last.stage,
+    began,
+    allowed: waits?.allowed ?? allowed,
+    expected: expected[last.stage] ?? null,
+    overdue,
+  };
 }
 
 /** A session waits for its next report, or, while reports repeat the same progress, for progress. */
@@ -165,9 +181,17 @@ function workWaits(
   const moved = Math.max(opened, step?.ended ?? step?.moved ?? opened);
   const silent = { since: heard, allowed: STAGES.work.allowed };
   // A session that ended, or whose rescue waits for a person, makes no progress.
-  if (session === null || session.ended !== null || session.mode === 'rescue' || step === undefined || step.ended !== null)
+  if (
+    session === null ||
+    session.ended !== null ||
+    session.mode === 'rescue' ||
+    step === undefined ||
+    step.ended !== null
+  )
     return silent;
-  return now - moved > PROGRESS_LIMIT && now - heard <= silent.allowed ? { since: moved, allowed: PROGRESS_LIMIT } : silent;
+  return now - moved > PROGRESS_LIMIT && now - heard <= silent.allowed
+    ? { since: moved, allowed: PROGRESS_LIMIT }
+    : silent;
 }
 
 const lastOf = <Kind extends EventKind>(

@@ -33,6 +33,8 @@ export interface Timeline {
   /** When the work started; null: no work was ever started. */
   readonly began: Instant | null;
   readonly ended: Instant | null;
+  /** The state that ended it; null: it has not ended. */
+  readonly endedIn: string | null;
   /** The stages of the last boot attempt. A stage that several attempts did not leave began with the first of them. */
   readonly visits: readonly StageVisit[];
   readonly steps: readonly StepVisit[];
@@ -44,7 +46,8 @@ export interface Timeline {
 export function timelineOf(events: readonly Seen[]): Timeline {
   const start = events.findLastIndex((one) => startsWork(one) || isEnrollmentByHand(one));
   const [first] = events.slice(start);
-  if (start === -1 || first === undefined) return { began: null, ended: null, visits: [], steps: [], attempts: 0 };
+  if (start === -1 || first === undefined)
+    return { began: null, ended: null, endedIn: null, visits: [], steps: [], attempts: 0 };
   const course = new Course(first.at, startsWork(first) ? 'power' : 'first-boot');
   for (const one of events.slice(start + 1)) course.observe(one);
   return course.timeline();
@@ -69,6 +72,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 class Course {
   readonly #began: Instant;
   #ended: Instant | null = null;
+  #endedIn: string | null = null;
   #visits: Mutable<StageVisit>[];
   #steps: (Mutable<StepVisit> & { progress: string })[] = [];
   #attempts = 0;
@@ -82,8 +86,12 @@ class Course {
 
   observe(one: Seen): void {
     if (this.#ended !== null) return;
-    if (ENDS.has(one.kind)) return this.#end(one.at);
-    if (isOf(one, ['session.step'])) return this.#step(one);
+    if (ENDS.has(one.kind)) this.#end(one);
+    else if (isOf(one, ['session.step'])) this.#step(one);
+    else this.#boot(one);
+  }
+
+  #boot(one: Seen): void {
     if (isFirmwareDiscover(one)) this.#discover(one.at);
     const stage = entered(one, this.#reached);
     if (stage !== null && isBefore(this.#reached, stage)) this.#enter(stage, one.at);
@@ -93,6 +101,7 @@ class Course {
     return {
       began: this.#began,
       ended: this.#ended,
+      endedIn: this.#endedIn,
       visits: this.#visits,
       steps: this.#steps.map(({ progress: _, ...step }) => step),
       attempts: this.#attempts,
@@ -124,6 +133,7 @@ class Course {
   }
 
   #step({ at, data: { step, status, percent, message } }: Seen<'session.step'>): void {
+    if (isBefore(this.#reached, 'work')) this.#enter('work', at);
     const last = this.#steps.at(-1);
     const progress = `${status} ${percent} ${message}`;
     if (last?.step !== step || last.ended !== null) {
@@ -136,8 +146,9 @@ class Course {
     if (status === 'done' || status === 'failed') Object.assign(current, { ended: at, ok: status === 'done' });
   }
 
-  #end(at: Instant): void {
+  #end({ at, kind }: Seen): void {
     this.#ended = at;
+    this.#endedIn = kind.slice('lifecycle.'.length);
     const last = this.#visits.at(-1);
     if (last && last.ended === null) last.ended = at;
   }

@@ -1,6 +1,6 @@
 // Causes around DHCP: from the first packet to an address.
 
-import { type Cause, fact, found, isIn, later, lastEvent, seen, stoppedIn } from '../cause.ts';
+import { type Cause, fact, found, isIn, lastEvent, later, seen, stoppedIn } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 
 export const ADDRESS_CAUSES: readonly Cause[] = [
@@ -36,15 +36,23 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
       if (took && !later(ack, silent))
         return found(
           'certain',
-          [...seen(silent, 'it accepted the offer of another DHCP server'), ...known.map(({ words, since }) => fact('network', words, since))],
+          [
+            ...seen(silent, 'it accepted the offer of another DHCP server'),
+            ...known.map(({ words, since }) => fact('network', words, since)),
+          ],
           { server: serverText(known) },
         );
       return known.length > 0 && stoppedIn(signs, 'address', 'loader')
-        ? found('likely', known.map(({ words, since }) => fact('network', words, since)), { server: serverText(known) })
+        ? found(
+            'likely',
+            known.map(({ words, since }) => fact('network', words, since)),
+            { server: serverText(known) },
+          )
         : null;
     },
     reason: '{node} is answered by another DHCP server: {server}',
-    nextStep: 'Find the other server by its MAC address in the tables of the switch, and disconnect it or stop its DHCP service.',
+    nextStep:
+      'Find the other server by its MAC address in the tables of the switch, and disconnect it or stop its DHCP service.',
     verify: 'coldiron check no longer lists it, and {node} gets its address from this appliance.',
   },
   {
@@ -54,7 +62,9 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
     looksFor: 'DHCPNAK without a later acknowledgement',
     assess: ({ nak, decline, ack }) =>
       nak && later(nak, decline) && !later(ack, nak)
-        ? found('certain', seen(nak, 'the DHCP server rejected its address (DHCPNAK)', 'appliance'), { because: nak.data.because })
+        ? found('certain', seen(nak, 'the DHCP server rejected its address (DHCPNAK)', 'appliance'), {
+            because: nak.data.because,
+          })
         : null,
     reason: '{node} requests an address of another network: {because}',
     nextStep: 'Check the relay of this network, and that only one network is connected to this port.',
@@ -86,7 +96,8 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
       });
     },
     reason: '{node} is offered an address but no boot file (architecture {architecture}): {because}',
-    nextStep: 'Show the reason at each stage: coldiron explain {node}. If a loader is missing or damaged: coldiron assets build',
+    nextStep:
+      'Show the reason at each stage: coldiron explain {node}. If a loader is missing or damaged: coldiron assets build',
     verify: 'coldiron explain {node} names a loader for this architecture.',
   },
   {

@@ -1,7 +1,7 @@
 // Causes on the appliance: its files, disk, store, listeners and clock.
 
 import type { ApplianceProblem } from '../../../domain/appliance-problem.ts';
-import { type Cause, type Confidence, fact, type Finding, found } from '../cause.ts';
+import { type Cause, type Confidence, type Finding, fact, found } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 import type { Stage } from '../stages.ts';
 
@@ -20,7 +20,8 @@ export const APPLIANCE_CAUSES: readonly Cause[] = [
     id: 'boot-file-damaged',
     stages: ['address', 'loader', 'script', 'images', 'start', 'work'],
     specificity: 3,
-    looksFor: 'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage',
+    looksFor:
+      'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage',
     assess: (signs) =>
       ownProblem(signs, ['boot-file-damaged', 'boot-file-missing'], (problem) =>
         isNeededNow(signs, problem.subject) ? 'certain' : null,
@@ -36,7 +37,8 @@ export const APPLIANCE_CAUSES: readonly Cause[] = [
     looksFor: 'a DHCP, TFTP, HTTP or node API listener that is not there',
     assess: (signs) =>
       ownProblem(signs, ['listener-missing'], (problem) =>
-        problem.id === 'listener-missing' && LISTENS_FOR[problem.service].some((stage) => stage === signs.current?.stage)
+        problem.id === 'listener-missing' &&
+        LISTENS_FOR[problem.service].some((stage) => stage === signs.current?.stage)
           ? 'likely'
           : null,
       ),

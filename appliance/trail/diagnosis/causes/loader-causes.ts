@@ -1,17 +1,7 @@
 // Causes around the boot loader: from the address to the script.
 
 import { fileOf, isOf, type Seen } from '../boot-events.ts';
-import {
-  type Cause,
-  found,
-  isGrub,
-  isIn,
-  later,
-  loaderRunsText,
-  seen,
-  stoppedIn,
-  transferFailure,
-} from '../cause.ts';
+import { type Cause, found, isGrub, isIn, later, loaderRunsText, seen, stoppedIn, transferFailure } from '../cause.ts';
 import type { Signs } from '../signs.ts';
 
 export const LOADER_CAUSES: readonly Cause[] = [
@@ -22,9 +12,13 @@ export const LOADER_CAUSES: readonly Cause[] = [
     looksFor: 'the same loader several times in a row, and never a script',
     assess: ({ loop, script }) =>
       loop && !later(script, loop)
-        ? found('certain', seen(loop, `it was sent to ${fileOf(loop)} ${loop.data.times} times in a row`, 'appliance'), {
-            file: fileOf(loop),
-          })
+        ? found(
+            'certain',
+            seen(loop, `it was sent to ${fileOf(loop)} ${loop.data.times} times in a row`, 'appliance'),
+            {
+              file: fileOf(loop),
+            },
+          )
         : null,
     reason: '{node} is in a boot loop: it loads {file} repeatedly and never fetches its script',
     nextStep:
@@ -39,7 +33,9 @@ export const LOADER_CAUSES: readonly Cause[] = [
       if (!isIn(signs, 'loader', 'images')) return null;
       const broken = signs.seen.filter(isBrokenTransfer).filter(({ at }) => at >= (signs.ack?.at ?? 0));
       const http = broken.some((one) => one.kind === 'http.served');
-      const tftp = broken.some((one) => one.kind === 'tftp.timeout' && one.data.blocks <= 1 && one.data.blockSize > 1024);
+      const tftp = broken.some(
+        (one) => one.kind === 'tftp.timeout' && one.data.blocks <= 1 && one.data.blockSize > 1024,
+      );
       if (!tftp && !(http && broken.length > 1)) return null;
       const last = broken.at(-1);
       if (last === undefined || later(signs.kernel, last) || later(signs.loaderRuns, last)) return null;

@@ -18,7 +18,8 @@ export const NEIGHBOUR_CAUSES: readonly Cause[] = [
         { other: first.name, shares: first.shares.join(' and ') },
       );
     },
-    reason: '{node} boots as {other}, which has the same {shares}: its network card was replaced, or boots from another card',
+    reason:
+      '{node} boots as {other}, which has the same {shares}: its network card was replaced, or boots from another card',
     nextStep:
       'Compare the MAC addresses (coldiron nodes show {other}); declare the new MAC address for {node} in the inventory, then run: coldiron nodes rebind {node}',
     verify: 'coldiron trail {node} shows a DHCP request.',
@@ -29,14 +30,21 @@ export const NEIGHBOUR_CAUSES: readonly Cause[] = [
     specificity: 2,
     looksFor: 'exactly one new machine on its network since it was started, while it was not heard of',
     assess: (signs) => {
-      const strangers = signs.neighbours.filter(({ shares, firstSeen }) => shares.length === 0 && firstSeen >= signs.since);
+      const strangers = signs.neighbours.filter(
+        ({ shares, firstSeen }) => shares.length === 0 && firstSeen >= signs.since,
+      );
       const [only] = strangers;
       if (only === undefined || strangers.length > 1 || !isIn(signs, 'power') || !signs.current?.overdue) return null;
-      return found('likely', [fact('network', `${only.name} appeared on network ${only.network ?? 'unknown'}`, only.firstSeen)], {
-        other: only.name,
-      });
+      return found(
+        'likely',
+        [fact('network', `${only.name} appeared on network ${only.network ?? 'unknown'}`, only.firstSeen)],
+        {
+          other: only.name,
+        },
+      );
     },
-    reason: '{node} was started and not heard of, but the unknown machine {other} appeared: the declared MAC address may be wrong',
+    reason:
+      '{node} was started and not heard of, but the unknown machine {other} appeared: the declared MAC address may be wrong',
     nextStep:
       'Compare serial number and MAC address (coldiron nodes show {other}) with the machine, and correct the MAC address of {node} in the inventory.',
     verify: 'coldiron trail {node} shows a DHCP request.',
@@ -50,11 +58,17 @@ export const NEIGHBOUR_CAUSES: readonly Cause[] = [
       siblings && current?.overdue && siblings.stalled.length >= 2 && siblings.passed.length === 0
         ? found(
             'possible',
-            [fact('network', `${siblings.stalled.length} other machines stopped in the same stage: ${siblings.stalled.slice(0, 5).join(', ')}`)],
+            [
+              fact(
+                'network',
+                `${siblings.stalled.length} other machines stopped in the same stage: ${siblings.stalled.slice(0, 5).join(', ')}`,
+              ),
+            ],
             { count: String(siblings.stalled.length) },
           )
         : null,
-    reason: '{node} and {count} other machines stopped in the same stage: the cause is shared, such as a switch, a relay or a firewall',
+    reason:
+      '{node} and {count} other machines stopped in the same stage: the cause is shared, such as a switch, a relay or a firewall',
     nextStep: 'Show what they have in common: coldiron diagnose',
   },
 ];

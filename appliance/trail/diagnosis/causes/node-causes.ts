@@ -11,7 +11,9 @@ export const NODE_CAUSES: readonly Cause[] = [
     assess: ({ health, healthSilent, bmc }) =>
       health === 'silent'
         ? found('likely', [
-            ...(healthSilent === null ? [fact('node', 'its health is silent')] : seen(healthSilent, 'its heartbeats stopped', 'node')),
+            ...(healthSilent === null
+              ? [fact('node', 'its health is silent')]
+              : seen(healthSilent, 'its heartbeats stopped', 'node')),
             ...(bmc?.power === 'on' ? [fact('bmc', 'its BMC reports that the power is on')] : []),
           ])
         : null,

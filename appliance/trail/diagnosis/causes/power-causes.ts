@@ -32,11 +32,17 @@ export const POWER_CAUSES: readonly Cause[] = [
       if (bmc?.power !== 'off' || !isExpectedOn(signs)) return null;
       // Right after the command it may still be off.
       if (isIn(signs, 'power') && !current?.overdue) return null;
-      return found('certain', [
-        fact('bmc', 'its BMC reports that the power is off'),
-        ...bmc.log.slice(-2).map(({ at, message }) => fact('bmc', message, at)),
-      ], { verb: lifecycle.state === 'active' || lifecycle.state === 'enrolling' ? 'power' : again(signs),
-           argument: lifecycle.state === 'active' || lifecycle.state === 'enrolling' ? ' on' : '' });
+      return found(
+        'certain',
+        [
+          fact('bmc', 'its BMC reports that the power is off'),
+          ...bmc.log.slice(-2).map(({ at, message }) => fact('bmc', message, at)),
+        ],
+        {
+          verb: lifecycle.state === 'active' || lifecycle.state === 'enrolling' ? 'power' : again(signs),
+          argument: lifecycle.state === 'active' || lifecycle.state === 'enrolling' ? ' on' : '',
+        },
+      );
     },
     reason: '{node} is switched off: it lost its power, or somebody switched it off',
     nextStep: 'Find out why (coldiron sel {node}), then start it again: coldiron {verb} {node}{argument}',
@@ -49,7 +55,9 @@ export const POWER_CAUSES: readonly Cause[] = [
     looksFor: 'a BMC that does not answer now',
     assess: (signs) =>
       signs.bmc?.problem && isExpectedOn(signs)
-        ? found(isIn(signs, 'power') ? 'likely' : 'possible', [fact('bmc', signs.bmc.problem)], { because: signs.bmc.problem })
+        ? found(isIn(signs, 'power') ? 'likely' : 'possible', [fact('bmc', signs.bmc.problem)], {
+            because: signs.bmc.problem,
+          })
         : null,
     reason: 'its BMC cannot be used: {because}',
     nextStep: 'Check the BMC, its cable and its address: coldiron power {node} status',
@@ -136,7 +144,11 @@ export const FALLBACK_CAUSES: readonly Cause[] = [
     assess: ({ current, now }) =>
       current?.overdue
         ? found('possible', [
-            fact('appliance', `this stage began ${durationText(now - current.began)} ago and may take ${durationText(current.allowed)}`, current.began),
+            fact(
+              'appliance',
+              `this stage began ${durationText(now - current.began)} ago and may take ${durationText(current.allowed)}`,
+              current.began,
+            ),
           ])
         : null,
     reason: '{node} takes longer than expected',
@@ -145,4 +157,6 @@ export const FALLBACK_CAUSES: readonly Cause[] = [
 ];
 
 const isExpectedOn = ({ lifecycle, health }: Signs): boolean =>
-  runsSession(lifecycle.state) || lifecycle.state === 'enrolling' || (lifecycle.state === 'active' && health === 'silent');
+  runsSession(lifecycle.state) ||
+  lifecycle.state === 'enrolling' ||
+  (lifecycle.state === 'active' && health === 'silent');

@@ -79,8 +79,10 @@ export const SESSION_CAUSES: readonly Cause[] = [
     stages: ['work'],
     specificity: 1,
     looksFor: 'a session without a report for two minutes',
-    assess: ({ session, now, bmc, lifecycle }) => {
-      if (!session || session.openedAt === null || (session.ended && lifecycle.state !== 'failed')) return null;
+    assess: (signs) => {
+      const { session, now, bmc, lifecycle } = signs;
+      if (!session || session.openedAt === null || !isIn(signs, 'work')) return null;
+      if (session.ended && lifecycle.state !== 'failed') return null;
       const lastReport = session.heardAt ?? session.openedAt;
       if (now - lastReport < STAGES.work.allowed) return null;
       return found(
@@ -113,13 +115,19 @@ export const SESSION_CAUSES: readonly Cause[] = [
       return found(
         'likely',
         [
-          fact('machine', `step ${step.step} has not moved since ${instantText(step.moved)}${percent == null ? '' : ` (${Math.floor(percent)} %)`}`, step.moved),
+          fact(
+            'machine',
+            `step ${step.step} has not moved since ${instantText(step.moved)}${percent == null ? '' : ` (${Math.floor(percent)} %)`}`,
+            step.moved,
+          ),
           fact('machine', 'the service OS still reports: it runs and has a network connection', session.heardAt),
         ],
         {
           step: step.step,
           time: durationText(now - step.moved),
-          what: /image|erase|disk|verify|write/.test(step.step) ? 'the disk hangs or is very slow, or the transfer of its data stopped' : 'the step hangs',
+          what: /image|erase|disk|verify|write/.test(step.step)
+            ? 'the disk hangs or is very slow, or the transfer of its data stopped'
+            : 'the step hangs',
         },
       );
     },

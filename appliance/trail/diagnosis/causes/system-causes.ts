@@ -31,9 +31,16 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
     assess: (signs) => {
       const { kernel, osDiscover, endpoints } = signs;
       if (!kernel || !later(osDiscover, kernel) || !hasNoSession(signs)) return null;
-      return found('likely', [...seen(kernel, `it fetched ${fileOf(kernel)}`), ...seen(osDiscover, 'the service OS requested an address')], {
-        where: endpoints.node === null ? String(endpoints.boot ?? 'its boot port') : `${endpoints.boot} and ${endpoints.node}`,
-      });
+      return found(
+        'likely',
+        [...seen(kernel, `it fetched ${fileOf(kernel)}`), ...seen(osDiscover, 'the service OS requested an address')],
+        {
+          where:
+            endpoints.node === null
+              ? String(endpoints.boot ?? 'its boot port')
+              : `${endpoints.boot} and ${endpoints.node}`,
+        },
+      );
     },
     reason: 'the service OS of {node} has an address, but cannot reach the appliance',
     nextStep:
@@ -62,11 +69,15 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
       const { bootFailed, kernel, session } = signs;
       if (!bootFailed || later(kernel, bootFailed) || (session?.openedAt ?? 0) > bootFailed.at) return null;
       const { stage, errno, message } = bootFailed.data;
-      return found('certain', seen(bootFailed, `iPXE reports error ${errno ?? 'unknown'}${message ? `: ${message}` : ''}`), {
-        stage: stage ?? 'an unknown stage',
-        error: errno ?? 'unknown',
-        verb: again(signs),
-      });
+      return found(
+        'certain',
+        seen(bootFailed, `iPXE reports error ${errno ?? 'unknown'}${message ? `: ${message}` : ''}`),
+        {
+          stage: stage ?? 'an unknown stage',
+          error: errno ?? 'unknown',
+          verb: again(signs),
+        },
+      );
     },
     reason: 'the boot loader of {node} failed at {stage}, iPXE error {error}',
     nextStep: 'Verify the boot files (coldiron assets verify), then run: coldiron {verb} {node}',
@@ -92,12 +103,12 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
     looksFor: 'a script without a later transfer of kernel or initrd',
     assess: (signs) => {
       const { script, kernel, imageInProgress, session } = signs;
-      if (!script || later(kernel, script) || imageInProgress || session?.openedAt || !stoppedIn(signs, 'images')) return null;
+      if (!script || later(kernel, script) || imageInProgress || session?.openedAt || !stoppedIn(signs, 'images'))
+        return null;
       return found('possible', seen(script, 'it fetched its script'));
     },
     reason: '{node} fetched its script, but neither kernel nor initrd',
-    nextStep:
-      'Look at its screen (coldiron console {node} --last) for a prompt, a menu or an out-of-memory message.',
+    nextStep: 'Look at its screen (coldiron console {node} --last) for a prompt, a menu or an out-of-memory message.',
   },
 ];
 
