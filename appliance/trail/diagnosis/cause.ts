@@ -2,7 +2,7 @@
 // same text that operators read.
 
 import type { EventKind } from '../../domain/events/event-table.ts';
-import { type Instant, instantText, MINUTE } from '../../domain/instant.ts';
+import { type Instant, MINUTE } from '../../domain/instant.ts';
 import { awaitsEnrollment, type FailedStep } from '../../domain/lifecycle.ts';
 import { fileOf, isTftpFile, type Seen, type TftpFailure } from './boot-events.ts';
 import type { Signs } from './signs.ts';
@@ -100,7 +100,6 @@ export const durationText = (time: Instant): string => {
   const seconds = Math.max(0, Math.round(time / 1000));
   return seconds < 120 ? `${seconds} s` : `${Math.round(time / MINUTE)} min`;
 };
-export const evidenceText = ({ at, words }: Evidence): string => (at === null ? words : `${instantText(at)}: ${words}`);
 
 const AGAIN: Readonly<Record<FailedStep, string>> = {
   commission: 'commission',

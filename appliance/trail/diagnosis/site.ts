@@ -69,7 +69,8 @@ function summaryOf(cause: RankedCause, members: readonly DiagnosedMachine[], com
   const rack = common.find((trait) => trait.startsWith('rack '));
   const others = common.filter((trait) => trait !== rack);
   const where = rack === undefined ? '' : ` in ${rack}`;
-  const waits = stage === null ? 'have the same problem' : `wait for ${STAGES[stage.stage].until.replace(/^its /, 'their ')}`;
+  const waits =
+    stage === null ? 'have the same problem' : `wait for ${STAGES[stage.stage].until.replace(/^its /, 'their ')}`;
   const shared = others.length === 0 ? '' : `; common to all: ${others.join(', ')}`;
   return `${members.length} machines${where} ${waits}${shared}. For example: ${cause.reason}`;
 }
