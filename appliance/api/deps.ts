@@ -46,5 +46,5 @@ export interface ManagementDeps extends AppEdge {
   readonly bootContract: () => Promise<BootContract>;
   readonly renderings: Renderings;
   readonly enrollment: EnrollmentService;
-  readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan'>;
+  readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }
