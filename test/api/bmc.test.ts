@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BmcFailure } from '../../appliance/bmc/bmc-error.ts';
 import type { Role } from '../../appliance/domain/token.ts';
@@ -172,6 +174,27 @@ describe('the other verbs', () => {
     ]);
     expect((await call('DELETE', 'nodes/metal01/sel', undefined, 'operator')).statusCode).toBe(200);
     expect((await api.store.auditEntries(0, 1, true))[0]).toMatchObject({ action: 'bmc.clear-event-log' });
+  });
+
+  it('show what the machine said on its console, as one plain line each', async () => {
+    const { id } = (await call('GET', 'nodes/metal01')).json();
+    const path = 'nodes/metal01/console/log';
+    expect((await call('GET', path, undefined, 'viewer')).json()).toEqual({
+      ...{ node: 'metal01', boot: 'current', captured: false, lines: [], unfinished: null },
+    });
+    await writeFile(join(api.stateDir, `${id}.log`), '0 first\n1000 \u001b[2Jsecond\n');
+    await writeFile(join(api.stateDir, `${id}.previous.log`), '0 before\n');
+    expect((await call('GET', `${path}?lines=1`)).json().lines).toEqual([
+      { at: '1970-01-01T00:00:01.000Z', text: '\\u001b[2Jsecond' },
+    ]);
+    expect((await call('GET', `${path}?boot=previous`)).json()).toMatchObject({
+      boot: 'previous',
+      lines: [{ text: 'before' }],
+    });
+    for (const wrong of ['lines=0', 'lines=5001', 'boot=next']) {
+      expect((await call('GET', `${path}?${wrong}`)).statusCode).toBe(400);
+    }
+    expect((await call('GET', 'nodes/nowhere/console/log')).statusCode).toBe(404);
   });
 
   it('do not open a console without an upgrade request', async () => {

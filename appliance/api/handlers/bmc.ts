@@ -8,7 +8,7 @@ import { Secret } from '../../domain/secret.ts';
 import { carryConsole } from '../carry-console.ts';
 import { findNode } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
-import { logEntryView, quirkView, sensorView } from '../views/bmc.ts';
+import { consoleLogView, logEntryView, quirkView, sensorView } from '../views/bmc.ts';
 
 const DO_POWER: Readonly<Record<PowerAction, (bmc: Bmc) => Promise<void>>> = {
   on: (bmc) => bmc.powerOn(),
@@ -73,15 +73,21 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
     return answered(machine, mode);
   },
 
-  async openNodeConsole(deps, { params, query: { steal = false }, origin, log, upgrade }) {
+  async openNodeConsole(deps, { params, query: { steal = false, read_only = false }, origin, log, upgrade }) {
     const takeStream = upgrade();
     const machine = await findNode(deps, params.node);
-    const opened = await deps.bmc.nodes.openConsole(machine, origin, { steal });
-    log.info({ node: machine.spec.hostname, actor: origin.actor, steal }, 'console opened');
+    const opened = await deps.bmc.nodes.openConsole(machine, origin, { steal, readOnly: read_only });
+    log.info({ node: machine.spec.hostname, actor: origin.actor, steal, read_only }, 'console opened');
     const because = await carryConsole(opened.console, takeStream());
     await opened.closed(because);
     log.info({ node: machine.spec.hostname, actor: origin.actor, because }, 'console closed');
     return new RawAnswer(101, 'taken-over');
+  },
+
+  async getNodeConsoleLog(deps, { params, query: { lines = 200, boot = 'current' } }) {
+    const machine = await findNode(deps, params.node);
+    const log = await deps.bmc.consoleLog(machine, boot, lines);
+    return { node: machine.spec.hostname, boot, ...consoleLogView(log) };
   },
 
   async setBmcCredentials(deps, { params, body, origin }) {
