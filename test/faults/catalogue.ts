@@ -15,6 +15,7 @@ export const CATALOGUE: readonly Fault[] = [
 
 /** Causes that no fault of the catalogue can lead to, with the reason. Their rules are tested in test/trail/diagnose.test.ts. */
 export const NOT_INJECTED: Readonly<Record<string, string>> = {
+  removed: 'a removed machine has no name any more; diagnose answers that there is no such node',
   'listener-missing':
     'the appliance does not start without its listeners; an interface that vanishes takes the rack with it',
   'appliance-clock-wrong': 'the appliance has the clock of the machine that runs the tests',
