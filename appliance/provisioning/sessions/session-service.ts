@@ -8,6 +8,7 @@ import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { nixosPushFiles, nixosSessionFile, type SessionFileDeps } from '../installers/nixos/session-files.ts';
 import { WorkOrders, type WorkOrdersDeps } from '../orders/work-orders.ts';
+import { type EndFailedBoot, endFailedBoot } from './boot-failure.ts';
 import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
 import { ticketIssued } from './session-commands.ts';
 import { failOnRestart } from './session-watch.ts';
@@ -34,6 +35,7 @@ export interface SessionService {
     readonly draft: ReturnType<typeof ticketMaker>;
     readonly put: (ticket: NewTicket) => Promise<void>;
     readonly onRestart: ReturnType<typeof failOnRestart>;
+    readonly endFailedBoot: EndFailedBoot;
     /** Handles the requests of the service OS. */
     readonly handler: Sessions;
   };
@@ -72,6 +74,7 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
       draft: ticketMaker(orders, { now, newId, nodePort: deps.nodePort }),
       put: async (ticket) => void (await store.commit(ticketIssued(ticket))),
       onRestart: failOnRestart(store, commands, required, now, log),
+      endFailedBoot: endFailedBoot({ store, commands, seenAt: deps.seenAt, log }),
       handler,
     },
     pushProblems: () => pushes.problems(),
