@@ -13,6 +13,7 @@ import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
 import { ticketIssued } from './session-commands.ts';
 import { failOnRestart } from './session-watch.ts';
 import { Sessions, type SessionsDeps } from './sessions.ts';
+import { stallWatch } from './stall-watch.ts';
 import { ticketMaker } from './tickets.ts';
 
 export interface SessionServiceDeps
@@ -39,6 +40,8 @@ export interface SessionService {
     /** Handles the requests of the service OS. */
     readonly handler: Sessions;
   };
+  /** Records of these machines whose work stands still that it does. */
+  readonly noteStalled: ReturnType<typeof stallWatch>;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
   readonly pushProblems: () => Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -77,6 +80,7 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
       endFailedBoot: endFailedBoot({ store, commands, seenAt: deps.seenAt, log }),
       handler,
     },
+    noteStalled: stallWatch(store, now),
     pushProblems: () => pushes.problems(),
     stop: () => pushes.stop(),
   };
