@@ -31,7 +31,9 @@ describe('a failed boot', () => {
     const [, url = ''] = /^imgfetch .* (http:\S+)/m.exec(script) ?? [];
     const filled: Readonly<Record<string, string>> = { bootmac: '52-54-00-12-34-56', problem: '2e008001' };
     const { pathname, search } = new URL(url.replace(/\$\{(\w+)[^}]*\}/g, (_, name: string) => filled[name] ?? 'x'));
-    expect((await new FakeServiceOs(serving.where('boot'), NEIGHBOUR).ask('GET', `${pathname}${search}`)).body).toBe('noted\n');
+    expect((await new FakeServiceOs(serving.where('boot'), NEIGHBOUR).ask('GET', `${pathname}${search}`)).body).toBe(
+      'noted\n',
+    );
     expect(node()).toMatchObject({ state: 'commissioning' });
     expect((await machine.ask('GET', `${pathname}${search}`)).body).toBe('noted\n');
     expect(node()).toMatchObject({

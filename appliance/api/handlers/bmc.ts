@@ -1,7 +1,7 @@
 // Handlers of the BMC operations.
 
+import { chooseNetworkOnce } from '../../bmc/access/choose-network.ts';
 import type { Bmc } from '../../bmc/bmc.ts';
-import { BmcError } from '../../bmc/bmc-error.ts';
 import type { BMC_OPERATIONS } from '../../contract/operations/bmc.ts';
 import type { PowerAction } from '../../contract/power-actions.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -23,17 +23,6 @@ const DO_POWER: Readonly<Record<PowerAction, (bmc: Bmc) => Promise<void>>> = {
 /** Actions after which the machine boots. */
 const STARTS: readonly PowerAction[] = ['on', 'cycle', 'reset'];
 
-/** Rejects before the power changes: a BMC that does not take the override would start the old system. */
-async function chooseNetwork(bmc: Bmc, { spec }: Machine): Promise<void> {
-  try {
-    await bmc.setBoot({ device: 'network', persistent: false, firmware: null });
-  } catch (error) {
-    if (!(error instanceof BmcError)) throw error;
-    const why = 'so its power was not changed: it would have started from its disk while it is being worked on';
-    throw new BmcError(error.failure, `${error.message}, ${why} (coldiron cancel ${spec.hostname} ends the work)`);
-  }
-}
-
 const answered = (machine: Machine, mode: 'real' | 'recorder') => ({ node: machine.spec.hostname, mode });
 
 export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
@@ -50,7 +39,7 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
     const { mode, result } = await deps.bmc.nodes.act(machine, origin, wish, async (bmc) => {
       // A machine that is on does not start, and the override would wait for a later boot.
       const starts = start !== null && !(action === 'on' && (await bmc.powerState()) === 'on');
-      if (starts) await chooseNetwork(bmc, machine);
+      if (starts) await chooseNetworkOnce(bmc, machine);
       await DO_POWER[action](bmc);
       return { power: await bmc.powerState(), note: starts ? start : null };
     });
