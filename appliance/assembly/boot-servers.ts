@@ -114,6 +114,7 @@ export function bootServers(
       {
         ...{ resolver, scripts, templates, library },
         sessions: sessions.handler,
+        endFailedBoot: sessions.endFailedBoot,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
         trail,

@@ -6,7 +6,7 @@ import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { Renderings } from '../deliveries/renderings.ts';
 import { openTemplateSet } from '../deliveries/template-set.ts';
 import type { Origin } from '../domain/event.ts';
-import { MINUTE } from '../domain/instant.ts';
+import { MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import { identityIn } from '../identity/node-addresses.ts';
@@ -28,6 +28,7 @@ import { openSessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
 const RELOAD_TEMPLATES_EVERY = MINUTE;
+const LOOK_FOR_STALLS_EVERY = 15 * SECOND;
 
 export interface Work {
   readonly renderings: Renderings;
@@ -84,6 +85,7 @@ export async function openWork(
     limits: PUSH_LIMITS,
   });
   stops.add(() => sessions.stop());
+  stops.add(repeat(LOOK_FOR_STALLS_EVERY, () => sessions.noteStalled([...fleet.machines()]), logger));
   boot.useOrders(sessions.orders);
   nodes.useSessions(sessionEndpoint(sessions.sessions.handler, logger));
   return { renderings, sessions };

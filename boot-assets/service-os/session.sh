@@ -135,13 +135,14 @@ next_sequence() {
   echo "$sequence" > "$RUN/sequence"
 }
 
-# write_step STEP STATUS PERCENT MESSAGE: writes the report to a file.
+# write_step STEP STATUS PERCENT MESSAGE [BYTES]: writes the report to a file. With BYTES the appliance sees whether the step moves.
 write_step() {
   next_sequence
   tail -n 20 "$LOG" | tail -c 2000 > "$RUN/log-tail"
   jq -n --argjson sequence "$sequence" --arg step "$1" --arg status "$2" --arg percent "$3" --arg message "$4" \
-    --rawfile log "$RUN/log-tail" \
-    '{$sequence, $step, $status, percent: (if $percent == "" then null else ($percent | tonumber) end), $message, $log}' \
+    --arg bytes "${5:-}" --rawfile log "$RUN/log-tail" \
+    'def number: if . == "" then null else tonumber end;
+    {$sequence, $step, $status, percent: ($percent | number), $message, bytes: ($bytes | number), $log}' \
     > "$RUN/step-$sequence.json"
 }
 
@@ -169,9 +170,9 @@ step_started() {
   report_step "$1" started '' "$2"
 }
 
-# May be lost: the next report supersedes it.
+# step_progress STEP PERCENT MESSAGE [BYTES]. May be lost: the next report supersedes it.
 step_progress() {
-  write_step "$1" progress "$2" "$3"
+  write_step "$1" progress "$2" "$3" "${4:-}"
   request POST "$api/steps" "$RUN/step-$sequence.json"
   rm -f "$RUN/step-$sequence.json"
 }

@@ -21,7 +21,8 @@ const MENU_PROFILES = 12;
 export function renderBootScript(templates: Templates, subject: BootSubject): string | null {
   const { decision, server } = subject;
   const { outcome, because } = decision;
-  const shared = { ...sharedValues(server, outcome.kind), who: whoIs(subject), why: because.words };
+  const boot = subject.session?.id ?? null;
+  const shared = { ...sharedValues(server, outcome.kind, boot), who: whoIs(subject), why: because.words };
   switch (outcome.kind) {
     case 'silent':
       return null;
@@ -99,10 +100,11 @@ function installCommand(machine: Machine | null, profile: string): string {
 const ownScript = ({ server, mac }: BootSubject): string =>
   bootUrl(server, mac === null ? ENTRY_SCRIPT_PATH : machineScriptPath(mac));
 
-const sharedValues = (server: BootServer, stage: string) => ({
+const sharedValues = (server: BootServer, stage: string, boot: string | null = null) => ({
   base: bootUrl(server, ''),
   report: bootUrl(server, REPORT_PATH),
   stage,
+  boot,
 });
 
 function whoIs({ machine, mac }: Pick<BootSubject, 'machine' | 'mac'>): string {

@@ -15,6 +15,7 @@ import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
 import { neighbourProblem, sourceProblem } from './openers.ts';
 import { type NextStep, nextStep, resolveOutcome } from './outcomes.ts';
+import { progressAfter } from './progress.ts';
 import {
   boundedLog,
   boundedMessage,
@@ -132,15 +133,15 @@ export class Sessions {
   /** Reported by the machine or by the appliance. */
   async report({ session, machine }: Held, body: StepBody): Promise<void> {
     const at = this.#deps.now();
-    const step: SessionStep = {
+    const said = {
       step: body.step,
       status: body.status,
       percent: body.percent ?? null,
       message: boundedMessage(body.message),
-      at,
     };
+    const progress = progressAfter(session.last, { ...said, bytes: body.bytes ?? null, at });
+    const step: SessionStep = { ...said, at, ...(progress !== null && { progress }) };
     const log = boundedLog(body.log);
-    const { at: _, ...said } = step;
     const data = { mode: session.mode, ...said, ...(log === null ? {} : { log }) };
     await this.#deps.store.commit(
       stepReported({ at, machine, correlationId: session.id }, session, {
