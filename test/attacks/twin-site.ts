@@ -28,6 +28,8 @@ export interface Identity {
   readonly uuid: string;
   readonly serial: string;
   readonly address: string;
+  /** Its entry in the inventory. */
+  readonly bmc?: string;
 }
 
 export const identityOf = (number: number): Identity => ({
@@ -38,15 +40,16 @@ export const identityOf = (number: number): Identity => ({
   address: `10.88.0.1${number}`,
 });
 
-const nodeText = ({ node, mac, uuid, serial, address }: Identity): string =>
-  `  - { name: ${node}, sku: gp1, profile: debian, uuid: ${uuid}, serial: ${serial}, interfaces: [{ name: eth0, mac: "${mac}", network: lab, address: ${address} }] }\n`;
+const nodeText = ({ node, mac, uuid, serial, address, bmc }: Identity): string =>
+  `  - { name: ${node}, sku: gp1, profile: debian, uuid: ${uuid}, serial: ${serial}, interfaces: [{ name: eth0, mac: "${mac}", network: lab, address: ${address} }]${bmc ? `, site: lab, bmc: ${bmc}` : ''} }\n`;
 
 const siteText = (
   nodes: readonly Identity[],
+  extra: string,
 ): string => `listen: { boot: ${SERVER}:8080, management: 127.0.0.1:0, node: ${SERVER}:8444, tftp: off }
 dhcp: { ignore_other_servers: true }
-sites: [{ name: lab, bmc_mode: disabled }]
-networks:
+sites: [{ name: lab, bmc_mode: real }]
+${extra}networks:
   - { name: lab, prefix: 10.88.0.0/24, server: ${SERVER}, interface: s1, dhcp: authoritative, unknown: inspect, pools: [{ from: 10.88.0.100, to: 10.88.0.199 }] }
 skus: [{ name: gp1, architecture: x86_64 }]
 profiles:
@@ -65,8 +68,12 @@ export class TwinSite {
   readonly lab = new Lab();
   #api: Connection | null = null;
 
-  /** The caller removes it, also when this fails. */
-  async start(nodes: readonly Identity[]): Promise<void> {
+  /** The caller removes it, also when this fails. `extra`: lines for the site file; `prepare`: before the appliance starts. */
+  async start(
+    nodes: readonly Identity[],
+    extra = '',
+    prepare: (namespaces: Lab['namespaces']) => void = () => undefined,
+  ): Promise<void> {
     const { namespaces, folder, state } = this.lab;
     namespaces.add('server', ...HOSTS);
     namespaces.switch(
@@ -79,7 +86,8 @@ export class TwinSite {
     this.#place('service-os-x86_64/initrd', '070701');
     this.#place('debian/disk.raw', IMAGE);
     const site = join(folder, 'coldiron.yaml');
-    writeFileSync(site, siteText(nodes));
+    writeFileSync(site, siteText(nodes, extra));
+    prepare(namespaces);
     const appliance = namespaces.start('server', join(ROOT, 'coldiron'), 'serve', '-c', site, '--state', state);
     await appliance.says(/Coldiron is up/);
     this.#api = await connect({ state });
