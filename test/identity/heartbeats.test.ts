@@ -6,7 +6,7 @@ import { useEnrollment } from './enrollment-rig.ts';
 
 describe('heartbeats', () => {
   const rig = useEnrollment();
-  const told: string[] = [];
+  const noted: string[] = [];
   const open = (machines: () => Iterable<Machine>): Promise<Heartbeats> =>
     openHeartbeats({
       store: rig().store,
@@ -14,8 +14,8 @@ describe('heartbeats', () => {
       silentAfter: 5 * MINUTE,
       machines,
       twins: {
-        reported: async (_, bootId) => void told.push(bootId ?? 'none'),
-        remember: (_machine, _at, bootId) => void told.push(`remembered ${bootId}`),
+        reported: async (_, bootId) => void noted.push(bootId ?? 'none'),
+        remember: (_machine, _at, bootId) => void noted.push(`remembered ${bootId}`),
       },
     });
   const current = async ({ id }: Machine): Promise<Machine> => {
@@ -56,7 +56,7 @@ describe('heartbeats', () => {
   });
 
   it('tell the boot id, and the ones of an earlier process are remembered', async () => {
-    told.length = 0;
+    noted.length = 0;
     const node = await rig().machine(1);
     const first = await open(() => [node]);
     await first.record(node, { boot_id: 'first boot' }, 'c-1');
@@ -64,6 +64,6 @@ describe('heartbeats', () => {
     await first.record(node, { boot_id: 'second boot' }, 'c-3');
     await first.flush();
     await open(() => [node]);
-    expect(told).toEqual(['first boot', 'none', 'second boot', 'remembered second boot']);
+    expect(noted).toEqual(['first boot', 'none', 'second boot', 'remembered second boot']);
   });
 });

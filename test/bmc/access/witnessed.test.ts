@@ -6,20 +6,20 @@ import { aMachine } from '../../machines/machines.ts';
 import { FakeMachine, fakeBmc } from '../fake-bmc.ts';
 
 let hardware: FakeMachine;
-let told: string[];
+let noted: string[];
 let isExpected: boolean;
 let bmc: Bmc;
 
 beforeEach(() => {
   hardware = new FakeMachine();
-  told = [];
+  noted = [];
   isExpected = true;
   const witness: PowerWitness = {
     expects: () => isExpected,
-    cut: () => void told.push(`cut (${hardware.power})`),
-    reading: async (_, power) => void told.push(`reading ${power}`),
-    heldOff: async (_, most) => void told.push(`held off, at most ${most} ms (${hardware.power})`),
-    started: () => void told.push(`started (${hardware.power})`),
+    cut: () => void noted.push(`cut (${hardware.power})`),
+    reading: async (_, power) => void noted.push(`reading ${power}`),
+    heldOff: async (_, most) => void noted.push(`held off, at most ${most} ms (${hardware.power})`),
+    started: () => void noted.push(`started (${hardware.power})`),
   };
   bmc = witnessed(fakeBmc(hardware), aMachine({}), () => witness);
 });
@@ -29,12 +29,12 @@ describe('a BMC whose power states are noted', () => {
     expect(await bmc.powerState()).toBe('on');
     hardware.power = 'unknown';
     await bmc.powerState();
-    expect(told).toEqual(['reading on', 'reading unknown']);
+    expect(noted).toEqual(['reading on', 'reading unknown']);
   });
 
   it('switches off and on in two steps, and reads the state again before the start', async () => {
     await bmc.powerCycle();
-    expect(told).toEqual(['cut (off)', 'held off, at most 70000 ms (off)', 'reading off', 'started (off)']);
+    expect(noted).toEqual(['cut (off)', 'held off, at most 70000 ms (off)', 'reading off', 'started (off)']);
     expect(hardware.verbs).toEqual(['powerState', 'powerOff', 'powerState', 'powerOn']);
     expect(hardware.power).toBe('on');
   });
@@ -42,13 +42,13 @@ describe('a BMC whose power states are noted', () => {
   it('does not take a state for a change: it was off before', async () => {
     hardware.power = 'off';
     await bmc.powerOff();
-    expect(told).toEqual(['reading off']);
+    expect(noted).toEqual(['reading off']);
   });
 
   it('tells nothing when the BMC does not do it', async () => {
     hardware.fails.set('powerOff', 'contradiction');
     await expect(bmc.powerCycle()).rejects.toThrow(BmcError);
-    expect(told).toEqual([]);
+    expect(noted).toEqual([]);
     expect(hardware.starts).toEqual([]);
   });
 
@@ -58,19 +58,19 @@ describe('a BMC whose power states are noted', () => {
     await bmc.powerOn();
     await bmc.powerCycle();
     expect(hardware.verbs).toEqual(['powerOff', 'powerOn', 'powerCycle']);
-    expect(told).toEqual(['reading off', expect.stringContaining('held off'), 'started (off)', 'started (on)']);
+    expect(noted).toEqual(['reading off', expect.stringContaining('held off'), 'started (off)', 'started (on)']);
   });
 
   it('leaves the power cycle to a BMC that cannot switch off', async () => {
     hardware.fails.set('powerOff', 'unsupported');
     await bmc.powerCycle();
     expect(hardware.verbs.at(-1)).toBe('powerCycle');
-    expect(told).toEqual(['started (on)']);
+    expect(noted).toEqual(['started (on)']);
   });
 
   it('knows nothing about a reset', async () => {
     await bmc.powerReset();
-    expect(told).toEqual(['started (on)']);
+    expect(noted).toEqual(['started (on)']);
   });
 
   it('is used without a witness, too', async () => {
