@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Chassis, layOpenIpmi } from '../bmc/ipmi/openipmi.ts';
 import { needPackages } from '../interop/packages.ts';
 import { coldiron } from '../process/appliance.ts';
-import { type Host, type Identity, identityOf, TwinSite } from './twin-site.ts';
+import { identityOf, TwinSite } from './twin-site.ts';
+import type { Host, Identity } from './wired-machine.ts';
 
 const site = new TwinSite();
 const PASSWORDS = join(site.lab.folder, 'passwords');
