@@ -78,6 +78,7 @@ export async function openWork(
     seenAt: (address) => seenAt(address, addresses, fleet),
     ...(await openSessionProofs(foundation)),
     nodePort: () => nodes.port,
+    heard: (machine) => enrollment.twins.heardSession(machine),
     now: clock.now,
     log: logger,
     workFolders: join(config.state, 'pushes'),

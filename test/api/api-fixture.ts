@@ -211,6 +211,8 @@ export async function openApi({
       templates,
       agentText: '#!/bin/sh\n',
       commands,
+      power: bmc.power,
+      logger,
     }),
     renderings: new Renderings({
       fleet,

@@ -19,7 +19,7 @@ import { ticketMaker } from './tickets.ts';
 export interface SessionServiceDeps
   extends Omit<WorkOrdersDeps, 'nixosFile' | 'pushKey'>,
     Omit<SessionFileDeps, 'templates'>,
-    Pick<SessionsDeps, 'seenAt' | 'now' | 'readTpm' | 'seeds' | 'random'>,
+    Pick<SessionsDeps, 'seenAt' | 'now' | 'readTpm' | 'seeds' | 'random' | 'heard'>,
     Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
   readonly store: Store;
   readonly commands: Pick<MachineCommands, 'execute'>;

@@ -46,6 +46,8 @@ export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
   /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
   readonly random: (size: number) => Buffer;
+  /** Told of each request with the key of a machine's session. */
+  readonly heard?: (machine: Machine) => void;
 }
 
 /** A file of the order, as it is sent. */
@@ -219,7 +221,9 @@ export class Sessions {
   async #known(key: SessionSecret): Promise<Known> {
     const session = await this.#deps.store.sessionByKey(hashOfSecret(key));
     if (!session) throw new ColdironError('unauthenticated', 'there is no session with this key');
-    return { session, machine: await this.#deps.store.machine(session.machine) };
+    const machine = await this.#deps.store.machine(session.machine);
+    if (machine) this.#deps.heard?.(machine);
+    return { session, machine };
   }
 
   /** Ends an expired session, so that the trail shows when that was noticed. */
