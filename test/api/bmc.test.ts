@@ -97,7 +97,7 @@ describe('power', () => {
       const answer = await call('POST', 'nodes/metal01/power', { action }, 'tech');
       expect(answer.json()).toMatchObject({ power: 'on', note: 'starts from the network, to commission' });
       expect(hardware.verbs).toContain('setBoot');
-      const booted = action === 'on' ? hardware.starts.at(-1) : hardware.boot;
+      const booted = action === 'reset' ? hardware.boot : hardware.starts.at(-1);
       expect(booted).toEqual({ device: 'network', persistent: false, firmware: null });
     },
   );
