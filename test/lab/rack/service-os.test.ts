@@ -11,6 +11,7 @@ import { BOOTED, output, ROOT_AT, tinyImage } from './service-os-image.ts';
 import {
   bootFromDisk,
   bootServiceOs,
+  bootWithWords,
   MAC,
   newVariables,
   type ServiceOsMachine,
@@ -137,6 +138,20 @@ describe('the service OS', () => {
     expect(session.outcome?.reason).toMatch(/3 disks match .*SATA-C.*DISK-A|3 disks match .*DISK-A.*SATA-C/);
     for (const { file } of disks) expect(readFileSync(file)[0]).toBe(0x5a);
     expect(session.requests).not.toContain('GET /image/disk');
+  });
+
+  it('says that its initrd is incomplete, and not that hardware is missing', PATIENCE, async () => {
+    const initrd = join(folder, 'cut-off');
+    const whole = readFileSync(os.initrd);
+    writeFileSync(initrd, whole.subarray(0, Math.floor(whole.length / 2)));
+    const machine = bootWithWords({ kernel: os.kernel, initrd }, 1, ['coldiron.mode=inspect']);
+    try {
+      await machine.prints(/the initrd is incomplete: \d+ of \d+ files are there/);
+      await machine.prints(/to do: on the appliance, run: coldiron assets verify/);
+      expect(machine.console.text).not.toContain('network card');
+    } finally {
+      await machine.powerOff();
+    }
   });
 
   it('installs a gzipped image, resumes a broken download, and the machine boots from its disk', PATIENCE, async () => {
