@@ -2,6 +2,7 @@
 
 import { benchApply } from './apply.ts';
 import { benchBmc } from './bmc.ts';
+import { benchConsoles } from './consoles.ts';
 import { benchDecide } from './decide.ts';
 import { benchDhcp } from './dhcp.ts';
 import { benchFuzz } from './fuzz.ts';
@@ -15,6 +16,7 @@ import { benchTftp } from './tftp.ts';
 const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   apply: benchApply,
   bmc: benchBmc,
+  consoles: benchConsoles,
   decide: benchDecide,
   dhcp: benchDhcp,
   fuzz: benchFuzz,
