@@ -10,6 +10,14 @@ export function addNodeReads(program: Command, connected: (command: Command) => 
     .argument(...NODES)
     .addHelpText('after', '\nExamples:\n  coldiron diagnose node01\n  coldiron diagnose --in failed')
     .action(async (nodes, options) => (await import('./diagnose.ts')).diagnose(nodes, options));
+  selectingToRead(connected(program.command('cabling')))
+    .summary('compare the declared switch ports of nodes with what they heard')
+    .description(
+      'Lists each cable of nodes: the declared switch port, the port that announced itself by LLDP, and whose port that is.',
+    )
+    .argument(...NODES)
+    .addHelpText('after', '\nExamples:\n  coldiron cabling node01\n  coldiron cabling --rack r7')
+    .action(async (nodes, options) => (await import('./cabling.ts')).showCabling(nodes, options));
   selectingToRead(connected(program.command('sessions')))
     .summary('list the service OS sessions of nodes')
     .description('Lists the service OS sessions of nodes: when each started, its mode, its last step and how it ended.')

@@ -16,6 +16,7 @@ run_erase() {
   while read -r disk; do
     erase_disk || { failed_step=erase-$disk failed_reason=$erase_error; }
   done < "$RUN/to-erase"
+  report_heard
   [ -z "$failed_step" ] || send_outcome false "$failed_step" "$failed_reason"
   finish_done "erase-$disk"
 }

@@ -28,6 +28,7 @@ import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
+import { cablingOf } from '../../appliance/provisioning/cabling.ts';
 import { NodeWork } from '../../appliance/provisioning/node-work.ts';
 import { WorkOrders } from '../../appliance/provisioning/orders/work-orders.ts';
 import { readTemplates } from '../../appliance/servers/http-boot/read-templates.ts';
@@ -189,6 +190,7 @@ export async function openApi({
     bundleProblems: async () => [],
     bmcProblems: async () => [],
     inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
+    cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => true,
     pushProblems: async () => [],
   });

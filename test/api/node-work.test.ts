@@ -162,6 +162,25 @@ describe('reads about the work', () => {
     expect(JSON.stringify(sessions)).not.toContain('hash');
   });
 
+  it('compare the cables with the declared switch ports', async () => {
+    const [first] = CHASSIS.macs;
+    const neighbour = { chassis: '00:11:22:aa:bb:cc', system: 'sw3', port: 'swp7', port_description: 'uplink' };
+    await writesTo(api.store).putFacts(
+      await id(),
+      { at: START, facts: { disks: [], nics: [{ name: 'eno1', mac: first ?? null, link: true, neighbour }] } },
+      newEvent('session.facts', { data: sampleData('session.facts') }),
+    );
+    const { node, cables } = await get('/cabling');
+    expect(node).toBe('node01');
+    expect(cables.find((cable: { mac: string }) => cable.mac === first)).toMatchObject({
+      verdict: 'not-declared',
+      summary: 'no port is declared; at sw3 swp7 (uplink)',
+      seen: { ...neighbour, at: expect.any(String) },
+      declared: null,
+      port_of: null,
+    });
+  });
+
   it('list the hardware facts, newest first', async () => {
     for (const [at, bytes] of [
       [1, 10],

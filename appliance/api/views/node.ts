@@ -47,7 +47,7 @@ export function nodeView({
     gpus: spec.gpus,
     region: spec.region,
     identity: identityView(hardware),
-    interfaces: [...spec.interfaces],
+    interfaces: spec.interfaces.map((nic) => ({ ...nic, switch: nic.switch ?? null })),
     bmc: spec.bmc && { address: spec.bmc.address, driver: spec.bmc.driver, username: spec.bmc.username },
     access: spec.access && {
       host: spec.access.host,

@@ -5,6 +5,7 @@ import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
 import { IDENTITY_LEVELS } from '../../domain/hardware-identity.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../../domain/machine.ts';
+import { SwitchPort } from './cabling.ts';
 import { component, nullable, PageSize, refTo, Time } from './shared.ts';
 
 const Text = nullable(Type.String());
@@ -66,7 +67,15 @@ export const Node = component(
     gpus: nullable(Type.Integer()),
     region: Text,
     identity: NodeIdentity,
-    interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
+    interfaces: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        mac: Text,
+        network: Type.String(),
+        address: Text,
+        switch: nullable(SwitchPort),
+      }),
+    ),
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
     enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as in its profile' })),

@@ -16,6 +16,7 @@ import { indexInventory, type PlanIndex } from '../../render/plan-index.ts';
 import { planNode } from '../../render/plan-node.ts';
 import type { RenderedFile } from '../../render/rendered-file.ts';
 import type { Templates } from '../../render/templates.ts';
+import { declaredCards } from '../cabling.ts';
 import { type InstallManner, nixosOrder, SECRETS_FILE } from '../installers/nixos/order.ts';
 import {
   commissionOrder,
@@ -68,7 +69,7 @@ export class WorkOrders {
       case 'inspect':
         return parsed(inspectOrder(hostname));
       case 'commission':
-        return parsed(commissionOrder(hostname));
+        return parsed(commissionOrder(hostname, declaredCards(machine.spec)));
       case 'erase':
         return parsed(eraseOrder(hostname));
       case 'rescue':
@@ -123,7 +124,9 @@ export class WorkOrders {
     if (!installable.ok) return installable;
     const { plan, image } = installable.value;
     if (image === null) return parsed(nixosOrder(plan, this.#manner(machine, plan)));
-    return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH)));
+    const isRequired = this.#deps.fleet.profile(plan.profile.name)?.cabling === 'require';
+    const neighbours = isRequired ? declaredCards(machine.spec) : [];
+    return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH), neighbours));
   }
 
   /** `image`: the image for its disk; null: NixOS has its own installer. */

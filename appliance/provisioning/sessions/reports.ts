@@ -80,7 +80,10 @@ const Nic = Type.Object({
   driver: maybe(Word),
   link: maybe(Type.Boolean()),
   speed_mbps: maybe(Count),
-  neighbour: maybe(Type.Object({ system: maybe(Word), port: maybe(Word) })),
+  /** From an LLDP frame. */
+  neighbour: maybe(
+    Type.Object({ chassis: maybe(Word), system: maybe(Word), port: maybe(Word), port_description: maybe(Word) }),
+  ),
 });
 
 export const Facts = Type.Object({

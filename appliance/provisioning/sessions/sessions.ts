@@ -10,6 +10,7 @@ import type { Session, SessionId, SessionSecret, SessionStep } from '../../domai
 import { refusalError } from '../../machines/execute.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
+import { type CablingDeps, cableContradictions, cablingProblems, checkCables } from '../cabling.ts';
 import { AWAIT_PUSH, isPushOrder, ONCE_FILES } from '../installers/nixos/order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
@@ -41,6 +42,7 @@ import { withFacts } from './shown-hardware.ts';
 
 export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
   readonly store: Pick<Store, 'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'factsOf' | 'commit'>;
+  readonly fleet: CablingDeps['fleet'];
   readonly files: Pick<WorkOrders, 'file'>;
   /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
@@ -104,10 +106,9 @@ export class Sessions {
     // A repeated report changes nothing.
     if (newest && newest.at >= (session.openedAt ?? 0) && canonicalJson(newest.facts) === canonicalJson(facts)) return;
     const at = now();
-    const mismatches = contradictions(machine.spec, facts).map(({ field, declared, found }) => ({
-      field,
-      declared,
-      found,
+    const cables = await checkCables(this.#deps, machine, [{ facts, at }]);
+    const mismatches = [...contradictions(machine.spec, facts), ...cableContradictions(cables)].map((each) => ({
+      ...each,
     }));
     await store.commit(
       factsReported({ at, machine, correlationId: session.id }, { facts, at }, summary(facts), mismatches),
@@ -119,7 +120,22 @@ export class Sessions {
     await this.#mustBeThere(held, call);
     const report = readStep(body);
     await this.report(held, report);
+    if (report.step === CABLING_STEP && report.status === 'done') await this.#requireCabling(held);
     if (report.step === AWAIT_PUSH && report.status === 'started') this.#deps.installerWaits?.(held, call.address);
+  }
+
+  /** Before the disk is written, where the profile requires it. By the reports of this session only: a cable can be moved. */
+  async #requireCabling({ session, machine }: Held): Promise<void> {
+    const name = machine.intent?.profile ?? machine.spec.profile;
+    const profile = session.mode === 'install' && name !== null ? this.#deps.profile(name) : null;
+    if (profile?.cabling !== 'require') return;
+    const facts = await this.#factsOf(session, machine);
+    const reports = facts === null ? [] : [{ facts, at: this.#deps.now() }];
+    const problems = cablingProblems(profile.name, await checkCables(this.#deps, machine, reports));
+    if (problems.length === 0) return;
+    const reason = problems.join('; ');
+    await this.conclude({ session, machine }, { ok: false, step: CABLING_STEP, reason });
+    throw ended(reason);
   }
 
   /** A push logs in where the session reports from, with the host keys that it reports: that must be the machine itself. */
@@ -246,6 +262,9 @@ export class Sessions {
     return (await this.#deps.store.commit(change)).outcome === 'committed';
   }
 }
+
+/** The service OS has waited for its LLDP neighbours. */
+const CABLING_STEP = 'cabling';
 
 /** Their reader could act as the machine. */
 const SECRET_FILES: readonly string[] = ['user-data', ...ONCE_FILES];

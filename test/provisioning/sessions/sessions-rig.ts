@@ -16,7 +16,7 @@ import { ticketMaker } from '../../../appliance/provisioning/sessions/tickets.ts
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
-import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
+import { addMachines, lifecycleIn, mac, NOW, specOf, transitionOf } from '../../store/samples.ts';
 import { writesTo } from '../../store/writes.ts';
 import { sessionProofs } from './session-proofs.ts';
 
@@ -28,6 +28,8 @@ export class SessionsRig {
   readonly sessions: Sessions;
   readonly rendered: string[] = [];
   readonly time: { now: number };
+  /** The other machines of the site. */
+  readonly others: Machine[] = [];
   /** Of installations. */
   profile: Profile = ASSERTED_PROFILE;
 
@@ -42,6 +44,7 @@ export class SessionsRig {
       now,
       seenAt: () => ({ address: null, mac: null, neighbour: null, wouldBeKnown: false }),
       ...sessionProofs(now),
+      fleet: { machines: () => this.others.values() },
       profile: () => this.profile,
       files: {
         file: async (_machine, name) => {
@@ -52,10 +55,12 @@ export class SessionsRig {
     });
   }
 
-  static async open(file: string, state: LifecycleState): Promise<SessionsRig> {
+  static async open(file: string, state: LifecycleState, spec = specOf(1)): Promise<SessionsRig> {
     const store = await openSqliteStore({ file });
     const lifecycle = lifecycleIn(state, { deadline: NOW + 60 * MINUTE });
-    const machine = await writesTo(store).transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
+    const [added] = await addMachines(store, spec);
+    if (!added) throw new Error('the machine was not written');
+    const machine = await writesTo(store).transition(transitionOf(added, state, { lifecycle }));
     return new SessionsRig(store, machine, { now: NOW + 1000 });
   }
 
