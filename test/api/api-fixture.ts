@@ -63,7 +63,10 @@ export const RACK = {
     uuid: `00000000-0000-4000-8000-00000000000${n}`,
     ...(n > 1 && { labels: { rack: 'r1', ...(n === 3 && { tier: 'gold' }) } }),
     interfaces: [
-      { name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
+      {
+        ...{ name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
+        switch: { name: 'sw3', port: `Ethernet1/${n}` },
+      },
       { name: 'eth0', mac: `52:54:00:12:34:5${n}`, network: 'provisioning', address: `10.0.100.5${n}` },
     ],
   })),

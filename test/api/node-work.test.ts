@@ -163,21 +163,28 @@ describe('reads about the work', () => {
   });
 
   it('compare the cables with the declared switch ports', async () => {
-    const [first] = CHASSIS.macs;
-    const neighbour = { chassis: '00:11:22:aa:bb:cc', system: 'sw3', port: 'swp7', port_description: 'uplink' };
-    await writesTo(api.store).putFacts(
-      await id(),
-      { at: START, facts: { disks: [], nics: [{ name: 'eno1', mac: first ?? null, link: true, neighbour }] } },
-      newEvent('session.facts', { data: sampleData('session.facts') }),
-    );
-    const { node, cables } = await get('/cabling');
-    expect(node).toBe('node01');
-    expect(cables.find((cable: { mac: string }) => cable.mac === first)).toMatchObject({
-      verdict: 'not-declared',
-      summary: 'no port is declared; at sw3 swp7 (uplink)',
-      seen: { ...neighbour, at: expect.any(String) },
-      declared: null,
-      port_of: null,
+    const [first = null] = CHASSIS.macs;
+    const heard = { chassis: '00:11:22:aa:bb:cc', system: 'sw3.example', port_description: null };
+    const cableAt = async (port: string, at: number) => {
+      const nics = [{ name: 'eno1', mac: first, link: true, neighbour: { ...heard, port } }];
+      const event = newEvent('session.facts', { data: sampleData('session.facts') });
+      await writesTo(api.store).putFacts(await id(), { at, facts: { disks: [], nics } }, event);
+      return await get('/cabling');
+    };
+    expect((await get()).interfaces[0]).toMatchObject({ name: 'eth1', switch: { name: 'sw3', port: 'Ethernet1/1' } });
+    expect(await cableAt('Ethernet1/1', START)).toMatchObject({
+      node: 'node01',
+      cables: [
+        { interface: 'eth1', verdict: 'as-declared', summary: 'as declared', port_of: null, link: true },
+        { interface: 'eth0', verdict: 'not-declared', seen: null, declared: null },
+      ],
+    });
+    expect((await cableAt('Ethernet1/3', START + 1)).cables[0]).toMatchObject({
+      verdict: 'another-port',
+      summary: 'at sw3.example Ethernet1/3, the port of node03 eth1',
+      declared: { name: 'sw3', port: 'Ethernet1/1' },
+      seen: { ...heard, port: 'Ethernet1/3', at: expect.any(String) },
+      port_of: { node: 'node03', interface: 'eth1', swapped: false },
     });
   });
 

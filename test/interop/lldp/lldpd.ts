@@ -42,7 +42,7 @@ export class AnnouncedPort {
     const port = new AnnouncedPort(child, socket, device);
     try {
       // It listens on its socket a moment after it has started.
-      await vi.waitFor(() => port.#configure('configure lldp tx-interval 1'), { timeout: 30_000, interval: 100 });
+      await vi.waitFor(() => port.#lldpcli('configure', 'lldp', 'tx-interval', '1'), { timeout: 30_000, interval: 100 });
       port.announce(announcement);
     } catch (error) {
       await port.stop();
@@ -53,10 +53,11 @@ export class AnnouncedPort {
 
   /** From its next frame on, within a second. */
   announce({ system, port, description }: Announcement): void {
-    this.#configure(`configure system hostname ${system}`);
-    this.#configure(`configure ports ${this.#device} lldp portidsubtype local ${port}`);
-    this.#configure(`configure ports ${this.#device} lldp portdescription ${description}`);
-    this.#configure('update');
+    const device = this.#device;
+    this.#lldpcli('configure', 'system', 'hostname', system);
+    this.#lldpcli('configure', 'ports', device, 'lldp', 'portidsubtype', 'local', port);
+    this.#lldpcli('configure', 'ports', device, 'lldp', 'portdescription', description);
+    this.#lldpcli('update');
   }
 
   /** Its last frame says that it leaves. */
@@ -69,10 +70,8 @@ export class AnnouncedPort {
     rmSync(dirname(this.#socket), { recursive: true, force: true });
   }
 
-  #configure(line: string): void {
-    const { status, stderr, stdout } = spawnSync('lldpcli', ['-u', this.#socket, ...line.split(' ')], {
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(`lldpcli ${line}: ${stderr || stdout}`);
+  #lldpcli(...words: readonly string[]): void {
+    const { status, stderr, stdout } = spawnSync('lldpcli', ['-u', this.#socket, ...words], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`lldpcli ${words.join(' ')}: ${stderr || stdout}`);
   }
 }
