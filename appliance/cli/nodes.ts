@@ -118,6 +118,30 @@ export async function addNode(name: string, options: AddOptions): Promise<void> 
   else output.write(`Added ${answer.hostname} as ${answer.state}. ${answer.waits_for}\n`);
 }
 
+type Erasure = NonNullable<NodeAnswer['erasure']>;
+
+function erasureWords({ at, session, identity, disks }: Erasure): string {
+  const each = disks.map(
+    ({ name, serial, method }) => `${name}${serial === null ? '' : ` (serial ${serial})`} ${method}`,
+  );
+  return `${at} in session ${session}, identity ${identity ?? 'not recorded'}: ${each.join(', ')}`;
+}
+
+const RESULT_WORDS = {
+  empty: 'hold only zeros',
+  'not-empty': 'hold DATA',
+  incomplete: 'were read, and hold only zeros',
+} as const satisfies Record<NonNullable<Erasure['check']>['result'], string>;
+
+function checkWords({ check, overwritten_at }: Erasure): string {
+  if (check === null) {
+    return overwritten_at === null ? 'not yet: its next session reads samples' : 'no: the disks were used before';
+  }
+  const { at, session, mode, identity, bytes, result, problems } = check;
+  const who = `${at} in ${mode} session ${session}, identity ${identity ?? 'not recorded'}`;
+  return [`${who}: ${bytes} bytes in samples ${RESULT_WORDS[result]}`, ...problems].join('; ');
+}
+
 /** Null: no port is declared. */
 function cableWords(cable: NodeDetails['cables'][number] | undefined): string | null {
   if (!cable?.declared) return null;
@@ -147,6 +171,8 @@ function printNode(output: Output, node: NodeDetails): void {
     'pending',
     node.identity.pending && `${node.identity.pending}; accept it: coldiron nodes rebind ${node.hostname}`,
   );
+  line('erased', node.erasure && erasureWords(node.erasure));
+  line('verified', node.erasure && checkWords(node.erasure));
   for (const nic of node.interfaces) {
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
     line('', cableWords(node.cables.find((cable) => cable.interface === nic.name)));

@@ -8,6 +8,7 @@
 run_install() {
   inspect_machine
   check_cabling
+  verify_erasure
   rehearse_network
   stop_if_cancelled rehearse
   choose_target

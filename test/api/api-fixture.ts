@@ -1,6 +1,6 @@
 // A management API over a real store in its own folder, with one token per role.
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -172,6 +172,7 @@ export async function openApi({
     templates,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });

@@ -112,7 +112,9 @@ describe('the scripts of the service OS', () => {
       return JSON.parse(shell(['common', 'disks', 'facts'], `read_neighbour ${folder}/frame || :`).stdout || 'null');
     };
     const element = (type: number, ...value: (number | string)[]): Buffer => {
-      const bytes = Buffer.concat(value.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))));
+      const bytes = Buffer.concat(
+        value.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))),
+      );
       return Buffer.concat([Buffer.of(type * 2 + (bytes.length >> 8), bytes.length & 255), bytes]);
     };
     const frameOf = (...elements: Buffer[]): Buffer =>

@@ -42,7 +42,9 @@ describe('a declared switch port', () => {
     const rack = declared({ name: 'sw3', port: 'Ethernet1/12' });
     delete nic(rack, 0, 0).mac;
     const result = checkInventory([{ file: 'lab.yaml', name: 'lab', value: rack }]);
-    expect(result.warnings.join('\n')).toContain('nodes[0].interfaces[0].switch: cannot be checked: the interface has no mac');
+    expect(result.warnings.join('\n')).toContain(
+      'nodes[0].interfaces[0].switch: cannot be checked: the interface has no mac',
+    );
   });
 });
 

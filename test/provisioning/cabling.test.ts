@@ -7,13 +7,19 @@ import { mac, objectName } from '../store/samples.ts';
 
 /** node1, node2, …: eth0 of each is declared at the port of its own number. */
 function machine(number: number, ports: readonly (string | null)[], site = 'lab'): Machine {
-  const interfaces = ports.map((port, index): MachineInterface => ({
-    ...{ name: `eth${index}`, mac: mac(10 * number + index), network: objectName('boot'), address: null, mtu: null },
-    ...(port !== null && { switch: { name: 'sw3', port } }),
-  }));
+  const interfaces = ports.map(
+    (port, index): MachineInterface => ({
+      ...{ name: `eth${index}`, mac: mac(10 * number + index), network: objectName('boot'), address: null, mtu: null },
+      ...(port !== null && { switch: { name: 'sw3', port } }),
+    }),
+  );
   const { spec, ...rest } = machineIn('ready');
   const id = `00000000-0000-4000-8000-00000000000${number}` as Machine['id'];
-  return { ...rest, id, spec: { ...spec, hostname: `node${number}` as typeof spec.hostname, site: objectName(site), interfaces } };
+  return {
+    ...rest,
+    id,
+    spec: { ...spec, hostname: `node${number}` as typeof spec.hostname, site: objectName(site), interfaces },
+  };
 }
 
 const nic = (owner: Machine, index: number, port: string | null, link = true): Json => ({
@@ -69,7 +75,13 @@ describe('the cables of a machine', () => {
     const wrong = [report(nic(own, 0, 'swp2'))];
     const alone = world([own, other], new Map([[own, wrong]]));
     expect(await cablingOf(alone, own)).toMatchObject([{ summary: 'at sw3 swp2, the port of node2 eth0' }]);
-    const both = world([own, other], new Map([[own, wrong], [other, [report(nic(other, 0, 'swp1'))]]]));
+    const both = world(
+      [own, other],
+      new Map([
+        [own, wrong],
+        [other, [report(nic(other, 0, 'swp1'))]],
+      ]),
+    );
     expect(await cablingOf(both, own)).toMatchObject([{ summary: 'at sw3 swp2, swapped with node2 eth0' }]);
   });
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
 import type { Profile } from '../../appliance/domain/catalogue.ts';
@@ -93,6 +94,7 @@ function problemsIn({
     templates: TEMPLATES,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });

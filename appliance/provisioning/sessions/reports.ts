@@ -53,6 +53,18 @@ const Step = Type.Object({
   percent: maybe(Type.Number({ minimum: 0, maximum: 100 })),
   message: maybe(Type.String()),
   log: maybe(Type.String()),
+  /** What samples of erased disks hold, by their place in the order. */
+  samples: maybe(
+    Type.Array(
+      Type.Object({
+        disk: Type.Integer({ minimum: 0, maximum: 511 }),
+        state: Type.Enum(['empty', 'not-empty', 'unreadable', 'missing', 'out-of-time']),
+        bytes: Bytes,
+        offset: maybe(Bytes),
+      }),
+      { maxItems: 512 },
+    ),
+  ),
 });
 
 const SessionOutcome = Type.Object({
@@ -60,6 +72,10 @@ const SessionOutcome = Type.Object({
   ok: Type.Boolean(),
   step: maybe(StepName),
   reason: maybe(Type.String()),
+  /** The disks that an erasure has erased and read back. */
+  erased: maybe(
+    Type.Array(Type.Object({ name: Word, serial: maybe(Word), bytes: Bytes, method: Word }), { maxItems: 512 }),
+  ),
 });
 
 const Disk = Type.Object({

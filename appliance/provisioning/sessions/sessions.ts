@@ -7,11 +7,13 @@ import type { EventData } from '../../domain/events/event-table.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionId, SessionSecret, SessionStep } from '../../domain/session.ts';
+import { erasureChecked } from '../../machines/commands/erasure.ts';
 import { refusalError } from '../../machines/execute.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
 import { type CablingDeps, cableContradictions, cablingProblems, checkCables } from '../cabling.ts';
 import { AWAIT_PUSH, isPushOrder, ONCE_FILES } from '../installers/nixos/order.ts';
+import { erasedDisks, orderedSamples, sampledState } from '../orders/erasure-order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
 import { neighbourProblem, sourceProblem } from './openers.ts';
@@ -121,6 +123,7 @@ export class Sessions {
     const report = readStep(body);
     await this.report(held, report);
     if (report.step === CABLING_STEP && report.status === 'done') await this.#requireCabling(held);
+    if (report.samples) await this.#checkErasure(held, report.samples);
     if (report.step === AWAIT_PUSH && report.status === 'started') this.#deps.installerWaits?.(held, call.address);
   }
 
@@ -136,6 +139,20 @@ export class Sessions {
     const reason = problems.join('; ');
     await this.conclude({ session, machine }, { ok: false, step: CABLING_STEP, reason });
     throw ended(reason);
+  }
+
+  /** Data on a disk that was reported as erased quarantines the node, and nothing is written. */
+  async #checkErasure({ session, machine }: Held, samples: NonNullable<StepBody['samples']>): Promise<void> {
+    const sampled = { ordered: orderedSamples(session.order), found: samples.map(sampledState) };
+    const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
+    const input = { session: session.id, samples: sampled.found.map((each) => ({ ...each })) };
+    const executed = await this.#deps.commands.execute(
+      { machine: machine.id, name: 'erasure-checked', input, origin },
+      (current, context) => erasureChecked(current, session, sampled, context),
+    );
+    if (executed.outcome === 'refused') throw refusalError(executed.refusal);
+    const now = await this.#deps.store.machine(machine.id);
+    if (now?.lifecycle.state === 'quarantined') throw ended(now.lifecycle.note ?? 'the node is quarantined');
   }
 
   /** A push logs in where the session reports from, with the host keys that it reports: that must be the machine itself. */
@@ -212,7 +229,8 @@ export class Sessions {
     const input = { session: session.id, ok: outcome.ok, reason: outcome.reason };
     const executed = await this.#deps.commands.execute(
       { machine: machine.id, name: 'session-outcome', input, origin },
-      (current, context) => sessionConcluded(current, session, outcome, body.step ?? null, context, shown),
+      (current, context) =>
+        sessionConcluded(current, session, outcome, body.step ?? null, context, shown, erasedDisks(body)),
     );
     if (executed.outcome === 'refused') throw refusalError(executed.refusal);
     if (executed.outcome === 'lost') {

@@ -42,7 +42,10 @@ export class AnnouncedPort {
     const port = new AnnouncedPort(child, socket, device);
     try {
       // It listens on its socket a moment after it has started.
-      await vi.waitFor(() => port.#lldpcli('configure', 'lldp', 'tx-interval', '1'), { timeout: 30_000, interval: 100 });
+      await vi.waitFor(() => port.#lldpcli('configure', 'lldp', 'tx-interval', '1'), {
+        timeout: 30_000,
+        interval: 100,
+      });
       port.announce(announcement);
     } catch (error) {
       await port.stop();

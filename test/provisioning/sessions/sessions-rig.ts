@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
 import { PROFILE_DEFAULTS, type Profile } from '../../../appliance/domain/catalogue.ts';
+import type { Json } from '../../../appliance/domain/event.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { IntentId } from '../../../appliance/domain/intent.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
@@ -65,9 +66,9 @@ export class SessionsRig {
   }
 
   /** From the real ticket maker, so that its lifetime is the product's. */
-  async ticket(mode: SessionMode): Promise<SessionSecret> {
+  async ticket(mode: SessionMode, order: Json = { mode }): Promise<SessionSecret> {
     const make = ticketMaker(
-      { order: () => parsed({ mode }) },
+      { order: () => parsed(order) },
       {
         now: () => this.time.now,
         newId: randomUUID,
@@ -79,8 +80,8 @@ export class SessionsRig {
     return mustParse(parseSessionSecret(url.slice(url.lastIndexOf('/') + 1)));
   }
 
-  async session(mode: SessionMode): Promise<SessionSecret> {
-    return keyIn(await this.sessions.open(await this.ticket(mode), { mac: mac(1) }, CALL));
+  async session(mode: SessionMode, order: Json = { mode }): Promise<SessionSecret> {
+    return keyIn(await this.sessions.open(await this.ticket(mode, order), { mac: mac(1) }, CALL));
   }
 
   async state(): Promise<Machine['lifecycle'] | undefined> {
