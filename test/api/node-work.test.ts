@@ -5,7 +5,7 @@ import { lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { SessionId } from '../../appliance/domain/session.ts';
 import type { Role } from '../../appliance/domain/token.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
-import { writesTo } from '../store/writes.ts';
+import { changeOf, writesTo } from '../store/writes.ts';
 import { type Fixture, openApi, START } from './api-fixture.ts';
 
 let api: Fixture;
@@ -185,6 +185,27 @@ describe('reads about the work', () => {
       declared: { name: 'sw3', port: 'Ethernet1/1' },
       seen: { ...heard, port: 'Ethernet1/3', at: expect.any(String) },
       port_of: { node: 'node03', interface: 'eth1', swapped: false },
+    });
+  });
+
+  it('show the last erasure, and what a later session found', async () => {
+    const said = { session: 's-1', identity: 'bound' } as const;
+    const disks = [{ name: 'sda', serial: null, bytes: 1e12, method: 'discarded' }];
+    const check = {
+      ...said,
+      at: START + 1,
+      mode: 'commission',
+      result: 'empty',
+      bytes: 7_340_032,
+      problems: [],
+    } as const;
+    const erasure = { ...said, at: START, disks, overwrittenAt: null, check };
+    const write = { kind: 'put-hardware', hardware: { bound: null, refused: null, erasure } } as const;
+    await api.store.commit(changeOf(await id(), { writes: [write] }));
+    await expect.poll(async () => (await get()).erasure).not.toBeNull();
+    expect((await get()).erasure).toEqual({
+      ...{ ...said, at: new Date(START).toISOString(), disks, overwritten_at: null },
+      check: { ...check, at: new Date(START + 1).toISOString() },
     });
   });
 
