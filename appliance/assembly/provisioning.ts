@@ -12,6 +12,7 @@ import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import { identityIn } from '../identity/node-addresses.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { repeat } from '../net/repeat.ts';
+import { cablingOf } from '../provisioning/cabling.ts';
 import { PUSH_LIMITS } from '../provisioning/installers/nixos/push.ts';
 import { NodeWork } from '../provisioning/node-work.ts';
 import { openSessionService, type SessionService } from '../provisioning/sessions/session-service.ts';
@@ -94,7 +95,7 @@ export async function openWork(
 
 /** The commands that operators run on nodes. Its checks query the open servers, so it comes after them. */
 export function nodeWork(
-  { config, fleet, clock }: Foundation,
+  { config, fleet, store, clock }: Foundation,
   deps: {
     readonly commands: MachineCommands;
     readonly boot: BootLookup;
@@ -117,6 +118,7 @@ export function nodeWork(
     bundleProblems: (machine) => enrollment.bundleProblems(machine),
     bmcProblems: bmcs.problems,
     inspection: (machine) => work.renderings.inspection(machine),
+    cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => config.listen.node !== null,
     pushProblems: work.sessions.pushProblems,
   });

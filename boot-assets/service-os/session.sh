@@ -164,6 +164,11 @@ write_step() {
 # The work continues only after the appliance has received the report.
 report_step() {
   write_step "$@"
+  deliver_step "$1"
+}
+
+# deliver_step STEP: the report that was written last.
+deliver_step() {
   deliver POST "$api/steps" "$RUN/step-$sequence.json"
   case $? in
     1) refused "$1" ;;
@@ -215,8 +220,11 @@ finish_done() {
 }
 
 send_outcome() {
+  # The disks that were erased, one in each line.
+  [ -e "$RUN/erased" ] || : > "$RUN/erased"
   jq -n --argjson ok "$1" --arg step "$2" --arg reason "$3" \
-    '{$ok, $step, reason: (if $reason == "" then null else $reason end)}' > "$RUN/outcome.json"
+    --slurpfile erased "$RUN/erased" \
+    '{$ok, $step, reason: (if $reason == "" then null else $reason end)} + (if $erased == [] then {} else {$erased} end)' > "$RUN/outcome.json"
   deliver POST "$api/outcome" "$RUN/outcome.json" || give_up "the outcome could not be reported to $(server_of "$api"): $(request_error)" "$(reach_remedy "$api")"
   case $(jq -r '.next // "wait"' "$ANSWER") in
     reboot) restart ;;

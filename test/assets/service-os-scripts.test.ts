@@ -84,16 +84,24 @@ describe('the scripts of the service OS', () => {
     const card = join(folder, 'sys/class/net/eth0');
     mkdirSync(join(card, 'device'), { recursive: true });
     writeFileSync(join(card, 'carrier'), '1\n');
-    const waitsWith = (driver: string): string => {
+    const waitsWith = (driver: string, passed = 0): string => {
       mkdirSync(join(folder, 'drivers', driver), { recursive: true });
       rmSync(join(card, 'device/driver'), { force: true });
       symlinkSync(join(folder, 'drivers', driver), join(card, 'device/driver'));
-      const question = 'if neighbours_are_missing; then echo waits; else echo "goes on"; fi';
-      return shell(['common', 'network', 'facts'], question).stdout.trim();
+      const question = `watch_began=$(($(seconds) - ${passed}))
+        if neighbours_are_missing 32 || ordered_neighbours_are_missing 45; then echo waits; else echo "goes on"; fi`;
+      return shell(['common', 'network', 'session', 'facts'], question).stdout.trim();
     };
+    put('run/order.json', '{"mode":"commission"}');
     expect(waitsWith('virtio_net')).toBe('goes on');
     expect(waitsWith('igb')).toBe('waits');
-    put('run/lldp-eth0', 'System Name TLV (5), length 3: sw1\n');
+    expect(waitsWith('igb', 33)).toBe('goes on');
+    // The inventory declares the switch port of this card, whatever it is.
+    writeFileSync(join(card, 'address'), '52:54:00:00:00:01\n');
+    put('run/order.json', '{"mode":"commission","neighbours":["52:54:00:00:00:01","52:54:00:00:00:99"]}');
+    expect(waitsWith('virtio_net', 33)).toBe('waits');
+    expect(waitsWith('virtio_net', 46)).toBe('goes on');
+    put('run/lldp-eth0', '{"system":"sw1"}\n');
     expect(waitsWith('igb')).toBe('goes on');
     rmSync(card, { recursive: true });
   });
@@ -153,6 +161,40 @@ describe('the scripts of the service OS', () => {
     expect(check().stdout).toBe('whole\n');
     rmSync(join(root, 'service-os/files'));
     expect(check()).toMatchObject({ stdout: 'whole\n' });
+  });
+
+  it('read the neighbour from an LLDP frame, and nothing from a malformed one', () => {
+    const read = (frame: Buffer): unknown => {
+      writeFileSync(join(folder, 'frame'), Buffer.concat([Buffer.alloc(40), frame]));
+      return JSON.parse(shell(['common', 'disks', 'facts'], `read_neighbour ${folder}/frame || :`).stdout || 'null');
+    };
+    const element = (type: number, ...value: (number | string)[]): Buffer => {
+      const bytes = Buffer.concat(
+        value.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))),
+      );
+      return Buffer.concat([Buffer.of(type * 2 + (bytes.length >> 8), bytes.length & 255), bytes]);
+    };
+    const frameOf = (...elements: Buffer[]): Buffer =>
+      Buffer.concat([Buffer.alloc(12), Buffer.of(0x88, 0xcc), ...elements, element(0)]);
+    const chassis = element(1, 4, 0, 0x11, 0x22, 0xaa, 0xbb, 0xcc);
+    const port = element(2, 5, 'Ethernet1/12');
+    const ttl = element(3, 0, 120);
+    const whole = frameOf(chassis, port, ttl, element(4, 'to node05'), element(5, 'sw3\u001b[2J\n'), element(127, 'x'));
+    expect(read(whole)).toEqual({
+      ...{ chassis: '00:11:22:aa:bb:cc', system: 'sw3?[2J?', port: 'Ethernet1/12', port_description: 'to node05' },
+    });
+    expect(read(frameOf(element(1, 5, 1, 10, 0, 0, 1), element(2, 3, 2, 0, 0, 0, 0, 9), ttl))).toEqual({
+      ...{ chassis: '10.0.0.1', system: null, port: '02:00:00:00:00:09', port_description: null },
+    });
+    const long = read(frameOf(chassis, port, ttl, element(5, 'a'.repeat(500)))) as { system: string };
+    expect(long.system).toHaveLength(200);
+    // The neighbour leaves; the order of elements is wrong; another protocol; cut within an element.
+    expect(read(frameOf(chassis, port, element(3, 0, 0)))).toBeNull();
+    expect(read(frameOf(port, chassis, ttl))).toBeNull();
+    expect(read(Buffer.concat([Buffer.alloc(12), Buffer.of(8, 0), chassis, port, ttl]))).toBeNull();
+    for (let length = 0; length < 14 + chassis.length + port.length + ttl.length; length++) {
+      expect(read(whole.subarray(0, length)), String(length)).toBeNull();
+    }
   });
 
   it('name partitions as the kernel does', () => {

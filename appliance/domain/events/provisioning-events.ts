@@ -23,6 +23,10 @@ const facts = {
   nics: number,
 };
 
+/** `erased_by`: the session that reported the erasure. */
+const erasure = { mode, bytes: number, disks: number, erased_by: text };
+const disksText = (count: number): string => (count === 1 ? 'one disk' : `${count} disks`);
+
 const difference = Type.Object({ field: text, recorded: text, found: text });
 const contradiction = Type.Object({ field: text, declared: text, found: text });
 
@@ -91,6 +95,22 @@ export const PROVISIONING_EVENTS = {
     (data) => `Firmware or boot configuration changed: PCR ${data.pcrs.join(', ')} differ from the accepted values`,
   ),
   'hardware.twin': row('error', { reason: text }, (data) => `Two machines use its identity: ${data.reason}`),
+  'hardware.erasure-verified': row(
+    'info',
+    { ...erasure },
+    (data) => `Erasure is verified: ${data.bytes} bytes in samples of ${disksText(data.disks)} hold only zeros`,
+  ),
+  'hardware.erasure-unverified': row(
+    'warning',
+    { ...erasure, problems: texts },
+    (data) =>
+      `Erasure could not be verified completely: ${data.problems.join('; ')}; ${data.bytes} bytes were read and hold only zeros`,
+  ),
+  'hardware.not-erased': row(
+    'error',
+    { ...erasure, problems: texts },
+    (data) => `Disks that were reported as erased hold data: ${data.problems.join('; ')}`,
+  ),
   'session.facts': row(
     'info',
     facts,

@@ -1,5 +1,6 @@
 // The writes of service OS sessions, as changes. The store refuses a write that another caller did first.
 
+import type { ErasedDisk } from '../../domain/erasure.ts';
 import type { NewEvent } from '../../domain/event.ts';
 import type { EventData } from '../../domain/events/event-table.ts';
 import type { ShownHardware } from '../../domain/hardware-identity.ts';
@@ -7,6 +8,7 @@ import { type Instant, SECOND } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionStep, StepProgress } from '../../domain/session.ts';
 import { type CommandContext, type Decision, emptyChange } from '../../machines/commands/decision.ts';
+import { erasureOverwritten, erasureRecorded } from '../../machines/commands/erasure.ts';
 import { boundAtCommissioning, differingHardware } from '../../machines/commands/hardware.ts';
 import { moved } from '../../machines/commands/move.ts';
 import type { Change, SessionEnding, Write } from '../../store/change.ts';
@@ -49,7 +51,10 @@ export function sessionOpened(
   const changed = changedPcrs.length > 0;
   const writes: Write[] = [
     { kind: 'open-session', opening },
-    ...(changed ? differingHardware(exchange.machine, shown, exchange.at).writes : []),
+    // Both are the record of the hardware: one write.
+    ...(changed
+      ? differingHardware(overwritten(exchange, session), shown, exchange.at).writes
+      : erasureOverwritten(exchange.machine, session, exchange.at)),
   ];
   return {
     ...sessionChange(exchange, writes),
@@ -59,6 +64,12 @@ export function sessionOpened(
     ],
     audit: [sessionAudit(exchange, 'opened', session, { ...said, identity: level })],
   };
+}
+
+/** The machine as it is recorded once its disks may be written. */
+function overwritten({ machine, at }: Exchange, session: Session): Machine {
+  const [write] = erasureOverwritten(machine, session, at);
+  return write?.kind === 'put-hardware' ? { ...machine, hardware: write.hardware } : machine;
 }
 
 export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Opener): Change => ({
@@ -166,6 +177,8 @@ export function sessionConcluded(
   context: CommandContext,
   /** What the machine showed; recorded when it was commissioned. */
   shown: ShownHardware | null = null,
+  /** The disks that it has erased. */
+  erased: readonly ErasedDisk[] = [],
 ): Decision {
   const { now: at } = context;
   const { ok, reason, event } = outcome;
@@ -182,7 +195,8 @@ export function sessionConcluded(
   const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
   const failureReason = reason ?? undefined;
   const bound = event === 'commissioned' && shown !== null ? boundAtCommissioning(machine, shown, at) : null;
-  const also = { writes: [end, ...(bound?.writes ?? [])], events: [...events, ...(bound?.events ?? [])] };
+  const erasure = event === 'released' && erased.length > 0 ? erasureRecorded(machine, session, erased, at) : [];
+  const also = { writes: [end, ...(bound?.writes ?? []), ...erasure], events: [...events, ...(bound?.events ?? [])] };
   return moved(machine, { event, origin, failureReason, also }, context);
 }
 

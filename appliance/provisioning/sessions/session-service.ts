@@ -22,6 +22,7 @@ export interface SessionServiceDeps
     Pick<SessionsDeps, 'seenAt' | 'now' | 'readTpm' | 'seeds' | 'random' | 'heard'>,
     Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
   readonly store: Store;
+  readonly fleet: WorkOrdersDeps['fleet'] & SessionsDeps['fleet'];
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly newId: () => string;
   /** The port of the node API, which sessions use; null: it is off, and sessions use the boot server. */
