@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.ts';
-import { canShareProcess, quickFiles } from './quick-files.ts';
+import { canShareProcess, testFiles } from './quick-files.ts';
 
-const sharing = quickFiles().filter(canShareProcess);
+const sharing = testFiles().filter(canShareProcess);
 
 export default defineConfig({
   test: {
