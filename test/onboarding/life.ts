@@ -10,8 +10,6 @@ import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
 import { AnnouncedPort } from '../interop/lldp/lldpd.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
-/** Machines are emulated, and may share the processor with another one. */
-export const LIFE_WITHIN_MS = 45 * 60_000;
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
 
 const NODE = 'node01';

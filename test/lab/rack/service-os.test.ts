@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServiceOs } from '../../../appliance/assets/service-os/build.ts';
 import { needPackages } from '../../interop/packages.ts';
+import { LAST_RESORT_MS } from './fair-clock.ts';
 import { BOOTED, output, ROOT_AT, tinyImage } from './service-os-image.ts';
 import {
   bootFromDisk,
@@ -23,7 +24,7 @@ import {
 import { ServiceOsSession, type SessionOptions, sha256 } from './service-os-session.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const PATIENCE = { timeout: 900_000 };
+const PATIENCE = { timeout: LAST_RESORT_MS };
 
 let folder = '';
 let os: ServiceOs;
@@ -34,7 +35,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'coldiron-service-os-test-'));
   os = await serviceOs(folder);
   image = tinyImage();
-}, 900_000);
+}, LAST_RESORT_MS);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
