@@ -27,12 +27,12 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const foundation = await openFoundation(config, logger, stops);
     const bmcs = await openBmc(foundation);
     const commands = await openMachines(foundation, bmcs);
-    const nodes = await openIdentity(foundation, commands);
+    const nodes = await openIdentity(foundation, commands, bmcs);
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
     const work = await openWork(foundation, commands, boot, nodes);
-    const servers = bootServers(foundation, boot, work.sessions, { heartbeats: enrollment.heartbeats, authority });
+    const servers = bootServers(foundation, boot, work.sessions, { twins: enrollment.twins, authority });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
       work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),

@@ -23,6 +23,7 @@ import {
   ScanRequest,
   SensorsAnswer,
 } from './schemas/bmc.ts';
+import { NodeCabling } from './schemas/cabling.ts';
 import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
 import { DiagnosisAnswer, Recording, SiteDiagnosisAnswer, TimelineAnswer } from './schemas/diagnosis.ts';
 import { Authorities, AuthorityView, BundleAnswer, BundleRequest, NodeTrust } from './schemas/enrollment.ts';
@@ -91,6 +92,7 @@ export const WIRE = {
   importNodes: { body: NodeImport, answer: ApplyAnswer },
   registerHost: { body: HostRequest, answer: HostAnswer },
   listNodeSessions: { params, query: limited(20, 100), answer: listOf('sessions', refTo(NodeSession)) },
+  getNodeCabling: { params, answer: refTo(NodeCabling) },
   listNodeFacts: { params, answer: listOf('facts', refTo(NodeFacts)) },
   explainNode: { params, query: ExplainQuery, answer: refTo(Explanation) },
   diagnoseNode: { params, answer: DiagnosisAnswer },

@@ -13,6 +13,7 @@ import type { Fleet } from '../inventory/fleet.ts';
 import { step } from '../machines/step.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
+import { type CheckedCable, cablingProblems } from './cabling.ts';
 import { diskProblems } from './disk-problems.ts';
 import { imageDisk, installProblems } from './orders/order.ts';
 import { type FindAsset, servedImage } from './orders/served-image.ts';
@@ -35,6 +36,8 @@ export interface GuardDeps {
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
   /** The inspection of the machine; null: never inspected. */
   readonly inspection: (machine: Machine) => Promise<Inspection | null>;
+  /** Its cables, as its sessions reported them. */
+  readonly cabling: (machine: Machine) => Promise<readonly CheckedCable[]>;
   /** Sessions use the node API, which is encrypted. */
   readonly hasNodeApi: () => boolean;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
@@ -55,6 +58,7 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
     ...(life.moved ? [] : [life.reason]),
     ...profileProblems(deps, machine, profile),
     ...(await identityProblems(deps, machine, profile)),
+    ...(await cablingProblemsOf(deps, machine, profile)),
     ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
     ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
@@ -135,6 +139,12 @@ async function identityProblems(
       ? [`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`]
       : []),
   ];
+}
+
+/** By its last reports; the service OS looks again before it writes. */
+async function cablingProblemsOf({ fleet, cabling }: GuardDeps, machine: Machine, name: ObjectName): Promise<string[]> {
+  if (fleet.profile(name)?.cabling !== 'require') return [];
+  return cablingProblems(name, await cabling(machine)).map((problem) => `${problem}; then commission it again`);
 }
 
 /** Renders every file for the disk, before the disk is wiped for them. */

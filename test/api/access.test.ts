@@ -29,6 +29,7 @@ viewer GET /nodes/:node
 viewer GET /nodes/:node/presence
 viewer GET /nodes/:node/sessions
 viewer GET /nodes/:node/facts
+viewer GET /nodes/:node/cabling
 viewer GET /nodes/:node/explain
 viewer GET /nodes/:node/diagnosis
 viewer GET /nodes/:node/timeline
