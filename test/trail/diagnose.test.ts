@@ -8,7 +8,7 @@ import type { Ipv4 } from '../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../appliance/domain/mac.ts';
 import { CAUSES, diagnose } from '../../appliance/trail/diagnose.ts';
 import { FALLBACK_CAUSES } from '../../appliance/trail/diagnosis/causes/power-causes.ts';
-import { SCREEN_CAUSES } from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
+import { CONSEQUENCES, SCREEN_CAUSES } from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
 import { eventsOf, failedAt, inputOf, type Observed, type Subject, sessionWith, T0 } from './observed.ts';
 
 /** The most likely cause; null: nothing is wrong. */
@@ -338,7 +338,18 @@ describe('diagnose', () => {
     expect(new Set(covered)).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
   });
 
-  it.each(CONSOLE_SIGNATURES.filter(({ severity }) => severity !== 'note'))(
+  it.each([...CONSEQUENCES])('reports the line %s on the screen after the cause that it follows from', (id) => {
+    const line: Observed = [240, 'console.matched', { signature: id, stage: 'firmware', line: 'No bootable device.' }];
+    const causes = (observed: readonly Observed[]) =>
+      diagnose(inputOf(eventsOf(observed), { minutes: 10 })).causes.map((one) => one.id);
+    expect(CONSOLE_SIGNATURES.some((signature) => signature.id === id)).toBe(true);
+    const lost = causes([BEGUN, DISCOVER, OFFER, line]);
+    expect(lost[0]).toBe('no-request');
+    expect(lost).toContain(`screen-${id}`);
+    expect(causes([BEGUN, DISCOVER, OFFER, REQUEST, ACK, line])[0]).toBe('loader-not-fetched');
+  });
+
+  it.each(CONSOLE_SIGNATURES.filter(({ severity, id }) => severity !== 'note' && !CONSEQUENCES.has(id)))(
     'reports the line $id on the screen before what follows from it, and only if the machine did not go on',
     ({ id, stage, example }) => {
       const line = (after: number): Observed => [after, 'console.matched', { signature: id, stage, line: example }];
