@@ -228,6 +228,17 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
   ],
   ['other-dhcp-server', [BEGUN, DISCOVER, OFFER], { facts: { appliance: [OTHER_SERVER] } }],
   [
+    'loader-not-fetched',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [
+        40,
+        'tftp.timeout',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'no reply to the OACK, sent 5 times' },
+      ],
+    ],
+  ],
+  [
     'large-packets-lost',
     [
       BEGUN,
