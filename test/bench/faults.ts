@@ -46,7 +46,7 @@ const needsTimes = ({ stage, right }: Fault): boolean => stage === 'power' && ri
 async function learn({ rig }: FaultRack): Promise<void> {
   const names = FaultRack.machines('bios');
   say(`${names.join(', ')}: undisturbed commissionings`);
-  await rig.json('commission', ...names);
+  await rig.json('commission', ...names, '--yes');
   for (const name of names) await rig.waitForState(name, 'ready', 15 * 60_000);
 }
 

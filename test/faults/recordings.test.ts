@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { eventsOf as observedEvents } from '../trail/observed.ts';
 import { CATALOGUE, faultById } from './catalogue.ts';
 import { answerTo, compactRecording, recordedIds, recordingText } from './recordings.ts';
 import { isRight } from './result.ts';
@@ -53,8 +54,8 @@ describe('a compact recording', () => {
   });
 
   it('leaves out the events of earlier work', () => {
-    const [first] = JSON.parse(recordingText(recordedIds().find((id) => id === 'cable-out') ?? '')).situation.events;
-    expect(first.kind).toBe('lifecycle.commissioning');
+    const [first] = observedEvents([[0, 'lifecycle.commissioning']]);
+    if (first === undefined) throw new Error('no event');
     const earlier = { ...frame, kind: 'health.silent', data: {} };
     expect(eventsOf(first, earlier, first, earlier)).toEqual([first, earlier]);
   });

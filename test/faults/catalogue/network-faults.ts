@@ -98,7 +98,7 @@ export const NETWORK_FAULTS: readonly Fault[] = [
     machine: 'bios',
     inject: [
       { do: 'rack-fault', kind: 'loss', value: '100', everywhere: true },
-      { do: 'coldiron', args: ['commission', 'node02', 'node03'] },
+      { do: 'coldiron', args: ['commission', 'node02', 'node03', '--yes'] },
       COMMISSION,
     ],
     stage: 'power',
