@@ -37,7 +37,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const servers = bootServers(foundation, boot, work.sessions, { heartbeats, authority, applianceProblems });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
-      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),
+      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems }),
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,

@@ -15,6 +15,8 @@ export interface Asset {
   /** null: not specific to one architecture, or unknown. */
   readonly architecture: CpuArchitecture | null;
   readonly contentType: string;
+  /** A compressed disk image: what it unpacks to, at least. Left out: unknown, or not compressed. */
+  readonly unpackedBytes?: number;
   /** Why it is not the file that was placed; left out: it is, or nothing is known about it. */
   readonly damage?: FileDamage;
 }

@@ -4,7 +4,7 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suggestion } from '../documents/nearest-name.ts';
 import { isTrusted } from '../files/other-users.ts';
-import { type Asset, fileTypeOf, typeProblem } from './asset.ts';
+import { type Asset, fileTypeOf, headOf, typeProblem } from './asset.ts';
 import { assetFile, contentTypeOf, isDiskName, isLoaderName, parseAssetName, SITE_FOLDERS } from './asset-name.ts';
 import { Checksums } from './checksums.ts';
 import { damageOf } from './file-damage.ts';
@@ -12,6 +12,7 @@ import type { FileType } from './file-type.ts';
 import { type ManifestEntry, readManifests } from './manifest.ts';
 import { type Origins, readOrigins } from './place-file.ts';
 import { builtBytesOf } from './service-os/authority.ts';
+import { zstdContentBytes } from './zstd-size.ts';
 
 interface Contents {
   readonly assets: ReadonlyMap<string, Asset>;
@@ -145,6 +146,7 @@ async function readAsset(
     const problem = entry ? typeProblem(entry, type) : null;
     if (problem !== null) return problem;
     const architecture = 'cpu' in type ? type.cpu : (entry?.architecture ?? null);
+    const unpackedBytes = type.kind === 'disk' ? zstdContentBytes(await headOf(file)) : null;
     const { size, sha256 } = await checksums.of(name, file);
     const builtBytes = await builtBytesOf(name, file);
     const built =
@@ -155,6 +157,7 @@ async function readAsset(
       ...{ name, file, size, sha256, architecture },
       kind: type.kind,
       contentType: contentTypeOf(name),
+      ...(unpackedBytes !== null && { unpackedBytes }),
       ...(damage !== null && { damage }),
     };
   } catch (error) {

@@ -191,6 +191,9 @@ export async function openApi({
     inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
     hasNodeApi: () => true,
     pushProblems: async () => [],
+    loaderAvailable: () => true,
+    applianceProblems: () => [],
+    readFiles: async () => undefined,
   });
   const real: ManagementDeps = {
     bmc,
