@@ -189,7 +189,7 @@ export const LAYERS: readonly Layer[] = [
       ...['contract', 'store/request-store', 'store/change'],
       ...['domain', 'documents', 'boot', 'render', 'machines', 'inventory', 'store/store', 'assets/boot-contract'],
       ...['deliveries/renderings', 'store/bmc-store', 'bmc/bmc', 'bmc/access', 'identity', 'provisioning'],
-      ...['store/session-store', 'trail/diagnose', 'store/enrollment-store', 'net', 'api'],
+      ...['store/session-store', 'trail', 'store/enrollment-store', 'net', 'api'],
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
     node: ['*'],

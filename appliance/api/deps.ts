@@ -11,6 +11,7 @@ import type { Fleet } from '../inventory/fleet.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
+import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
@@ -49,5 +50,7 @@ export interface ManagementDeps extends AppEdge {
   readonly bootContract: () => Promise<BootContract>;
   readonly renderings: Renderings;
   readonly enrollment: EnrollmentService;
+  /** How long the stages of completed runs took. */
+  readonly runTimes: Pick<RunTimes, 'expected'>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan'>;
 }

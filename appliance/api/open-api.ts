@@ -15,6 +15,7 @@ export async function generateOpenApi(): Promise<object> {
     services: untouched('services'),
     listeners: untouched('listeners'),
     applianceProblems: untouched('problems'),
+    runTimes: untouched('run times'),
     probe: untouched('probe'),
     bootPort: 8080,
     resolver: untouched('resolver'),

@@ -45,6 +45,13 @@ export const SITE_OPERATIONS = {
     summary: "Read whether the operator's templates are in use, and their problems if not",
     cli: null,
   },
+  diagnoseSite: {
+    ...viewer,
+    path: `${V1}/diagnosis`,
+    tag: 'trail',
+    summary: 'Diagnose all nodes that are stuck or have failed, grouped by cause, most affected first',
+    cli: 'diagnose',
+  },
   listLeases: {
     ...viewer,
     path: `${V1}/leases`,
