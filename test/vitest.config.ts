@@ -1,9 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import { AttackReporter } from './attack-reporter.ts';
 import { LongestFirst } from './longest-first.ts';
-import { canShareProcess, quickFiles } from './quick-files.ts';
+import { canShareProcess, testFiles } from './quick-files.ts';
 
-const sharing = quickFiles().filter(canShareProcess);
+const sharing = testFiles().filter(canShareProcess);
 
 export default defineConfig({
   test: {

@@ -1,6 +1,6 @@
 // A machine and its BMC in memory, whose firmware honours only the boot choices that a test selects.
 
-import type { Bmc, BmcIdentity, BootChoice, PowerState } from '../../appliance/bmc/bmc.ts';
+import type { Bmc, BmcConsole, BmcIdentity, BootChoice, PowerState } from '../../appliance/bmc/bmc.ts';
 import { BmcError, type BmcFailure } from '../../appliance/bmc/bmc-error.ts';
 import { recorderBmc } from '../../appliance/bmc/recorder.ts';
 
@@ -14,6 +14,8 @@ export class FakeMachine {
   readonly verbs: string[] = [];
   obeys: (choice: BootChoice) => boolean = () => true;
   onStart: (from: BootChoice) => void = () => undefined;
+  /** Open consoles. */
+  consoles = 0;
   onPowerOff: () => void = () => undefined;
   /** How long the BMC takes for each verb. */
   pause: (() => Promise<void>) | null = null;
@@ -60,5 +62,20 @@ export function fakeBmc(machine: FakeMachine, identity: Partial<BmcIdentity> = {
         machine.boot = choice;
         return { device: choice.device, differences: [] };
       }),
+    openConsole: () => verb('openConsole', () => fakeConsole(machine)),
+  };
+}
+
+/** Silent until it is closed. */
+function fakeConsole(machine: FakeMachine): BmcConsole {
+  const closed = Promise.withResolvers<void>();
+  machine.consoles += 1;
+  void closed.promise.then(() => {
+    machine.consoles -= 1;
+  });
+  return {
+    write: () => undefined,
+    close: async () => closed.resolve(),
+    [Symbol.asyncIterator]: () => ({ next: () => closed.promise.then(() => ({ done: true, value: undefined })) }),
   };
 }

@@ -8,6 +8,9 @@ import type { Store } from '../../store/store.ts';
 import type { ObservableTrail } from '../../trail/trail.ts';
 import type { BootWait } from '../boot-wait.ts';
 import type { BmcClock } from '../clock.ts';
+import { Captures } from '../console/captures.ts';
+import type { ConsoleBoot, ConsoleFiles, ConsoleLine } from '../console/console-files.ts';
+import { watchedPower } from '../console/watched-power.ts';
 import { BmcGates } from '../gates.ts';
 import { BmcCredentials } from './bmc-credentials.ts';
 import { BmcOpener, type OpenDriver } from './bmc-opener.ts';
@@ -20,6 +23,7 @@ import { resealAll } from './logins.ts';
 import { BmcMemory } from './memory.ts';
 import { NetworkBoot } from './network-boot.ts';
 import { NodeBmcs } from './node-bmcs.ts';
+import { NodeConsoles } from './node-consoles.ts';
 import { type PasswordFolder, passwordReader } from './password-files.ts';
 import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
 import { NO_WITNESS, type PowerWitness } from './witnessed.ts';
@@ -36,6 +40,11 @@ export interface BmcServiceSettings {
   readonly current: (machine: MachineId) => Machine | null;
   /** Calls the listener after each change of the machine. Returns unsubscribe. */
   readonly onChange: (machine: MachineId, listener: () => void) => () => void;
+  readonly machines: () => Iterable<Machine>;
+  /** What machines said on their consoles. */
+  readonly consoleFiles: ConsoleFiles;
+  /** Whether consoles are captured while machines are worked on. */
+  readonly captureConsoles: boolean;
   /** The networks that may be scanned for BMCs. */
   readonly scanned: readonly Prefix[];
   readonly nodeAtBmc: (address: Ipv4) => string | null;
@@ -69,9 +78,18 @@ export interface BmcService {
   readonly nodes: NodeBmcs;
   readonly keys: BmcCredentials;
   readonly scan: BmcScan;
+  readonly consoleLog: (machine: Machine, boot: ConsoleBoot, lines: number) => Promise<ConsoleLog>;
   readonly power: MachinePower;
-  /** Aborts all waits for machines; they resume at the next start. */
-  stop(): void;
+  /** Aborts all waits for machines, which resume at the next start, and closes all consoles. */
+  stop(): Promise<void>;
+}
+
+export interface ConsoleLog {
+  /** Its console is read now. */
+  readonly captured: boolean;
+  readonly lines: readonly ConsoleLine[];
+  /** The line that is not ended yet, such as a prompt. */
+  readonly unfinished: string;
 }
 
 export async function openBmcService(settings: BmcServiceSettings): Promise<BmcService> {
@@ -83,12 +101,26 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
 
   const stopping = new AbortController();
   const memory = await BmcMemory.open(store, log);
-  const openDriver = settings.openDriver ?? driverOpener(new BmcGates(clock), memory);
+  const driver = settings.openDriver ?? driverOpener(new BmcGates(clock), memory);
+  const openDriver: OpenDriver = (machine, at, login) =>
+    watchedPower(driver(machine, at, login), {
+      beforeStart: () => captures.beforeStart(machine.id),
+      expectBoot: () => captures.expectBoot(machine.id),
+    });
   const readPassword = passwordReader(settings.passwords, log);
   let witness = NO_WITNESS;
   const currentWitness = (): PowerWitness => witness;
   const opener = new BmcOpener({ store, vault, readPassword, now, bmcMode, openDriver, witness: currentWitness });
-  const nodes = new NodeBmcs({ opener, store, now });
+  const consoles = new NodeConsoles({ opener, clock });
+  const captures = new Captures({
+    ...{ store, clock, current, log },
+    files: settings.consoleFiles,
+    machines: settings.machines,
+    consoleOf: (machine) => consoles.addressOf(machine),
+    follow: (machine, follower) => consoles.follow(machine, follower),
+  });
+  if (settings.captureConsoles) captures.start();
+  const nodes = new NodeBmcs({ opener, store, consoles, now });
   const watch = new BootWatch(settings.trail, now);
   const ledger = storedLedger(store, now);
   const networkBoot = new NetworkBoot({
@@ -142,6 +174,19 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
       },
       hasObeyed: async (machine) => (await store.bootTimes(machine.id)).length > 0,
     },
-    stop: () => stopping.abort(new Error('the appliance is stopping; the operation resumes at the next start')),
+    consoleLog: async (machine, boot, lines) => {
+      const capture = boot === 'current' ? captures.capture(machine.id) : null;
+      return {
+        captured: captures.capture(machine.id)?.isOpen ?? false,
+        lines: await settings.consoleFiles.read(machine.id, boot, lines),
+        unfinished: capture?.unfinished ?? '',
+      };
+    },
+    stop: async () => {
+      stopping.abort(new Error('the appliance is stopping; the operation resumes at the next start'));
+      await captures.stop();
+      await consoles.stop();
+      await settings.consoleFiles.close();
+    },
   };
 }

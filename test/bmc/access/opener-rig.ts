@@ -7,6 +7,7 @@ import { BmcOpener } from '../../../appliance/bmc/access/bmc-opener.ts';
 import { type BmcLogin, sealed } from '../../../appliance/bmc/access/logins.ts';
 import { BmcMemory } from '../../../appliance/bmc/access/memory.ts';
 import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
+import { NodeConsoles } from '../../../appliance/bmc/access/node-consoles.ts';
 import { passwordReader } from '../../../appliance/bmc/access/password-files.ts';
 import { NO_WITNESS, type PowerWitness } from '../../../appliance/bmc/access/witnessed.ts';
 import type { Bmc } from '../../../appliance/bmc/bmc.ts';
@@ -123,7 +124,8 @@ export async function openerRig(
       return bmcLogin.bmc(hardware, given);
     },
   });
-  const nodes = new NodeBmcs({ opener, store, now });
+  const consoles = new NodeConsoles({ opener, clock });
+  const nodes = new NodeBmcs({ opener, store, consoles, now });
   const memory = await BmcMemory.open(store, { warn: () => undefined });
   const keys = new BmcCredentials({ opener, nodes, store, vault, memory, now, clock });
   const keep = (slot: 'current' | 'pending', password: string, of: Machine = machine): Promise<void> => {
@@ -155,6 +157,7 @@ export async function openerRig(
     mode,
     witness,
     opener,
+    consoles,
     nodes,
     memory,
     keys,
