@@ -9,6 +9,7 @@ import { openFoundation, StopList } from './assembly/foundation.ts';
 import { openIdentity } from './assembly/identity.ts';
 import { openMachines } from './assembly/machines.ts';
 import { nodeWork, openWork } from './assembly/provisioning.ts';
+import { openSelfCheck } from './assembly/self-check.ts';
 import { openServiceOsAuthority } from './assembly/service-os-authority.ts';
 import type { Config } from './config.ts';
 
@@ -26,18 +27,21 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const foundation = await openFoundation(config, logger, stops);
     const bmcs = await openBmc(foundation);
     const commands = await openMachines(foundation, bmcs);
-    const nodes = await openIdentity(foundation, commands);
+    const nodes = await openIdentity(foundation, commands, bmcs);
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
     const work = await openWork(foundation, commands, boot, nodes);
-    const servers = bootServers(foundation, boot, work.sessions, { heartbeats: enrollment.heartbeats, authority });
+    const { applianceProblems, useListeners } = await openSelfCheck(foundation, { boot, nodes });
+    const { twins } = enrollment;
+    const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
-      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),
+      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems }),
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,
+      applianceProblems,
       bootContract: servers.bootContract,
       bootPort: boot.bootPort,
       resolver: boot.resolver,
@@ -45,6 +49,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     });
     const node = nodes.address === null ? [] : [{ what: 'node', where: `https://${nodes.address}/node/v1` }];
     const bootPlaces = await servers.start();
+    useListeners(servers.listeners);
     return { places: [...bootPlaces, ...api, ...node], adminTokenFile: foundation.adminTokenFile, stop: stops.run };
   } catch (error) {
     await stops.run();

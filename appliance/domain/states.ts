@@ -173,7 +173,7 @@ export const STATES = {
     atPxe: 'local disk',
     waitsFor: 'It waits for the installed system to start and enroll with its one-time token.',
     nextStep:
-      'Check that it starts from its disk and reaches the node API. A failed enrollment does not need a new installation.',
+      'Check that it starts from its disk and reaches the node API. To look at the machine, rescue it; to install it again, deploy it; to stop, cancel it.',
     deadline: 15,
     ifEffectFails: 'enroll-failed',
     boots: {
@@ -181,8 +181,10 @@ export const STATES = {
       words: '{node} is installed and boots from its own disk to enroll',
       hint: '',
     },
+    cancellable: true,
     node: MAY_ENROLL,
     enrollment: 'awaited',
+    clearsFailure: true,
   },
   active: {
     ...IDLE,
@@ -201,7 +203,7 @@ export const STATES = {
     atPxe: 'local disk',
     waitsFor: 'It waits for the node to report that its workload has moved away.',
     nextStep:
-      'Make room on other nodes so that the workload can move. If the node cannot report it, run `coldiron drained`. To stop, undrain it.',
+      'Make room on other nodes so that the workload can move. If the node cannot report it, run `coldiron drained NODE`. To stop, undrain it.',
     deadline: 30,
     ifEffectFails: 'drain-failed',
     boots: {
@@ -298,7 +300,7 @@ export const STATES = {
     boots: {
       into: 'refusal',
       words: '{node} was removed at {at}{why}, and its identity is revoked',
-      hint: 'To use it again, declare it as a new node (coldiron nodes add, or an inventory file).',
+      hint: 'To use it again, declare it as a new node in an inventory file: coldiron apply FILE',
     },
     node: NO_RIGHTS,
     inService: false,

@@ -34,6 +34,7 @@ import { createRotation, type Rotation } from './rotation.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import { createTaskQueue, type TaskQueue } from './task-queue.ts';
 import { openTaskSigner, type TaskSigner } from './task-signing.ts';
+import { type ReadsPower, TwinWatch } from './twin-watch.ts';
 
 export interface EnrollmentServiceDeps {
   readonly store: Store;
@@ -47,6 +48,8 @@ export interface EnrollmentServiceDeps {
   readonly templates: Templates;
   readonly agentText: string;
   readonly commands: Pick<MachineCommands, 'execute'>;
+  readonly power: ReadsPower;
+  readonly logger: { warn(fields: object, message: string): void };
 }
 
 export interface EnrollmentService {
@@ -57,6 +60,7 @@ export interface EnrollmentService {
   readonly tasks: TaskQueue;
   readonly drains: Drains;
   readonly heartbeats: Heartbeats;
+  readonly twins: TwinWatch;
   readonly bundles: BundleIssuer;
   readonly settings: EnrollmentSettings;
   /** Issues a bundle to an operator, and starts the enrollment if it has not started yet. */
@@ -73,6 +77,8 @@ export interface EnrollmentService {
   rotate(origin: Origin, stageOnly: boolean): Promise<AuthorityRecord>;
   /** Stops trusting the outgoing authority. `conflict` lists the certificates that are still in use. */
   retire(origin: Origin, despiteHolders: boolean): Promise<AuthorityRecord>;
+  /** Where this node reaches the node API; null: it is off, or no address is known. */
+  apiUrl(machine: Machine): string | null;
   /** Sets where the node API listens; `onAuthoritiesChanged` runs after each change of the authorities. */
   setNodeApi(address: NodeApiAddress, onAuthoritiesChanged: () => Promise<void>): void;
   /** Runs after each change of the authorities, too. It must not reject. */
@@ -92,6 +98,18 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
   const signer = await openTaskSigner({ store, now, settings, keys: signingKeys });
   const rotation = createRotation(authorityDeps);
   const tasks = createTaskQueue({ ...deps, signer });
+  const twins = new TwinWatch({
+    ...{ now, setTimer: deps.setTimer, power: deps.power, log: deps.logger },
+    heartbeatEvery: settings.heartbeatEvery,
+    silentAfter: settings.silentAfter,
+    machines: () => fleet.machines(),
+    onTwin: async (machine, reason, correlationId) => {
+      const origin = { actor: APPLIANCE, correlationId };
+      await commands.execute({ machine: machine.id, name: 'twin', input: { reason }, origin }, (current, context) =>
+        quarantinedAsTwin(current, reason, origin, context),
+      );
+    },
+  });
   let nodeApi: NodeApiAddress | null = null;
   const followers: (() => Promise<void>)[] = [];
   const bundles = createBundleIssuer({
@@ -137,13 +155,9 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       now,
       silentAfter: settings.silentAfter,
       machines: () => fleet.machines(),
-      onTwin: async (machine, reason, correlationId) => {
-        const origin = { actor: APPLIANCE, correlationId };
-        await commands.execute({ machine: machine.id, name: 'twin', input: { reason }, origin }, (current, context) =>
-          quarantinedAsTwin(current, reason, origin, context),
-        );
-      },
+      twins,
     }),
+    twins,
     issueBundle: async (machine, reissue, origin) => {
       const { state } = machine.lifecycle;
       const starts = STATES[state].enrollment === 'possible' || failedTo('enroll', machine.lifecycle);
@@ -186,6 +200,10 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
         throw new ColdironError('conflict', 'no authority is outgoing: start a rotation with coldiron ca rotate');
       await authoritiesChanged();
       return retired;
+    },
+    apiUrl: (machine) => {
+      const url = apiUrlFor(fleet, machine, nodeApi);
+      return url.ok ? url.value : null;
     },
     setNodeApi: (address, listener) => {
       nodeApi = address;

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BmcFailure } from '../../appliance/bmc/bmc-error.ts';
 import type { Role } from '../../appliance/domain/token.ts';
 import { FakeMachine, fakeBmc } from '../bmc/fake-bmc.ts';
+import { commandsOf } from '../machines/commands-of.ts';
 import { type Fixture, openApi } from './api-fixture.ts';
 
 const METAL = {
@@ -75,6 +76,51 @@ describe('power', () => {
     expect(off.json()).toEqual({ node: 'metal01', mode: 'real', power: 'off' });
     expect(hardware.verbs).toContain('powerOff');
     expect(seen.at(-1)).toEqual({ driver: 'redfish', username: 'ADMIN', password: PASSWORD });
+  });
+
+  const commissioning = async (): Promise<void> => {
+    await setCredentials();
+    const metal = [...api.fleet.machines()].find(({ spec }) => spec.hostname === 'metal01');
+    if (!metal) throw new Error('it was applied');
+    await commandsOf(api.store, api.clock.now).request(metal.id, 'commission', {
+      actor: 'token:ada',
+      correlationId: null,
+    });
+    hardware.verbs.length = 0;
+  };
+
+  it.each(['on', 'cycle', 'reset'] as const)(
+    '%s starts a machine from the network while it is worked on',
+    async (action) => {
+      await commissioning();
+      hardware.power = action === 'on' ? 'off' : 'on';
+      const answer = await call('POST', 'nodes/metal01/power', { action }, 'tech');
+      expect(answer.json()).toMatchObject({ power: 'on', note: 'starts from the network, to commission' });
+      expect(hardware.verbs).toContain('setBoot');
+      const booted = action === 'reset' ? hardware.boot : hardware.starts.at(-1);
+      expect(booted).toEqual({ device: 'network', persistent: false, firmware: null });
+    },
+  );
+
+  it('leaves the boot device alone when the machine is on already, is switched off, or is not worked on', async () => {
+    await setCredentials();
+    await call('POST', 'nodes/metal01/power', { action: 'cycle' });
+    expect(hardware.verbs.join(' ')).not.toContain('setBoot');
+    await commissioning();
+    for (const action of ['on', 'off', 'soft']) {
+      expect((await call('POST', 'nodes/metal01/power', { action })).json()).not.toHaveProperty('note');
+    }
+    expect(hardware.verbs.join(' ')).not.toContain('setBoot');
+  });
+
+  it('does not change when the BMC does not take the boot device, and says what ends the work', async () => {
+    await commissioning();
+    hardware.power = 'off';
+    hardware.fails.set('setBoot', 'unsupported');
+    const answer = await call('POST', 'nodes/metal01/power', { action: 'on' });
+    expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+    expect(answer.json().message).toMatch(/its power was not changed.*coldiron cancel metal01/);
+    expect(hardware.power).toBe('off');
   });
 
   it('is recorded in the audit log with the caller, and in the trail', async () => {

@@ -16,6 +16,9 @@ export class FakeMachine {
   onStart: (from: BootChoice) => void = () => undefined;
   /** Open consoles. */
   consoles = 0;
+  onPowerOff: () => void = () => undefined;
+  /** How long the BMC takes for each verb. */
+  pause: (() => Promise<void>) | null = null;
   /** Verbs that fail, and their failure. */
   readonly fails = new Map<string, BmcFailure>();
 
@@ -31,6 +34,7 @@ export class FakeMachine {
 export function fakeBmc(machine: FakeMachine, identity: Partial<BmcIdentity> = {}, name = 'bmc'): Bmc {
   const verb = async <Result>(what: string, work: () => Result): Promise<Result> => {
     machine.verbs.push(what);
+    if (machine.pause) await machine.pause();
     const failure = machine.fails.get(`${name} ${what}`) ?? machine.fails.get(what);
     if (failure) throw new BmcError(failure, `${name} fails: ${failure}`);
     return work();
@@ -47,6 +51,11 @@ export function fakeBmc(machine: FakeMachine, identity: Partial<BmcIdentity> = {
     powerOff: () =>
       verb('powerOff', () => {
         machine.power = 'off';
+        machine.onPowerOff();
+      }),
+    powerCycle: () =>
+      verb('powerCycle', () => {
+        machine.start();
       }),
     setBoot: (choice) =>
       verb('setBoot', () => {

@@ -25,6 +25,7 @@ import type { Rack } from '../../appliance/lab/rack/rack.ts';
 import { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
 import { storyLines } from '../../appliance/trail/story.ts';
 import { needPackages } from '../interop/packages.ts';
+import { fairClock } from '../lab/rack/fair-clock.ts';
 import { ROOT, type Run } from '../process/appliance.ts';
 
 export interface RigOptions {
@@ -160,17 +161,23 @@ export class OnboardingRig {
 
   /** Rejects at once when the node fails on the way, or on timeout, with its history. */
   async waitForState(name: string, state: LifecycleState, milliseconds: number): Promise<Answer<'getNode'>> {
-    const deadline = performance.now() + milliseconds;
+    const now = this.#clockOf(name);
+    const deadline = now() + milliseconds;
     for (;;) {
       const node = await this.node(name);
       if (node.state === state) return node;
       if (node.state === 'failed')
         throw new Error(await this.story(name, `${name} was to become ${state}, and failed`));
-      if (performance.now() > deadline) {
+      if (now() > deadline) {
         throw new Error(await this.story(name, `${name} is ${node.state}, not ${state}, after ${milliseconds} ms`));
       }
       await pause(LOOK_EVERY_MS);
     }
+  }
+
+  /** Limits count the time of the machine. */
+  #clockOf(name: string): () => number {
+    return fairClock(() => this.server(name).pid);
   }
 
   /** Waits for an event, recorded already or later. */
@@ -180,11 +187,12 @@ export class OnboardingRig {
     milliseconds: number,
     after = 0,
   ): Promise<TrailEvent> {
-    const deadline = performance.now() + milliseconds;
+    const now = this.#clockOf(name);
+    const deadline = now() + milliseconds;
     for (;;) {
       const found = (await this.trail(name)).find((event) => event.seq > after && matches(event));
       if (found) return found;
-      if (performance.now() > deadline) throw new Error(await this.story(name, `no such event: ${matches}`));
+      if (now() > deadline) throw new Error(await this.story(name, `no such event: ${matches}`));
       await pause(LOOK_EVERY_MS);
     }
   }

@@ -1,10 +1,12 @@
 // Handlers of the BMC operations.
 
+import { chooseNetworkOnce } from '../../bmc/access/choose-network.ts';
 import type { Bmc } from '../../bmc/bmc.ts';
 import type { BMC_OPERATIONS } from '../../contract/operations/bmc.ts';
 import type { PowerAction } from '../../contract/power-actions.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { Secret } from '../../domain/secret.ts';
+import { networkStart } from '../../machines/power-boot.ts';
 import { carryConsole } from '../carry-console.ts';
 import { findNode } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
@@ -18,6 +20,9 @@ const DO_POWER: Readonly<Record<PowerAction, (bmc: Bmc) => Promise<void>>> = {
   soft: (bmc) => bmc.powerSoft(),
 };
 
+/** Actions after which the machine boots. */
+const STARTS: readonly PowerAction[] = ['on', 'cycle', 'reset'];
+
 const answered = (machine: Machine, mode: 'real' | 'recorder') => ({ node: machine.spec.hostname, mode });
 
 export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
@@ -29,12 +34,16 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
 
   async setNodePower(deps, { params, body: { action }, origin }) {
     const machine = await findNode(deps, params.node);
-    const wish = { what: 'power', details: { action } } as const;
+    const start = STARTS.includes(action) ? networkStart(machine) : null;
+    const wish = { what: 'power', details: { action, ...(start !== null && { device: 'network' }) } } as const;
     const { mode, result } = await deps.bmc.nodes.act(machine, origin, wish, async (bmc) => {
+      // A machine that is on does not start, and the override would wait for a later boot.
+      const starts = start !== null && !(action === 'on' && (await bmc.powerState()) === 'on');
+      if (starts) await chooseNetworkOnce(bmc, machine);
       await DO_POWER[action](bmc);
-      return bmc.powerState();
+      return { power: await bmc.powerState(), note: starts ? start : null };
     });
-    return { ...answered(machine, mode), power: result };
+    return { ...answered(machine, mode), power: result.power, ...(result.note !== null && { note: result.note }) };
   },
 
   async setNodeBootDevice(deps, { params, body, origin }) {

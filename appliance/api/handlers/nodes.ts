@@ -9,9 +9,8 @@ import { isHeld, type Lease } from '../../domain/lease.ts';
 import { type Machine, macsOf } from '../../domain/machine.ts';
 import { parseHostname } from '../../domain/names.ts';
 import { type Parsed, shown } from '../../domain/parsed.ts';
-import { STATES } from '../../domain/states.ts';
 import type { TaskId } from '../../domain/task.ts';
-import { diagnose } from '../../trail/diagnose.ts';
+import { cablingOf } from '../../provisioning/cabling.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
 import { requireBmcRights } from '../bmc-fields.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -21,14 +20,12 @@ import type { Handlers } from '../handler.ts';
 import { listNodes } from '../list-nodes.ts';
 import { nodeQuery } from '../node-query.ts';
 import { registerHost } from '../register-host.ts';
+import { cablingView } from '../views/cabling.ts';
 import { applyView } from '../views/inventory.ts';
 import { nodeView } from '../views/node.ts';
 import { factsView, sessionView } from '../views/node-work.ts';
 import { taskView } from '../views/task.ts';
 import { timeText } from '../views/time-text.ts';
-
-/** Enough for several boots of one machine. */
-const EVENTS_READ = 1000;
 
 export const nodeHandlers: Handlers<
   | 'listNodes'
@@ -39,8 +36,8 @@ export const nodeHandlers: Handlers<
   | 'registerHost'
   | 'listNodeSessions'
   | 'listNodeFacts'
+  | 'getNodeCabling'
   | 'explainNode'
-  | 'diagnoseNode'
   | 'createTask'
   | 'listTasks'
   | 'getTask'
@@ -105,6 +102,11 @@ export const nodeHandlers: Handlers<
     return { facts: (await deps.store.factsOf(id)).map(factsView) };
   },
 
+  async getNodeCabling(deps, { params }) {
+    const machine = await findNodeEverKnown(deps, params.node);
+    return cablingView(machine.spec.hostname, await cablingOf(deps, machine));
+  },
+
   explainNode({ fleet, bootPort, resolver, clock }, { params, query }) {
     const arch = query.arch === undefined ? null : understood('arch', parseClientArchCode(query.arch));
     const via = query.via === undefined ? null : understood('via', parseIpv4(query.via));
@@ -112,32 +114,6 @@ export const nodeHandlers: Handlers<
     const supposed = { arch, via, state: query.as ?? null, armed: query.armed ?? null };
     const { stages, notes, ...rest } = explainNode(edge, params.node, supposed);
     return { ...rest, stages: [...stages], notes: [...notes] };
-  },
-
-  async diagnoseNode(deps, { params }) {
-    const { id, spec, lifecycle, health } = await findNodeEverKnown(deps, params.node);
-    const events = await deps.store.events({ machine: id, limit: EVENTS_READ, newest: true });
-    const [session = null] = await deps.store.sessionsOf(id, 1);
-    const found = diagnose({
-      hostname: spec.hostname,
-      lifecycle,
-      health,
-      interfaces: spec.interfaces,
-      session,
-      events,
-      now: deps.clock.now(),
-    });
-    return {
-      node: spec.hostname,
-      state: lifecycle.state,
-      waits_for: STATES[lifecycle.state].waitsFor,
-      diagnosis: found && {
-        id: found.id,
-        reason: found.reason,
-        next_step: found.nextStep,
-        evidence: [...found.evidence],
-      },
-    };
   },
 
   async createTask(deps, { params, body, origin }) {

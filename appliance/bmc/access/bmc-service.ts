@@ -26,6 +26,7 @@ import { NodeBmcs } from './node-bmcs.ts';
 import { NodeConsoles } from './node-consoles.ts';
 import { type PasswordFolder, passwordReader } from './password-files.ts';
 import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
+import { NO_WITNESS, type PowerWitness } from './witnessed.ts';
 
 export interface BmcServiceSettings {
   readonly store: Store;
@@ -58,6 +59,17 @@ export interface BmcServiceSettings {
   };
 }
 
+/** What a BMC knows about a machine, whatever reaches the appliance from it. */
+export interface MachinePower {
+  /** From now on this witness is told every power state. */
+  observe(witness: PowerWitness): void;
+  mayRead(machine: Machine): boolean;
+  /** The witness is told. Rejects as the BMC does. */
+  read(machine: Machine): Promise<void>;
+  /** The machine was seen to boot from the network after this appliance had its BMC switch it on. */
+  hasObeyed(machine: Machine): Promise<boolean>;
+}
+
 export interface BmcService {
   /** For the effects of the machine lifecycle. */
   readonly effects: Pick<BmcOpener, 'eligibility' | 'using'> & Pick<NetworkBoot, 'bootedSince' | 'bootFromNetwork'>;
@@ -67,6 +79,7 @@ export interface BmcService {
   readonly keys: BmcCredentials;
   readonly scan: BmcScan;
   readonly consoleLog: (machine: Machine, boot: ConsoleBoot, lines: number) => Promise<ConsoleLog>;
+  readonly power: MachinePower;
   /** Aborts all waits for machines, which resume at the next start, and closes all consoles. */
   stop(): Promise<void>;
 }
@@ -95,7 +108,9 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
       expectBoot: () => captures.expectBoot(machine.id),
     });
   const readPassword = passwordReader(settings.passwords, log);
-  const opener = new BmcOpener({ store, vault, readPassword, now, bmcMode, openDriver });
+  let witness = NO_WITNESS;
+  const currentWitness = (): PowerWitness => witness;
+  const opener = new BmcOpener({ store, vault, readPassword, now, bmcMode, openDriver, witness: currentWitness });
   const consoles = new NodeConsoles({ opener, clock });
   const captures = new Captures({
     ...{ store, clock, current, log },
@@ -117,6 +132,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     current,
     onChange,
     stopping: stopping.signal,
+    witness: currentWitness,
     ...(settings.bootWait && { bootWait: settings.bootWait }),
   });
   const overrides = new PersistentBootOverrides({ opener, store, now, current });
@@ -141,6 +157,23 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     nodes,
     keys: new BmcCredentials({ opener, nodes, store, vault, memory, now, clock }),
     scan: bmcScan({ allowed: settings.scanned, clock, store, nodeAt: settings.nodeAtBmc, stopping: stopping.signal }),
+    power: {
+      observe: (given) => {
+        witness = given;
+      },
+      mayRead: (machine) => {
+        const eligibility = opener.eligibility(machine);
+        return eligibility.kind === 'open' && eligibility.mode === 'real';
+      },
+      read: async (machine) => {
+        await opener.using(
+          machine,
+          () => undefined,
+          (bmc) => bmc.powerState(),
+        );
+      },
+      hasObeyed: async (machine) => (await store.bootTimes(machine.id)).length > 0,
+    },
     consoleLog: async (machine, boot, lines) => {
       const capture = boot === 'current' ? captures.capture(machine.id) : null;
       return {

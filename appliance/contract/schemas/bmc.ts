@@ -29,7 +29,11 @@ export const PowerRequest = Type.Object(
   closed,
 );
 
-export const PowerAnswer = Type.Object({ ...Answered, power: Power });
+export const PowerAnswer = Type.Object({
+  ...Answered,
+  power: Power,
+  note: Type.Optional(Type.String({ description: 'What this start does to the work that is under way' })),
+});
 
 export const BootRequest = Type.Object(
   {

@@ -9,6 +9,7 @@ import { BmcMemory } from '../../../appliance/bmc/access/memory.ts';
 import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
 import { NodeConsoles } from '../../../appliance/bmc/access/node-consoles.ts';
 import { passwordReader } from '../../../appliance/bmc/access/password-files.ts';
+import { NO_WITNESS, type PowerWitness } from '../../../appliance/bmc/access/witnessed.ts';
 import type { Bmc } from '../../../appliance/bmc/bmc.ts';
 import { BmcError } from '../../../appliance/bmc/bmc-error.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
@@ -110,12 +111,14 @@ export async function openerRig(
   const logged: object[] = [];
   const passwords = { folder: changes.passwordFolder ?? dirname(passwordFile ?? NOWHERE), state: NOWHERE };
   const readPassword = passwordReader(passwords, { warn: (fields) => void logged.push(fields) });
+  const witness: { -readonly [Verb in keyof PowerWitness]: PowerWitness[Verb] } = { ...NO_WITNESS };
   const opener = new BmcOpener({
     store,
     vault,
     readPassword,
     now,
     bmcMode: () => mode.is,
+    witness: () => witness,
     openDriver: (_machine, at, given) => {
       bmcLogin.drivers.push(at.driver);
       return bmcLogin.bmc(hardware, given);
@@ -152,6 +155,7 @@ export async function openerRig(
     bmcLogin,
     hardware,
     mode,
+    witness,
     opener,
     consoles,
     nodes,
