@@ -107,7 +107,11 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'self-check',
     holds: 'what is wrong with the appliance itself: files, disk, store, listeners, other DHCP servers, clock',
-    imports: ['domain', 'self-check'],
+    imports: [
+      ...['domain', 'self-check', 'assets/asset', 'assets/asset-name', 'assets/boot-contract', 'assets/built-images'],
+      'assets/library',
+    ],
+    node: ['node:fs'],
   },
   {
     at: 'bmc',

@@ -1,6 +1,7 @@
 // Work on machines: deliveries, orders and sessions of the service OS, and the checks before a deployment.
 
 import { join } from 'node:path';
+import { isUsable } from '../assets/asset.ts';
 import { readNodeModules } from '../assets/template-files.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { Renderings } from '../deliveries/renderings.ts';
@@ -25,6 +26,7 @@ import type { BootLookup } from './boot-lookup.ts';
 import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 import type { NodeService } from './identity.ts';
+import type { SelfCheck } from './self-check.ts';
 import { openSessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
@@ -103,15 +105,19 @@ export function nodeWork(
     readonly work: Work;
     readonly enrollment: EnrollmentService;
     readonly bmcs: BmcService;
+    readonly applianceProblems: SelfCheck['applianceProblems'];
   },
 ): NodeWork {
-  const { commands, boot, servers, work, enrollment, bmcs } = deps;
+  const { commands, boot, servers, work, enrollment, bmcs, applianceProblems } = deps;
   return new NodeWork({
     ...{ fleet, commands },
     orders: work.sessions.orders,
     now: clock.now,
     find: (name) => boot.library.find(name),
     images: boot.images,
+    readFiles: servers.reload,
+    loaderAvailable: (file) => isUsable(boot.library.find(file)),
+    applianceProblems,
     bootContract: servers.bootContract,
     bootPort: servers.bootPort,
     fetchable: (url) => fetchable(url, servers.chain.headersFor(url)),

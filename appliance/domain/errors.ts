@@ -35,6 +35,11 @@ export const ERRORS = {
     exit: 3,
     hint: 'Build the boot files again: coldiron assets build, then coldiron assets verify.',
   },
+  appliance_degraded: {
+    status: 503,
+    exit: 5,
+    hint: 'Run the command that each problem names, then run `coldiron check` again.',
+  },
   invalid_sku: {
     status: 422,
     exit: 3,

@@ -201,6 +201,9 @@ export async function openApi({
     cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => true,
     pushProblems: async () => [],
+    loaderAvailable: () => true,
+    applianceProblems: () => [],
+    readFiles: async () => undefined,
   });
   const real: ManagementDeps = {
     bmc,

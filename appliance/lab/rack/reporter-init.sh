@@ -49,7 +49,7 @@ if [ -d /sys/firmware/efi ]; then platform=efi; else platform=pcbios; fi
 mac=$(cat "/sys/class/net/$card/address")
 query="mac=$mac&stage=reporter&platform=$platform&version=$(uname -r)&message=$(uname -m)"
 for attempt in $(seq 60); do
-  if wget -q -T 10 -O /dev/null "$report?$query"; then
+  if wget -q -O /dev/null "$report?$query"; then
     echo "coldiron-reporter: reported $mac $platform $(uname -m)"
     exit 0
   fi

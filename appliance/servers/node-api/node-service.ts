@@ -15,7 +15,7 @@ import type { NodeApiAddress } from '../../identity/node-addresses.ts';
 import { CHECK_EVERY } from '../../identity/twin-watch.ts';
 import { repeat } from '../../net/repeat.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
-import { startNodeApi } from './node-listener.ts';
+import { type CertificateValidity, startNodeApi } from './node-listener.ts';
 
 export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText' | 'logger'> {
   readonly logger: FastifyBaseLogger;
@@ -29,6 +29,8 @@ export interface NodeService {
   readonly address: string | null;
   /** The port that it listens on; null: off. */
   readonly port: number | null;
+  /** Of the certificate in use; null: off. */
+  readonly validity: () => CertificateValidity | null;
   /** Sessions are opened later than the node API; until then their requests are refused for the moment. */
   useSessions(sessions: NodeApiDeps['sessions']): void;
   stop(): Promise<void>;
@@ -60,7 +62,8 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
   const useSessions = (opened: typeof sessions): void => {
     sessions = opened;
   };
-  if (deps.listen === null) return { enrollment, address: null, port: null, useSessions, stop: () => stopAll(stops) };
+  if (deps.listen === null)
+    return { enrollment, address: null, port: null, validity: () => null, useSessions, stop: () => stopAll(stops) };
   const listener = await startNodeApi(
     { store, fleet, enrollment, now, newId, logger, sessions: (...call) => sessions(...call) },
     deps.listen,
@@ -70,6 +73,7 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
     enrollment,
     address: listener.address,
     port: listener.port,
+    validity: listener.validity,
     useSessions,
     stop: async () => {
       await stopAll(stops);

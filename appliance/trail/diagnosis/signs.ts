@@ -84,6 +84,8 @@ export interface Signs extends Omit<DiagnosisInput, 'events' | 'interfaces' | 'e
   /** It failed because it rebooted before its work was finished. */
   readonly restarted: Seen<'lifecycle.failed'> | null;
   readonly loop: Seen<'dhcp.loop'> | null;
+  /** A step of the service OS that stands still. */
+  readonly stalled: Seen<'session.stalled'> | null;
   /** Its last DHCP discover, if that came from another network than the declared one. */
   readonly wrongNetwork: { readonly discover: Seen<'dhcp.discover'>; readonly declared: string } | null;
   readonly healthSilent: Seen<'health.silent'> | null;
@@ -103,13 +105,14 @@ export function signsOf(input: DiagnosisInput): Signs {
     lastOf(boot, (one) => isOf(one, kinds));
   const timeline = timelineOf(known);
   const transfer = imageInProgress(boot, input.now);
+  const stalled = stalledStep(seen);
   return {
     ...facts,
     session,
     since,
     seen,
     timeline,
-    current: currentStage(input, timeline, session, transfer),
+    current: currentStage(input, timeline, session, { transfer, stalled }),
     manualStart: lastOf(seen, isManualStart) ?? ofKind('bmc.recorded'),
     effectFailed: lastOf(seen, isBmcFailure),
     bootIgnored: ofKind('bmc.boot-ignored'),
@@ -136,6 +139,7 @@ export function signsOf(input: DiagnosisInput): Signs {
     enrolling: ofKind('lifecycle.enrolling'),
     restarted: lastOf(seen, isRestarted),
     loop: inBoot('dhcp.loop'),
+    stalled,
     wrongNetwork: wrongNetwork(boot, interfaces),
     healthSilent: ofKind('health.silent'),
   };
@@ -146,7 +150,7 @@ function currentStage(
   input: DiagnosisInput,
   timeline: Timeline,
   session: Session | null,
-  transfer: Seen | null,
+  { transfer, stalled }: { readonly transfer: Seen | null; readonly stalled: Signs['stalled'] },
 ): CurrentStage | null {
   const { lifecycle, now, expected } = input;
   const last = timeline.visits.at(-1);
@@ -155,7 +159,7 @@ function currentStage(
   if (last === undefined || !inWork || !(failed || runsSession(lifecycle.state) || awaitsEnrollment(lifecycle)))
     return null;
   const allowed = allowedTime(last.stage, expected);
-  const waits = last.stage === 'work' ? workWaits(last.began, timeline, session, now) : null;
+  const waits = last.stage === 'work' ? workWaits(last.began, timeline, { session, stalled }, now) : null;
   const began = waits?.since ?? last.began;
   // The end of each TFTP transfer is recorded: one without an end goes on.
   const transferring = transfer !== null && last.stage === 'images';
@@ -173,9 +177,10 @@ function currentStage(
 function workWaits(
   opened: Instant,
   { steps }: Timeline,
-  session: Session | null,
+  { session, stalled }: { readonly session: Session | null; readonly stalled: Signs['stalled'] },
   now: Instant,
 ): { readonly since: Instant; readonly allowed: Instant } {
+  if (stalled !== null && session?.ended === null) return { since: stalled.data.since, allowed: 0 };
   const heard = session?.heardAt ?? session?.openedAt ?? opened;
   const step = steps.at(-1);
   const moved = Math.max(opened, step?.ended ?? step?.moved ?? opened);
@@ -198,6 +203,14 @@ const lastOf = <Kind extends EventKind>(
   among: readonly Seen[],
   matches: (one: Seen) => one is Seen<Kind>,
 ): Seen<Kind> | null => among.findLast(matches) ?? null;
+
+/** The last word about the progress of a session. */
+function stalledStep(seen: readonly Seen[]): Seen<'session.stalled'> | null {
+  const last = lastOf(seen, (one) =>
+    isOf(one, ['session.stalled', 'session.moving', 'session.opened', 'session.ended']),
+  );
+  return last !== null && isOf(last, ['session.stalled']) ? last : null;
+}
 
 const isManualStart = (one: Seen): one is Seen<'bmc.absent' | 'bmc.skipped'> =>
   isOf(one, ['bmc.absent', 'bmc.skipped']) && one.data.to_do !== undefined;

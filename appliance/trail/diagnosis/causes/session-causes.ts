@@ -105,12 +105,15 @@ export const SESSION_CAUSES: readonly Cause[] = [
     id: 'progress-stalled',
     stages: ['work'],
     specificity: 2,
-    looksFor: 'a step whose reported progress does not change for three minutes, although reports arrive',
+    looksFor:
+      'a step that stands still although reports arrive: the session says so, or its progress does not change for three minutes',
     assess: (signs) => {
-      const { current, timeline, session, now } = signs;
-      const step = timeline.steps.at(-1);
-      if (!isIn(signs, 'work') || !current?.overdue || !step || step.ended !== null || !session?.heardAt) return null;
+      const { current, timeline, session, stalled, now } = signs;
+      const last = timeline.steps.at(-1);
+      if (!isIn(signs, 'work') || !current?.overdue || !session?.heardAt) return null;
       if (now - session.heardAt >= STAGES.work.allowed) return null;
+      const step = stalled === null ? last : { step: stalled.data.step, moved: stalled.data.since, ended: null };
+      if (step === undefined || step.ended !== null) return null;
       const percent = session.last?.percent;
       return found(
         'likely',
