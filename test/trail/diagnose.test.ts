@@ -349,6 +349,27 @@ describe('diagnose', () => {
     expect(new Set(covered)).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
   });
 
+  it('blames a missing loader only for machines that it is for', () => {
+    const missing: ApplianceProblem = {
+      ...{ ...own, id: 'boot-file-missing', subject: 'shimx64.efi', words: 'the boot file shimx64.efi is missing' },
+      ...{ what: 'loader', architectures: ['7 (EFI x86-64)', '9 (EFI BC (x86-64 in practice))'] },
+    };
+    const first = (architecture: number, file: string) =>
+      diagnosisOf(
+        [
+          BEGUN,
+          [5, 'dhcp.discover', { ...FIRMWARE, architecture }],
+          [5, 'dhcp.offer', { address: '10.0.100.50', file }],
+        ],
+        { facts: { appliance: [missing] } },
+      )?.id;
+    expect(first(0, 'undionly.kpxe')).toBe('no-request');
+    expect(first(7, 'snponly.efi')).toBe('no-request');
+    expect(first(7, 'shimx64.efi')).toBe('boot-file-damaged');
+    expect(first(0, 'absent')).toBe('no-boot-file');
+    expect(first(7, 'absent')).toBe('boot-file-damaged');
+  });
+
   it.each([...CONSEQUENCES])('reports the line %s on the screen after the cause that it follows from', (id) => {
     const line: Observed = [240, 'console.matched', { signature: id, stage: 'firmware', line: 'No bootable device.' }];
     const causes = (observed: readonly Observed[]) =>
