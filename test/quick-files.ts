@@ -21,6 +21,7 @@ const NOT_QUICK = [PACKAGES, ...LARGE];
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   'test/assets/cli.test.ts': 'starts the CLI many times',
   'test/assets/service-os-size.test.ts': 'builds the service OS from packages',
+  'test/attack-tally.test.ts': 'lists the tests of all attacks, in a process of its own',
   'test/attacks/files-render.test.ts': 'changes the owner of files: root',
   'test/attacks/files-state.test.ts': 'changes the owner of files: root',
   'test/attacks/damaged-inputs.test.ts': 'slow: many damaged packets',

@@ -1,7 +1,7 @@
 // A rack of emulated machines, BMCs that speak IPMI, and a real appliance process: shared by the tests and
 // the benchmark of the way from cold to active. Needs root.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +24,7 @@ import { FULL_RACK_PACKAGES } from '../../appliance/lab/rack/packages.ts';
 import type { Rack } from '../../appliance/lab/rack/rack.ts';
 import { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
 import { storyLines } from '../../appliance/trail/story.ts';
+import { Running } from '../interop/namespaces.ts';
 import { needPackages } from '../interop/packages.ts';
 import { fairClock } from '../lab/rack/fair-clock.ts';
 import { ROOT, type Run } from '../process/appliance.ts';
@@ -129,6 +130,11 @@ export class OnboardingRig {
       });
       child.stdin?.end();
     });
+  }
+
+  /** The same for a verb that runs until the caller stops it. */
+  start(...args: readonly string[]): Running {
+    return new Running(spawn(COLDIRON, [...args, '--state', this.#state], { stdio: ['pipe', 'pipe', 'pipe'] }));
   }
 
   /** `coldiron … --json`; must succeed. */
