@@ -27,19 +27,21 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const foundation = await openFoundation(config, logger, stops);
     const bmcs = await openBmc(foundation);
     const commands = await openMachines(foundation, bmcs);
-    const nodes = await openIdentity(foundation, commands);
+    const nodes = await openIdentity(foundation, commands, bmcs);
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
     const work = await openWork(foundation, commands, boot, nodes);
-    const servers = bootServers(foundation, boot, work.sessions, { heartbeats: enrollment.heartbeats, authority });
+    const { applianceProblems, useListeners } = await openSelfCheck(foundation, { boot, nodes });
+    const { twins } = enrollment;
+    const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
-      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),
+      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems }),
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,
-      applianceProblems: openSelfCheck(foundation, servers),
+      applianceProblems,
       bootContract: servers.bootContract,
       bootPort: boot.bootPort,
       resolver: boot.resolver,
@@ -47,6 +49,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     });
     const node = nodes.address === null ? [] : [{ what: 'node', where: `https://${nodes.address}/node/v1` }];
     const bootPlaces = await servers.start();
+    useListeners(servers.listeners);
     return { places: [...bootPlaces, ...api, ...node], adminTokenFile: foundation.adminTokenFile, stop: stops.run };
   } catch (error) {
     await stops.run();

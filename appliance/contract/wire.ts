@@ -8,6 +8,8 @@ import {
   BootAnswer,
   BootRequest,
   ClearAnswer,
+  ConsoleLogAnswer,
+  ConsoleLogQuery,
   CredentialsAnswer,
   CredentialsRequest,
   EventLogAnswer,
@@ -123,11 +125,15 @@ export const WIRE = {
   openNodeConsole: {
     params,
     query: Type.Object(
-      { steal: Type.Optional(Type.Boolean({ description: 'End the console of whoever has it (false)' })) },
+      {
+        steal: Type.Optional(Type.Boolean({ description: 'Take the typing over from whoever types (false)' })),
+        read_only: Type.Optional(Type.Boolean({ description: 'Read beside whoever types (false)' })),
+      },
       closed,
     ),
     answer: Type.Null({ description: 'From here on, the bytes of the console' }),
   },
+  getNodeConsoleLog: { params, query: ConsoleLogQuery, answer: ConsoleLogAnswer },
   setBmcCredentials: { params, body: CredentialsRequest, answer: CredentialsAnswer },
   rotateBmcPassword: { params, body: Nothing, answer: RotateAnswer },
   forgetBmcCertificate: { params, answer: Type.Object({ node: Type.String() }) },

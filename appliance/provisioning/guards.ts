@@ -13,6 +13,7 @@ import type { Fleet } from '../inventory/fleet.ts';
 import { step } from '../machines/step.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
+import { type ApplianceGuardDeps, blockingProblems, loaderProblems } from './appliance-guards.ts';
 import { type CheckedCable, cablingProblems } from './cabling.ts';
 import { diskProblems } from './disk-problems.ts';
 import { imageDisk, installProblems } from './orders/order.ts';
@@ -22,11 +23,13 @@ import type { WorkOrders } from './orders/work-orders.ts';
 /** The result of a HEAD request; a reason when it failed. */
 export type Fetchable = (url: string) => Promise<Parsed<{ readonly bytes: number | null }>>;
 
-export interface GuardDeps {
+export interface GuardDeps extends ApplianceGuardDeps {
   readonly fleet: Pick<Fleet, 'network' | 'profile'>;
   readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
   readonly find: FindAsset;
   readonly images: { find(required: RequiredImage): Parsed<BootImage> };
+  /** Reads the boot files again: they may have been built a moment ago. */
+  readonly readFiles: () => Promise<void>;
   readonly bootContract: () => Promise<BootContract>;
   readonly bootPort: () => number;
   readonly fetchable: Fetchable;
@@ -51,11 +54,14 @@ export interface Deployment {
 }
 
 export async function deployProblems(deps: GuardDeps, { machine, profile }: Deployment): Promise<string[]> {
+  await deps.readFiles();
   const life = step(machine.lifecycle, 'deploy', { now: deps.now(), profileDeployMinutes: null });
   const plan = deps.orders.plan(machine, profile);
   const server = bootServer(deps, machine);
   return [
     ...(life.moved ? [] : [life.reason]),
+    ...blockingProblems(deps),
+    ...(await firmwareProblems(deps, machine)),
     ...profileProblems(deps, machine, profile),
     ...(await identityProblems(deps, machine, profile)),
     ...(await cablingProblemsOf(deps, machine, profile)),
@@ -69,6 +75,13 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
     ...(deps.fleet.profile(profile)?.install === 'push' ? await deps.pushProblems() : []),
   ];
 }
+
+/** Why its firmware would be offered no boot file. */
+export const firmwareProblems = async (
+  deps: Pick<GuardDeps, 'fleet' | 'loaderAvailable' | 'inspection'>,
+  machine: Machine,
+): Promise<string[]> =>
+  loaderProblems(deps, machine, bootNetworks(deps, machine), (await deps.inspection(machine))?.firmware ?? null);
 
 /** A system that cannot enroll never becomes a node; its deployment would fail at the deadline. */
 async function enrollmentProblems(
@@ -85,13 +98,12 @@ export const noEnrollment = (profile: string): string =>
   `neither it nor its profile ${profile} says how it enrolls: set enrollment: first-boot, or enrollment: manual if its bundle is ` +
   'installed by hand (coldiron token issue)';
 
+const bootNetworks = ({ fleet }: Pick<GuardDeps, 'fleet'>, { spec }: Pick<Machine, 'spec'>): SiteNetwork[] =>
+  spec.interfaces.flatMap(({ mac, network }) => (mac === null ? [] : (fleet.network(network) ?? [])));
+
 /** The appliance as this machine reaches it when it boots. */
 function bootServer({ fleet, bootPort }: Pick<GuardDeps, 'fleet' | 'bootPort'>, { spec }: Machine): Parsed<BootServer> {
-  const networks = spec.interfaces.flatMap(({ mac, network }): SiteNetwork[] => {
-    const known = mac === null ? null : fleet.network(network);
-    return known ? [known] : [];
-  });
-  const address = networks.find(({ server }) => server !== null)?.server;
+  const address = bootNetworks({ fleet }, { spec }).find(({ server }) => server !== null)?.server;
   if (address) return { ok: true, value: { address, bootPort: bootPort() } };
   return {
     ok: false,

@@ -86,7 +86,7 @@ overwrite() {
     [ "$pause" -ge 10 ] || continue
     pause=0
     cleared=$((($(awk '{ print $7 }' "$SYS/block/$disk/stat") - first) * 512))
-    step_progress "erase-$disk" "$((cleared * 99 / size))" "$(size_in_words "$cleared") overwritten"
+    step_progress "erase-$disk" "$((cleared * 99 / size))" "$(size_in_words "$cleared") overwritten" "$cleared"
   done
   wait "$writer" && return 0
   erase_problem=$(sed -n 's/^dd: //p' "$RUN/erase-says" | head -n 1)

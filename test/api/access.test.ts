@@ -41,6 +41,7 @@ viewer GET /nodes/:node/enrollment
 viewer GET /nodes/:node/power
 viewer GET /nodes/:node/sensors
 viewer GET /nodes/:node/sel
+viewer GET /nodes/:node/console/log
 viewer GET /bmc/quirks
 viewer GET /sites
 viewer GET /networks

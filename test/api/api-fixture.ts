@@ -16,6 +16,7 @@ import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
+import { ConsoleFiles } from '../../appliance/bmc/console/console-files.ts';
 import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { parsed, unparsable } from '../../appliance/domain/parsed.ts';
@@ -159,6 +160,9 @@ export async function openApi({
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
     current: (id) => fleet.machineById(id),
     onChange: (id, listener) => fleet.watch(id, listener),
+    machines: () => fleet.machines(),
+    consoleFiles: new ConsoleFiles(stateDir, bmcSystemClock, logger),
+    captureConsoles: false,
     scanned: [],
     nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
     log: logger,
@@ -197,6 +201,9 @@ export async function openApi({
     cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => true,
     pushProblems: async () => [],
+    loaderAvailable: () => true,
+    applianceProblems: () => [],
+    readFiles: async () => undefined,
   });
   const real: ManagementDeps = {
     bmc,
@@ -213,6 +220,8 @@ export async function openApi({
       templates,
       agentText: '#!/bin/sh\n',
       commands,
+      power: bmc.power,
+      logger,
     }),
     renderings: new Renderings({
       fleet,

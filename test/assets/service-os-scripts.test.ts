@@ -18,7 +18,7 @@ import { needPackages } from '../interop/packages.ts';
 const SCRIPTS = join(import.meta.dirname, '../../boot-assets/service-os');
 const folder = mkdtempSync(join(tmpdir(), 'coldiron-scripts-'));
 
-beforeAll(() => needPackages(['curl', 'dash', 'jq', 'shellcheck']));
+beforeAll(() => needPackages(['busybox', 'curl', 'dash', 'jq', 'shellcheck']));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const put = (path: string, content: string): void => {
@@ -104,6 +104,63 @@ describe('the scripts of the service OS', () => {
     put('run/lldp-eth0', '{"system":"sw1"}\n');
     expect(waitsWith('igb')).toBe('goes on');
     rmSync(card, { recursive: true });
+  });
+
+  it('list the network devices on the PCI bus that have no driver, when there is no card', () => {
+    put('sys/bus/pci/devices/0000:00:1f.2/class', '0x010601\n');
+    for (const [slot, device] of [
+      ['0000:03:00.0', '0x1572'],
+      ['0000:04:00.0', '0x1592'],
+    ] as const) {
+      put(`sys/bus/pci/devices/${slot}/class`, '0x020000\n');
+      put(`sys/bus/pci/devices/${slot}/vendor`, '0x8086\n');
+      put(`sys/bus/pci/devices/${slot}/device`, `${device}\n`);
+    }
+    mkdirSync(join(folder, 'sys/bus/pci/drivers/i40e'), { recursive: true });
+    symlinkSync('../../drivers/i40e', join(folder, 'sys/bus/pci/devices/0000:03:00.0/driver'));
+    const { stdout } = shell(['common', 'network'], 'take_address || echo "$network_error"; echo "$network_remedy"');
+    expect(stdout.split('\n')[0]).toBe(
+      'there is no network card with a driver; PCI network devices: 0000:03:00.0 8086:1572 (driver i40e), 0000:04:00.0 8086:1592 (no driver)',
+    );
+    expect(stdout).toContain('firmware setup');
+    rmSync(join(folder, 'sys/bus/pci'), { recursive: true });
+    expect(shell(['common', 'network'], 'pci_network_devices').stdout).toBe('none\n');
+  });
+
+  it.each([
+    ['https://10.77.0.1:8444/boot/session/secret', 'TCP port 8444 of 10.77.0.1'],
+    ['http://10.77.0.1/boot/session', 'TCP port 80 of 10.77.0.1'],
+  ])('say for %s which address and port must be reachable, and never the ticket', (url, words) => {
+    const { stdout } = shell(['common', 'network', 'session'], `node=node05; server_of ${url}; reach_remedy ${url}`);
+    expect(stdout).toContain(words);
+    expect(stdout).toContain('coldiron diagnose node05');
+    expect(stdout).not.toContain('secret');
+  });
+
+  it.each(['dash', 'busybox'])('notice under %s that the kernel unpacked only a part of the initrd', (program) => {
+    const root = mkdtempSync(join(folder, 'root-'));
+    mkdirSync(join(root, 'service-os'));
+    writeFileSync(join(root, 'service-os/files'), '2980\nlib/last\n');
+    writeFileSync(join(root, 'meminfo'), 'MemTotal:         249000 kB\n');
+    const check = () =>
+      spawnSync(
+        program,
+        [
+          ...(program === 'busybox' ? ['sh'] : []),
+          '-c',
+          `. ${SCRIPTS}/whole.sh; initrd_problem ${root} ${root}/meminfo || echo whole`,
+        ],
+        { env: ENVIRONMENT, encoding: 'utf8' },
+      );
+    expect(check()).toMatchObject({
+      stdout: expect.stringMatching(/^the initrd is incomplete: 2 of 2980 files are there\..*\(243 MB\)\n$/),
+      stderr: '',
+    });
+    mkdirSync(join(root, 'lib'));
+    writeFileSync(join(root, 'lib/last'), '');
+    expect(check().stdout).toBe('whole\n');
+    rmSync(join(root, 'service-os/files'));
+    expect(check()).toMatchObject({ stdout: 'whole\n' });
   });
 
   it('read the neighbour from an LLDP frame, and nothing from a malformed one', () => {

@@ -5,12 +5,11 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dump, load } from 'js-yaml';
 import { expect } from 'vitest';
+import type { Answer } from '../../appliance/contract/wire.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
 import { AnnouncedPort } from '../interop/lldp/lldpd.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
-/** Machines are emulated, and may share the processor with another one. */
-export const LIFE_WITHIN_MS = 45 * 60_000;
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
 
 const NODE = 'node01';
@@ -118,6 +117,35 @@ async function deploy(rig: OnboardingRig, meanwhile: NonNullable<Life['meanwhile
   const console = rig.console(NODE);
   expect(console.lastIndexOf('coldiron: restarting')).toBeLessThan(console.lastIndexOf('Linux version'));
   expect(await isEmpty(rig.disk(NODE))).toBe(false);
+  await expectCapturedConsole(rig);
+}
+
+type ConsoleLog = Answer<'getNodeConsoleLog'>;
+
+/** The capture has read both boots over IPMI, and shares the only session of the BMC with a viewer. */
+async function expectCapturedConsole(rig: OnboardingRig): Promise<void> {
+  const last = (...more: string[]) => rig.json<ConsoleLog>('console', NODE, '--last', '--lines', '5000', ...more);
+  const [current, previous] = [await last(), await last('--previous')];
+  expect([current.captured, current.node]).toEqual([true, NODE]);
+  const firstBoot = current.lines.map(({ text }) => text);
+  expect(firstBoot.filter((text) => text.includes('Linux version'))).toHaveLength(1);
+  expect(firstBoot.join('\n')).toMatch(/Welcome to Debian GNU\/Linux 12/);
+  expect(previous.lines.length).toBeGreaterThan(20);
+  const all = [...firstBoot, ...previous.lines.map(({ text }) => text)].join('\n');
+  expect(all).not.toMatch(/[\p{Cc}--\n]/v);
+  // The tickets of the service OS are in the rack's own recording of the serial line.
+  const tickets = (await readFile(rig.consoleFile(NODE), 'latin1')).match(/(?<=\/boot\/session\/)[\w-]{43}/g) ?? [];
+  expect(tickets.length).toBeGreaterThan(0);
+  for (const ticket of tickets) expect(all).not.toContain(ticket);
+
+  await expect(rig.ipmitool(NODE, 'sol', 'activate')).rejects.toThrow(/already active/);
+  const viewer = rig.start('console', NODE, '--read-only');
+  try {
+    await viewer.until((shown) => shown.includes('login:') || null, 'the end of the console');
+  } finally {
+    await viewer.stop();
+  }
+  expect(await last()).toMatchObject({ captured: true });
 }
 
 async function runTask(rig: OnboardingRig): Promise<void> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
+import type { ApplianceProblem } from '../../appliance/domain/appliance-problem.ts';
 import type { Profile } from '../../appliance/domain/catalogue.ts';
 import {
   type BoundHardware,
@@ -62,6 +63,11 @@ const storageOn = (disk: Partial<DiskSelector>): Storage => ({
 
 const asset = (of: string): Asset => ({ name: of, sha256: 'ab', size: 7 }) as Asset;
 
+const DISK_FULL: ApplianceProblem = {
+  ...{ id: 'disk-full', subject: '/state', since: 0, freeBytes: 0 },
+  ...{ words: 'the disk of /state is full', nextStep: 'df -h /state' },
+};
+
 /** Everything is in order, except for the test's changes. */
 function problemsIn({
   state = 'ready',
@@ -116,6 +122,9 @@ function problemsIn({
       inspection: async () => inspectionOf(DISK_FOUND),
       cabling: async () => [],
       pushProblems: async () => [],
+      loaderAvailable: () => true,
+      applianceProblems: () => [],
+      readFiles: async () => undefined,
       now: () => NOW,
       ...deps,
     },
@@ -219,7 +228,7 @@ describe('the guards of a deployment', () => {
     [
       'no disk of the machine matches',
       { profile: { storage: storageOn({ serial: 'D-9' }) } },
-      /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1000 GB\)$/,
+      /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1 TB\)$/,
     ],
     [
       'two disks of the machine match',
@@ -228,12 +237,33 @@ describe('the guards of a deployment', () => {
           inspection: async () => inspectionOf(DISK_FOUND, { ...DISK_FOUND, path: '/dev/sdb', byId: ['ata-Disk_D-2'] }),
         },
       },
-      /^2 disks match .*: ata-Disk_D-1 \(Disk, 1000 GB\), ata-Disk_D-2 \(Disk, 1000 GB\); name one by its id$/,
+      /^2 disks match .*: ata-Disk_D-1 \(Disk, 1 TB\), ata-Disk_D-2 \(Disk, 1 TB\); name one by its id$/,
     ],
     [
       'its only disk is smaller than the image',
       { deps: { inspection: async () => inspectionOf({ ...DISK_FOUND, bytes: 6 }) } },
       /^no disk matches at least/,
+    ],
+    [
+      'its only disk is smaller than what a compressed image unpacks to',
+      {
+        profile: { image: { ...IMAGE, format: 'zstd' } },
+        deps: {
+          find: (of: string) => ({ ...asset(of), unpackedBytes: 524_288_000 }),
+          inspection: async () => inspectionOf({ ...DISK_FOUND, bytes: 300_000_000 }),
+        },
+      },
+      /^no disk matches at least 524 MB; it has ata-Disk_D-1 \(Disk, 300 MB\)$/,
+    ],
+    [
+      'there is no usable loader for its firmware',
+      { deps: { loaderAvailable: () => false } },
+      /^no loader can be offered to its firmware \(EFI x86-64: it needs \S+, which is missing or damaged .*assets build\)$/,
+    ],
+    [
+      'the disk of the appliance is full',
+      { deps: { applianceProblems: () => [DISK_FULL] } },
+      /^the disk of \/state is full$/,
     ],
     [
       'the machine was never inspected',

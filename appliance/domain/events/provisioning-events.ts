@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { IDENTITY_LEVELS } from '../hardware-identity.ts';
+import { instantText } from '../instant.ts';
 import { LIFECYCLE_STATES } from '../lifecycle.ts';
 import { SESSION_MODES } from '../session.ts';
 import { also, flag, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
@@ -136,6 +137,17 @@ export const PROVISIONING_EVENTS = {
     },
     (data) =>
       `Step ${data.step}: ${data.status === 'progress' && data.percent !== null ? `${Math.floor(data.percent)} %` : data.status}${also(data.message, (message) => `, ${message}`)}`,
+  ),
+  'session.stalled': row(
+    'warning',
+    { mode, step: text, percent: nullable(number), bytes: number, since: number, heard_at: number },
+    (data) =>
+      `Step ${data.step} stands still at ${data.percent === null ? `${data.bytes} bytes` : `${Math.floor(data.percent)} %`} since ${instantText(data.since)}; last report at ${instantText(data.heard_at)}`,
+  ),
+  'session.moving': row(
+    'info',
+    { mode, step: text, seconds: number },
+    (data) => `Step ${data.step} goes on after it stood still for ${data.seconds} s`,
   ),
   'session.ended': row('info', { mode, ok: flag, step: nullable(text), reason: nullable(text) }, (data) =>
     data.ok

@@ -12,6 +12,8 @@ export interface ServedImage extends Pick<DiskImage, 'sha256' | 'format'> {
   readonly url: string;
   /** Null: the server was not asked. */
   readonly bytes: number | null;
+  /** What a compressed image unpacks to, at least; null: unknown. */
+  readonly unpackedBytes: number | null;
 }
 
 /** The files of a NoCloud seed, in the order in which they are written. */
@@ -103,7 +105,7 @@ const writtenBytes = ({ format, bytes }: ServedImage): number | null => (format 
 /** The target disk of an image; a disk that is smaller than the image does not match. */
 export function imageDisk(plan: NodePlan, image: ServedImage): DiskSelector {
   const disk = plan.storage?.disks[0] ?? ANY_DISK;
-  return { ...disk, minBytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? 1) };
+  return { ...disk, minBytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? image.unpackedBytes ?? 1) };
 }
 
 const diskJson = (disk: DiskSelector): Json => ({

@@ -52,6 +52,8 @@ const Step = Type.Object({
   status: Type.Enum(['started', 'progress', 'done', 'failed']),
   percent: maybe(Type.Number({ minimum: 0, maximum: 100 })),
   message: maybe(Type.String()),
+  /** Read or written so far by this step. */
+  bytes: maybe(Bytes),
   log: maybe(Type.String()),
   /** What samples of erased disks hold, by their place in the order. */
   samples: maybe(

@@ -18,6 +18,7 @@ import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
 import { neighbourProblem, sourceProblem } from './openers.ts';
 import { type NextStep, nextStep, resolveOutcome } from './outcomes.ts';
+import { progressAfter } from './progress.ts';
 import {
   boundedLog,
   boundedMessage,
@@ -49,6 +50,8 @@ export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
   /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
   readonly random: (size: number) => Buffer;
+  /** Told of each request with the key of a machine's session. */
+  readonly heard?: (machine: Machine) => void;
 }
 
 /** A file of the order, as it is sent. */
@@ -165,15 +168,15 @@ export class Sessions {
   /** Reported by the machine or by the appliance. */
   async report({ session, machine }: Held, body: StepBody): Promise<void> {
     const at = this.#deps.now();
-    const step: SessionStep = {
+    const said = {
       step: body.step,
       status: body.status,
       percent: body.percent ?? null,
       message: boundedMessage(body.message),
-      at,
     };
+    const progress = progressAfter(session.last, { ...said, bytes: body.bytes ?? null, at });
+    const step: SessionStep = { ...said, at, ...(progress !== null && { progress }) };
     const log = boundedLog(body.log);
-    const { at: _, ...said } = step;
     const data = { mode: session.mode, ...said, ...(log === null ? {} : { log }) };
     await this.#deps.store.commit(
       stepReported({ at, machine, correlationId: session.id }, session, {
@@ -252,7 +255,9 @@ export class Sessions {
   async #known(key: SessionSecret): Promise<Known> {
     const session = await this.#deps.store.sessionByKey(hashOfSecret(key));
     if (!session) throw new ColdironError('unauthenticated', 'there is no session with this key');
-    return { session, machine: await this.#deps.store.machine(session.machine) };
+    const machine = await this.#deps.store.machine(session.machine);
+    if (machine) this.#deps.heard?.(machine);
+    return { session, machine };
   }
 
   /** Ends an expired session, so that the trail shows when that was noticed. */

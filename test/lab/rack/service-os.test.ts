@@ -7,10 +7,12 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServiceOs } from '../../../appliance/assets/service-os/build.ts';
 import { needPackages } from '../../interop/packages.ts';
+import { LAST_RESORT_MS } from './fair-clock.ts';
 import { BOOTED, output, ROOT_AT, tinyImage } from './service-os-image.ts';
 import {
   bootFromDisk,
   bootServiceOs,
+  bootWithWords,
   MAC,
   newVariables,
   type ServiceOsMachine,
@@ -22,7 +24,7 @@ import {
 import { ServiceOsSession, type SessionOptions, sha256 } from './service-os-session.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const PATIENCE = { timeout: 900_000 };
+const PATIENCE = { timeout: LAST_RESORT_MS };
 
 let folder = '';
 let os: ServiceOs;
@@ -33,7 +35,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'coldiron-service-os-test-'));
   os = await serviceOs(folder);
   image = tinyImage();
-}, 900_000);
+}, LAST_RESORT_MS);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -137,6 +139,20 @@ describe('the service OS', () => {
     expect(session.outcome?.reason).toMatch(/3 disks match .*SATA-C.*DISK-A|3 disks match .*DISK-A.*SATA-C/);
     for (const { file } of disks) expect(readFileSync(file)[0]).toBe(0x5a);
     expect(session.requests).not.toContain('GET /image/disk');
+  });
+
+  it('says that its initrd is incomplete, and not that hardware is missing', PATIENCE, async () => {
+    const initrd = join(folder, 'cut-off');
+    const whole = readFileSync(os.initrd);
+    writeFileSync(initrd, whole.subarray(0, Math.floor(whole.length / 2)));
+    const machine = bootWithWords({ kernel: os.kernel, initrd }, 1, ['coldiron.mode=inspect']);
+    try {
+      await machine.prints(/the initrd is incomplete: \d+ of \d+ files are there/);
+      await machine.prints(/to do: on the appliance, run: coldiron assets verify/);
+      expect(machine.console.text).not.toContain('network card');
+    } finally {
+      await machine.powerOff();
+    }
   });
 
   it('installs a gzipped image, resumes a broken download, and the machine boots from its disk', PATIENCE, async () => {
