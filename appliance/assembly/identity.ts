@@ -9,9 +9,9 @@ import type { Foundation } from './foundation.ts';
 export type NodeService = Awaited<ReturnType<typeof openNodeService>>;
 
 export async function openIdentity(foundation: Foundation, commands: MachineCommands): Promise<NodeService> {
-  const { config, store, fleet, clock, newId, logger, stops } = foundation;
+  const { config, store, fleet, trail, clock, newId, logger, stops } = foundation;
   const service = await openNodeService({
-    ...{ store, fleet, commands, newId, logger },
+    ...{ store, fleet, trail, commands, newId, logger },
     now: clock.now,
     setTimer: clock.setTimer,
     state: config.state,

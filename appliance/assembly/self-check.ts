@@ -66,6 +66,7 @@ export async function openSelfCheck(foundation: Foundation, { boot, nodes }: Sel
       assets: boot.library.list(),
       unusable: boot.library.unusable(),
       profiles: fleet.profiles(),
+      networks: fleet.networks(),
       cpus: new Set([...fleet.machines()].map(({ spec }) => spec.architecture)),
       state,
     }),

@@ -149,6 +149,7 @@ async function stateOf(config: Config, library: AssetLibrary, inventory: Invento
     assets: library.list(),
     unusable: library.unusable(),
     profiles: inventory.profiles,
+    networks: inventory.networks,
     // Missing files are warnings of their own.
     cpus: new Set(),
     state: config.state,

@@ -31,10 +31,12 @@ export interface Peers {
   of(request: FastifyRequest): Peer;
 }
 
+type OnRefused = (request: FastifyRequest, code: string, words: string) => void;
+
 type PeerStore = Pick<Store, 'certificate' | 'confirmCertificate' | 'authorities' | 'machine'>;
 
 /** Checked for every request: a connection may outlive the validity of its certificate. */
-export function createPeers(store: PeerStore, now: () => number): Peers {
+export function createPeers(store: PeerStore, now: () => number, onRefused: OnRefused): Peers {
   const known = new WeakMap<FastifyRequest, Peer>();
 
   const identify = async (request: FastifyRequest): Promise<Peer | string> => {
@@ -45,6 +47,7 @@ export function createPeers(store: PeerStore, now: () => number): Peers {
     const machine = verdict.machine === null ? null : await store.machine(verdict.machine);
     if (!verdict.ok) {
       request.log.warn({ node: machine?.spec.hostname ?? null, reason: verdict.reason }, 'a node was refused');
+      onRefused(request, verdict.reason, REFUSAL_MESSAGE[verdict.reason]);
       return REFUSAL_MESSAGE[verdict.reason];
     }
     return machine ? { machine, certificate: verdict.certificate } : REFUSAL_MESSAGE['unknown-certificate'];

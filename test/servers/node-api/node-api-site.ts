@@ -26,6 +26,8 @@ import { readTemplates } from '../../../appliance/servers/http-boot/read-templat
 import { type NodeService, openNodeService } from '../../../appliance/servers/node-api/node-service.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 import { freePort } from '../../free-port.ts';
 import { newKeyPem, newRequest } from '../../identity/openssl.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
@@ -54,6 +56,8 @@ export class NodeApiSite {
   #stoodStillAt: Instant | null = null;
   ahead: Instant;
   log = '';
+  /** What the node API noted about connections. */
+  readonly notes: TrailNote[] = [];
 
   constructor(options: SiteOptions = {}) {
     this.#options = options;
@@ -113,6 +117,7 @@ export class NodeApiSite {
       setTimer: clock.setTimer,
       newId: randomUUID,
       logger,
+      trail: { note: (note) => void this.notes.push(checkedEvent(note)) },
       state: join(this.folder, 'state'),
       credentialsFolder: undefined,
       settings: { ...DEFAULT_ENROLLMENT_SETTINGS, ...this.#options.settings },
