@@ -27,15 +27,15 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const foundation = await openFoundation(config, logger, stops);
     const bmcs = await openBmc(foundation);
     const commands = await openMachines(foundation, bmcs);
-    const nodes = await openIdentity(foundation, commands);
+    const nodes = await openIdentity(foundation, commands, bmcs);
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
     nodes.useLeases((address) => boot.addresses.whoIs(address).machine);
     const work = await openWork(foundation, commands, boot, nodes);
     const { applianceProblems, useListeners } = await openSelfCheck(foundation, { boot, nodes });
-    const { heartbeats } = enrollment;
-    const servers = bootServers(foundation, boot, work.sessions, { heartbeats, authority, applianceProblems });
+    const { twins } = enrollment;
+    const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
       work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems }),

@@ -121,6 +121,12 @@ export const LAYERS: readonly Layer[] = [
     node: ['*'],
   },
   {
+    at: 'bmc/console',
+    holds: 'shared consoles, their capture, and what machines said ([bmc.md](bmc.md))',
+    imports: ['domain', 'bmc', 'files', 'store/store', 'store/change'],
+    node: ['node:fs', 'node:path'],
+  },
+  {
     at: 'bmc/access',
     holds: 'the BMC of a machine: whether it may be used, which driver, which credentials',
     imports: ['domain', 'bmc', 'identity/vault', 'store/store', 'store/bmc-store', 'trail/trail'],

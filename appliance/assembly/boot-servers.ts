@@ -6,7 +6,7 @@ import type { Services } from '../api/deps.ts';
 import type { BootContract } from '../assets/boot-contract.ts';
 import { LibraryWatch } from '../assets/library-watch.ts';
 import { MINUTE } from '../domain/instant.ts';
-import type { Heartbeats } from '../identity/heartbeats.ts';
+import type { TwinWatch } from '../identity/twin-watch.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
 import { intentConsumer } from '../provisioning/sessions/intent-consumer.ts';
@@ -47,7 +47,7 @@ export interface BootServers {
 const LOOK_AT_ASSETS_EVERY = MINUTE;
 
 interface BootServerDeps extends Pick<SelfCheck, 'applianceProblems'> {
-  readonly heartbeats: Pick<Heartbeats, 'booted'>;
+  readonly twins: Pick<TwinWatch, 'booted'>;
   readonly authority: ServiceOsAuthority;
 }
 
@@ -55,7 +55,7 @@ export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
   { sessions }: Pick<SessionService, 'sessions'>,
-  { heartbeats, authority, applianceProblems }: BootServerDeps,
+  { twins, authority, applianceProblems }: BootServerDeps,
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
@@ -79,7 +79,7 @@ export function bootServers(
       dhcp.scriptFetched(mac);
       // Anybody can fetch the script of another machine, but only this machine with its own card.
       const machine = address !== null && addresses.neighbourOf(address) === mac ? fleet.machineByMac(mac) : null;
-      if (machine) heartbeats.booted(machine.id);
+      if (machine) twins.booted(machine.id);
     },
     onStoreFailure: (error, machine) =>
       logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine keeps waiting'),
@@ -119,6 +119,7 @@ export function bootServers(
       {
         ...{ resolver, scripts, templates, library },
         sessions: sessions.handler,
+        endFailedBoot: sessions.endFailedBoot,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
         trail,

@@ -7,12 +7,13 @@ import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { Renderings } from '../deliveries/renderings.ts';
 import { openTemplateSet } from '../deliveries/template-set.ts';
 import type { Origin } from '../domain/event.ts';
-import { MINUTE } from '../domain/instant.ts';
+import { MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import { identityIn } from '../identity/node-addresses.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { repeat } from '../net/repeat.ts';
+import { cablingOf } from '../provisioning/cabling.ts';
 import { PUSH_LIMITS } from '../provisioning/installers/nixos/push.ts';
 import { NodeWork } from '../provisioning/node-work.ts';
 import { openSessionService, type SessionService } from '../provisioning/sessions/session-service.ts';
@@ -30,6 +31,7 @@ import { openSessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
 const RELOAD_TEMPLATES_EVERY = MINUTE;
+const LOOK_FOR_STALLS_EVERY = 15 * SECOND;
 
 export interface Work {
   readonly renderings: Renderings;
@@ -79,6 +81,7 @@ export async function openWork(
     seenAt: (address) => seenAt(address, addresses, fleet),
     ...(await openSessionProofs(foundation)),
     nodePort: () => nodes.port,
+    heard: (machine) => enrollment.twins.heardSession(machine),
     now: clock.now,
     log: logger,
     workFolders: join(config.state, 'pushes'),
@@ -86,6 +89,7 @@ export async function openWork(
     limits: PUSH_LIMITS,
   });
   stops.add(() => sessions.stop());
+  stops.add(repeat(LOOK_FOR_STALLS_EVERY, () => sessions.noteStalled([...fleet.machines()]), logger));
   boot.useOrders(sessions.orders);
   nodes.useSessions(sessionEndpoint(sessions.sessions.handler, logger));
   return { renderings, sessions };
@@ -93,7 +97,7 @@ export async function openWork(
 
 /** The commands that operators run on nodes. Its checks query the open servers, so it comes after them. */
 export function nodeWork(
-  { config, fleet, clock }: Foundation,
+  { config, fleet, store, clock }: Foundation,
   deps: {
     readonly commands: MachineCommands;
     readonly boot: BootLookup;
@@ -120,6 +124,7 @@ export function nodeWork(
     bundleProblems: (machine) => enrollment.bundleProblems(machine),
     bmcProblems: bmcs.problems,
     inspection: (machine) => work.renderings.inspection(machine),
+    cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => config.listen.node !== null,
     pushProblems: work.sessions.pushProblems,
   });

@@ -109,6 +109,8 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .option('--profile <name>', 'the profile to install')
     .option('--address <ip>', 'its reserved address on that network')
     .option('--interface <name>', 'the name of that interface', 'eth0')
+    .option('--switch <name>', 'the switch that its cable belongs in')
+    .option('--switch-port <port>', 'the port of that switch, like Ethernet1/12')
     .option('--uuid <uuid>', 'SMBIOS UUID: binds the node to its chassis')
     .option('--bmc <ip>', 'address of its BMC')
     .addOption(new Option('--bmc-driver <driver>', 'the protocol of the BMC').choices(BMC_DRIVERS).default('ipmi'))

@@ -14,6 +14,7 @@ import { step } from '../machines/step.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
 import { type ApplianceGuardDeps, blockingProblems, loaderProblems } from './appliance-guards.ts';
+import { type CheckedCable, cablingProblems } from './cabling.ts';
 import { diskProblems } from './disk-problems.ts';
 import { imageDisk, installProblems } from './orders/order.ts';
 import { type FindAsset, servedImage } from './orders/served-image.ts';
@@ -38,6 +39,8 @@ export interface GuardDeps extends ApplianceGuardDeps {
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
   /** The inspection of the machine; null: never inspected. */
   readonly inspection: (machine: Machine) => Promise<Inspection | null>;
+  /** Its cables, as its sessions reported them. */
+  readonly cabling: (machine: Machine) => Promise<readonly CheckedCable[]>;
   /** Sessions use the node API, which is encrypted. */
   readonly hasNodeApi: () => boolean;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
@@ -61,6 +64,7 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
     ...(await firmwareProblems(deps, machine)),
     ...profileProblems(deps, machine, profile),
     ...(await identityProblems(deps, machine, profile)),
+    ...(await cablingProblemsOf(deps, machine, profile)),
     ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
     ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
@@ -147,6 +151,12 @@ async function identityProblems(
       ? [`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`]
       : []),
   ];
+}
+
+/** By its last reports; the service OS looks again before it writes. */
+async function cablingProblemsOf({ fleet, cabling }: GuardDeps, machine: Machine, name: ObjectName): Promise<string[]> {
+  if (fleet.profile(name)?.cabling !== 'require') return [];
+  return cablingProblems(name, await cabling(machine)).map((problem) => `${problem}; then commission it again`);
 }
 
 /** Renders every file for the disk, before the disk is wiped for them. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
 import type { ApplianceProblem } from '../../appliance/domain/appliance-problem.ts';
@@ -14,6 +15,7 @@ import type { SiteNetwork } from '../../appliance/domain/network.ts';
 import { mustParse, type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
+import type { CheckedCable } from '../../appliance/provisioning/cabling.ts';
 import { deployProblems, type GuardDeps } from '../../appliance/provisioning/guards.ts';
 import { WorkOrders } from '../../appliance/provisioning/orders/work-orders.ts';
 import type { InspectedDisk } from '../../appliance/render/nixos/choose-disks.ts';
@@ -98,6 +100,7 @@ function problemsIn({
     templates: TEMPLATES,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });
@@ -117,6 +120,7 @@ function problemsIn({
       bundleProblems: async () => [],
       bmcProblems: async () => [],
       inspection: async () => inspectionOf(DISK_FOUND),
+      cabling: async () => [],
       pushProblems: async () => [],
       loaderAvailable: () => true,
       applianceProblems: () => [],
@@ -300,5 +304,21 @@ describe('the guards of a deployment', () => {
       missing: [INITRD],
     });
     expect(problems).toHaveLength(4);
+  });
+
+  it('requires the declared cabling only where the profile does', async () => {
+    const cable: CheckedCable = {
+      ...{ name: 'eth0', mac: MAC, declared: { name: 'sw3', port: 'Eth1/12' }, seen: null, seenAt: null, link: false },
+      verdict: 'not-heard',
+      owner: null,
+      summary: 'no link: check the cable',
+    };
+    const deps = { cabling: async () => [cable] };
+    expect(await problemsIn({ deps })).toEqual([]);
+    expect(await problemsIn({ deps, profile: { cabling: 'require' } })).toEqual([
+      expect.stringMatching(
+        /requires the declared cabling .*eth0 belongs at sw3 Eth1\/12: no link: check the cable; then commission it again/,
+      ),
+    ]);
   });
 });

@@ -4,6 +4,7 @@
 import type { Static } from 'typebox';
 import { APPLIANCE_EVENTS } from './appliance-events.ts';
 import { BMC_EVENTS } from './bmc-events.ts';
+import { CONSOLE_EVENTS } from './console-events.ts';
 import { DHCP_EVENTS } from './dhcp-events.ts';
 import type { EventRow } from './event-row.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
@@ -18,6 +19,7 @@ export const EVENT_TABLE = {
   ...DHCP_EVENTS,
   ...TRANSFER_EVENTS,
   ...BMC_EVENTS,
+  ...CONSOLE_EVENTS,
   ...MACHINE_EVENTS,
   ...PROVISIONING_EVENTS,
   ...IDENTITY_EVENTS,

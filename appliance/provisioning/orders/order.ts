@@ -28,7 +28,13 @@ const ANY_DISK: DiskSelector = {
   rotational: null,
 };
 
-export const installOrder = (plan: NodePlan, image: ServedImage, callHome: string): Json => ({
+/** `neighbours`: the cards whose cables must be as declared before anything is written. */
+export const installOrder = (
+  plan: NodePlan,
+  image: ServedImage,
+  callHome: string,
+  neighbours: readonly string[] = [],
+): Json => ({
   mode: 'install',
   node: plan.hostname,
   profile: plan.profile.name,
@@ -43,6 +49,7 @@ export const installOrder = (plan: NodePlan, image: ServedImage, callHome: strin
   seed: SEED_FILES,
   grow: true,
   boot_entry: `Coldiron ${plan.hostname}`,
+  ...(neighbours.length > 0 && { neighbours }),
 });
 
 /** What in a plan prevents its installation. */
@@ -68,9 +75,11 @@ const nixosProblems = (plan: NodePlan): string[] => [
 
 const MEMORY_TEST_MEGABYTES = 64;
 
-export const commissionOrder = (hostname: string): Json => ({
+/** `neighbours`: the cards that wait for the LLDP frame of their switch. */
+export const commissionOrder = (hostname: string, neighbours: readonly string[] = []): Json => ({
   mode: 'commission',
   node: hostname,
+  ...(neighbours.length > 0 && { neighbours }),
   tests: [{ name: 'memory', megabytes: MEMORY_TEST_MEGABYTES }, { name: 'disk' }, { name: 'network' }],
 });
 

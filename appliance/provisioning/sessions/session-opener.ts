@@ -15,7 +15,7 @@ import type { MachineCommands } from '../../machines/execute.ts';
 import { APPLIANCE } from '../../machines/record.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
-import { decideOpening, type OpeningDecision } from './decide-opening.ts';
+import { decideOpening, type OpeningDecision, type OpeningQuestion } from './decide-opening.ts';
 import { openerOf, type SeenAt } from './openers.ts';
 import { type OpeningBody, readFacts, readOpening, type TpmBody } from './reports.ts';
 import { sessionKeyOf } from './sealed-file.ts';
@@ -84,7 +84,7 @@ export class SessionOpener {
     const proven = tpm?.ok ? tpm.value : null;
     const shown = shownHardware(request, proven?.shown ?? null, tpmProblem && plainLine(tpmProblem));
     const bound = machine.hardware.bound ?? (await this.#boundByFacts(found));
-    const decision = this.#decide(found, request, shown, bound);
+    const decision = this.#decide(found, request, { shown, signed: proven?.signed ?? [], bound });
     if (decision.outcome !== 'open') throw await this.#reject(found, decision, shown, call);
     return this.#deliver(found, request, { decision, shown, proven, mac: opener.value, ticketHash }, call);
   }
@@ -99,8 +99,7 @@ export class SessionOpener {
   #decide(
     { machine, session }: Found,
     request: OpeningBody,
-    shown: ShownHardware,
-    bound: BoundHardware | null,
+    hardware: Pick<OpeningQuestion, 'shown' | 'signed' | 'bound'>,
   ): OpeningDecision {
     const name = session.mode === 'install' ? (machine.intent?.profile ?? machine.spec.profile) : null;
     const profile = name && this.#deps.profile(name);
@@ -111,8 +110,7 @@ export class SessionOpener {
       required: profile?.identity ?? 'bound',
       requiredPcrs: profile?.requiredPcrs ?? [],
       declared: machine.spec.tpm,
-      bound,
-      shown,
+      ...hardware,
       showsAll: request.macs != null && request.tpm !== undefined,
       hasMedium: request.media != null && request.media === this.#deps.seeds.mediumHash(machine),
     });
@@ -195,7 +193,7 @@ export class SessionOpener {
     );
   }
 
-  #key({ machine, session }: Found, { key }: Open, proven: ProvenTpm | null): DeliveredKey {
+  #key({ machine, session }: Found, { key, ek }: Open, proven: ProvenTpm | null): DeliveredKey {
     const { seeds } = this.#deps;
     if (key === 'clear') {
       const { text, hash } = newSessionSecret();
@@ -205,12 +203,11 @@ export class SessionOpener {
       const keyHash = hashOfSecret(sessionKeyOf(seeds.mediumSeed(machine)));
       return { keyHash, salt: null, reply: {} };
     }
-    if (proven === null) throw new ColdironError('internal', 'a key for a TPM needs the keys of the TPM');
+    if (proven === null || ek === null)
+      throw new ColdironError('internal', 'a key for a TPM needs the keys of the TPM');
     const salt = seeds.newSalt();
     const seed = seeds.seed(session.id, salt);
-    const known = machine.hardware.bound?.tpm?.eks ?? machine.spec.tpm;
-    const credential = proven.credential(known, seed);
-    return { keyHash: hashOfSecret(sessionKeyOf(seed)), salt, reply: { credential } };
+    return { keyHash: hashOfSecret(sessionKeyOf(seed)), salt, reply: { credential: proven.credential(ek, seed) } };
   }
 
   /** False: the store refused it, because another request was first. */

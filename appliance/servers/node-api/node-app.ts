@@ -42,11 +42,12 @@ const CLOCK_OFFSET_WARNING = 30 * SECOND;
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger, contacts } = deps;
-  const { authority, nodes, signer, heartbeats, tasks, settings } = enrollment;
+  const { authority, nodes, signer, heartbeats, twins, tasks, settings } = enrollment;
   const app = createApp(deps);
-  const peers = createPeers(store, now, (request, code, words) =>
-    contacts.refused(request.ip, routeOf(request), code, words),
-  );
+  const peers = createPeers(store, now, {
+    heard: (machine) => twins.heard(machine),
+    refused: (request, code, words) => contacts.refused(request.ip, routeOf(request), code, words),
+  });
   guardRoutes(app, peers.authenticate);
   acceptForms(app);
   const failures = new FailedAttempts({ now });
@@ -58,7 +59,10 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
 
   const enrolled = async (issued: Enrolled, machineId: Enrolled['machine'], correlationId: string) => {
     const machine = await store.machine(machineId);
-    if (machine) await enrollment.confirmEnrolled(machine, correlationId);
+    if (machine) {
+      twins.heard(machine);
+      await enrollment.confirmEnrolled(machine, correlationId);
+    }
     return {
       result: issued.kind,
       node_id: issued.machine,

@@ -14,13 +14,14 @@ import {
   SWEEP_EVERY,
 } from '../../identity/enrollment-service.ts';
 import type { NodeApiAddress } from '../../identity/node-addresses.ts';
+import { CHECK_EVERY } from '../../identity/twin-watch.ts';
 import { repeat } from '../../net/repeat.ts';
 import type { Trail } from '../../trail/trail.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
 import type { NodeContact } from './node-contacts.ts';
 import { type CertificateValidity, startNodeApi } from './node-listener.ts';
 
-export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText'> {
+export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText' | 'logger'> {
   readonly logger: FastifyBaseLogger;
   readonly trail: Trail;
   /** Null: nodes can be prepared, but cannot enroll. */
@@ -50,16 +51,18 @@ const WATCH_EVERY = 5 * SECOND;
 export async function openNodeService(deps: NodeServiceDeps): Promise<NodeService> {
   const { store, fleet, logger, now, newId } = deps;
   const enrollment = await openEnrollmentService({ ...deps, agentText: await readFile(NODE_AGENT, 'utf8') });
-  const { tasks, drains, heartbeats, signer } = enrollment;
+  const { tasks, drains, heartbeats, twins, signer } = enrollment;
   const watch = async (): Promise<void> => {
     await heartbeats.flush();
     const silent = await heartbeats.markSilent();
     for (const { spec } of silent) logger.warn({ node: spec.hostname }, 'a node stopped sending heartbeats');
   };
   const stops = [
+    async () => twins.stop(),
     repeat(SWEEP_EVERY, () => tasks.sweep(), logger),
     repeat(SWEEP_EVERY, () => drains.reconcile(), logger),
     repeat(WATCH_EVERY, watch, logger),
+    repeat(CHECK_EVERY, () => twins.check(), logger),
     repeat(HOUR, async () => [await tasks.trim(), await signer.retireOld()], logger),
   ];
   let sessions: NodeApiDeps['sessions'] = async (_request, response) => {

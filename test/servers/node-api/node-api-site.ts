@@ -29,6 +29,7 @@ import type { Store } from '../../../appliance/store/store.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
 import { checkedEvent } from '../../domain/events/checked-event.ts';
 import { freePort } from '../../free-port.ts';
+import { NO_POWER } from '../../identity/no-power.ts';
 import { newKeyPem, newRequest } from '../../identity/openssl.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
 import { endingWithUs } from '../../process/appliance.ts';
@@ -113,6 +114,7 @@ export class NodeApiSite {
       store,
       fleet: this.fleet,
       commands,
+      power: NO_POWER,
       now: this.now,
       setTimer: clock.setTimer,
       newId: randomUUID,
