@@ -68,6 +68,7 @@ export async function openSelfCheck(foundation: Foundation, { boot, nodes }: Sel
       profiles: fleet.profiles(),
       networks: fleet.networks(),
       cpus: new Set([...fleet.machines()].map(({ spec }) => spec.architecture)),
+      profilesInUse: new Set([...fleet.machines()].flatMap(({ spec }) => spec.profile ?? [])),
       state,
     }),
   );

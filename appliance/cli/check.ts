@@ -152,6 +152,7 @@ async function stateOf(config: Config, library: AssetLibrary, inventory: Invento
     networks: inventory.networks,
     // Missing files are warnings of their own.
     cpus: new Set(),
+    profilesInUse: new Set(inventory.profiles.map(({ name }) => name)),
     state: config.state,
   });
   return { problems: problems.map(shownProblem), silent: [] };

@@ -16,15 +16,17 @@ export interface BootFileFacts {
   readonly unusable: readonly UnusableFile[];
   readonly profiles: Iterable<Profile>;
   readonly networks: Iterable<SiteNetwork>;
-  /** The processors of the machines in the inventory. */
+  /** The processors of the machines in the inventory, and the profiles that they are declared with. */
   readonly cpus: ReadonlySet<string>;
+  readonly profilesInUse: ReadonlySet<string>;
   readonly state: string;
 }
 
 export function bootFileProblems(facts: BootFileFacts): FoundProblem[] {
   const { assets, unusable, state } = facts;
   const byName = new Map(assets.map((asset) => [asset.name, asset]));
-  const advertised = checkAdvertised((name) => byName.get(name) ?? null, facts.profiles);
+  const profiles = [...facts.profiles].filter(({ name }) => facts.profilesInUse.has(name));
+  const advertised = checkAdvertised((name) => byName.get(name) ?? null, profiles);
   const named = new Set<string>();
   const damaged = (name: string, words: string, restore: 'build' | 'fetch'): FoundProblem[] => {
     if (named.has(name)) return [];

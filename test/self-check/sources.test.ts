@@ -17,7 +17,7 @@ import { StoreWrites } from '../../appliance/self-check/store-problem.ts';
 import { observedStore } from '../../appliance/store/observed-store.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { temporaryFolder } from '../assets/tiny-files.ts';
-import { networkWith } from '../boot/boot-fixtures.ts';
+import { name, networkWith, profileWith } from '../boot/boot-fixtures.ts';
 import { ip, mac } from '../boot/leases/lease-fixtures.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -34,6 +34,7 @@ describe('boot files', () => {
     profiles: [],
     networks: [],
     cpus: new Set<string>(),
+    profilesInUse: new Set<string>(),
     state: '/var/lib/cold iron',
   };
   const words = 'has changed since it was taken from Debian 12';
@@ -76,6 +77,16 @@ describe('boot files', () => {
     expect(found.map(({ subject }) => subject)).toContain('images/service-os-x86_64/kernel');
     expect(found.map(({ subject }) => subject)).not.toContain('images/service-os-arm64/kernel');
     expect(found.map(({ subject }) => subject)).not.toContain('snponly.efi');
+  });
+
+  it('of an installer are missing only for a profile that a machine has', () => {
+    const profiles = [profileWith({ kind: 'nixos', name: name('nix'), architectures: ['x86_64'] })];
+    const missing = (inUse: string[]): string[] =>
+      bootFileProblems({ ...facts, cpus: new Set(['x86_64']), profiles, profilesInUse: new Set(inUse) })
+        .map(({ subject }) => subject)
+        .filter((subject) => subject.startsWith('nixos/'));
+    expect(missing([])).toEqual([]);
+    expect(missing(['nix'])).toEqual(['nixos/nix/bzImage', 'nixos/nix/initrd']);
   });
 
   it('that are loaders are missing where a network would offer them', () => {
