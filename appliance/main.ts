@@ -31,6 +31,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
+    nodes.useLeases((address) => boot.addresses.whoIs(address).machine);
     const work = await openWork(foundation, commands, boot, nodes);
     const { applianceProblems, useListeners } = await openSelfCheck(foundation, { boot, nodes });
     const { twins } = enrollment;

@@ -109,7 +109,7 @@ export const LAYERS: readonly Layer[] = [
     holds: 'what is wrong with the appliance itself: files, disk, store, listeners, other DHCP servers, clock',
     imports: [
       ...['domain', 'self-check', 'assets/asset', 'assets/asset-name', 'assets/boot-contract', 'assets/built-images'],
-      'assets/library',
+      ...['assets/library', 'boot/loaders'],
     ],
     node: ['node:fs'],
   },
@@ -239,6 +239,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       ...['domain', 'identity', 'net', 'servers/node-api', 'inventory/fleet', 'render/bundle'],
       ...['api/access', 'api/base-app', 'api/failed-attempts', 'store/store', 'store/enrollment-store'],
+      'trail/trail',
     ],
     packages: ['fastify', 'typebox'],
     node: ['*'],

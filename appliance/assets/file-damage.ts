@@ -40,9 +40,9 @@ export function damageOf({ source, origin }: FileReference, sums: FileSums): Fil
   return { words: `has changed since it was taken from ${origin.from}${size}`, restore: 'build' };
 }
 
-const RESTORE = { build: 'coldiron assets build', fetch: 'coldiron assets fetch' } as const;
+const RESTORED_BY = { build: 'coldiron assets build', fetch: 'coldiron assets fetch' } as const;
 
-export const damageInWords = ({ words, restore }: FileDamage): string => `${words}: run ${RESTORE[restore]}`;
+export const damageInWords = ({ words, restore }: FileDamage): string => `${words}: run ${RESTORED_BY[restore]}`;
 
 /** The file was placed before its checksum was listed, and does not match it. */
 function isOtherThanListed({ source, origin }: FileReference, whole: string): boolean {

@@ -181,6 +181,7 @@ export class BootExchanges {
   async #asset(exchange: BootExchange, name: string): Promise<object> {
     const asset = this.#deps.library.find(name);
     if (asset === null) return this.#refuse(exchange, new ColdironError('not_found', `no boot file ${shown(name)}`));
+    const begun = performance.now();
     const sent = await sendAsset(exchange, asset, this.#deps.files);
     if (sent === null) {
       this.#note(exchange, 'http.probe', {
@@ -191,7 +192,10 @@ export class BootExchanges {
       return {};
     }
     const { from, bytes, of, complete } = sent;
-    this.#note(exchange, 'http.served', { asset: name, from, bytes, of, complete });
+    this.#note(exchange, 'http.served', {
+      ...{ asset: name, from, bytes, of, complete },
+      ms: Math.round(performance.now() - begun),
+    });
     return { bytes, complete };
   }
 
