@@ -23,7 +23,7 @@ export const LAYERS: readonly Layer[] = [
   { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   {
     at: 'codecs',
-    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0; each opens with its RFC',
+    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0, ISO 9660; each opens with its standard',
     imports: ['domain', 'codecs'],
   },
   // Keys, authentication codes and encryption are pure functions.
@@ -128,6 +128,7 @@ export const LAYERS: readonly Layer[] = [
         'machines',
         'provisioning',
         'codecs/tpm',
+        'codecs/iso9660',
         'inventory/fleet',
         'assets/asset',
         'assets/boot-contract',
