@@ -9,6 +9,7 @@ import { MINUTE } from '../domain/instant.ts';
 import type { Heartbeats } from '../identity/heartbeats.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
+import type { SessionMedia } from '../provisioning/media/session-media.ts';
 import { intentConsumer } from '../provisioning/sessions/intent-consumer.ts';
 import { neighbourProblem } from '../provisioning/sessions/openers.ts';
 import type { SessionService } from '../provisioning/sessions/session-service.ts';
@@ -23,6 +24,7 @@ import { TftpListeners } from '../servers/tftp/tftp-listeners.ts';
 import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { Foundation } from './foundation.ts';
+import { serveMedia } from './media.ts';
 import type { ServiceOsAuthority } from './service-os-authority.ts';
 
 export interface Place {
@@ -50,7 +52,12 @@ export function bootServers(
   {
     heartbeats,
     authority,
-  }: { readonly heartbeats: Pick<Heartbeats, 'booted'>; readonly authority: ServiceOsAuthority },
+    media,
+  }: {
+    readonly heartbeats: Pick<Heartbeats, 'booted'>;
+    readonly authority: ServiceOsAuthority;
+    readonly media: SessionMedia;
+  },
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
@@ -114,6 +121,7 @@ export function bootServers(
       {
         ...{ resolver, scripts, templates, library },
         sessions: sessions.handler,
+        media,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
         trail,
@@ -130,6 +138,7 @@ export function bootServers(
   };
   const start = async (): Promise<Place[]> => {
     const http = await startHttp();
+    serveMedia(foundation, media, open.http);
     stops.add(() => tftp.stop());
     await tftp.reconcile();
     stops.add(() => dhcp.stop());

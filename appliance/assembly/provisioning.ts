@@ -24,7 +24,7 @@ import type { BootLookup } from './boot-lookup.ts';
 import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 import type { NodeService } from './identity.ts';
-import { openSessionProofs } from './session-proofs.ts';
+import type { SessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
 const RELOAD_TEMPLATES_EVERY = MINUTE;
@@ -39,6 +39,7 @@ export async function openWork(
   commands: MachineCommands,
   boot: BootLookup,
   nodes: NodeService,
+  proofs: SessionProofs,
 ): Promise<Work> {
   const { enrollment } = nodes;
   const { config, store, fleet, clock, newId, logger, stops } = foundation;
@@ -75,7 +76,7 @@ export async function openWork(
         correlationId: null,
       }),
     seenAt: (address) => seenAt(address, addresses, fleet),
-    ...(await openSessionProofs(foundation)),
+    ...proofs,
     nodePort: () => nodes.port,
     now: clock.now,
     log: logger,

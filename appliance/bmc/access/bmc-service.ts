@@ -22,6 +22,7 @@ import { NetworkBoot } from './network-boot.ts';
 import { NodeBmcs } from './node-bmcs.ts';
 import { type PasswordFolder, passwordReader } from './password-files.ts';
 import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
+import { VirtualDrives } from './virtual-drives.ts';
 
 export interface BmcServiceSettings {
   readonly store: Store;
@@ -52,6 +53,7 @@ export interface BmcServiceSettings {
 export interface BmcService {
   /** For the effects of the machine lifecycle. */
   readonly effects: Pick<BmcOpener, 'eligibility' | 'using'> & Pick<NetworkBoot, 'bootedSince' | 'bootFromNetwork'>;
+  readonly drives: VirtualDrives;
   /** Why the BMC of this machine could not power it on now; empty: no known problem. */
   readonly problems: (machine: Machine) => Promise<readonly string[]>;
   readonly nodes: NodeBmcs;
@@ -105,6 +107,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
         return networkBoot.bootFromNetwork(machine, report);
       },
     },
+    drives: new VirtualDrives(opener, (machine) => overrides.settled(machine)),
     problems: (machine) => bmcProblems(opener, machine),
     nodes,
     keys: new BmcCredentials({ opener, nodes, store, vault, memory, now, clock }),

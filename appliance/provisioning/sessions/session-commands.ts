@@ -10,9 +10,10 @@ import { boundAtCommissioning, differingHardware } from '../../machines/commands
 import { moved } from '../../machines/commands/move.ts';
 import type { Change, SessionEnding, Write } from '../../store/change.ts';
 import type { MachineFacts, NewTicket, Opening, Reopening } from '../../store/session-store.ts';
+import type { MediumShown } from './decide-opening.ts';
 import type { ResolvedOutcome } from './outcomes.ts';
 import { isSessionCurrent } from './session-eligibility.ts';
-import { hardwareEvent, sessionAudit, sessionEvent } from './session-records.ts';
+import { hardwareEvent, mediumEvent, sessionAudit, sessionEvent } from './session-records.ts';
 
 /** The machine of a report, and when it arrived. */
 export interface Exchange {
@@ -22,6 +23,12 @@ export interface Exchange {
 }
 
 type Opener = EventData<'session.reopened'>;
+
+/** What the machine showed of its medium; the salt is that of the medium. */
+export interface OpenedMedium {
+  readonly shows: MediumShown;
+  readonly salt: string | null;
+}
 
 /** The preconditions of the writes are sufficient: sessions do not change the machine's version. */
 const sessionChange = ({ machine, at }: Pick<Exchange, 'machine' | 'at'>, writes: readonly Write[]): Change => ({
@@ -41,23 +48,40 @@ export function sessionOpened(
   session: Session,
   opening: Opening,
   said: Opener,
-  found: { readonly firmware: string | null; readonly changedPcrs: readonly number[] },
+  found: {
+    readonly firmware: string | null;
+    readonly changedPcrs: readonly number[];
+    readonly medium: OpenedMedium;
+  },
 ): Change {
   const { level, shown } = opening.identity;
-  const { firmware, changedPcrs } = found;
+  const { firmware, changedPcrs, medium } = found;
   const changed = changedPcrs.length > 0;
   const writes: Write[] = [
     { kind: 'open-session', opening },
     ...(changed ? differingHardware(exchange.machine, shown, exchange.at).writes : []),
+    ...mediumWrites(exchange.machine, session, medium),
   ];
   return {
     ...sessionChange(exchange, writes),
     events: [
       sessionEvent(exchange, 'session.opened', { ...said, firmware, identity: level }),
       ...(changed ? [hardwareEvent(exchange, 'hardware.measurements-changed', { pcrs: [...changedPcrs] })] : []),
+      ...(medium.shows === 'missing' || medium.shows === 'unread'
+        ? [mediumEvent(exchange, 'medium.unseen', { read: medium.shows === 'missing' })]
+        : []),
     ],
     audit: [sessionAudit(exchange, 'opened', session, { ...said, identity: level })],
   };
+}
+
+/** Its secret is used once. From now on the machine is expected to show the medium of each boot. */
+function mediumWrites({ hardware }: Machine, { id }: Session, { shows, salt }: OpenedMedium): Write[] {
+  if (shows !== 'shown' || salt === null) return [];
+  const use: Write = { kind: 'use-medium', salt, session: id };
+  const { bound } = hardware;
+  if (bound === null || bound.medium === true) return [use];
+  return [use, { kind: 'put-hardware', hardware: { ...hardware, bound: { ...bound, medium: true } } }];
 }
 
 export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Opener): Change => ({

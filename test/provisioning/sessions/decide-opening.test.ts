@@ -36,7 +36,7 @@ const decide = (changes: Partial<OpeningQuestion> = {}) =>
     bound: BOUND,
     shown: SHOWN,
     showsAll: true,
-    hasMedium: false,
+    medium: 'none',
     ...changes,
   });
 
@@ -44,7 +44,7 @@ describe('a session of the recorded hardware', () => {
   it.each<[string, Partial<OpeningQuestion>, string, string]>([
     ['without a TPM is bound, with the key in the reply', {}, 'bound', 'clear'],
     ['with an extra network card is bound', { shown: { ...SHOWN, macs: [...SHOWN.macs, mac(9)] } }, 'bound', 'clear'],
-    ['with the secret of its medium is proved through the BMC', { hasMedium: true }, 'media', 'media'],
+    ['with the secret of its medium is proved through the BMC', { medium: 'shown' }, 'media', 'media'],
     ['with its accepted TPM is proved', { bound: withTpm('accepted'), shown: { ...SHOWN, tpm: TPM } }, 'tpm', 'tpm'],
     [
       'with a TPM that nobody accepted is bound, and gets its key through the TPM all the same',
@@ -145,7 +145,7 @@ describe('a profile that requires a TPM', () => {
   });
 
   it('refuses a machine whose secret came through its BMC', () => {
-    expect(decide({ required: 'tpm', hasMedium: true }).outcome).toBe('refuse');
+    expect(decide({ required: 'tpm', medium: 'shown' }).outcome).toBe('refuse');
   });
 
   it('does not hinder other work', () => {
