@@ -157,7 +157,7 @@ export const LAYERS: readonly Layer[] = [
     holds: 'DHCP, TFTP, HTTP boot: sockets only',
     imports: [
       ...['domain', 'codecs', 'boot', 'render', 'net', 'servers', 'inventory/fleet', 'assets', 'trail', 'store/store'],
-      ...['provisioning/sessions', 'store/session-store'],
+      ...['provisioning/sessions', 'provisioning/media', 'store/session-store'],
     ],
     packages: ['fastify', 'koffi'],
     node: ['*'],

@@ -8,8 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, connect } from '../../appliance/cli/connection.ts';
 import { operate } from '../../appliance/cli/operate.ts';
 import { bzImage } from '../assets/tiny-files.ts';
+import { ADMIN } from '../bmc/redfish/mock/machine.ts';
 import { newKeyPem, newRequest } from '../identity/openssl.ts';
 import { Lab } from '../interop/dhcp/lab.ts';
+import type { Running } from '../interop/namespaces.ts';
 import { ROOT } from '../process/appliance.ts';
 import { type Answer, FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
 
@@ -28,6 +30,8 @@ export interface Identity {
   readonly uuid: string;
   readonly serial: string;
   readonly address: string;
+  /** The address of its BMC, on a network of their own; omitted: it has none. */
+  readonly bmc?: string;
 }
 
 export const identityOf = (number: number): Identity => ({
@@ -38,14 +42,16 @@ export const identityOf = (number: number): Identity => ({
   address: `10.88.0.1${number}`,
 });
 
-const nodeText = ({ node, mac, uuid, serial, address }: Identity): string =>
-  `  - { name: ${node}, sku: gp1, profile: debian, uuid: ${uuid}, serial: ${serial}, interfaces: [{ name: eth0, mac: "${mac}", network: lab, address: ${address} }] }\n`;
+const nodeText = ({ node, mac, uuid, serial, address, bmc }: Identity, folder: string): string =>
+  `  - { name: ${node}, sku: gp1, profile: debian, uuid: ${uuid}, serial: ${serial}, ${bmc ? `bmc: { address: ${bmc}, driver: redfish, username: ${ADMIN.name}, password_file: ${folder}/passwords/bmc }, ` : ''}interfaces: [{ name: eth0, mac: "${mac}", network: lab, address: ${address} }] }\n`;
 
 const siteText = (
   nodes: readonly Identity[],
+  folder: string,
 ): string => `listen: { boot: ${SERVER}:8080, management: 127.0.0.1:0, node: ${SERVER}:8444, tftp: off }
 dhcp: { ignore_other_servers: true }
-sites: [{ name: lab, bmc_mode: disabled }]
+bmc: { password_folder: ${folder}/passwords }
+sites: [{ name: lab, bmc_mode: ${nodes.some(({ bmc }) => bmc) ? 'real' : 'disabled'} }]
 networks:
   - { name: lab, prefix: 10.88.0.0/24, server: ${SERVER}, interface: s1, dhcp: authoritative, unknown: inspect, pools: [{ from: 10.88.0.100, to: 10.88.0.199 }] }
 skus: [{ name: gp1, architecture: x86_64 }]
@@ -56,7 +62,7 @@ profiles:
     deploy_minutes: 30
     image: { source: debian/disk.raw, sha256: ${IMAGE_SHA256}, format: raw }
 nodes:
-${nodes.map(nodeText).join('')}`;
+${nodes.map((node) => nodeText(node, folder)).join('')}`;
 
 export type Host = 'real' | 'attacker';
 const HOSTS: readonly Host[] = ['real', 'attacker'];
@@ -64,6 +70,7 @@ const HOSTS: readonly Host[] = ['real', 'attacker'];
 export class TwinSite {
   readonly lab = new Lab();
   #api: Connection | null = null;
+  #appliance: Running | null = null;
 
   /** The caller removes it, also when this fails. */
   async start(nodes: readonly Identity[]): Promise<void> {
@@ -74,16 +81,37 @@ export class TwinSite {
       { namespace: 'server', device: 's1', address: `${SERVER}/24` },
       ...HOSTS.map((namespace) => ({ namespace, device: DEVICE })),
     );
+    await this.connectMore(nodes);
     mkdirSync(state, { mode: 0o700 });
     this.#place('service-os-x86_64/kernel', bzImage(1));
     this.#place('service-os-x86_64/initrd', '070701');
     this.#place('debian/disk.raw', IMAGE);
+    mkdirSync(join(folder, 'passwords'));
+    writeFileSync(join(folder, 'passwords/bmc'), `${ADMIN.password}\n`, { mode: 0o600 });
+    writeFileSync(join(folder, 'coldiron.yaml'), siteText(nodes, folder));
+    await this.startAppliance();
+  }
+
+  /** Also again, after `stopAppliance`. */
+  async startAppliance(): Promise<void> {
+    const { namespaces, folder, state } = this.lab;
     const site = join(folder, 'coldiron.yaml');
-    writeFileSync(site, siteText(nodes));
-    const appliance = namespaces.start('server', join(ROOT, 'coldiron'), 'serve', '-c', site, '--state', state);
-    await appliance.says(/Coldiron is up/);
+    this.#appliance = namespaces.start('server', join(ROOT, 'coldiron'), 'serve', '-c', site, '--state', state);
+    await this.#appliance.says(/Coldiron is up/);
     this.#api = await connect({ state });
   }
+
+  async stopAppliance(signal: NodeJS.Signals): Promise<void> {
+    await this.#appliance?.stop(signal);
+  }
+
+  /** Everything that the running appliance has printed. */
+  get log(): string {
+    return this.#appliance?.output ?? '';
+  }
+
+  /** Further networks and hosts, before the appliance starts. */
+  protected async connectMore(_nodes: readonly Identity[]): Promise<void> {}
 
   remove(): Promise<void> {
     return this.lab.remove();

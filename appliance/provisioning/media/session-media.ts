@@ -54,7 +54,7 @@ export type Fetched =
   | { readonly outcome: 'unknown' | 'refused' | 'too-often' };
 
 /** BMCs that read a medium piece by piece make some hundred requests for it. */
-const MOST_REQUESTS = 5000;
+const MOST_REQUESTS = 2000;
 const FIRST_RETRY = 15 * SECOND;
 const LONGEST_RETRY = 15 * MINUTE;
 const MOST_RETRIES = 30;
@@ -72,6 +72,8 @@ export class SessionMedia {
   readonly #retries = new Map<MachineId, Retry>();
   /** Requests for each medium, by the hash of its path. */
   readonly #requests = new Map<string, number>();
+  /** A BMC reads one in many pieces. */
+  #last: { readonly salt: string; readonly image: Uint8Array } | null = null;
   readonly #server = Promise.withResolvers<MediaServer>();
   readonly #unsubscribe: () => void;
 
@@ -119,7 +121,7 @@ export class SessionMedia {
 
   /** `reads`: the request is for the content, not only for its size. */
   async fetch(name: string, address: Ipv4 | null, reads: boolean): Promise<Fetched> {
-    const { store, seeds, current, now } = this.#deps;
+    const { store, current, now } = this.#deps;
     const medium = await store.mediumByPath(hashOf(name));
     const machine = medium && current(medium.machine);
     if (medium === null || machine === null) return { outcome: 'unknown' };
@@ -136,11 +138,13 @@ export class SessionMedia {
     if (reads && medium.fetchedAt === null) {
       await this.#mark(machine, medium, 'fetched', 'medium.fetched', { address: medium.bmc });
     }
-    return {
-      outcome: 'image',
-      image: secretMedium(seeds.mediumSeed(medium.salt), medium.madeAt),
-      name: medium.pathHash,
-    };
+    return { outcome: 'image', image: this.#image(medium), name: medium.pathHash };
+  }
+
+  #image({ salt, madeAt }: SessionMedium): Uint8Array {
+    this.#last =
+      this.#last?.salt === salt ? this.#last : { salt, image: secretMedium(this.#deps.seeds.mediumSeed(salt), madeAt) };
+    return this.#last.image;
   }
 
   async #place(machine: Machine, correlationId: string | null, server: MediaServer): Promise<void> {

@@ -1,0 +1,110 @@
+// A site whose machines have no TPM but BMCs with virtual drives, on a network of their own. The BMCs are programs of our own
+// (test/bmc/redfish/mock), which know nothing of the client; what is on a disc is read with isoinfo.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { DriveHabit } from '../bmc/redfish/mock/drive.ts';
+import { coldiron } from '../process/appliance.ts';
+import { type Identity, identityOf, TwinSite, type WiredMachine } from './twin-site.ts';
+
+const RUN_BMC = join(import.meta.dirname, '../bmc/redfish/mock/run.ts');
+export const BMC_NETWORK = '10.89.0';
+
+export const withBmc = (number: number): Identity => ({ ...identityOf(number), bmc: `${BMC_NETWORK}.${10 + number}` });
+
+export class MediumSite extends TwinSite {
+  readonly #habits: ReadonlyMap<Identity, DriveHabit>;
+
+  /** How the BMC of a node treats an image; the others read it. */
+  constructor(habits: ReadonlyMap<Identity, DriveHabit>) {
+    super();
+    this.#habits = habits;
+  }
+
+  protected override async connectMore(nodes: readonly Identity[]): Promise<void> {
+    const { namespaces, folder } = this.lab;
+    namespaces.add('bmcs', 'neighbour');
+    namespaces.switch(
+      'bmc-switch',
+      { namespace: 'server', device: 's2', address: `${BMC_NETWORK}.1/24` },
+      { namespace: 'bmcs', device: 'b1' },
+      { namespace: 'neighbour', device: 'b1', address: `${BMC_NETWORK}.99/24` },
+    );
+    for (const node of nodes) {
+      const drive = join(folder, `drive-${node.node}`);
+      mkdirSync(drive);
+      namespaces.ip('bmcs', 'address', 'add', `${node.bmc}/24`, 'dev', 'b1');
+      const bmc = namespaces.start(
+        'bmcs',
+        process.execPath,
+        RUN_BMC,
+        node.bmc ?? '',
+        node.uuid,
+        this.#habits.get(node) ?? 'reads',
+        drive,
+      );
+      await bmc.says(/the BMC is up/);
+    }
+  }
+
+  /** What the machine finds in its drive; null: the drive is empty. */
+  disc({ node }: Identity): string | null {
+    const file = join(this.lab.folder, `drive-${node}`, 'disc.iso');
+    return existsSync(file) ? file : null;
+  }
+
+  /** The URL that the BMC was given; null: its drive is empty. */
+  url({ node }: Identity): string | null {
+    const file = join(this.lab.folder, `drive-${node}`, 'url');
+    return existsSync(file) ? readFileSync(file, 'utf8') : null;
+  }
+
+  /** The 64 digits on the disc, once it is in the drive. */
+  async secret(node: Identity): Promise<string> {
+    const story = () => `${coldiron(['trail', node.node, '--state', this.lab.state]).stdout}\n${this.log}`;
+    await expect
+      .poll(() => this.disc(node), { timeout: 30_000 })
+      .not.toBeNull()
+      .catch((error: Error) => {
+        throw new Error(`${error.message}\n${story()}`);
+      });
+    const { stdout } = spawnSync('isoinfo', ['-i', this.disc(node) ?? '', '-x', '/SECRET.;1'], { encoding: 'utf8' });
+    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    return stdout.trim();
+  }
+
+  async ejected(node: Identity): Promise<void> {
+    await expect.poll(() => this.url(node), { timeout: 30_000 }).toBeNull();
+  }
+
+  /** The status and the length of the answer. */
+  async fetch(from: 'neighbour' | 'attacker' | 'real' | 'bmcs', url: string, ...options: string[]): Promise<number> {
+    const args = [
+      '--silent',
+      '--max-time',
+      '20',
+      '--output',
+      '/dev/null',
+      '--write-out',
+      '%{http_code}',
+      ...options,
+      url,
+    ];
+    return Number((await this.lab.namespaces.run(from, 'curl', ...args)).output);
+  }
+}
+
+/** As docs/service-os.md says. */
+export const hashOfDigits = (digits: string): string =>
+  createHash('sha256').update(Buffer.from(digits, 'hex')).digest('hex');
+const keyOfDigits = (digits: string): string =>
+  createHash('sha256').update(`coldiron session ${digits}`).digest('base64url');
+
+/** Opens a session with the secret of the disc. */
+export async function openWith(machine: WiredMachine, ticket: string, digits: string) {
+  machine.useKey(keyOfDigits(digits));
+  return machine.open(ticket, { media: hashOfDigits(digits) });
+}
