@@ -10,6 +10,7 @@ import { openIdentity } from './assembly/identity.ts';
 import { openMachines } from './assembly/machines.ts';
 import { openMedia } from './assembly/media.ts';
 import { nodeWork, openWork } from './assembly/provisioning.ts';
+import { openSelfCheck } from './assembly/self-check.ts';
 import { openServiceOsAuthority } from './assembly/service-os-authority.ts';
 import { openSessionProofs } from './assembly/session-proofs.ts';
 import type { Config } from './config.ts';
@@ -44,6 +45,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,
+      applianceProblems: openSelfCheck(foundation, servers),
       bootContract: servers.bootContract,
       bootPort: boot.bootPort,
       resolver: boot.resolver,

@@ -105,6 +105,11 @@ export const LAYERS: readonly Layer[] = [
     node: ['*'],
   },
   {
+    at: 'self-check',
+    holds: 'what is wrong with the appliance itself: files, disk, store, listeners, other DHCP servers, clock',
+    imports: ['domain', 'self-check'],
+  },
+  {
     at: 'bmc',
     holds: 'BMC operations, IPMI and Redfish drivers, pacing, verified boot ([bmc.md](bmc.md))',
     imports: ['domain', 'codecs', 'bmc'],
@@ -181,7 +186,7 @@ export const LAYERS: readonly Layer[] = [
       ...['contract', 'store/request-store', 'store/change'],
       ...['domain', 'documents', 'boot', 'render', 'machines', 'inventory', 'store/store', 'assets/boot-contract'],
       ...['deliveries/renderings', 'store/bmc-store', 'bmc/bmc', 'bmc/access', 'identity', 'provisioning'],
-      ...['store/session-store', 'trail/diagnose', 'store/enrollment-store', 'net', 'api'],
+      ...['store/session-store', 'trail', 'store/enrollment-store', 'net', 'api'],
     ],
     packages: ['fastify', 'typebox', '@fastify/type-provider-typebox', '@fastify/swagger'],
     node: ['*'],

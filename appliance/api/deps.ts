@@ -4,12 +4,14 @@ import type { BootContract } from '../assets/boot-contract.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import type { BootResolver } from '../boot/boot-resolver.ts';
 import type { Renderings } from '../deliveries/renderings.ts';
+import type { ApplianceProblem } from '../domain/appliance-problem.ts';
 import type { Listener } from '../domain/listener.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import type { Fleet } from '../inventory/fleet.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import type { NodeWork } from '../provisioning/node-work.ts';
 import type { Store } from '../store/store.ts';
+import type { RunTimes } from '../trail/run-times.ts';
 import type { Authenticate } from './access.ts';
 import type { AppEdge } from './base-app.ts';
 import type { Clock } from './clock.ts';
@@ -37,6 +39,8 @@ export interface ManagementDeps extends AppEdge {
   readonly clock: Clock;
   readonly services: () => Services;
   readonly listeners: () => readonly Listener[];
+  /** What is wrong with the appliance itself, now. */
+  readonly applianceProblems: () => readonly ApplianceProblem[];
   readonly probe: Probe;
   /** The port of the boot listener, as `explain` puts it into URLs. */
   readonly bootPort: number;
@@ -46,5 +50,7 @@ export interface ManagementDeps extends AppEdge {
   readonly bootContract: () => Promise<BootContract>;
   readonly renderings: Renderings;
   readonly enrollment: EnrollmentService;
+  /** How long the stages of completed runs took. */
+  readonly runTimes: Pick<RunTimes, 'expected'>;
   readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan'>;
 }

@@ -2,6 +2,7 @@
 
 import type { Handlers } from './handler.ts';
 import { bmcHandlers } from './handlers/bmc.ts';
+import { diagnosisHandlers } from './handlers/diagnosis.ts';
 import { enrollmentHandlers } from './handlers/enrollment.ts';
 import { commandHandlers } from './handlers/node-commands.ts';
 import { nodeHandlers } from './handlers/nodes.ts';
@@ -12,6 +13,7 @@ export const HANDLERS: Handlers = {
   ...nodeHandlers,
   ...commandHandlers,
   ...bmcHandlers,
+  ...diagnosisHandlers,
   ...enrollmentHandlers,
   ...renderingHandlers,
   ...siteHandlers,

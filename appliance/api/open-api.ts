@@ -14,6 +14,8 @@ export async function generateOpenApi(): Promise<object> {
     newId: untouched('newId'),
     services: untouched('services'),
     listeners: untouched('listeners'),
+    applianceProblems: untouched('problems'),
+    runTimes: untouched('run times'),
     probe: untouched('probe'),
     bootPort: 8080,
     resolver: untouched('resolver'),

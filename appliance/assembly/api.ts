@@ -8,6 +8,7 @@ import type { ManagementDeps } from '../api/deps.ts';
 import { RequestLedger } from '../api/request-ledger.ts';
 import { sshProbe } from '../api/ssh-probe.ts';
 import { listenOnSocket, listenOnTcp } from '../net/listen.ts';
+import { RunTimes } from '../trail/run-times.ts';
 import type { Place } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 
@@ -20,6 +21,7 @@ export type ApiDeps = Pick<
   | 'commands'
   | 'services'
   | 'listeners'
+  | 'applianceProblems'
   | 'bootPort'
   | 'resolver'
   | 'bootContract'
@@ -30,7 +32,9 @@ export async function openApi(foundation: Foundation, deps: ApiDeps): Promise<Pl
   const { config, store, fleet, clock, newId, logger, stops, socket } = foundation;
   // Both listeners share it: a request may be repeated on the other one.
   const requests = new RequestLedger({ store, clock, holder: newId() });
-  const shared = { ...deps, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
+  const runTimes = new RunTimes({ store, now: clock.now, log: logger });
+  stops.add(runTimes.start());
+  const shared = { ...deps, runTimes, requests, store, fleet, clock, newId, logger, probe: sshProbe(clock.now) };
   const tls = config.tls && { cert: readFileSync(config.tls.certificateFile), key: readFileSync(config.tls.keyFile) };
   const local = await buildManagementApi({ ...shared, authenticate: localAuthenticator(userInfo().username) });
   stops.add(await listenOnSocket(local, socket));

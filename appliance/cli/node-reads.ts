@@ -6,10 +6,36 @@ import { NODES, selectingToRead } from './selection-options.ts';
 export function addNodeReads(program: Command, connected: (command: Command) => Command): void {
   selectingToRead(connected(program.command('diagnose')))
     .summary('find out why nodes are stuck or have failed')
-    .description('Reads the events of nodes, and names the most likely cause and the next step.')
+    .description(
+      'Weighs all evidence about nodes: their requests, screens, BMCs and reports, and what this appliance knows of itself.\n' +
+        'Names the most likely cause with its evidence, the next step, and how to verify it. Without a node: what is wrong with\n' +
+        'the site right now.',
+    )
     .argument(...NODES)
-    .addHelpText('after', '\nExamples:\n  coldiron diagnose node01\n  coldiron diagnose --in failed')
+    .option('--watch', 'ask again every few seconds, until interrupted')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  coldiron diagnose\n  coldiron diagnose node01\n  coldiron diagnose --in failed',
+    )
     .action(async (nodes, options) => (await import('./diagnose.ts')).diagnose(nodes, options));
+  selectingToRead(connected(program.command('timeline')))
+    .summary('show how long each boot stage took')
+    .description('Shows the stages of the current or last boot of nodes, compared with similar machines.')
+    .argument(...NODES)
+    .action(async (nodes, options) => (await import('./timeline.ts')).timeline(nodes, options));
+  connected(program.command('record'))
+    .summary('save the evidence about a node in a file')
+    .description('Saves everything that a diagnosis of this node uses, without secrets, for a bug report or a test.')
+    .argument('<node>', 'host name, MAC address or id')
+    .argument('<file>', 'a new file')
+    .action(async (node, file, options) => (await import('./record.ts')).record(node, file, options));
+  program
+    .command('replay')
+    .summary('diagnose a recording, without an appliance')
+    .description('Runs the boot decision and the diagnosis of this version on a recording.')
+    .argument('<file>', 'a file that `record` wrote')
+    .option('--json', 'print one JSON value')
+    .action(async (file, options) => (await import('./record.ts')).replay(file, options));
   selectingToRead(connected(program.command('sessions')))
     .summary('list the service OS sessions of nodes')
     .description('Lists the service OS sessions of nodes: when each started, its mode, its last step and how it ended.')

@@ -70,8 +70,8 @@ export const NODE_COMMANDS = {
   }),
   cancelNodeWork: command({
     verb: 'cancel',
-    summary: 'Cancel commissioning, deploying or releasing',
-    means: 'cancel the commissioning, deployment or release of a node',
+    summary: 'Cancel commissioning, deploying, enrolling or releasing',
+    means: 'cancel the commissioning, deployment, enrollment or release of a node',
     way: { via: [], to: null },
   }),
   rescueNode: command({

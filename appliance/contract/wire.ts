@@ -22,6 +22,7 @@ import {
   SensorsAnswer,
 } from './schemas/bmc.ts';
 import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
+import { DiagnosisAnswer, Recording, SiteDiagnosisAnswer, TimelineAnswer } from './schemas/diagnosis.ts';
 import { Authorities, AuthorityView, BundleAnswer, BundleRequest, NodeTrust } from './schemas/enrollment.ts';
 import { Explanation } from './schemas/explanation.ts';
 import { ApplyAnswer, InventoryApply, NodeDocument, NodeImport } from './schemas/inventory.ts';
@@ -30,8 +31,8 @@ import { CommandBody, ConfirmedBody, DeployBody, NodeFacts, NodeSession } from '
 import { Rendering, RenderingDifference, SiteRendering, TemplateState } from './schemas/rendering.ts';
 import { nullable, PageSize, refTo } from './schemas/shared.ts';
 import {
+  ApplianceProblemsAnswer,
   BootContractAnswer,
-  DiagnosisAnswer,
   ExplainQuery,
   HealthAnswer,
   ListenersAnswer,
@@ -91,6 +92,9 @@ export const WIRE = {
   listNodeFacts: { params, answer: listOf('facts', refTo(NodeFacts)) },
   explainNode: { params, query: ExplainQuery, answer: refTo(Explanation) },
   diagnoseNode: { params, answer: DiagnosisAnswer },
+  getNodeTimeline: { params, answer: TimelineAnswer },
+  recordNode: { params, answer: Recording },
+  diagnoseSite: { answer: SiteDiagnosisAnswer },
   createTask: { params, body: NewTask, answer: refTo(Task) },
   listTasks: { params, query: limited(50, 500), answer: listOf('tasks', refTo(Task)) },
   getTask: {
@@ -141,6 +145,7 @@ export const WIRE = {
     answer: listOf('leases', refTo(Lease)),
   },
   listListeners: { answer: ListenersAnswer },
+  listApplianceProblems: { answer: ApplianceProblemsAnswer },
   checkBootContract: { answer: BootContractAnswer },
   listEvents: {
     query: EventFilter,

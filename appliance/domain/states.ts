@@ -173,7 +173,7 @@ export const STATES = {
     atPxe: 'local disk',
     waitsFor: 'It waits for the installed system to start and enroll with its one-time token.',
     nextStep:
-      'Check that it starts from its disk and reaches the node API. A failed enrollment does not need a new installation.',
+      'Check that it starts from its disk and reaches the node API. To look at the machine, rescue it; to install it again, deploy it; to stop, cancel it.',
     deadline: 15,
     ifEffectFails: 'enroll-failed',
     boots: {
@@ -181,8 +181,10 @@ export const STATES = {
       words: '{node} is installed and boots from its own disk to enroll',
       hint: '',
     },
+    cancellable: true,
     node: MAY_ENROLL,
     enrollment: 'awaited',
+    clearsFailure: true,
   },
   active: {
     ...IDLE,

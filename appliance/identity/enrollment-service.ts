@@ -73,6 +73,8 @@ export interface EnrollmentService {
   rotate(origin: Origin, stageOnly: boolean): Promise<AuthorityRecord>;
   /** Stops trusting the outgoing authority. `conflict` lists the certificates that are still in use. */
   retire(origin: Origin, despiteHolders: boolean): Promise<AuthorityRecord>;
+  /** Where this node reaches the node API; null: it is off, or no address is known. */
+  apiUrl(machine: Machine): string | null;
   /** Sets where the node API listens; `onAuthoritiesChanged` runs after each change of the authorities. */
   setNodeApi(address: NodeApiAddress, onAuthoritiesChanged: () => Promise<void>): void;
   /** Runs after each change of the authorities, too. It must not reject. */
@@ -186,6 +188,10 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
         throw new ColdironError('conflict', 'no authority is outgoing: start a rotation with coldiron ca rotate');
       await authoritiesChanged();
       return retired;
+    },
+    apiUrl: (machine) => {
+      const url = apiUrlFor(fleet, machine, nodeApi);
+      return url.ok ? url.value : null;
     },
     setNodeApi: (address, listener) => {
       nodeApi = address;

@@ -39,6 +39,7 @@ export function step(lifecycle: Lifecycle, event: LifecycleEvent, context: StepC
   const row = TRANSITIONS.find((each) => each.event === event && fits(each, lifecycle));
   if (!row) return { moved: false, reason: refusal(lifecycle, event) };
   const state = row.to === 'resume' ? (lifecycle.resume ?? RESUME_UNKNOWN) : row.to;
+  const memory = memoryAfter(row, lifecycle);
   return {
     moved: true,
     effects: row.effects,
@@ -47,8 +48,8 @@ export function step(lifecycle: Lifecycle, event: LifecycleEvent, context: StepC
       state,
       since: state === lifecycle.state ? lifecycle.since : context.now,
       deadline: deadlineOf(state, context),
-      ...memoryAfter(row, lifecycle),
-      failure: failureAfter(row, state, lifecycle, context),
+      ...memory,
+      failure: failureAfter(row, state, memory, lifecycle, context),
       note: context.note ?? noteAfter(row, state, lifecycle, context),
       // The rows whose condition is the fallback also use it up.
       fallbackUsed: row.if === 'fallback-left',
@@ -70,8 +71,10 @@ export function effectStillApplies(kind: EffectKind, lifecycle: Lifecycle): bool
   return TRANSITIONS.some((row) => row.effects.includes(kind) && targets(row).has(lifecycle.state));
 }
 
+type Memory = Pick<Lifecycle, 'resume' | 'thenResume'>;
+
 /** A state that is left temporarily is remembered, together with what it remembered. */
-function memoryAfter(row: TransitionRow, lifecycle: Lifecycle): Pick<Lifecycle, 'resume' | 'thenResume'> {
+function memoryAfter(row: TransitionRow, lifecycle: Lifecycle): Memory {
   const { resume, thenResume } = lifecycle;
   if (row.to === 'resume') return { resume: thenResume ?? null };
   if (row.remember === 'resume') return { resume, ...(thenResume && { thenResume }) };
@@ -115,13 +118,14 @@ function noteAfter(
 function failureAfter(
   row: TransitionRow,
   state: LifecycleState,
+  { resume, thenResume }: Memory,
   lifecycle: Lifecycle,
   context: StepContext,
 ): Lifecycle['failure'] {
   if (row.fails && (row.to !== 'resume' || state === 'failed')) {
     return { step: row.fails, reason: context.failureReason ?? reasonFor(row, lifecycle, context) };
   }
-  const isSetAside = (row.remember === 'failed' || row.remember === 'resume') && !STATES[state].clearsFailure;
+  const isSetAside = (resume === 'failed' || thenResume === 'failed') && !STATES[state].clearsFailure;
   return state === 'failed' || isSetAside ? lifecycle.failure : null;
 }
 

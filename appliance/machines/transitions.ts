@@ -56,7 +56,7 @@ const TABLE = [
     effects: ['boot-from-network'],
     remember: 'registered',
   },
-  { from: 'registered', event: 'enroll', to: 'enrolling', effects: [] },
+  { from: 'registered', event: 'enroll', to: 'enrolling', effects: [], remember: 'registered' },
   { from: 'registered', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'registered' },
   { from: 'registered', event: 'retire', to: 'retired', effects: [], remember: 'registered' },
   {
@@ -87,7 +87,8 @@ const TABLE = [
   { from: 'ready', event: 'retire', to: 'retired', effects: [], remember: 'ready' },
   { from: 'ready', event: 'quarantine', to: 'quarantined', effects: [], remember: 'ready' },
 
-  { from: 'deploying', event: 'installed', to: 'enrolling', effects: [] },
+  // Its disk is written: an enrollment that is cancelled has failed.
+  { from: 'deploying', event: 'installed', to: 'enrolling', effects: [], remember: 'failed' },
   { from: 'deploying', event: 'install-failed', to: 'failed', effects: [], fails: 'deploy' },
   { from: 'deploying', event: 'deadline', to: 'failed', effects: [], fails: 'deploy' },
   { from: 'deploying', event: 'cancel', to: 'resume', effects: ['power-off'], fails: 'deploy' },
@@ -104,6 +105,18 @@ const TABLE = [
   { from: 'enrolling', event: 'enrolled', to: 'active', effects: [] },
   { from: 'enrolling', event: 'enroll-failed', to: 'failed', effects: [], fails: 'enroll' },
   { from: 'enrolling', event: 'deadline', to: 'failed', effects: [], fails: 'enroll' },
+  // Its token is revoked: after a cancel the system on its disk must not become a node by itself.
+  { from: 'enrolling', event: 'cancel', to: 'resume', effects: [], fails: 'enroll', revokesIdentity: true },
+  {
+    from: 'enrolling',
+    event: 'deploy',
+    to: 'deploying',
+    effects: ['boot-from-network'],
+    revokesIdentity: true,
+    remember: 'failed',
+  },
+  // Its token stays valid: after the rescue it starts from its disk and enrolls.
+  { from: 'enrolling', event: 'rescue', to: 'rescue', effects: ['boot-from-network'], remember: 'enrolling' },
   {
     from: 'enrolling',
     event: 'quarantine',
@@ -190,7 +203,14 @@ const TABLE = [
     effects: ['boot-from-network'],
     remember: 'failed',
   },
-  { from: 'failed', event: 'enroll', if: 'failed-to-enroll', to: 'enrolling', effects: [] },
+  {
+    from: 'failed',
+    event: 'enroll',
+    if: 'failed-to-enroll',
+    to: 'enrolling',
+    effects: [],
+    remember: 'failed',
+  },
   // It enrolled after the deadline with a token that is still valid. The deadline only asks an operator to look.
   { from: 'failed', event: 'enrolled', if: 'failed-to-enroll', to: 'active', effects: [] },
   { from: 'failed', event: 'drain', if: 'failed-to-drain', to: 'draining', effects: [] },
@@ -225,7 +245,10 @@ export const EVENTS = {
   deploy: { by: 'operator', means: 'install the profile; an intent is armed' },
   installed: { by: 'machine', means: 'the installer wrote the disk' },
   'install-failed': { by: 'machine', means: 'the installer failed' },
-  cancel: { by: 'operator', means: 'cancel it; nothing was written' },
+  cancel: {
+    by: 'operator',
+    means: 'cancel it before anything was written; or cancel an enrollment, and revoke its token',
+  },
   'break-off': { by: 'appliance', means: 'it was cancelled after it began; disks may be partly written' },
   enroll: { by: 'operator', means: 'a bootstrap bundle is issued for a system that is already installed' },
   enrolled: { by: 'machine', means: 'the node has its certificate' },

@@ -49,7 +49,7 @@ export class NodeWork {
     return this.#startServiceOs(machine, 'rescue', origin);
   }
 
-  /** Cancels commissioning, deploying or releasing. */
+  /** Cancels commissioning, deploying, enrolling or releasing. */
   cancel(machine: Machine, origin: Origin): Promise<Machine> {
     const command = { machine: machine.id, name: 'cancel', input: { note: origin.note ?? null }, origin };
     return this.#deps.commands.mustExecute(command, (known, context) => cancel(known, origin, context));

@@ -31,6 +31,9 @@ viewer GET /nodes/:node/sessions
 viewer GET /nodes/:node/facts
 viewer GET /nodes/:node/explain
 viewer GET /nodes/:node/diagnosis
+viewer GET /nodes/:node/timeline
+operator GET /nodes/:node/recording
+viewer GET /diagnosis
 viewer GET /nodes/:node/tasks
 viewer GET /nodes/:node/tasks/:task
 viewer GET /nodes/:node/enrollment
@@ -46,6 +49,7 @@ viewer GET /clusters
 viewer GET /templates
 viewer GET /leases
 viewer GET /listeners
+viewer GET /appliance/problems
 viewer GET /boot-contract
 viewer GET /events
 viewer GET /ca

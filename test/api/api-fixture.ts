@@ -230,6 +230,8 @@ export async function openApi({
     newId: randomUUID,
     services: () => ({ dhcp: 'running', tftp: 'running', http: 'running' }),
     listeners: () => [],
+    applianceProblems: () => [],
+    runTimes: { expected: async () => ({}) },
     probe: async (host, port) => {
       probed.push({ host, port });
       return probe ?? { reached: true, banner: 'SSH-2.0-OpenSSH_9.6', milliseconds: 4 };

@@ -56,6 +56,31 @@ describe.each([
   });
 });
 
+describe('the problems of the appliance', () => {
+  it('are listed for people who may read, with a sentence and a command', async () => {
+    const problem = {
+      id: 'disk-low' as const,
+      subject: '/var/lib/coldiron',
+      since: 0,
+      words: 'little space \u001b[31mis left',
+      nextStep: 'df -h /var/lib/coldiron',
+      freeBytes: 1,
+    };
+    const api = await openApi({ deps: () => ({ applianceProblems: () => [problem] }) });
+    expect((await api.call({ role: 'viewer', url: '/api/v1/appliance/problems' })).json()).toEqual({
+      problems: [
+        {
+          id: 'disk-low',
+          subject: '/var/lib/coldiron',
+          since: '1970-01-01T00:00:00.000Z',
+          words: 'little space \\u001b[31mis left',
+          next_step: 'df -h /var/lib/coldiron',
+        },
+      ],
+    });
+  });
+});
+
 describe('the list of listeners', () => {
   it('shows the networks served, and the problem of each listener that does not answer', async () => {
     const listeners = [

@@ -11,6 +11,7 @@ import { checkInventory } from '../../appliance/inventory/check.ts';
 import { declaredInventory } from '../../appliance/inventory/declared-inventory.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { readPcap } from '../captures/read-pcap.ts';
+import { ownCpuSeconds } from './process-cost.ts';
 import { largeRack, macOf } from './rack.ts';
 
 const NODES = 10_000;
@@ -39,7 +40,7 @@ export async function benchDecide(): Promise<void> {
   );
   const facts = factsFromDhcp(decodeDhcp(packet));
 
-  const whole = perSecond(ROUNDS, (round) => {
+  const whole = speedOf(ROUNDS, (round) => {
     packet.set(macs[round % NODES] ?? [], 28); // chaddr
     resolver.resolve(factsFromDhcp(decodeDhcp(packet)), network);
   });
@@ -48,21 +49,33 @@ export async function benchDecide(): Promise<void> {
     mac: mustParse(parseMac(macOf(at))),
     uuid: null,
   }));
-  const decision = perSecond(ROUNDS, (round) => {
+  const decision = speedOf(ROUNDS, (round) => {
     resolver.resolve(known[round % NODES] ?? facts, network);
   });
-  process.stdout.write(
-    `${'packet → facts → machine → decision'.padEnd(46)}${Math.round(whole).toLocaleString('en')} /s\n`,
-  );
-  process.stdout.write(`${'machine → decision'.padEnd(46)}${Math.round(decision).toLocaleString('en')} /s\n`);
-  process.stdout.write(
-    `decide: nodes=${NODES} packets_per_s=${Math.round(whole)} decisions_per_s=${Math.round(decision)}\n`,
-  );
+  const rows = [
+    ['packet → facts → machine → decision', whole],
+    ['machine → decision', decision],
+  ] as const;
+  for (const [what, { perSecond, cpuMicroseconds }] of rows) {
+    const rate = Math.round(perSecond).toLocaleString('en');
+    process.stdout.write(`${what.padEnd(46)}${rate} /s, ${cpuMicroseconds.toFixed(2)} µs of CPU each\n`);
+  }
+  const rates = `packets_per_s=${Math.round(whole.perSecond)} decisions_per_s=${Math.round(decision.perSecond)}`;
+  const costs = `cpu_us_per_packet=${whole.cpuMicroseconds.toFixed(3)} cpu_us_per_decision=${decision.cpuMicroseconds.toFixed(3)}`;
+  process.stdout.write(`decide: nodes=${NODES} ${rates} ${costs}\n`);
 }
 
-function perSecond(rounds: number, run: (round: number) => void): number {
+interface Speed {
+  readonly perSecond: number;
+  readonly cpuMicroseconds: number;
+}
+
+function speedOf(rounds: number, run: (round: number) => void): Speed {
   for (let warm = 0; warm < rounds / 10; warm++) run(warm);
-  const began = performance.now();
+  const [began, cpuBefore] = [performance.now(), ownCpuSeconds()];
   for (let round = 0; round < rounds; round++) run(round);
-  return rounds / ((performance.now() - began) / 1000);
+  return {
+    perSecond: rounds / ((performance.now() - began) / 1000),
+    cpuMicroseconds: ((ownCpuSeconds() - cpuBefore) * 1e6) / rounds,
+  };
 }

@@ -19,14 +19,26 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
   }
 }
 
-export function printVerdict(bench: string, ours: number, peers: readonly Figure[]): void {
+/** `more`: further members of the line, such as `cpu_ms_per_gb=41`. */
+export function printVerdict(
+  bench: string,
+  ours: number,
+  peers: readonly Figure[],
+  more: readonly string[] = [],
+): void {
   const { name, value } = peers.reduce((best, peer) => (peer.value > best.value ? peer : best));
-  say(`${bench}: ours=${shown(ours)} peer=${shown(value)} (${name}) ratio=${(ours / value).toFixed(2)}`);
+  const verdict = `ours=${shown(ours)} peer=${shown(value)} (${name}) ratio=${(ours / value).toFixed(2)}`;
+  say([`${bench}: ${verdict}`, ...more].join(' '));
 }
 
 export const shown = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
 
-export const median = (values: readonly number[]): number => percentile(values, 0.5);
+/** Of an even number of values: the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return low === undefined || high === undefined ? Number.NaN : (low + high) / 2;
+}
 
 /** The smallest value that is at least this share of all values. */
 export function percentile(values: readonly number[], part: number): number {

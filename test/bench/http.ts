@@ -4,11 +4,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { needPackages } from '../interop/packages.ts';
+import type { RackProcess } from '../lab/rack/rack-process.ts';
 import { allAtOnce } from './all-at-once.ts';
 import { putImage } from './boot-files.ts';
 import { provesItself } from './fetch-once.ts';
 import { median, printTable, printVerdict, shown } from './figures.ts';
-import { megabytesOf } from './process-cost.ts';
+import { cpuSecondsOfTree, megabytesOf } from './process-cost.ts';
 import { BenchWire, PEERS, SERVER } from './wire.ts';
 
 const CLIENTS = 16;
@@ -23,7 +24,7 @@ export async function benchHttp(mebibytes = 250, rounds = 5): Promise<void> {
     const file = join(assets, INITRD);
     putImage(file, mebibytes);
     const image = readFileSync(file);
-    startNginx(wire, assets);
+    const peer = startNginx(wire, assets);
     const appliance = await wire.coldiron({ listen: { boot: `${SERVER}:${PORT}`, management: '127.0.0.1:8443' } });
     const memory = (field: 'VmRSS' | 'VmHWM'): number => megabytesOf(appliance.pid, field);
     const before = memory('VmRSS');
@@ -31,24 +32,27 @@ export async function benchHttp(mebibytes = 250, rounds = 5): Promise<void> {
     for (const url of Object.values(urls)) await provesItself(wire.client, url, image);
     const first = memory('VmRSS');
 
-    const fetchAll = async (url: string): Promise<number> => {
+    const fetchAll = async (url: string, pid: number): Promise<Fetched> => {
+      const cpuBefore = cpuSecondsOfTree(pid);
       const program = ['curl', '-sSf', '-o', '/dev/null', '-w', '%{size_download}', url] as const;
       const { seconds, printed } = await allAtOnce(wire.clients.map((network) => ({ network, program, times: 1 })));
       const short = printed.find((size) => Number(size) !== image.length);
       if (short !== undefined) throw new Error(`${url}: ${short} bytes came, not ${image.length}`);
-      return (CLIENTS * image.length) / 1e6 / seconds;
+      const gigabytes = (CLIENTS * image.length) / 1e9;
+      const cpu = ((cpuSecondsOfTree(pid) - cpuBefore) * 1000) / gigabytes;
+      return { speed: (gigabytes * 1000) / seconds, cpu };
     };
-    const speeds: { ours: number[]; nginx: number[] } = { ours: [], nginx: [] };
+    const fetched: { ours: Fetched[]; nginx: Fetched[] } = { ours: [], nginx: [] };
     for (let round = 0; round < rounds; round++) {
-      speeds.ours.push(await fetchAll(urls.ours));
-      speeds.nginx.push(await fetchAll(urls.nginx));
+      fetched.ours.push(await fetchAll(urls.ours, appliance.pid));
+      fetched.nginx.push(await fetchAll(urls.nginx, peer.pid));
     }
-    const [ours, nginx] = [median(speeds.ours), median(speeds.nginx)];
+    const [ours, nginx] = [middleOf(fetched.ours), middleOf(fetched.nginx)];
     printTable(
-      [`${CLIENTS} clients, ${mebibytes} MiB`, 'MB/s'],
+      [`${CLIENTS} clients, ${mebibytes} MiB`, 'MB/s', 'CPU ms per GB'],
       [
-        ['coldiron', shown(ours)],
-        ['nginx, sendfile', shown(nginx)],
+        ['coldiron', shown(ours.speed), shown(ours.cpu)],
+        ['nginx, sendfile', shown(nginx.speed), shown(nginx.cpu)],
       ],
     );
     printTable(
@@ -60,11 +64,24 @@ export async function benchHttp(mebibytes = 250, rounds = 5): Promise<void> {
         ['at most', shown(memory('VmHWM'))],
       ],
     );
-    printVerdict('http', ours, [{ name: 'nginx', value: nginx }]);
+    const costs = [`cpu_ms_per_gb=${shown(ours.cpu)}`, `peer_cpu_ms_per_gb=${shown(nginx.cpu)}`];
+    printVerdict('http', ours.speed, [{ name: 'nginx', value: nginx.speed }], costs);
   });
 }
 
-function startNginx(wire: BenchWire, root: string): void {
+interface Fetched {
+  /** MB/s. */
+  readonly speed: number;
+  /** Milliseconds of the server's processor time per GB. */
+  readonly cpu: number;
+}
+
+const middleOf = (all: readonly Fetched[]): Fetched => ({
+  speed: median(all.map(({ speed }) => speed)),
+  cpu: median(all.map(({ cpu }) => cpu)),
+});
+
+function startNginx(wire: BenchWire, root: string): RackProcess {
   const config = wire.file(
     'nginx.conf',
     `daemon off; user root; worker_processes auto; pid ${join(wire.folder, 'nginx.pid')};
@@ -74,5 +91,5 @@ function startNginx(wire: BenchWire, root: string): void {
        server { listen ${NGINX}:${PORT}; root ${root}; }
      }`,
   );
-  wire.serve(['nginx', '-e', 'stderr', '-c', config]);
+  return wire.serve(['nginx', '-e', 'stderr', '-c', config]);
 }

@@ -1,23 +1,37 @@
-// Memory of an idle appliance, with an empty inventory and with 10,000 nodes.
+// Memory and processor time of an idle appliance, with an empty inventory and with 10,000 nodes.
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { LOOPBACK_SITE, ServingProcess, SiteFolder } from '../process/appliance.ts';
+import { cpuSecondsOf, megabytesOf } from './process-cost.ts';
 import { largeRack } from './rack.ts';
 
-const SETTLE_MS = 15_000;
+/** What the start left over is done by then. */
+const SETTLE_MS = 5000;
+const WATCH_MS = 10_000;
 
 export async function benchIdle(): Promise<void> {
-  const empty = await idleMegabytes(0);
-  const full = await idleMegabytes(10_000);
-  process.stdout.write(
-    `${'idle, example-sized inventory'.padEnd(46)}${empty} MB\n${'idle, 10,000 nodes'.padEnd(46)}${full} MB\n`,
-  );
-  process.stdout.write(`idle: rss_mb=${empty} rss_10000_nodes_mb=${full} limit_mb=200\n`);
+  const empty = await idleCost(0);
+  const full = await idleCost(10_000);
+  const rows = [
+    ['idle, example-sized inventory', empty],
+    ['idle, 10,000 nodes', full],
+  ] as const;
+  for (const [what, { megabytes, cpuMillisecondsPerSecond }] of rows) {
+    process.stdout.write(
+      `${what.padEnd(46)}${megabytes} MB, ${cpuMillisecondsPerSecond.toFixed(1)} ms of CPU per second\n`,
+    );
+  }
+  const memory = `rss_mb=${empty.megabytes} rss_10000_nodes_mb=${full.megabytes} limit_mb=200`;
+  const costs = `cpu_ms_per_s=${empty.cpuMillisecondsPerSecond.toFixed(1)} cpu_10000_nodes_ms_per_s=${full.cpuMillisecondsPerSecond.toFixed(1)}`;
+  process.stdout.write(`idle: ${memory} ${costs}\n`);
 }
 
-async function idleMegabytes(nodes: number): Promise<number> {
+interface IdleCost {
+  readonly megabytes: number;
+  readonly cpuMillisecondsPerSecond: number;
+}
+
+async function idleCost(nodes: number): Promise<IdleCost> {
   const site = new SiteFolder(`${LOOPBACK_SITE}log: { level: error }\n${nodes > 0 ? 'inventory: [rack.json]\n' : ''}`);
   let serving: ServingProcess | null = null;
   try {
@@ -26,9 +40,13 @@ async function idleMegabytes(nodes: number): Promise<number> {
     serving = await new ServingProcess(site.path).up();
     await serving.end('SIGTERM');
     serving = await new ServingProcess(site.path).up();
+    const { pid } = serving.child;
+    if (pid === undefined) throw new Error('the appliance has no process');
     await setTimeout(SETTLE_MS);
-    const status = readFileSync(join('/proc', String(serving.child.pid), 'status'), 'utf8');
-    return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
+    const [began, cpuBefore] = [performance.now(), cpuSecondsOf(pid)];
+    await setTimeout(WATCH_MS);
+    const cpuMillisecondsPerSecond = ((cpuSecondsOf(pid) - cpuBefore) * 1e6) / (performance.now() - began);
+    return { megabytes: Math.round(megabytesOf(pid, 'VmRSS')), cpuMillisecondsPerSecond };
   } finally {
     await serving?.end('SIGKILL');
     site.remove();

@@ -1,6 +1,6 @@
 // Memory and processor time of a process: proc(5).
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** `VmRSS`: now. `VmHWM`: the maximum since its start. */
 export const megabytesOf = (pid: number, field: 'VmRSS' | 'VmHWM'): number =>
@@ -14,4 +14,35 @@ export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** The processes that its threads started and that have not ended. None when it has ended itself. */
+export function childrenOf(pid: number): number[] {
+  const threads = orNone(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  return threads.flatMap((thread) => {
+    const text = orNone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')) ?? '';
+    return text
+      .split(' ')
+      .filter((word) => word !== '')
+      .map(Number);
+  });
+}
+
+/** With everything it started that still runs: nginx works in processes of its own. */
+export const cpuSecondsOfTree = (pid: number): number =>
+  [pid, ...childrenOf(pid)].reduce((sum, each) => sum + (orNone(() => cpuSecondsOf(each)) ?? 0), 0);
+
+/** A process can end between two reads. */
+function orNone<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Processor time of this process, all threads. */
+export function ownCpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }

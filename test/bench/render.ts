@@ -13,6 +13,7 @@ import { planNode } from '../../appliance/render/plan-node.ts';
 import { renderSite } from '../../appliance/render/site/render-site.ts';
 import { compileTemplates } from '../../appliance/render/templates.ts';
 import { printTable, say } from './figures.ts';
+import { ownCpuSeconds } from './process-cost.ts';
 import { largeRack } from './rack.ts';
 
 const NODES = 10_000;
@@ -59,7 +60,7 @@ export async function benchRender(): Promise<void> {
   const templates = compileTemplates(readTemplateFiles(BUILT_IN_TEMPLATES));
 
   const rows: string[][] = [];
-  const began = performance.now();
+  const [began, cpuBefore] = [performance.now(), ownCpuSeconds()];
   const took = (): number => (performance.now() - began) / 1000;
   let [rendered, files, bytes] = [0, 0, 0];
   for (const machine of index.machines) {
@@ -75,10 +76,12 @@ export async function benchRender(): Promise<void> {
     rows.push([String(rendered), String(files), `${megabytes(bytes)} MB`, `${took().toFixed(1)} s`, memory]);
   }
   const seconds = took();
+  const cpu = Math.round(((ownCpuSeconds() - cpuBefore) / NODES) * 1e6);
   const rss = megabytes(process.memoryUsage.rss());
   const site = renderSite(index, mustParse(parseObjectName('bench')), templates);
   printTable(['nodes', 'files', 'text', 'after', 'memory'], rows);
   say(`the site's own ${site.length} files: ${(took() - seconds).toFixed(2)} s`);
   const each = Math.round((seconds / NODES) * 1e6);
-  say(`render: nodes=${NODES} seconds=${seconds.toFixed(1)} per_node_us=${each} rss_mb=${rss}`);
+  const figures = `seconds=${seconds.toFixed(1)} per_node_us=${each} cpu_us_per_node=${cpu} rss_mb=${rss}`;
+  say(`render: nodes=${NODES} ${figures}`);
 }

@@ -1,5 +1,8 @@
-// `npm run bench -- NAME`: runs one benchmark, prints a table, and last one line that a program can read.
+// `npm run bench -- NAME`: runs benchmarks, each with a table and last one line that a program can read. With `--against REV` it
+// compares this tree with another commit.
 
+import { printComparison } from './against/compare.ts';
+import { readOptions, USAGE } from './against/read-options.ts';
 import { benchApply } from './apply.ts';
 import { benchBmc } from './bmc.ts';
 import { benchDecide } from './decide.ts';
@@ -26,19 +29,12 @@ const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   tftp: benchTftp,
 };
 
-/** `fuzz=1000000`: with another number of rounds than usual, where the benchmark counts rounds. */
-const asked = process.argv.slice(2).map((word) => {
-  const [name = '', count] = word.split('=');
-  return { name, count: count === undefined ? undefined : Number(count) };
-});
-const isWrong = ({ name, count = 1 }: (typeof asked)[number]): boolean =>
-  !Object.hasOwn(BENCHES, name) || !Number.isSafeInteger(count) || count < 1;
-if (asked.length === 0 || asked.some(isWrong)) {
-  const names = Object.keys(BENCHES).join(', ');
-  process.stderr.write(
-    `usage: npm run bench -- NAME…   with NAME one of ${names}; fuzz=COUNT sets the number of inputs\n`,
-  );
+const options = readOptions(process.argv.slice(2));
+if (options.kind === 'wrong') {
+  process.stderr.write(`${options.reason}\n${USAGE}`);
   process.exitCode = 2;
+} else if (options.kind === 'table') {
+  process.exitCode = await printComparison(options);
 } else {
-  for (const { name, count } of asked) await BENCHES[name]?.(count);
+  for (const { name, count } of options.benches) await BENCHES[name]?.(count ?? undefined);
 }

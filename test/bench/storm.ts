@@ -8,6 +8,7 @@ import { needPackages } from '../interop/packages.ts';
 import { RackProcess } from '../lab/rack/rack-process.ts';
 import { putLoader } from './boot-files.ts';
 import { printTable, say } from './figures.ts';
+import { cpuSecondsOf } from './process-cost.ts';
 import { largeRack } from './rack.ts';
 import type { StormReport } from './storm-report.ts';
 import { BenchWire, SERVER } from './wire.ts';
@@ -25,15 +26,17 @@ export async function benchStorm(machines = 1000, seconds = 60): Promise<void> {
     const rack = largeRack(NODES, { interface: wire.serverInterface, dhcp: 'authoritative' });
     writeFileSync(join(wire.folder, 'rack.json'), JSON.stringify(rack));
     const listen = { boot: `${SERVER}:8080`, management: '127.0.0.1:8443' };
-    await wire.coldiron({ listen, inventory: ['rack.json'] });
+    const appliance = await wire.coldiron({ listen, inventory: ['rack.json'] });
     await beAllMachines(wire);
 
     const program = [process.execPath, fileURLToPath(import.meta.resolve('./storm-client.ts'))] as const;
     const size = [machines, NODES, seconds].map(String);
+    const cpuBefore = cpuSecondsOf(appliance.pid);
     const client = new RackProcess(wire.client, [...program, SERVER, ...size]);
     try {
       const line = await client.line((text) => text.startsWith('{'), seconds * 1000 + PATIENCE_MS);
-      report(machines, JSON.parse(line));
+      const cpu = ((cpuSecondsOf(appliance.pid) - cpuBefore) * 1000) / machines;
+      report(machines, JSON.parse(line), cpu);
     } finally {
       await client.end();
     }
@@ -46,7 +49,8 @@ async function beAllMachines({ client }: BenchWire): Promise<void> {
   await client.run('ip', 'route', 'add', '255.255.255.255', 'dev', client.uplink);
 }
 
-function report(machines: number, { lost, failures, resent, seconds, phases }: StormReport): void {
+/** `cpu`: milliseconds of the appliance's processor time per machine. */
+function report(machines: number, { lost, failures, resent, seconds, phases }: StormReport, cpu: number): void {
   const ms = (value: number): string => value.toFixed(1);
   printTable(
     [`${machines} machines, ms`, 'done', 'p50', 'p99', 'max'],
@@ -55,7 +59,6 @@ function report(machines: number, { lost, failures, resent, seconds, phases }: S
   say(`all of it took ${seconds.toFixed(1)} s; ${resent} packets or requests were repeated`);
   for (const failure of failures) say(`lost: ${failure}`);
   const script = phases.find(({ phase }) => phase === 'own script');
-  say(
-    `storm: machines=${machines} lost=${lost} p50_ms=${ms(script?.p50 ?? Number.NaN)} p99_ms=${ms(script?.p99 ?? Number.NaN)}`,
-  );
+  const times = `p50_ms=${ms(script?.p50 ?? Number.NaN)} p99_ms=${ms(script?.p99 ?? Number.NaN)}`;
+  say(`storm: machines=${machines} lost=${lost} ${times} resent=${resent} cpu_ms_per_machine=${cpu.toFixed(2)}`);
 }

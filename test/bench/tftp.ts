@@ -2,10 +2,12 @@
 // that are acknowledged one by one (curl), and with windows (atftp).
 
 import { needPackages } from '../interop/packages.ts';
+import type { RackProcess } from '../lab/rack/rack-process.ts';
 import { allAtOnce, type ClientWork } from './all-at-once.ts';
 import { LOADER, loaderFolder, putLoader } from './boot-files.ts';
 import { provesItself } from './fetch-once.ts';
 import { median, printTable, printVerdict, shown } from './figures.ts';
+import { cpuSecondsOf } from './process-cost.ts';
 import { largeRack } from './rack.ts';
 import { BenchWire, PEERS, SERVER } from './wire.ts';
 
@@ -70,12 +72,18 @@ export async function benchTftp(timesEach = 8, rounds = 7): Promise<void> {
   needPackages(['dnsmasq-base', 'atftpd', 'atftp', 'curl', 'iproute2']);
   await BenchWire.during(CLIENTS, async (wire) => {
     const loader = putLoader(wire.state);
-    startPeers(wire, loaderFolder(wire.state));
+    const [dnsmasq, atftpd] = startPeers(wire, loaderFolder(wire.state));
     const listen = { boot: 'off', management: '127.0.0.1:8443', tftp: `${SERVER}:69` };
-    await wire.coldiron({ listen, ...largeRack(0) });
+    const appliance = await wire.coldiron({ listen, ...largeRack(0) });
+    const pids = new Map([
+      [SERVER, appliance.pid],
+      [DNSMASQ, dnsmasq.pid],
+      [ATFTPD, atftpd.pid],
+    ]);
     for (const { address } of SERVERS) await provesItself(wire.client, `tftp://${address}/${LOADER}`, loader);
 
     const speeds = new Map<string, number[]>();
+    const costs = new Map<string, number[]>();
     // The first round is not counted: our server compiles its code while it runs.
     for (let round = 0; round <= rounds; round++) {
       for (const client of CLIENT_PROGRAMS) {
@@ -84,35 +92,53 @@ export async function benchTftp(timesEach = 8, rounds = 7): Promise<void> {
         for (const server of order) {
           const times = timesEach * client.more;
           const work = client.work(server.address, times);
+          const pid = pids.get(server.address) ?? Number.NaN;
+          const cpuBefore = cpuSecondsOf(pid);
           const { seconds } = await allAtOnce(wire.clients.map((network) => ({ network, ...work })));
           const key = keyOf(client, server);
-          const speed = (CLIENTS * times * loader.length) / 1e6 / seconds;
-          if (round > 0) speeds.set(key, [...(speeds.get(key) ?? []), speed]);
+          const megabytes = (CLIENTS * times * loader.length) / 1e6;
+          const cost = ((cpuSecondsOf(pid) - cpuBefore) * 1e6) / megabytes;
+          if (round === 0) continue;
+          speeds.set(key, [...(speeds.get(key) ?? []), megabytes / seconds]);
+          costs.set(key, [...(costs.get(key) ?? []), cost]);
         }
       }
     }
-    const speed = (client: TftpClient, server: TftpServerUnderTest): number =>
-      median(speeds.get(keyOf(client, server)) ?? []);
-    report(speed);
+    const medianOf =
+      (of: ReadonlyMap<string, number[]>): Measured =>
+      (client, server) =>
+        median(of.get(keyOf(client, server)) ?? []);
+    report(medianOf(speeds), medianOf(costs));
   });
 }
 
 const keyOf = (client: TftpClient, server: TftpServerUnderTest): string => `${client.name} ${server.name}`;
 
-function report(speed: (client: TftpClient, server: TftpServerUnderTest) => number): void {
+type Measured = (client: TftpClient, server: TftpServerUnderTest) => number;
+
+/** `speed` in MB/s, `cost` in microseconds of the server's processor time per MB. */
+function report(speed: Measured, cost: Measured): void {
+  const names = SERVERS.map(({ name }) => name);
   const rows = CLIENT_PROGRAMS.map((client) => {
     const values = SERVERS.map((server) => speed(client, server));
     const [ours = Number.NaN, ...peers] = values;
     return [client.name, ...values.map(shown), (ours / Math.max(...peers)).toFixed(2)];
   });
-  printTable([`${CLIENTS} clients, 1 MiB, MB/s`, ...SERVERS.map(({ name }) => name), 'ratio'], rows);
+  printTable([`${CLIENTS} clients, 1 MiB, MB/s`, ...names, 'ratio'], rows);
+  printTable(
+    ['CPU µs per MB', ...names],
+    CLIENT_PROGRAMS.map((client) => [
+      `CPU, ${client.name}`,
+      ...SERVERS.map((server) => cost(client, server).toFixed(0)),
+    ]),
+  );
   const figures = SERVERS.map((server) => ({ name: server.name, value: speed(CURL, server) }));
   const [ours, ...peers] = figures;
   if (ours) printVerdict('tftp', ours.value, peers);
 }
 
-function startPeers(wire: BenchWire, folder: string): void {
-  wire.serve([
+function startPeers(wire: BenchWire, folder: string): [dnsmasq: RackProcess, atftpd: RackProcess] {
+  const dnsmasq = wire.serve([
     'dnsmasq',
     '--keep-in-foreground',
     '--conf-file=/dev/null',
@@ -126,7 +152,7 @@ function startPeers(wire: BenchWire, folder: string): void {
     '--quiet-tftp',
   ]);
   const asRoot = ['--user', 'root', '--group', 'root', '--verbose=0'];
-  wire.serve([
+  const atftpd = wire.serve([
     'atftpd',
     '--daemon',
     '--no-fork',
@@ -137,4 +163,5 @@ function startPeers(wire: BenchWire, folder: string): void {
     '/dev/null',
     folder,
   ]);
+  return [dnsmasq, atftpd];
 }

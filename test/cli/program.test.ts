@@ -4,8 +4,8 @@ import { buildProgram } from '../../appliance/cli/program.ts';
 import { takesNode, verbOf } from '../../appliance/contract/operation.ts';
 import { OPERATION_IDS, OPERATIONS } from '../../appliance/contract/operations.ts';
 
-/** A terminal shows one console. */
-const ONE_NODE = ['console'];
+/** A terminal shows one console, and a recording is one file. */
+const ONE_NODE = ['console', 'record'];
 
 const verbs = [
   ...new Set(

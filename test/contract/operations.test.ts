@@ -16,7 +16,7 @@ const program = new Map(commands(buildProgram()));
 const optionsOf = (verb: string): string[] => (program.get(verb)?.options ?? []).map(({ long }) => long ?? '');
 
 /** Verbs that work without an appliance, on this machine or on files. */
-const LOCAL = /^(serve|check|completion|assets .*|rack .*)$/;
+const LOCAL = /^(serve|check|completion|replay|assets .*|rack .*)$/;
 const SELECTORS = ['--all', '--site', '--rack', '--label', '--cluster', '--in', '--match', '--dry-run', '--yes'];
 
 describe('the operation table', () => {

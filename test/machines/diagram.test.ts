@@ -26,7 +26,7 @@ describe('the lifecycle diagram', () => {
 
   it('draws an arrow back to every state that rescue may have interrupted', () => {
     const back = lines.filter((line) => line.startsWith('  rescue --> ')).map((line) => line.split(' ')[4]);
-    expect(back.sort()).toEqual(['active', 'failed', 'ready', 'registered']);
+    expect(back.sort()).toEqual(['active', 'enrolling', 'failed', 'ready', 'registered']);
   });
 
   it('starts with the two ways into the inventory and ends where nothing follows', () => {

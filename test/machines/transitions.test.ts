@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EFFECT_KINDS } from '../../appliance/domain/effect.ts';
+import { MINUTE } from '../../appliance/domain/instant.ts';
 import {
   intentNeeded,
   LIFECYCLE_STATES,
@@ -10,25 +11,10 @@ import { SESSION_MODES } from '../../appliance/domain/session.ts';
 import { STATES } from '../../appliance/domain/states.ts';
 import { possibleEvents, step } from '../../appliance/machines/step.ts';
 import { CONDITIONS, resumeTargets, TRANSITIONS, type TransitionRow } from '../../appliance/machines/transitions.ts';
+import { everyLife } from './every-life.ts';
 import { aLife, T0 } from './machines.ts';
 
 const named = (row: TransitionRow): string => `${row.from} + ${row.event}${row.if ? ` if ${row.if}` : ''} → ${row.to}`;
-
-/** Every lifecycle that is reachable from discovered or registered, walked with the real step. */
-function everyLife(): Lifecycle[] {
-  const reached = new Map<string, Lifecycle>();
-  const open: Lifecycle[] = [aLife('discovered'), aLife('registered')];
-  for (let life = open.pop(); life; life = open.pop()) {
-    const key = JSON.stringify([life.state, life.resume, life.failure?.step, life.fallbackUsed]);
-    if (reached.has(key)) continue;
-    reached.set(key, life);
-    for (const event of possibleEvents(life)) {
-      const result = step(life, event, { now: T0, profileDeployMinutes: null });
-      if (result.moved) open.push(result.lifecycle);
-    }
-  }
-  return [...reached.values()];
-}
 
 const lives = everyLife();
 
@@ -76,8 +62,12 @@ describe('the transition table', () => {
     }
   });
 
-  it('resumes only into states without a deadline', () => {
-    for (const life of lives) if (life.resume) expect(STATES[life.resume].deadline, life.resume).toBeNull();
+  it('resumes only into states without a deadline, or into one that its machine leaves by itself', () => {
+    const resumed = new Set(lives.flatMap(({ resume }) => resume ?? []));
+    expect([...resumed].filter((state) => STATES[state].deadline !== null)).toEqual(['enrolling']);
+    expect(
+      step(aLife('rescue', { resume: 'enrolling' }), 'rescue-ended', { now: T0, profileDeployMinutes: null }),
+    ).toMatchObject({ lifecycle: { state: 'enrolling', deadline: T0 + 15 * MINUTE }, effects: ['boot-from-disk'] });
   });
 
   it('quarantines from every state but quarantined and removed, without effects', () => {
@@ -106,8 +96,15 @@ describe('the transition table', () => {
   });
 
   it('revokes the identity of a released machine when its release ends, not when it begins', () => {
-    const revoking = TRANSITIONS.filter((row) => row.revokesIdentity && row.to !== 'removed').map(named);
+    const revoking = TRANSITIONS.filter((row) => row.revokesIdentity && row.from === 'releasing').map(named);
     expect(revoking).toEqual(TRANSITIONS.filter((row) => row.from === 'releasing' && row.to === 'ready').map(named));
+  });
+
+  it('revokes the token of an enrollment that an operator gives up, and of none that a rescue interrupts', () => {
+    const revoking = TRANSITIONS.filter((row) => row.revokesIdentity && row.from === 'enrolling').map(named);
+    expect(revoking).toEqual(['enrolling + cancel → resume', 'enrolling + deploy → deploying']);
+    const elsewhere = TRANSITIONS.filter((row) => row.revokesIdentity).map(({ from }) => from);
+    expect(new Set(elsewhere)).toEqual(new Set(['enrolling', 'releasing', 'discovered', 'retired']));
   });
 
   it('removes only retired or never accepted machines, and revokes their identity', () => {

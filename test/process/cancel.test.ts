@@ -64,6 +64,33 @@ describe('coldiron cancel', () => {
     expect((await machine.step('write-image', 'progress', { percent: 50 })).status).toBe(410);
   });
 
+  const enrolling = async () => {
+    const machine = await commissioned();
+    verb('deploy', 'node01', '--yes');
+    await machine.boot();
+    await machine.outcome(true);
+    expect(node()).toMatchObject({ state: 'enrolling' });
+    return machine;
+  };
+
+  it('ends an enrollment, and the node can be installed again', async () => {
+    const machine = await enrolling();
+    verb('cancel', 'node01');
+    const { state, failure } = node();
+    expect([state, failure.step]).toEqual(['failed', 'enroll']);
+    expect(failure.reason).toMatch(/^cancelled by local:.*, before the installed system had enrolled$/);
+    expect(await machine.script()).not.toContain('coldiron.session=');
+    verb('deploy', 'node01', '--yes');
+    expect(node()).toMatchObject({ state: 'deploying', failure: null });
+  });
+
+  it('is not needed to install a machine again that does not enroll', async () => {
+    const machine = await enrolling();
+    verb('deploy', 'node01', '--yes');
+    expect(node()).toMatchObject({ state: 'deploying', failure: null });
+    expect(await machine.script()).toContain('coldiron.session=');
+  });
+
   it('is rejected when there is nothing to cancel', () => {
     expect(site.run('cancel', 'node01')).toMatchObject({
       status: 5,

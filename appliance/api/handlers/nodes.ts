@@ -9,9 +9,7 @@ import { isHeld, type Lease } from '../../domain/lease.ts';
 import { type Machine, macsOf } from '../../domain/machine.ts';
 import { parseHostname } from '../../domain/names.ts';
 import { type Parsed, shown } from '../../domain/parsed.ts';
-import { STATES } from '../../domain/states.ts';
 import type { TaskId } from '../../domain/task.ts';
-import { diagnose } from '../../trail/diagnose.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
 import { requireBmcRights } from '../bmc-fields.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -27,9 +25,6 @@ import { factsView, sessionView } from '../views/node-work.ts';
 import { taskView } from '../views/task.ts';
 import { timeText } from '../views/time-text.ts';
 
-/** Enough for several boots of one machine. */
-const EVENTS_READ = 1000;
-
 export const nodeHandlers: Handlers<
   | 'listNodes'
   | 'getNode'
@@ -40,7 +35,6 @@ export const nodeHandlers: Handlers<
   | 'listNodeSessions'
   | 'listNodeFacts'
   | 'explainNode'
-  | 'diagnoseNode'
   | 'createTask'
   | 'listTasks'
   | 'getTask'
@@ -112,32 +106,6 @@ export const nodeHandlers: Handlers<
     const supposed = { arch, via, state: query.as ?? null, armed: query.armed ?? null };
     const { stages, notes, ...rest } = explainNode(edge, params.node, supposed);
     return { ...rest, stages: [...stages], notes: [...notes] };
-  },
-
-  async diagnoseNode(deps, { params }) {
-    const { id, spec, lifecycle, health } = await findNodeEverKnown(deps, params.node);
-    const events = await deps.store.events({ machine: id, limit: EVENTS_READ, newest: true });
-    const [session = null] = await deps.store.sessionsOf(id, 1);
-    const found = diagnose({
-      hostname: spec.hostname,
-      lifecycle,
-      health,
-      interfaces: spec.interfaces,
-      session,
-      events,
-      now: deps.clock.now(),
-    });
-    return {
-      node: spec.hostname,
-      state: lifecycle.state,
-      waits_for: STATES[lifecycle.state].waitsFor,
-      diagnosis: found && {
-        id: found.id,
-        reason: found.reason,
-        next_step: found.nextStep,
-        evidence: [...found.evidence],
-      },
-    };
   },
 
   async createTask(deps, { params, body, origin }) {

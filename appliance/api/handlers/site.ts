@@ -9,6 +9,7 @@ import type { ManagementDeps } from '../deps.ts';
 import { findNodeEverKnown } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
 import { healthOf } from '../health.ts';
+import { problemView } from '../views/appliance-problem.ts';
 import { clusterView, networkView, profileView, siteView, skuView } from '../views/catalogue.ts';
 import { auditView, eventView, leaseView } from '../views/trail.ts';
 
@@ -20,6 +21,7 @@ export const siteHandlers: Handlers<
   | 'listClusters'
   | 'listLeases'
   | 'listListeners'
+  | 'listApplianceProblems'
   | 'checkBootContract'
   | 'listEvents'
   | 'listAuditEntries'
@@ -47,6 +49,8 @@ export const siteHandlers: Handlers<
   listListeners: ({ listeners }) => ({
     listeners: listeners().map((listener) => ({ ...listener, networks: [...listener.networks] })),
   }),
+
+  listApplianceProblems: ({ applianceProblems }) => ({ problems: applianceProblems().map(problemView) }),
 
   async checkBootContract({ bootContract }) {
     const { problems, missing } = await bootContract();

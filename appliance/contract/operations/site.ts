@@ -45,6 +45,13 @@ export const SITE_OPERATIONS = {
     summary: "Read whether the operator's templates are in use, and their problems if not",
     cli: null,
   },
+  diagnoseSite: {
+    ...viewer,
+    path: `${V1}/diagnosis`,
+    tag: 'trail',
+    summary: 'Diagnose all nodes that are stuck or have failed, grouped by cause, most affected first',
+    cli: 'diagnose',
+  },
   listLeases: {
     ...viewer,
     path: `${V1}/leases`,
@@ -58,6 +65,14 @@ export const SITE_OPERATIONS = {
     path: `${V1}/listeners`,
     tag: 'network',
     summary: 'List where DHCP and TFTP answer, and where they fail to',
+    cli: null,
+  },
+  listApplianceProblems: {
+    ...viewer,
+    path: `${V1}/appliance/problems`,
+    tag: 'health',
+    summary:
+      'List what is wrong with the appliance itself: boot files, disk, store, listeners, other DHCP servers, clock',
     cli: null,
   },
   checkBootContract: {

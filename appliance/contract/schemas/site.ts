@@ -1,4 +1,4 @@
-// Health, listeners, the boot contract, diagnosis and authority requests.
+// Health, listeners, the boot contract, explain and authority requests.
 
 import { Type } from 'typebox';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
@@ -23,6 +23,18 @@ export const ListenersAnswer = Type.Object({
   ),
 });
 
+export const ApplianceProblemsAnswer = Type.Object({
+  problems: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'What kind of problem: boot-file-damaged, disk-full, listener-missing …' }),
+      subject: Type.String({ description: 'The file, listener, network or path' }),
+      since: Type.String({ format: 'date-time' }),
+      words: Type.String({ description: 'One sentence' }),
+      next_step: Type.String({ description: 'A command that works from any folder' }),
+    }),
+  ),
+});
+
 export const BootContractAnswer = Type.Object({
   problems: Type.Array(Type.String(), {
     description: 'Boot files that machines would be sent and that are not served',
@@ -32,20 +44,6 @@ export const BootContractAnswer = Type.Object({
       file: Type.String(),
       what: Type.String({ description: 'What it is part of: loader, service OS, installer of a profile' }),
       architectures: Type.Array(Type.String(), { description: 'The architectures that lack it' }),
-    }),
-  ),
-});
-
-export const DiagnosisAnswer = Type.Object({
-  node: Type.String(),
-  state: Type.Enum([...LIFECYCLE_STATES]),
-  waits_for: Type.String(),
-  diagnosis: nullable(
-    Type.Object({
-      id: Type.String({ description: 'Stable id of the matching rule' }),
-      reason: Type.String(),
-      next_step: Type.String(),
-      evidence: Type.Array(Type.String()),
     }),
   ),
 });

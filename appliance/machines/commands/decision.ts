@@ -33,10 +33,12 @@ export type Decision =
 
 export const NOTHING: Decision = { outcome: 'nothing' };
 
-export const refused = (code: ErrorCode, message: string, details: readonly string[] = []): Decision => ({
-  outcome: 'refused',
-  refusal: { code, message, details, events: [] },
-});
+export const refused = (
+  code: ErrorCode,
+  message: string,
+  details: readonly string[] = [],
+  hint: string | undefined = undefined,
+): Decision => ({ outcome: 'refused', refusal: { code, message, details, hint, events: [] } });
 
 /** A change without writes, decided on this version of the machine. */
 export const emptyChange = ({ id, version }: Pick<Machine, 'id' | 'version'>, at: Instant): Change => ({

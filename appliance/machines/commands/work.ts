@@ -3,10 +3,12 @@
 import type { Origin } from '../../domain/event.ts';
 import { MINUTE } from '../../domain/instant.ts';
 import type { ArmedIntent, IntentId } from '../../domain/intent.ts';
+import { intentNeeded, type LifecycleState } from '../../domain/lifecycle.ts';
 import { type Machine, macsOf } from '../../domain/machine.ts';
 import type { ObjectName } from '../../domain/names.ts';
 import { STATES } from '../../domain/states.ts';
 import type { Write } from '../../store/change.ts';
+import { verbThatEnds } from '../leave-hint.ts';
 import { step } from '../step.ts';
 import { type CommandContext, type Decision, refused } from './decision.ts';
 import { moved } from './move.ts';
@@ -52,17 +54,23 @@ export function startServiceOs(
   return cannotStart(machine, event, problems, context) ?? moved(machine, { event, origin }, context);
 }
 
-/** Whether the intent was consumed decides whether data may have been written. */
+/** Whether the intent was consumed decides whether data may have been written. An enrollment has no intent: its token is revoked. */
 export function cancel(machine: Machine, origin: Origin, context: CommandContext): Decision {
   const { spec, lifecycle, intent } = machine;
   if (!STATES[lifecycle.state].cancellable) {
-    return refused('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to cancel`);
+    const verb = verbThatEnds(lifecycle.state);
+    const hint = verb === null ? undefined : `To end this state: coldiron ${verb} ${spec.hostname}`;
+    return refused('conflict', `${spec.hostname} is ${lifecycle.state}: there is nothing to cancel`, [], hint);
   }
-  const begun = lifecycle.state !== 'commissioning' && intent !== null && intent.consumedAt !== null;
-  const failureReason = `cancelled by ${origin.actor}${begun ? ', after it had begun' : ', before anything was written'}`;
+  const begun = intentNeeded(lifecycle.state) !== null && intent !== null && intent.consumedAt !== null;
+  const when = begun ? 'after it had begun' : `before ${NOT_DONE[lifecycle.state] ?? 'anything was written'}`;
+  const failureReason = `cancelled by ${origin.actor}, ${when}`;
   const writes: Write[] = [{ kind: 'end-sessions', end: { how: 'cancelled', at: context.now, reason: failureReason } }];
   return moved(machine, { event: begun ? 'break-off' : 'cancel', origin, failureReason, also: { writes } }, context);
 }
+
+/** What a cancelled state had not reached; in the others, nothing was written. */
+const NOT_DONE: Readonly<Partial<Record<LifecycleState, string>>> = { enrolling: 'the installed system had enrolled' };
 
 /** The transition table first: an event that is not possible from this state needs no further reasons. */
 function cannotStart(

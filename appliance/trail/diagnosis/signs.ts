@@ -1,55 +1,58 @@
-// Extracts from a machine's events what was observed of each boot stage since its current work started.
+// Extracts from the input what was observed of each boot stage since the current work started, and whether the stage is overdue.
 
 import type { EffectKind } from '../../domain/effect.ts';
-import type { NewEventOf, StoredEvent } from '../../domain/event.ts';
-import type { EventData, EventKind } from '../../domain/events/event-table.ts';
+import type { EventKind } from '../../domain/events/event-table.ts';
 import { knownEvent } from '../../domain/events/known-event.ts';
 import { type Instant, MINUTE } from '../../domain/instant.ts';
-import type { Health, Lifecycle } from '../../domain/lifecycle.ts';
+import { awaitsEnrollment, runsSession } from '../../domain/lifecycle.ts';
 import type { Session } from '../../domain/session.ts';
-import { type TftpFileKind, tftpFileKind } from '../tftp-files.ts';
+import {
+  isFirmwareDiscover,
+  isImageBegun,
+  isImageEvent,
+  isImageFailure,
+  isImageFetch,
+  isLoaderDiscover,
+  isLoaderFailure,
+  isLoaderFetch,
+  isLoaderProbe,
+  isLoaderRunning,
+  isOf,
+  isScript,
+  isSystemDiscover,
+  type Seen,
+  startsWork,
+  type TftpFailure,
+  type TftpFileEvent,
+} from './boot-events.ts';
+import type { DiagnosisInput } from './facts.ts';
+import { allowedTime, PROGRESS_LIMIT, STAGES, type Stage, type StageTimes } from './stages.ts';
+import { type Timeline, timelineOf } from './timeline.ts';
 
-/** An event of one of these kinds, with its data as the event table defines it. */
-export type Seen<Kind extends EventKind = EventKind> = NewEventOf<Kind>;
-
-/** A TFTP request that names a file: a malformed one does not. */
-export type TftpFileEvent = Exclude<Extract<EventKind, `tftp.${string}`>, 'tftp.malformed'>;
-
-const TFTP_FAILURES = [
-  'tftp.not-found',
-  'tftp.refused',
-  'tftp.timeout',
-  'tftp.aborted',
-  'tftp.ignored',
-  'tftp.error',
-] as const satisfies readonly TftpFileEvent[];
-export type TftpFailure = (typeof TFTP_FAILURES)[number] | 'tftp.malformed';
-
-export interface DiagnosisInput {
-  readonly hostname: string;
-  readonly lifecycle: Lifecycle;
-  readonly health: Health;
-  /** As declared. */
-  readonly interfaces: readonly { readonly mac: string | null; readonly network: string | null }[];
-  readonly session: Session | null;
-  readonly events: readonly StoredEvent[];
-  readonly now: Instant;
+/** The stage in which the machine is, or in which its work failed. */
+export interface CurrentStage {
+  readonly stage: Stage;
+  readonly began: Instant;
+  readonly allowed: Instant;
+  readonly expected: StageTimes | null;
+  readonly overdue: boolean;
 }
 
 /**
- * The last event of each stage since the work started; null: not observed. After its service OS has started, only a boot that
+ * The last event of each kind since the work started; null: not observed. After its service OS has started, only a boot that
  * began later counts: the stages of the earlier boot succeeded.
  */
-export interface Signs {
-  readonly hostname: string;
-  readonly lifecycle: Lifecycle;
-  readonly health: Health;
-  readonly session: Session | null;
-  readonly now: Instant;
+export interface Signs extends Omit<DiagnosisInput, 'events' | 'interfaces' | 'expected'> {
   /** When its current work started. */
   readonly since: Instant;
+  readonly timeline: Timeline;
+  /** Null: no work was ever started, or the last work succeeded. */
+  readonly current: CurrentStage | null;
+  /** All events since the work started, in order. */
+  readonly seen: readonly Seen[];
   readonly manualStart: Seen<'bmc.absent' | 'bmc.skipped' | 'bmc.recorded'> | null;
   readonly effectFailed: Seen<'effect.failed'> | null;
+  readonly bootIgnored: Seen<'bmc.boot-ignored'> | null;
   readonly firmwareDiscover: Seen<'dhcp.discover'> | null;
   readonly osDiscover: Seen<'dhcp.discover'> | null;
   readonly offer: Seen<'dhcp.offer'> | null;
@@ -58,8 +61,9 @@ export interface Signs {
   readonly nak: Seen<'dhcp.nak'> | null;
   readonly decline: Seen<'dhcp.decline'> | null;
   readonly silent: Seen<'dhcp.silent'> | null;
+  /** A loader that it fetched completely. */
   readonly loader: Seen<'tftp.completed' | 'http.served'> | null;
-  readonly loaderFailure: Seen<TftpFailure> | null;
+  readonly loaderFailure: Seen<TftpFailure | 'http.served'> | null;
   /** It requested the size of its loader, as EDK2 does before it fetches it. */
   readonly loaderProbe: Seen<'tftp.probe' | 'http.probe'> | null;
   /** The loader that we served runs: iPXE requests an address or a script, GRUB reads its files. */
@@ -85,41 +89,32 @@ export interface Signs {
   readonly healthSilent: Seen<'health.silent'> | null;
 }
 
-const WORKING = ['lifecycle.commissioning', 'lifecycle.deploying', 'lifecycle.releasing', 'lifecycle.rescue'] as const;
-
-type Program = EventData<'dhcp.discover'>['program'];
-const FIRMWARE: ReadonlySet<Program> = new Set(['firmware-pxe', 'firmware-http']);
-
 /** Events that another version wrote in another shape are left out. */
-export function signsOf({
-  hostname,
-  lifecycle,
-  health,
-  interfaces,
-  session: latest,
-  events,
-  now,
-}: DiagnosisInput): Signs {
+export function signsOf(input: DiagnosisInput): Signs {
+  const { events, interfaces, expected, ...facts } = input;
   const known: readonly Seen[] = events.flatMap((event) => knownEvent(event) ?? []);
   const since = known.findLast(startsWork)?.at ?? 0;
-  const session = latest && latest.ticketMadeAt >= since ? latest : null;
+  const session = input.session && input.session.ticketMadeAt >= since ? input.session : null;
   const seen = known.filter(({ at }) => at >= since);
   const boot = bootOf(seen, session);
   const ofKind = <Kind extends EventKind>(...kinds: Kind[]): Seen<Kind> | null =>
     lastOf(seen, (one) => isOf(one, kinds));
   const inBoot = <Kind extends EventKind>(...kinds: Kind[]): Seen<Kind> | null =>
     lastOf(boot, (one) => isOf(one, kinds));
+  const timeline = timelineOf(known);
+  const transfer = imageInProgress(boot, input.now);
   return {
-    hostname,
-    lifecycle,
-    health,
+    ...facts,
     session,
-    now,
     since,
+    seen,
+    timeline,
+    current: currentStage(input, timeline, session, transfer),
     manualStart: lastOf(seen, isManualStart) ?? ofKind('bmc.recorded'),
     effectFailed: lastOf(seen, isBmcFailure),
-    firmwareDiscover: lastOf(boot, (one) => isDiscover(one, (program) => FIRMWARE.has(program))),
-    osDiscover: lastOf(seen, (one) => isDiscover(one, (program) => program === 'os')),
+    bootIgnored: ofKind('bmc.boot-ignored'),
+    firmwareDiscover: lastOf(boot, isFirmwareDiscover),
+    osDiscover: lastOf(seen, isSystemDiscover),
     offer: inBoot('dhcp.offer'),
     request: inBoot('dhcp.request'),
     ack: inBoot('dhcp.ack'),
@@ -134,7 +129,7 @@ export function signsOf({
     bootFailed: inBoot('boot.failed'),
     kernel: lastOf(boot, isImageFetch),
     imageFailure: lastOf(boot, isImageFailure),
-    imageInProgress: imageInProgress(boot, now),
+    imageInProgress: transfer,
     refused: ofKind('session.refused'),
     failedStep: lastOf(seen, isFailedStep),
     installed: lastOf(seen, isInstalled),
@@ -146,16 +141,63 @@ export function signsOf({
   };
 }
 
-const isOf = <Kind extends EventKind>(one: Seen, kinds: readonly Kind[]): one is Seen<Kind> =>
-  kinds.some((kind) => kind === one.kind);
+/** In `failed` no further event is expected: the stage counts as overdue. */
+function currentStage(
+  input: DiagnosisInput,
+  timeline: Timeline,
+  session: Session | null,
+  transfer: Seen | null,
+): CurrentStage | null {
+  const { lifecycle, now, expected } = input;
+  const last = timeline.visits.at(-1);
+  const failed = lifecycle.state === 'failed';
+  const inWork = failed ? timeline.endedIn === 'failed' : timeline.ended === null;
+  if (last === undefined || !inWork || !(failed || runsSession(lifecycle.state) || awaitsEnrollment(lifecycle)))
+    return null;
+  const allowed = allowedTime(last.stage, expected);
+  const waits = last.stage === 'work' ? workWaits(last.began, timeline, session, now) : null;
+  const began = waits?.since ?? last.began;
+  // The end of each TFTP transfer is recorded: one without an end goes on.
+  const transferring = transfer !== null && last.stage === 'images';
+  const overdue = failed || (!transferring && now - began > (waits?.allowed ?? allowed));
+  return {
+    stage: last.stage,
+    began,
+    allowed: waits?.allowed ?? allowed,
+    expected: expected[last.stage] ?? null,
+    overdue,
+  };
+}
+
+/** A session waits for its next report, or, while reports repeat the same progress, for progress. */
+function workWaits(
+  opened: Instant,
+  { steps }: Timeline,
+  session: Session | null,
+  now: Instant,
+): { readonly since: Instant; readonly allowed: Instant } {
+  const heard = session?.heardAt ?? session?.openedAt ?? opened;
+  const step = steps.at(-1);
+  const moved = Math.max(opened, step?.ended ?? step?.moved ?? opened);
+  const silent = { since: heard, allowed: STAGES.work.allowed };
+  // A session that ended, or whose rescue waits for a person, makes no progress.
+  if (
+    session === null ||
+    session.ended !== null ||
+    session.mode === 'rescue' ||
+    step === undefined ||
+    step.ended !== null
+  )
+    return silent;
+  return now - moved > PROGRESS_LIMIT && now - heard <= silent.allowed
+    ? { since: moved, allowed: PROGRESS_LIMIT }
+    : silent;
+}
 
 const lastOf = <Kind extends EventKind>(
   among: readonly Seen[],
   matches: (one: Seen) => one is Seen<Kind>,
 ): Seen<Kind> | null => among.findLast(matches) ?? null;
-
-/** A fallback enters the same state again: that continues the same work. */
-const startsWork = (one: Seen): boolean => isOf(one, WORKING) && one.data.before.state !== one.data.after.state;
 
 const isManualStart = (one: Seen): one is Seen<'bmc.absent' | 'bmc.skipped'> =>
   isOf(one, ['bmc.absent', 'bmc.skipped']) && one.data.to_do !== undefined;
@@ -182,53 +224,16 @@ function bootOf(seen: readonly Seen[], session: Session | null): readonly Seen[]
   const opened = session?.openedAt ?? null;
   if (opened === null) return seen;
   const after = seen.filter(({ at }) => at > opened);
-  const begins = after.findIndex((one) => isDiscover(one, isLoaderProgram) || isLoaderFetch(one) || isScript(one));
+  const begins = after.findIndex((one) => isLoaderDiscover(one) || isLoaderFetch(one) || isScript(one));
   return begins === -1 ? [] : after.slice(begins);
 }
-
-const isLoaderProgram = (program: Program): boolean => FIRMWARE.has(program) || program === 'ipxe';
-const isDiscover = (one: Seen, matches: (program: Program) => boolean): one is Seen<'dhcp.discover'> =>
-  isOf(one, ['dhcp.discover']) && matches(one.data.program);
-
-export const isTftpFile = (one: Seen): one is Seen<TftpFileEvent> =>
-  one.kind.startsWith('tftp.') && one.kind !== 'tftp.malformed';
-const isFileKind = (one: Seen<TftpFileEvent>, ...kinds: TftpFileKind[]): boolean =>
-  kinds.includes(tftpFileKind(one.data.file));
-const isTftp = <Kind extends TftpFileEvent>(one: Seen, kinds: readonly Kind[], file: TftpFileKind): one is Seen<Kind> =>
-  isOf<TftpFileEvent>(one, kinds) && isFileKind(one, file);
-const isServed = (one: Seen): one is Seen<'http.served'> => isOf(one, ['http.served']);
-
-const isLoaderFetch = (one: Seen): one is Seen<'tftp.completed' | 'http.served'> =>
-  isTftp(one, ['tftp.completed'], 'loader') || (isServed(one) && !isSystem(one.data.asset));
-/** A malformed request has no file name. */
-const isLoaderFailure = (one: Seen): one is Seen<TftpFailure> =>
-  isTftp(one, TFTP_FAILURES, 'loader') || one.kind === 'tftp.malformed';
-const isLoaderProbe = (one: Seen): one is Seen<'tftp.probe' | 'http.probe'> =>
-  isTftp(one, ['tftp.probe'], 'loader') || (isOf(one, ['http.probe']) && !isSystem(one.data.asset));
-const isLoaderRunning = (one: Seen): one is Seen<'dhcp.discover' | 'http.entry' | TftpFileEvent> =>
-  isDiscover(one, (program) => program === 'ipxe') ||
-  one.kind === 'http.entry' ||
-  (isTftpFile(one) && isFileKind(one, 'grub', 'ipxe'));
-const isScript = (one: Seen): one is Seen<'http.script' | 'boot.decided'> => isOf(one, ['http.script', 'boot.decided']);
-
-const isImageFetch = (one: Seen): one is Seen<'tftp.completed' | 'http.served'> =>
-  isTftp(one, ['tftp.completed'], 'image') || (isServed(one) && isSystem(one.data.asset) && one.data.complete);
-const isImageFailure = (one: Seen): one is Seen<TftpFailure | 'http.served'> =>
-  isTftp(one, TFTP_FAILURES, 'image') || (isServed(one) && isSystem(one.data.asset) && !one.data.complete);
 
 /** A longer transfer counts as ended: an appliance that was off at its end recorded none. */
 const MAX_TRANSFER_TIME = 30 * MINUTE;
 
 /** The end of each transfer is recorded, so a transfer without one is in progress. */
 function imageInProgress(boot: readonly Seen[], now: Instant): Seen<'tftp.begun'> | null {
-  const begun = lastOf(
-    boot,
-    (one): one is Seen<'tftp.begun'> => isTftp(one, ['tftp.begun'], 'image') && now - one.at < MAX_TRANSFER_TIME,
-  );
-  if (begun === null) return null;
-  const ended = boot.slice(boot.indexOf(begun) + 1).some((one) => isTftpFile(one) && isFileKind(one, 'image'));
-  return ended ? null : begun;
+  const begun = lastOf(boot, isImageBegun);
+  if (begun === null || now - begun.at >= MAX_TRANSFER_TIME) return null;
+  return boot.slice(boot.indexOf(begun) + 1).some(isImageEvent) ? null : begun;
 }
-
-/** Kernels and initrds are below these two folders; loaders are elsewhere. */
-const isSystem = (asset: string | undefined): boolean => asset !== undefined && /^(?:images|nixos)\//.test(asset);

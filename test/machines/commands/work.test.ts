@@ -86,6 +86,15 @@ describe('deploy', () => {
   });
 });
 
+describe('deploy again while it enrolls', () => {
+  it('revokes the outstanding token and arms a new intent, in one change', () => {
+    const decision = deployed(aServer('enrolling', { resume: 'failed' }, { intent: anIntent({ consumedAt: T0 }) }));
+    expect(writesOf(decision)).toEqual(['end-sessions', 'arm-intent', 'revoke-identity']);
+    expect(changeOf(decision).lifecycle).toMatchObject({ state: 'deploying', resume: 'failed', failure: null });
+    expect(changeOf(decision).effects).toMatchObject([{ kind: 'boot-from-network' }]);
+  });
+});
+
 describe('release', () => {
   it('arms an erasure and keeps the identity', () => {
     const decision = release(aServer('active'), { problems: [], origin: ORIGIN }, CONTEXT);
@@ -146,9 +155,27 @@ describe('cancel', () => {
     expect(back).toMatchObject({ state: 'retired', resume: 'active' });
   });
 
-  it('is refused where there is nothing to cancel', () => {
+  it.each([
+    ['the installed system had not enrolled', 'failed' as const, { step: 'enroll' }],
+    ['nothing was installed', 'registered' as const, null],
+  ])('ends an enrollment and revokes its token: %s', (_, resume, failure) => {
+    const decision = cancel(aServer('enrolling', { resume }, { intent: used }), ORIGIN, CONTEXT);
+    expect(changeOf(decision).lifecycle).toMatchObject({ state: resume, failure });
+    expect(writesOf(decision)).toEqual(['end-sessions', 'revoke-identity']);
+    expect(changeOf(decision).effects).toEqual([]);
+  });
+
+  it('says of a cancelled enrollment that nothing had enrolled', () => {
+    const { lifecycle } = changeOf(cancel(aServer('enrolling', { resume: 'failed' }), ORIGIN, CONTEXT));
+    expect(lifecycle?.failure?.reason).toBe('cancelled by token:ops, before the installed system had enrolled');
+  });
+
+  it('is refused where there is nothing to cancel, and names the verb that ends the state', () => {
     expect(cancel(aServer('active'), ORIGIN, CONTEXT)).toMatchObject({
-      refusal: { message: 'node01 is active: there is nothing to cancel' },
+      refusal: { message: 'node01 is active: there is nothing to cancel', hint: undefined },
+    });
+    expect(cancel(aServer('rescue'), ORIGIN, CONTEXT)).toMatchObject({
+      refusal: { hint: 'To end this state: coldiron end-rescue node01' },
     });
   });
 });

@@ -60,6 +60,36 @@ describe('an enrollment token', () => {
     site.ahead -= DAY;
   });
 
+  it('is revoked when an operator cancels the enrollment, and a new one enrolls the node', async () => {
+    const machine = await site.machine(6);
+    const { token } = await site.issueBundle(machine);
+    expect(await site.state(machine)).toBe('enrolling');
+    await site.request(machine, 'cancel');
+    expect(await site.state(machine)).toBe('registered');
+    const node = await site.client(machine);
+    expect(await node.enroll(token)).toMatchObject({
+      status: 403,
+      json: { message: expect.stringContaining('revoked') },
+    });
+    const again = await site.issueBundle(machine);
+    const reissued = await site.issueBundle(machine, true);
+    expect(await node.enroll(again.token)).toMatchObject({ status: 403 });
+    expect(await node.enroll(reissued.token)).toMatchObject({ status: 200 });
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
+  });
+
+  it('stays valid during a rescue, and enrolls the node afterwards', async () => {
+    const machine = await site.machine(7);
+    const { token } = await site.issueBundle(machine);
+    const node = await site.client(machine);
+    await site.request(machine, 'rescue');
+    expect(await node.enroll(token)).toMatchObject({ status: 409 });
+    await site.request(machine, 'rescue-ended');
+    expect(await site.state(machine)).toBe('enrolling');
+    expect(await node.enroll(token)).toMatchObject({ status: 200 });
+    expect(await node.heartbeat()).toMatchObject({ status: 200, json: { state: 'active' } });
+  });
+
   it('that was never issued is refused with the same message as one for another node', async () => {
     const node = await site.client({ id: newMachineId() });
     const made = `ce_${'0'.repeat(12)}_${'A'.repeat(43)}`;

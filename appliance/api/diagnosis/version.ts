@@ -1,0 +1,8 @@
+// The version of this appliance, as package.json states it.
+
+import { readFileSync } from 'node:fs';
+
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  readonly version: string;
+};
+export const VERSION: string = version;

@@ -1,0 +1,95 @@
+// Causes on the appliance: its files, disk, store, listeners and clock.
+
+import type { ApplianceProblem } from '../../../domain/appliance-problem.ts';
+import { type Cause, type Confidence, type Finding, fact, found } from '../cause.ts';
+import type { Signs } from '../signs.ts';
+import type { Stage } from '../stages.ts';
+
+export const APPLIANCE_CAUSES: readonly Cause[] = [
+  {
+    id: 'appliance-disk-full',
+    stages: 'any',
+    specificity: 3,
+    looksFor: 'a full disk of the appliance, or a store that cannot be written',
+    assess: (signs) => ownProblem(signs, ['disk-full', 'store-failing'], () => 'certain'),
+    reason: 'the appliance cannot record anything: {words}',
+    nextStep: '{to_do}',
+    verify: 'coldiron check reports no problem, and {node} goes on by itself.',
+  },
+  {
+    id: 'boot-file-damaged',
+    stages: ['address', 'loader', 'script', 'images', 'start', 'work'],
+    specificity: 3,
+    looksFor:
+      'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage',
+    assess: (signs) =>
+      ownProblem(signs, ['boot-file-damaged', 'boot-file-missing'], (problem) =>
+        isNeededNow(signs, problem.subject) ? 'certain' : null,
+      ),
+    reason: 'a boot file of this appliance is not usable: {words}',
+    nextStep: '{to_do}',
+    verify: 'coldiron assets verify reports no problem.',
+  },
+  {
+    id: 'listener-missing',
+    stages: ['power', 'address', 'loader', 'script', 'images', 'start', 'first-boot'],
+    specificity: 3,
+    looksFor: 'a DHCP, TFTP, HTTP or node API listener that is not there',
+    assess: (signs) =>
+      ownProblem(signs, ['listener-missing'], (problem) =>
+        problem.id === 'listener-missing' &&
+        LISTENS_FOR[problem.service].some((stage) => stage === signs.current?.stage)
+          ? 'likely'
+          : null,
+      ),
+    reason: 'the appliance does not answer where {node} asks: {words}',
+    nextStep: '{to_do}',
+    verify: 'coldiron check lists the listener as running.',
+  },
+  {
+    id: 'appliance-clock-wrong',
+    stages: ['start', 'first-boot'],
+    specificity: 3,
+    looksFor: 'a clock of the appliance that is wrong, or an expired certificate of the node API',
+    assess: (signs) => ownProblem(signs, ['clock-wrong', 'certificate-expired'], () => 'likely'),
+    reason: 'machines cannot verify this appliance: {words}',
+    nextStep: '{to_do}',
+    verify: 'coldiron check reports no problem.',
+  },
+];
+
+const LISTENS_FOR: Readonly<Record<'dhcp' | 'tftp' | 'http' | 'node', readonly Stage[]>> = {
+  dhcp: ['power', 'address'],
+  tftp: ['loader', 'script'],
+  http: ['loader', 'script', 'images', 'start'],
+  node: ['start', 'first-boot'],
+};
+
+function ownProblem(
+  { appliance, current }: Signs,
+  ids: readonly ApplianceProblem['id'][],
+  confidence: (problem: ApplianceProblem) => Confidence | null,
+): Finding | null {
+  if (current === null) return null;
+  for (const problem of appliance) {
+    if (!ids.includes(problem.id)) continue;
+    const sure = confidence(problem);
+    if (sure !== null)
+      return found(sure, [fact('appliance', problem.words, problem.since)], {
+        words: problem.words,
+        to_do: problem.nextStep,
+      });
+  }
+  return null;
+}
+
+/** The service OS and images are below two folders; loaders are elsewhere. */
+function isNeededNow({ current, script }: Signs, subject: string): boolean {
+  const stage = current?.stage;
+  if (stage === undefined || stage === 'power' || stage === 'first-boot') return false;
+  const isSystem = /^(?:images|nixos)\//.test(subject);
+  if (!isSystem) return stage === 'address' || stage === 'loader' || stage === 'script';
+  if (stage === 'address' || stage === 'loader') return false;
+  const asset = script?.kind === 'http.script' ? script.data.asset : undefined;
+  return stage === 'work' || asset === undefined || subject.split('/')[1] === asset.split('/')[1];
+}
