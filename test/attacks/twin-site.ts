@@ -83,8 +83,7 @@ export class TwinSite {
     );
     await this.connectMore(nodes);
     mkdirSync(state, { mode: 0o700 });
-    this.#place('service-os-x86_64/kernel', bzImage(1));
-    this.#place('service-os-x86_64/initrd', '070701');
+    await this.placeServiceOs();
     this.#place('debian/disk.raw', IMAGE);
     mkdirSync(join(folder, 'passwords'));
     writeFileSync(join(folder, 'passwords/bmc'), `${ADMIN.password}\n`, { mode: 0o600 });
@@ -108,6 +107,12 @@ export class TwinSite {
   /** Everything that the running appliance has printed. */
   get log(): string {
     return this.#appliance?.output ?? '';
+  }
+
+  /** Nothing starts it: the machines of this site only speak its protocol. */
+  protected async placeServiceOs(): Promise<void> {
+    this.#place('service-os-x86_64/kernel', bzImage(1));
+    this.#place('service-os-x86_64/initrd', '070701');
   }
 
   /** Further networks and hosts, before the appliance starts. */
