@@ -25,7 +25,6 @@ export async function openMedia(
     ...{ store, seeds },
     drives: bmcs.drives,
     required: requiredIdentity((name) => fleet.profile(name)),
-    current: (id) => fleet.machineById(id),
     now: clock.now,
     log: logger,
   });

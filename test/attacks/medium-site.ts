@@ -64,20 +64,30 @@ export class MediumSite extends TwinSite {
 
   /** The 64 digits on the disc, once it is in the drive. */
   async secret(node: Identity): Promise<string> {
-    const story = () => `${coldiron(['trail', node.node, '--state', this.lab.state]).stdout}\n${this.log}`;
     await expect
       .poll(() => this.disc(node), { timeout: 30_000 })
       .not.toBeNull()
       .catch((error: Error) => {
-        throw new Error(`${error.message}\n${story()}`);
+        throw new Error(`${error.message}\n${this.#story(node)}`);
       });
-    const { stdout } = spawnSync('isoinfo', ['-i', this.disc(node) ?? '', '-x', '/SECRET.;1'], { encoding: 'utf8' });
-    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    const disc = this.disc(node) ?? '';
+    const { stdout, stderr, error } = spawnSync('isoinfo', ['-i', disc, '-x', '/SECRET.;1'], { encoding: 'utf8' });
+    expect(stdout, `${disc} ${stderr} ${error} ${this.#story(node)}`).toMatch(/^[0-9a-f]{64}\n$/);
     return stdout.trim();
   }
 
   async ejected(node: Identity): Promise<void> {
-    await expect.poll(() => this.url(node), { timeout: 30_000 }).toBeNull();
+    await expect
+      .poll(() => this.url(node), { timeout: 60_000 })
+      .toBeNull()
+      .catch((error: Error) => {
+        throw new Error(`${error.message}\n${this.#story(node)}`);
+      });
+  }
+
+  /** For a failed test. */
+  #story({ node }: Identity): string {
+    return `${coldiron(['trail', node, '--state', this.lab.state]).stdout}\n${this.log.slice(-3000)}`;
   }
 
   /** The status and the length of the answer. */

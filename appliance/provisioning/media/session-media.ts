@@ -31,12 +31,10 @@ export interface Drives {
 }
 
 export interface SessionMediaDeps {
-  readonly store: Pick<Store, 'commit' | 'mediumOf' | 'mediumByPath' | 'unendedMedia' | 'subscribe'>;
+  readonly store: Pick<Store, 'commit' | 'machine' | 'mediumOf' | 'mediumByPath' | 'unendedMedia' | 'subscribe'>;
   readonly drives: Drives;
   readonly seeds: Pick<SessionSeeds, 'newSalt' | 'mediumSeed' | 'mediumPath'>;
   readonly required: (machine: Machine) => RequiredIdentity;
-  /** The current machine; null: removed. */
-  readonly current: (machine: MachineId) => Machine | null;
   readonly now: () => Instant;
   readonly log: { error(fields: object, message: string): void };
 }
@@ -108,11 +106,11 @@ export class SessionMedia {
 
   /** Ejects what is over. Called after each change of a machine with a medium, and from time to time. Never rejects. */
   async look(): Promise<void> {
-    const { current, now } = this.#deps;
+    const { now } = this.#deps;
     await Promise.all(
       [...this.#open].map(async (id) => {
         if ((this.#retries.get(id)?.notBefore ?? 0) > now() || this.#turns.has(id)) return;
-        await this.#inTurn(id, () => this.#withdraw(id, current(id))).catch((error: unknown) =>
+        await this.#inTurn(id, () => this.#withdraw(id)).catch((error: unknown) =>
           this.#deps.log.error({ err: error, machine: id }, 'a medium could not be withdrawn; it will be tried again'),
         );
       }),
@@ -121,9 +119,9 @@ export class SessionMedia {
 
   /** `reads`: the request is for the content, not only for its size. */
   async fetch(name: string, address: Ipv4 | null, reads: boolean): Promise<Fetched> {
-    const { store, current, now } = this.#deps;
+    const { store, now } = this.#deps;
     const medium = await store.mediumByPath(hashOf(name));
-    const machine = medium && current(medium.machine);
+    const machine = medium && (await this.#machine(medium.machine));
     if (medium === null || machine === null) return { outcome: 'unknown' };
     const isOver = isMediumOver(medium, machine, now());
     if (address !== medium.bmc) {
@@ -185,11 +183,18 @@ export class SessionMedia {
     await this.#eject(machine, medium);
   }
 
-  async #withdraw(id: MachineId, machine: Machine | null): Promise<void> {
+  /** From the store: an older version in memory would look like a machine that has left its state. Null: removed. */
+  async #machine(id: MachineId): Promise<Machine | null> {
+    const machine = await this.#deps.store.machine(id);
+    return machine?.lifecycle.state === 'removed' ? null : machine;
+  }
+
+  async #withdraw(id: MachineId): Promise<void> {
     const medium = await this.#deps.store.mediumOf(id);
+    const machine = await this.#machine(id);
     if (medium === null || medium.endedAt !== null) return this.#settled(id, medium?.pathHash ?? null);
     if (!isMediumOver(medium, machine, this.#deps.now())) return;
-    // The record of a removed machine is not in memory; its BMC may belong to another machine already.
+    // Its BMC may belong to another machine already.
     if (machine === null) return this.#giveUp({ id, version: 0 }, medium, 'the node is removed');
     const problem = this.#deps.drives.problem(machine);
     return problem === null ? this.#eject(machine, medium) : this.#giveUp(machine, medium, problem);

@@ -9,7 +9,6 @@ import { mediumNameIn } from '../../../appliance/boot/boot-paths.ts';
 import { HOUR, MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
 import type { LifecycleState } from '../../../appliance/domain/lifecycle.ts';
-import type { Machine } from '../../../appliance/domain/machine.ts';
 import { mustParse, parsed } from '../../../appliance/domain/parsed.ts';
 import { type DriveOutcome, SessionMedia } from '../../../appliance/provisioning/media/session-media.ts';
 import { lifecycleIn, mac, transitionOf } from '../../store/samples.ts';
@@ -26,7 +25,6 @@ describe('the medium of a network boot', () => {
   let folder: string;
   let rig: SessionsRig;
   let media: SessionMedia;
-  let machine: Machine | null;
   /** The image in the drive. */
   let inDrive: string | null;
   let insert: DriveOutcome;
@@ -53,7 +51,6 @@ describe('the medium of a network boot', () => {
       },
       ...sessionProofs(() => rig.time.now),
       required: () => 'bound',
-      current: () => machine,
       now: () => rig.time.now,
       log: { error: (fields) => expect(fields).toBe('no error') },
     });
@@ -69,7 +66,6 @@ describe('the medium of a network boot', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'coldiron-media-'));
     rig = await SessionsRig.open(join(folder, 'store.db'), 'commissioning');
-    machine = rig.machine;
     [inDrive, insert, eject, ejects, problem, idle] = [null, DONE, DONE, 0, null, 0];
     media = await open();
   });
@@ -88,7 +84,6 @@ describe('the medium of a network boot', () => {
     const current = await rig.store.machine(rig.machine.id);
     if (!current) throw new Error('the machine is in the store');
     const lifecycle = lifecycleIn(state, { since: rig.time.now, deadline: rig.time.now + HOUR });
-    machine = { ...current, lifecycle };
     await writesTo(rig.store).transition(transitionOf(current, state, { lifecycle }));
   };
 
@@ -224,8 +219,8 @@ describe('the medium of a network boot', () => {
 
   it('of a removed machine is given up: its BMC may belong to another one', async () => {
     await place();
-    machine = null;
-    await media.look();
+    await move('removed');
+    await expect.poll(async () => (await events()).length).toBe(2);
     expect(ejects).toBe(0);
     expect((await events()).at(-1)).toMatchObject({ kind: 'medium.not-ejected', data: { given_up: true } });
   });
