@@ -56,6 +56,8 @@ export interface Config {
   readonly bmcScan: readonly Prefix[];
   /** The only folder that BMC passwords of the inventory are read from. */
   readonly bmcPasswordFolder: string;
+  /** Whether the serial consoles of machines are captured while they are worked on. */
+  readonly captureConsoles: boolean;
   readonly tls: { readonly certificateFile: string; readonly keyFile: string } | null;
   readonly retentionDays: number;
   readonly logLevel: string;
@@ -111,7 +113,14 @@ const ConfigDocument = Type.Object(
       ),
     ),
     bmc: Type.Optional(
-      Type.Object({ scan: Type.Optional(Type.Array(Type.String())), password_folder: Type.Optional(path()) }, closed),
+      Type.Object(
+        {
+          scan: Type.Optional(Type.Array(Type.String())),
+          password_folder: Type.Optional(path()),
+          console_capture: Type.Optional(Type.Boolean()),
+        },
+        closed,
+      ),
     ),
     enrollment: Type.Optional(
       Type.Object(
@@ -179,6 +188,7 @@ export async function loadConfig(file: string, overrides: { state?: string } = {
     ignoreOtherDhcpServers: document.dhcp?.ignore_other_servers ?? false,
     bmcScan,
     bmcPasswordFolder,
+    captureConsoles: document.bmc?.console_capture ?? true,
     retentionDays: document.retention?.event_days ?? 30,
     logLevel: document.log?.level ?? 'info',
     inventoryFiles,

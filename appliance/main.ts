@@ -31,21 +31,21 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     const proofs = await openSessionProofs(foundation);
     const media = await openMedia(foundation, bmcs, proofs);
     const commands = await openMachines(foundation, bmcs, media);
-    const nodes = await openIdentity(foundation, commands);
+    const nodes = await openIdentity(foundation, commands, bmcs);
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
     const work = await openWork(foundation, commands, boot, nodes, proofs);
-    const servers = bootServers(foundation, boot, work.sessions, {
-      ...{ heartbeats: enrollment.heartbeats, authority, media },
-    });
+    const { applianceProblems, useListeners } = await openSelfCheck(foundation, { boot, nodes });
+    const { twins } = enrollment;
+    const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems, media });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
-      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs }),
+      work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems }),
       renderings: work.renderings,
       services: servers.services,
       listeners: servers.listeners,
-      applianceProblems: openSelfCheck(foundation, servers),
+      applianceProblems,
       bootContract: servers.bootContract,
       bootPort: boot.bootPort,
       resolver: boot.resolver,
@@ -53,6 +53,7 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
     });
     const node = nodes.address === null ? [] : [{ what: 'node', where: `https://${nodes.address}/node/v1` }];
     const bootPlaces = await servers.start();
+    useListeners(servers.listeners);
     return { places: [...bootPlaces, ...api, ...node], adminTokenFile: foundation.adminTokenFile, stop: stops.run };
   } catch (error) {
     await stops.run();

@@ -43,6 +43,7 @@ describe('the configuration', () => {
     expect(await loadConfig(file)).toEqual({
       file,
       bmcScan: [],
+      captureConsoles: true,
       bmcPasswordFolder: '/etc/coldiron/bmc-passwords',
       state: join(folder, 'state'),
       listen: {
@@ -171,6 +172,11 @@ describe('the configuration', () => {
     await mkdir(join(folder, 'own'));
     expect((await loadConfig(await config('templates: own'))).templates).toBe(join(folder, 'own'));
     expect(await problems('templates: nowhere')).toEqual(['coldiron.yaml: templates: no such folder: nowhere']);
+  });
+
+  it('can switch the capture of consoles off', async () => {
+    expect((await loadConfig(await config('bmc: { console_capture: false }'))).captureConsoles).toBe(false);
+    expect(await problems('bmc: { console_capture: sometimes }')).toHaveLength(1);
   });
 
   it('reads the networks of the BMC scan; the default is none', async () => {

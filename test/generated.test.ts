@@ -7,6 +7,7 @@ import { AGENT_FILE, joinedAgent } from '../appliance/cli/joined-agent.ts';
 import { apiDocument } from '../appliance/contract/document.ts';
 import { eventDocument } from '../appliance/domain/events/event-document.ts';
 import { lifecycleDocument } from '../appliance/machines/diagram.ts';
+import { diagnosisDocument } from '../appliance/trail/diagnosis/document.ts';
 
 describe('docs/api.md', () => {
   it('matches the operation table (npm run docs updates it)', () => {
@@ -23,6 +24,12 @@ describe('docs/lifecycle.md', () => {
 describe('docs/events.md', () => {
   it('matches the event table (npm run docs updates it)', () => {
     expect(readFileSync(join(import.meta.dirname, '../docs/events.md'), 'utf8')).toBe(eventDocument());
+  });
+});
+
+describe('docs/diagnosis.md', () => {
+  it('matches the causes, the stages and the signatures (npm run docs updates it)', () => {
+    expect(readFileSync(join(import.meta.dirname, '../docs/diagnosis.md'), 'utf8')).toBe(diagnosisDocument());
   });
 });
 

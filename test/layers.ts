@@ -107,7 +107,11 @@ export const LAYERS: readonly Layer[] = [
   {
     at: 'self-check',
     holds: 'what is wrong with the appliance itself: files, disk, store, listeners, other DHCP servers, clock',
-    imports: ['domain', 'self-check'],
+    imports: [
+      ...['domain', 'self-check', 'assets/asset', 'assets/asset-name', 'assets/boot-contract', 'assets/built-images'],
+      'assets/library',
+    ],
+    node: ['node:fs'],
   },
   {
     at: 'bmc',
@@ -115,6 +119,12 @@ export const LAYERS: readonly Layer[] = [
     imports: ['domain', 'codecs', 'bmc'],
     packages: ['undici'],
     node: ['*'],
+  },
+  {
+    at: 'bmc/console',
+    holds: 'shared consoles, their capture, and what machines said ([bmc.md](bmc.md))',
+    imports: ['domain', 'bmc', 'files', 'store/store', 'store/change'],
+    node: ['node:fs', 'node:path'],
   },
   {
     at: 'bmc/access',

@@ -34,7 +34,13 @@ describe('a process', () => {
     ['test/servers/http-boot/limits.test.ts', false, 'counts the open files of its process'],
     ['test/servers/tftp/tftp-server.test.ts', false, 'counts them through the rig that it imports'],
     ['test/machines/runner.test.ts', false, 'replaces functions of an object'],
-    ['test/onboarding/life-bios.test.ts', false, 'is not quick'],
+    ['test/bmc/redfish/vendors.test.ts', true, 'only needs a package'],
+    ['test/interop/nix/modules.test.ts', true, 'only needs a package'],
+    ['test/interop/http/peers.test.ts', false, 'counts the memory of its process'],
+    ['test/servers/node-api/enroll.test.ts', false, 'starts the appliance'],
+    ['test/store/crash.test.ts', false, 'takes minutes'],
+    ['test/lab/rack/bmc.test.ts', false, 'boots a virtual machine'],
+    ['test/onboarding/life-bios.test.ts', false, 'boots a virtual machine'],
   ])('is shared by %s: %s, because it %s', (file, shared) => {
     expect(existsSync(join(ROOT, file))).toBe(true);
     expect(canShareProcess(file)).toBe(shared);

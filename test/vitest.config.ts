@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { AttackReporter } from './attack-reporter.ts';
 import { LongestFirst } from './longest-first.ts';
-import { canShareProcess, quickFiles } from './quick-files.ts';
+import { canShareProcess, testFiles } from './quick-files.ts';
 
-const sharing = quickFiles().filter(canShareProcess);
+const sharing = testFiles().filter(canShareProcess);
 
 export default defineConfig({
   test: {
@@ -18,7 +19,7 @@ export default defineConfig({
     // Two more than the processors of a small machine: booting virtual machines wait half of the time.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    reporters: ['default', ['json', { outputFile: '.ci/report.json' }]],
+    reporters: ['default', new AttackReporter(), ['json', { outputFile: '.ci/report.json' }]],
     projects: [
       { extends: true, test: { name: 'shared process', include: sharing, isolate: false } },
       { extends: true, test: { name: 'own process', include: ['test/**/*.test.ts'], exclude: sharing } },

@@ -4,14 +4,15 @@ import { defineConfig } from 'vitest/config';
 import { canShareProcess, quickFiles } from './quick-files.ts';
 import full from './vitest.config.ts';
 
-const own = quickFiles().filter((file) => !canShareProcess(file));
-const [sharing] = full.test?.projects ?? [];
-if (sharing === undefined) throw new Error('vitest.config.ts names no files that share a process');
+const [sharing, own] = [true, false].map((shared) => quickFiles().filter((file) => canShareProcess(file) === shared));
 
 export default defineConfig({
   test: {
     ...full.test,
     reporters: ['default'],
-    projects: [sharing, { extends: true, test: { name: 'own process', include: own } }],
+    projects: [
+      { extends: true, test: { name: 'shared process', include: sharing ?? [], isolate: false } },
+      { extends: true, test: { name: 'own process', include: own ?? [] } },
+    ],
   },
 });

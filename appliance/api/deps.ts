@@ -52,5 +52,5 @@ export interface ManagementDeps extends AppEdge {
   readonly enrollment: EnrollmentService;
   /** How long the stages of completed runs took. */
   readonly runTimes: Pick<RunTimes, 'expected'>;
-  readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan'>;
+  readonly bmc: Pick<BmcService, 'nodes' | 'keys' | 'scan' | 'consoleLog'>;
 }

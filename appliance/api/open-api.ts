@@ -23,7 +23,7 @@ export async function generateOpenApi(): Promise<object> {
     work: untouched('work'),
     enrollment: untouched('enrollment'),
     renderings: untouched('renderings'),
-    bmc: { nodes: untouched('BMCs'), keys: untouched('BMCs'), scan: untouched('BMCs') },
+    bmc: { nodes: untouched('BMCs'), keys: untouched('BMCs'), scan: untouched('BMCs'), consoleLog: untouched('BMCs') },
     logger: SILENT,
   });
   try {

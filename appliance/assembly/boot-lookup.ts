@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isUsable } from '../assets/asset.ts';
 import { AvailableImages } from '../assets/available-images.ts';
 import { AssetLibrary } from '../assets/library.ts';
 import { BootResolver } from '../boot/boot-resolver.ts';
@@ -48,7 +49,7 @@ export async function openBootLookup(foundation: Foundation, commands: MachineCo
   const images = new AvailableImages(library);
   let orders: Pick<WorkOrders, 'problem'> = { problem: () => 'the appliance is still starting' };
   const resolver = new BootResolver(fleet, clock.now, {
-    available: (file) => library.find(file) !== null,
+    available: (file) => isUsable(library.find(file)),
     startability: {
       image: (required) => images.find(required),
       orderProblem: (machine, outcome, address) => orders.problem(machine, modeOf(outcome), { address, bootPort }),

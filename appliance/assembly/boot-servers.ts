@@ -6,7 +6,7 @@ import type { Services } from '../api/deps.ts';
 import type { BootContract } from '../assets/boot-contract.ts';
 import { LibraryWatch } from '../assets/library-watch.ts';
 import { MINUTE } from '../domain/instant.ts';
-import type { Heartbeats } from '../identity/heartbeats.ts';
+import type { TwinWatch } from '../identity/twin-watch.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
 import type { SessionMedia } from '../provisioning/media/session-media.ts';
@@ -25,6 +25,7 @@ import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { Foundation } from './foundation.ts';
 import { serveMedia } from './media.ts';
+import type { SelfCheck } from './self-check.ts';
 import type { ServiceOsAuthority } from './service-os-authority.ts';
 
 export interface Place {
@@ -34,6 +35,8 @@ export interface Place {
 
 export interface BootServers {
   readonly chain: BootChain;
+  /** Reads the boot files again, now. */
+  readonly reload: () => Promise<void>;
   readonly bootContract: () => Promise<BootContract>;
   readonly services: () => Services;
   readonly listeners: Listening['states'];
@@ -45,19 +48,17 @@ export interface BootServers {
 
 const LOOK_AT_ASSETS_EVERY = MINUTE;
 
+interface BootServerDeps extends Pick<SelfCheck, 'applianceProblems'> {
+  readonly twins: Pick<TwinWatch, 'booted'>;
+  readonly authority: ServiceOsAuthority;
+  readonly media: SessionMedia;
+}
+
 export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
   { sessions }: Pick<SessionService, 'sessions'>,
-  {
-    heartbeats,
-    authority,
-    media,
-  }: {
-    readonly heartbeats: Pick<Heartbeats, 'booted'>;
-    readonly authority: ServiceOsAuthority;
-    readonly media: SessionMedia;
-  },
+  { twins, authority, applianceProblems, media }: BootServerDeps,
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
@@ -81,7 +82,7 @@ export function bootServers(
       dhcp.scriptFetched(mac);
       // Anybody can fetch the script of another machine, but only this machine with its own card.
       const machine = address !== null && addresses.neighbourOf(address) === mac ? fleet.machineByMac(mac) : null;
-      if (machine) heartbeats.booted(machine.id);
+      if (machine) twins.booted(machine.id);
     },
     onStoreFailure: (error, machine) =>
       logger.error({ err: error, node: machine.spec.hostname }, 'intent not consumed; the machine keeps waiting'),
@@ -115,13 +116,14 @@ export function bootServers(
 
   const startHttp = async (): Promise<Place[]> => {
     if (!config.listen.boot) return [];
-    const bootApp = await buildBootApp({ newId, logger, services });
+    const bootApp = await buildBootApp({ newId, logger, services, applianceProblems });
     stops.add(() => bootApp.close());
     const server = new HttpBootServer(
       {
         ...{ resolver, scripts, templates, library },
         sessions: sessions.handler,
         media,
+        endFailedBoot: sessions.endFailedBoot,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
         trail,
@@ -135,6 +137,10 @@ export function bootServers(
     open.http = await server.start();
     stops.add(() => server.stop());
     return [{ what: 'boot', where: `http://${open.http.address}:${open.http.port}/` }];
+  };
+  const reload = async (): Promise<void> => {
+    await authority.update();
+    await library.reload();
   };
   const start = async (): Promise<Place[]> => {
     const http = await startHttp();
@@ -150,8 +156,7 @@ export function bootServers(
     // The watch notices it, too, but later: until then a client would be told the size of the old file.
     authority.onChange(() => library.reload().catch((error) => logger.error({ err: error }, 'boot files not read')));
     const lookAtAssets = async (): Promise<void> => {
-      await authority.update();
-      await library.reload();
+      await reload();
       await chain.followUp();
     };
     const watch = await LibraryWatch.start({ folder: boot.assetFolder, onChange: lookAtAssets, log: logger });
@@ -162,7 +167,12 @@ export function bootServers(
   };
   return {
     ...{ chain, services, start },
-    bootContract: () => chain.check(),
+    reload,
+    // Whoever asks after a build gets an answer about the new files.
+    bootContract: async () => {
+      await reload();
+      return chain.check();
+    },
     listeners: listening.states,
     bootPort: () => open.http?.port ?? bootPort,
   };

@@ -12,6 +12,8 @@ import { applySiteInventory } from '../inventory/site-inventory.ts';
 import { type Clock, systemClock } from '../machines/runner/clock.ts';
 import { claimSocket } from '../net/listen.ts';
 import { repeat } from '../net/repeat.ts';
+import { StoreWrites } from '../self-check/store-problem.ts';
+import { observedStore } from '../store/observed-store.ts';
 import { openSqliteStore } from '../store/sqlite/sqlite.ts';
 import type { Store } from '../store/store.ts';
 import { limitedStore } from '../trail/limited-store.ts';
@@ -41,12 +43,15 @@ export interface Foundation {
   readonly fleet: Fleet;
   readonly follower: FleetFollower;
   readonly trail: TrailRecorder;
+  /** Whether the last write to the store succeeded. */
+  readonly storeWrites: StoreWrites;
   /** The path of the management socket. */
   readonly socket: string;
   /** Null: there is none any more. */
   readonly adminTokenFile: string | null;
 }
 
+export const STORE_FILE = 'coldiron.db';
 /** A client may repeat a request for this long, and it is executed once. */
 const LEAST_COMMAND_DAYS = 7;
 /** Writes of other processes are visible within this time; our own at once. */
@@ -58,7 +63,8 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   const newId = (): string => randomUUID();
   await secureStateFolder(config.state, logger);
   const socket = await claimSocket(join(config.state, 'coldiron.sock'));
-  const unlimited = await openSqliteStore({ file: join(config.state, 'coldiron.db'), logger });
+  const storeWrites = new StoreWrites();
+  const unlimited = observedStore(await openSqliteStore({ file: join(config.state, STORE_FILE), logger }), storeWrites);
   stops.add(() => unlimited.close());
   const trail = new TrailRecorder(unlimited, clock.now);
   const store = limitedStore(unlimited, trail);
@@ -77,6 +83,6 @@ export async function openFoundation(config: Config, logger: Logger, stops: Stop
   const commandDays = Math.max(config.retentionDays, LEAST_COMMAND_DAYS);
   stops.add(repeat(HOUR, () => store.trimCommands(clock.now() - commandDays * DAY), logger));
   return {
-    ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket, adminTokenFile },
+    ...{ config, logger, stops, clock, newId, store, fleet, follower, trail, socket, adminTokenFile, storeWrites },
   };
 }

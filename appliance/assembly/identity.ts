@@ -1,5 +1,6 @@
 // The certificate authority, enrollment and tasks, and the node API over mutual TLS.
 
+import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { DEFAULT_ENROLLMENT_SETTINGS } from '../identity/settings.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { readTemplates } from '../servers/http-boot/read-templates.ts';
@@ -8,10 +9,14 @@ import type { Foundation } from './foundation.ts';
 
 export type NodeService = Awaited<ReturnType<typeof openNodeService>>;
 
-export async function openIdentity(foundation: Foundation, commands: MachineCommands): Promise<NodeService> {
+export async function openIdentity(
+  foundation: Foundation,
+  commands: MachineCommands,
+  { power }: Pick<BmcService, 'power'>,
+): Promise<NodeService> {
   const { config, store, fleet, clock, newId, logger, stops } = foundation;
   const service = await openNodeService({
-    ...{ store, fleet, commands, newId, logger },
+    ...{ store, fleet, commands, power, newId, logger },
     now: clock.now,
     setTimer: clock.setTimer,
     state: config.state,

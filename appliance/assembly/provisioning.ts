@@ -1,17 +1,19 @@
 // Work on machines: deliveries, orders and sessions of the service OS, and the checks before a deployment.
 
 import { join } from 'node:path';
+import { isUsable } from '../assets/asset.ts';
 import { readNodeModules } from '../assets/template-files.ts';
 import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { Renderings } from '../deliveries/renderings.ts';
 import { openTemplateSet } from '../deliveries/template-set.ts';
 import type { Origin } from '../domain/event.ts';
-import { MINUTE } from '../domain/instant.ts';
+import { MINUTE, SECOND } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
 import type { EnrollmentService } from '../identity/enrollment-service.ts';
 import { identityIn } from '../identity/node-addresses.ts';
 import type { MachineCommands } from '../machines/execute.ts';
 import { repeat } from '../net/repeat.ts';
+import { cablingOf } from '../provisioning/cabling.ts';
 import { PUSH_LIMITS } from '../provisioning/installers/nixos/push.ts';
 import { NodeWork } from '../provisioning/node-work.ts';
 import { openSessionService, type SessionService } from '../provisioning/sessions/session-service.ts';
@@ -24,10 +26,12 @@ import type { BootLookup } from './boot-lookup.ts';
 import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 import type { NodeService } from './identity.ts';
+import type { SelfCheck } from './self-check.ts';
 import type { SessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
 const RELOAD_TEMPLATES_EVERY = MINUTE;
+const LOOK_FOR_STALLS_EVERY = 15 * SECOND;
 
 export interface Work {
   readonly renderings: Renderings;
@@ -78,6 +82,7 @@ export async function openWork(
     seenAt: (address) => seenAt(address, addresses, fleet),
     ...proofs,
     nodePort: () => nodes.port,
+    heard: (machine) => enrollment.twins.heardSession(machine),
     now: clock.now,
     log: logger,
     workFolders: join(config.state, 'pushes'),
@@ -85,6 +90,7 @@ export async function openWork(
     limits: PUSH_LIMITS,
   });
   stops.add(() => sessions.stop());
+  stops.add(repeat(LOOK_FOR_STALLS_EVERY, () => sessions.noteStalled([...fleet.machines()]), logger));
   boot.useOrders(sessions.orders);
   nodes.useSessions(sessionEndpoint(sessions.sessions.handler, logger));
   return { renderings, sessions };
@@ -92,7 +98,7 @@ export async function openWork(
 
 /** The commands that operators run on nodes. Its checks query the open servers, so it comes after them. */
 export function nodeWork(
-  { config, fleet, clock }: Foundation,
+  { config, fleet, store, clock }: Foundation,
   deps: {
     readonly commands: MachineCommands;
     readonly boot: BootLookup;
@@ -100,21 +106,26 @@ export function nodeWork(
     readonly work: Work;
     readonly enrollment: EnrollmentService;
     readonly bmcs: BmcService;
+    readonly applianceProblems: SelfCheck['applianceProblems'];
   },
 ): NodeWork {
-  const { commands, boot, servers, work, enrollment, bmcs } = deps;
+  const { commands, boot, servers, work, enrollment, bmcs, applianceProblems } = deps;
   return new NodeWork({
     ...{ fleet, commands },
     orders: work.sessions.orders,
     now: clock.now,
     find: (name) => boot.library.find(name),
     images: boot.images,
+    readFiles: servers.reload,
+    loaderAvailable: (file) => isUsable(boot.library.find(file)),
+    applianceProblems,
     bootContract: servers.bootContract,
     bootPort: servers.bootPort,
     fetchable: (url) => fetchable(url, servers.chain.headersFor(url)),
     bundleProblems: (machine) => enrollment.bundleProblems(machine),
     bmcProblems: bmcs.problems,
     inspection: (machine) => work.renderings.inspection(machine),
+    cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => config.listen.node !== null,
     pushProblems: work.sessions.pushProblems,
   });

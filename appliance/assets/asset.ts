@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { CpuArchitecture } from '../domain/architecture.ts';
+import type { FileDamage } from './file-damage.ts';
 import { detectFileType, type FileType, fileTypeInWords, TYPE_HEAD_BYTES } from './file-type.ts';
 import type { ManifestEntry } from './manifest.ts';
 
@@ -14,6 +15,10 @@ export interface Asset {
   /** null: not specific to one architecture, or unknown. */
   readonly architecture: CpuArchitecture | null;
   readonly contentType: string;
+  /** A compressed disk image: what it unpacks to, at least. Left out: unknown, or not compressed. */
+  readonly unpackedBytes?: number;
+  /** Why it is not the file that was placed; left out: it is, or nothing is known about it. */
+  readonly damage?: FileDamage;
 }
 
 /** The first bytes of the file: enough to detect its type. */
@@ -37,3 +42,6 @@ export function typeProblem(entry: ManifestEntry, type: FileType): string | null
   const expected = fileTypeInWords(firmware === 'bios' ? { kind: 'bios' } : { kind: 'efi', cpu: architecture });
   return `must be ${expected}, is ${fileTypeInWords(type)}`;
 }
+
+/** A damaged file is served to those who ask for it, and nobody is sent to it. */
+export const isUsable = (asset: Asset | null): asset is Asset => asset !== null && asset.damage === undefined;

@@ -24,6 +24,7 @@ export class AvailableImages {
     for (const name of [wanted.kernel, wanted.initrd]) {
       const asset = this.#library.find(name);
       if (asset === null) return unparsable(name);
+      if (asset.damage !== undefined) return unparsable(`a sound ${name} (the one there ${asset.damage.words})`);
       if (asset.architecture !== null && asset.architecture !== wanted.architecture) {
         return unparsable(`${name} for ${wanted.architecture} (the one there is for ${asset.architecture})`);
       }

@@ -13,7 +13,15 @@ export interface BootContract {
   readonly missing: readonly MissingFile[];
 }
 
-interface MissingFile {
+interface UnfitFile {
+  readonly file: string;
+  /** A predicate of the file. */
+  readonly words: string;
+  readonly what: string;
+  readonly architectures: readonly string[];
+}
+
+export interface MissingFile {
   readonly file: string;
   /** `loader`, `service OS`, `installer of worker`. */
   readonly what: string;
@@ -24,14 +32,23 @@ type Find = (name: string) => Asset | null;
 
 /** `profiles`: the profiles that machines may be installed with. The service OS needs no profile. */
 export function checkBootContract(find: Find, profiles: Iterable<InstalledProfile> = []): BootContract {
+  const { unfit, missing } = checkAdvertised(find, profiles);
+  return { problems: unfit.map(({ file, words }) => `${file} ${words}`), missing };
+}
+
+export interface AdvertisedFiles {
+  /** Files that machines would be sent to and cannot start. */
+  readonly unfit: readonly UnfitFile[];
+  readonly missing: readonly MissingFile[];
+}
+
+/** The same check with the file of each problem. */
+export function checkAdvertised(find: Find, profiles: Iterable<InstalledProfile>): AdvertisedFiles {
   const checks = [
     checkLoaders(find),
     ...advertisedImages(profiles, isIn(find)).map((image) => checkImage(image, find)),
   ];
-  return {
-    problems: checks.flatMap(({ problems }) => problems),
-    missing: checks.flatMap(({ missing }) => missing),
-  };
+  return { unfit: checks.flatMap(({ unfit }) => unfit), missing: checks.flatMap(({ missing }) => missing) };
 }
 
 const isIn =
@@ -39,9 +56,9 @@ const isIn =
   (name: string): boolean =>
     find(name) !== null;
 
-function checkLoaders(find: Find): BootContract {
+function checkLoaders(find: Find): AdvertisedFiles {
   const available = isIn(find);
-  const problems = new Set<string>();
+  const unfit = new Map<string, UnfitFile>();
   const missing = new Map<string, Set<string>>();
   for (const architecture of CLIENT_ARCHITECTURES.values()) {
     for (const efiLoader of ['ipxe', 'snponly'] as const) {
@@ -53,34 +70,34 @@ function checkLoaders(find: Find): BootContract {
           if (asset === null) {
             // Another loader may replace it.
             if (loaderFor(architecture, { efiLoader, secureBoot, available }).kind === 'loader') continue;
-            missing.set(file, (missing.get(file) ?? new Set()).add(`${architecture.code} (${architecture.name})`));
+            missing.set(file, (missing.get(file) ?? new Set()).add(inWords(architecture)));
           } else if (!starts(asset, architecture)) {
-            problems.add(`${file} is advertised to ${architecture.name} and is ${assetInWords(asset)}`);
+            const words = `is advertised to ${architecture.name} and is ${assetInWords(asset)}`;
+            unfit.set(`${file} ${words}`, { file, words, what: 'loader', architectures: [inWords(architecture)] });
           }
         }
       }
     }
   }
   return {
-    problems: [...problems],
+    unfit: [...unfit.values()],
     missing: [...missing].map(([file, architectures]) => ({ file, what: 'loader', architectures: [...architectures] })),
   };
 }
 
-function checkImage({ name, kind, cpus, part }: AdvertisedImage, find: Find): BootContract {
+const inWords = ({ code, name }: ClientArchitecture): string => `${code} (${name})`;
+
+function checkImage({ name, kind, cpus, part }: AdvertisedImage, find: Find): AdvertisedFiles {
   const asset = find(name);
-  if (asset === null) return { problems: [], missing: [{ file: name, what: part, architectures: cpus }] };
+  if (asset === null) return { unfit: [], missing: [{ file: name, what: part, architectures: cpus }] };
   // An initrd does not state its architecture.
   const startsOn = kind === 'initrd' ? cpus : cpus.filter((cpu) => cpu === asset.architecture);
   if (asset.kind !== kind || startsOn.length === 0) {
-    const what = `${kind} of the ${part}`;
-    return {
-      problems: [`${name} is advertised to ${cpus.join(', ')} as ${what} and is ${assetInWords(asset)}`],
-      missing: [],
-    };
+    const words = `is advertised to ${cpus.join(', ')} as ${kind} of the ${part} and is ${assetInWords(asset)}`;
+    return { unfit: [{ file: name, words, what: part, architectures: cpus }], missing: [] };
   }
   const others = cpus.filter((cpu) => !startsOn.includes(cpu));
-  return { problems: [], missing: others.length === 0 ? [] : [{ file: name, what: part, architectures: others }] };
+  return { unfit: [], missing: others.length === 0 ? [] : [{ file: name, what: part, architectures: others }] };
 }
 
 const starts = (asset: Asset, { cpu, firmware }: ClientArchitecture): boolean =>

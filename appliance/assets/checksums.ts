@@ -39,12 +39,21 @@ export class Checksums {
 
   /** Size and checksum of the same version: a file that changes while it is hashed is hashed again. */
   async of(name: string, file: string): Promise<{ size: number; sha256: string }> {
+    return this.#of(name, file, Number.POSITIVE_INFINITY);
+  }
+
+  /** Of the first `bytes` of the file. */
+  async ofBeginning(name: string, file: string, bytes: number): Promise<string> {
+    return (await this.#of(`${name} (${bytes} bytes)`, file, bytes)).sha256;
+  }
+
+  async #of(key: string, file: string, bytes: number): Promise<{ size: number; sha256: string }> {
     for (;;) {
       const before = await stampOf(file);
-      const known = this.#seen.get(name) ?? this.#known.get(name);
-      const sha256 = known?.stamp === before.stamp ? known.sha256 : await sha256OfFile(file);
+      const known = this.#seen.get(key) ?? this.#known.get(key);
+      const sha256 = known?.stamp === before.stamp ? known.sha256 : await sha256OfFile(file, bytes);
       if (known?.stamp !== before.stamp && (await stampOf(file)).stamp !== before.stamp) continue;
-      this.#seen.set(name, { stamp: before.stamp, sha256 });
+      this.#seen.set(key, { stamp: before.stamp, sha256 });
       return { size: before.size, sha256 };
     }
   }

@@ -10,6 +10,9 @@ const FOLDER_MODE = 0o040755;
 const LINK_MODE = 0o120777;
 const FILE_MODE = 0o100644;
 const PROGRAM_MODE = 0o100755;
+/** The magic number and thirteen fields of eight digits. */
+const HEADER_BYTES = 110;
+const TYPE_MASK = 0o170000;
 const END_OF_ARCHIVE = 'TRAILER!!!';
 
 /** A folder must precede its contents: the kernel does not create parent folders. */
@@ -34,3 +37,21 @@ function member(inode: number, path: string, mode: number, bytes: Uint8Array): B
 function padded(bytes: Uint8Array): Buffer {
   return Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)]);
 }
+
+/** The paths of the regular files in an archive, in order. */
+export function archivedFiles(archive: Uint8Array): string[] {
+  const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
+  const field = (at: number, index: number): number =>
+    Number.parseInt(bytes.toString('latin1', at + 6 + index * 8, at + 14 + index * 8), 16);
+  const paths: string[] = [];
+  for (let at = 0; at + HEADER_BYTES <= bytes.length; ) {
+    const [mode, size, nameBytes] = [field(at, 1), field(at, 6), field(at, 11)];
+    const path = bytes.toString('utf8', at + HEADER_BYTES, at + HEADER_BYTES + nameBytes - 1);
+    if (path === END_OF_ARCHIVE) break;
+    if ((mode & TYPE_MASK) === (FILE_MODE & TYPE_MASK)) paths.push(path);
+    at += rounded(HEADER_BYTES + nameBytes) + rounded(size);
+  }
+  return paths;
+}
+
+const rounded = (bytes: number): number => Math.ceil(bytes / 4) * 4;

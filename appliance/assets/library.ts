@@ -4,20 +4,32 @@ import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suggestion } from '../documents/nearest-name.ts';
 import { isTrusted } from '../files/other-users.ts';
-import { type Asset, fileTypeOf, typeProblem } from './asset.ts';
+import { type Asset, fileTypeOf, headOf, typeProblem } from './asset.ts';
 import { assetFile, contentTypeOf, isDiskName, isLoaderName, parseAssetName, SITE_FOLDERS } from './asset-name.ts';
 import { Checksums } from './checksums.ts';
+import { damageOf } from './file-damage.ts';
 import type { FileType } from './file-type.ts';
 import { type ManifestEntry, readManifests } from './manifest.ts';
+import { type Origins, readOrigins } from './place-file.ts';
+import { builtBytesOf } from './service-os/authority.ts';
+import { zstdContentBytes } from './zstd-size.ts';
 
 interface Contents {
   readonly assets: ReadonlyMap<string, Asset>;
   readonly problems: readonly string[];
+  readonly unusable: readonly UnusableFile[];
+}
+
+/** A file that exists and is not served. */
+export interface UnusableFile {
+  readonly name: string;
+  /** A predicate of the file. */
+  readonly reason: string;
 }
 
 export class AssetLibrary {
   readonly #folder: string;
-  #contents: Contents = { assets: new Map(), problems: [] };
+  #contents: Contents = { assets: new Map(), problems: [], unusable: [] };
   /** Serializes reloads, so that an older scan never replaces a newer one. */
   #reloading: Promise<void> = Promise.resolve();
 
@@ -54,6 +66,11 @@ export class AssetLibrary {
     return this.#contents.problems;
   }
 
+  /** The same files, without problems of the library itself. */
+  unusable(): readonly UnusableFile[] {
+    return this.#contents.unusable;
+  }
+
   /** " (did you mean snponly.efi?)", or an empty string. */
   suggestionFor(name: string): string {
     return suggestion(name, this.#contents.assets.keys());
@@ -66,7 +83,24 @@ export async function extraManifest(folder: string): Promise<string | null> {
   return (await isFile(file)) ? file : null;
 }
 
+/** A file may be placed during the scan, after its record was read: then the scan is repeated. */
+const SCANS = 3;
+
 async function readContents(folder: string): Promise<Contents> {
+  for (let scan = 1; ; scan += 1) {
+    const before = await originsOf(folder);
+    const contents = await scanned(folder, before);
+    const isDamaged = [...contents.assets.values()].some(({ damage }) => damage !== undefined);
+    if (scan === SCANS || !isDamaged) return contents;
+    if (JSON.stringify(await originsOf(folder)) === JSON.stringify(before)) return contents;
+  }
+}
+
+/** A string: why they cannot be read. */
+const originsOf = (folder: string): Promise<Origins | string> =>
+  readOrigins(folder).catch((error: Error) => error.message);
+
+async function scanned(folder: string, origins: Origins | string): Promise<Contents> {
   const entries = await readManifests(await extraManifest(folder));
   const declared = new Map(entries.map((entry) => [entry.name, entry]));
   const names = [...declared.keys()].filter(isLoaderName);
@@ -74,24 +108,32 @@ async function readContents(folder: string): Promise<Contents> {
 
   const checksums = await Checksums.open(folder);
   const assets = new Map<string, Asset>();
-  const problems: string[] = [];
+  const unusable: UnusableFile[] = [];
   for (const name of names) {
-    const found = await readAsset(folder, name, declared.get(name), checksums);
-    if (typeof found === 'string') problems.push(`${name}: ${found}`);
+    const origin = typeof origins === 'string' ? undefined : origins[name];
+    const found = await readAsset(folder, { name, entry: declared.get(name), origin }, checksums);
+    if (typeof found === 'string') unusable.push({ name, reason: found });
     else if (found !== null) assets.set(name, found);
   }
+  const problems = unusable.map(({ name, reason }) => `${name}: ${reason}`);
+  if (typeof origins === 'string') problems.push(origins);
   if (assets.size > 0) {
     await checksums.save().catch((error: Error) => {
       problems.push(`index.json: ${error.message}; all checksums are computed again at every start`);
     });
   }
-  return { assets, problems };
+  return { assets, problems, unusable };
+}
+
+interface KnownFile {
+  readonly name: string;
+  readonly entry: ManifestEntry | undefined;
+  readonly origin: Origins[string] | undefined;
 }
 
 async function readAsset(
   folder: string,
-  name: string,
-  entry: ManifestEntry | undefined,
+  { name, entry, origin }: KnownFile,
   checksums: Checksums,
 ): Promise<Asset | string | null> {
   const parsed = parseAssetName(name);
@@ -104,13 +146,19 @@ async function readAsset(
     const problem = entry ? typeProblem(entry, type) : null;
     if (problem !== null) return problem;
     const architecture = 'cpu' in type ? type.cpu : (entry?.architecture ?? null);
+    const unpackedBytes = type.kind === 'disk' ? zstdContentBytes(await headOf(file)) : null;
+    const { size, sha256 } = await checksums.of(name, file);
+    const builtBytes = await builtBytesOf(name, file);
+    const built =
+      builtBytes === null || builtBytes >= size ? sha256 : await checksums.ofBeginning(name, file, builtBytes);
+    const sums = { whole: sha256, built, builtBytes: builtBytes ?? size };
+    const damage = damageOf({ source: entry?.source, origin }, sums);
     return {
-      name,
-      file,
-      ...(await checksums.of(name, file)),
+      ...{ name, file, size, sha256, architecture },
       kind: type.kind,
-      architecture,
       contentType: contentTypeOf(name),
+      ...(unpackedBytes !== null && { unpackedBytes }),
+      ...(damage !== null && { damage }),
     };
   } catch (error) {
     return `cannot be read: ${(error as Error).message}`;

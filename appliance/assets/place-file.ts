@@ -2,7 +2,7 @@
 // source.
 
 import { constants } from 'node:fs';
-import { chmod, copyFile, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { ColdironError } from '../domain/errors.ts';
 import { draftOf, readRegularFile, replaceFile } from '../files/whole-files.ts';
@@ -10,11 +10,21 @@ import { fileTypeOf, typeProblem } from './asset.ts';
 import { assetFile } from './asset-name.ts';
 import { sha256OfFile } from './checksums.ts';
 import type { ManifestEntry } from './manifest.ts';
-import { sha256AsBuilt } from './service-os/authority.ts';
+import { builtBytesOf, sha256AsBuilt } from './service-os/authority.ts';
 
 /** By name: the file that was placed, without the authorities that an appliance appends to it, and its source (`Debian ipxe 1.0.0…`, a URL). */
 export type Origins = Readonly<
-  Record<string, { readonly sha256: string; readonly from: string; readonly version?: string }>
+  Record<
+    string,
+    {
+      readonly sha256: string;
+      readonly from: string;
+      readonly version?: string;
+      readonly bytes?: number;
+      /** While the file is being placed: the checksum of the one that is still there. */
+      readonly replaces?: string;
+    }
+  >
 >;
 
 /** The source of a file. `version`: of its Debian package. */
@@ -57,9 +67,15 @@ export async function placeFile(
       );
     }
     const before = await sha256AsBuilt(entry.name, target).catch(() => null);
+    const size = (await builtBytesOf(entry.name, temporary)) ?? (await stat(temporary)).size;
+    const origin = { sha256, from, bytes: size, ...(version !== undefined && { version }) };
     // An unchanged file is not replaced: its modification time tells how long it has been there.
-    if (before !== sha256) await rename(temporary, target);
-    await noteOrigin(folder, entry.name, { sha256, from, ...(version !== undefined && { version }) });
+    if (before !== sha256) {
+      // A running appliance compares file and record at any moment: both the old and the new file match this one.
+      await noteOrigin(folder, entry.name, { ...origin, ...(before !== null && { replaces: before }) });
+      await rename(temporary, target);
+    }
+    await noteOrigin(folder, entry.name, origin);
     return {
       name: entry.name,
       sha256,

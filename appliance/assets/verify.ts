@@ -1,11 +1,13 @@
 // `coldiron assets verify`: hashes every file again, regardless of index.json.
 
+import { stat } from 'node:fs/promises';
 import { type BootContract, checkBootContract } from './boot-contract.ts';
 import { sha256OfFile } from './checksums.ts';
+import { damageInWords, damageOf } from './file-damage.ts';
 import type { AssetLibrary } from './library.ts';
 import type { AssetSource, ManifestEntry } from './manifest.ts';
 import { type Origins, readOrigins } from './place-file.ts';
-import { sha256AsBuilt } from './service-os/authority.ts';
+import { builtBytesOf, sha256AsBuilt } from './service-os/authority.ts';
 
 type DebianSource = Extract<AssetSource, { kind: 'debian' }>;
 
@@ -37,20 +39,13 @@ export async function verifyAssets(
   let sound = 0;
   for (const { name, file, sha256 } of library.list()) {
     const now = await sha256OfFile(file);
+    const builtBytes = (await builtBytesOf(name, file)) ?? (await stat(file)).size;
     const built = await sha256AsBuilt(name, file);
     const source = declared.get(name);
     const origin = origins[name];
-    if (source?.kind === 'url' && source.sha256 !== built) {
-      problems.push(`${name}: does not match the declared checksum (sha256 ${now}): run coldiron assets fetch`);
-    } else if (isOtherThanListed(source, origin, now)) {
-      problems.push(
-        `${name}: does not match the checksum that the manifest lists for ${origin?.from} (sha256 ${now}): run coldiron assets build`,
-      );
-    } else if (origin && origin.sha256 !== built) {
-      problems.push(
-        `${name}: has changed since it was taken from ${origin.from}: run coldiron assets build to restore it`,
-      );
-    } else if (sha256 !== now) {
+    const damage = damageOf({ source, origin }, { whole: now, built, builtBytes });
+    if (damage !== null) problems.push(`${name}: ${damageInWords(damage)}`);
+    else if (sha256 !== now) {
       problems.push(
         `${name}: its content has changed while its size and modification time have not: the disk may be failing`,
       );
@@ -65,13 +60,6 @@ export async function verifyAssets(
 }
 
 type FileOrigin = Origins[string] | undefined;
-
-/** The file was placed before its checksum was listed, and does not match it. */
-function isOtherThanListed(source: AssetSource | undefined, origin: FileOrigin, now: string): boolean {
-  if (source?.kind !== 'debian' || origin?.sha256 !== now) return false;
-  const listed = origin.version === undefined ? undefined : source.sums?.get(origin.version);
-  return listed !== undefined && listed !== now;
-}
 
 /** Decided by the checksum, not by what was recorded when the file was placed: the list may have grown since. */
 function verifiedBy({ sums }: DebianSource, origin: FileOrigin, now: string): VerifiedLoader['by'] {

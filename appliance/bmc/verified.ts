@@ -24,7 +24,10 @@ export interface BootExpectation {
   readonly earlier: readonly number[];
   /** Deadline of the whole operation; null: none. */
   readonly deadline: Instant | null;
-  /** Cancels the wait with the signal's reason; the machine is not changed, except that a persistent override is removed. */
+  /**
+   * Cancels the boot with the signal's reason before the next request to the BMC; afterwards the machine is not changed, except
+   * that a persistent override is removed.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -41,6 +44,8 @@ export interface VerifiedDeps {
   /** Awaited before a persistent override (`lasting`), so that it is on record if the process crashes. */
   readonly report: (report: BootReport) => void | Promise<void>;
   readonly bootWait?: BootWait;
+  /** Awaited while the machine is off, before it is switched on. */
+  readonly beforeStart?: (bmc: BootingBmc, signal: AbortSignal | undefined) => Promise<void>;
 }
 
 export interface BootOutcome {
@@ -172,6 +177,7 @@ class VerifiedBoot {
   async #start(bmc: BootingBmc, method: BootMethod): Promise<Instant> {
     const choice = choiceOf(method, this.#target);
     this.#maySet = false;
+    this.#mustBeWanted();
     if (method.persistent) {
       const words = `the machine will boot from ${this.#target.device} at every boot until the override is removed`;
       await this.#deps.report({ kind: 'lasting', method: method.name, words });
@@ -180,12 +186,21 @@ class VerifiedBoot {
     this.#maySet = true;
     const lost = differences.length === 0 ? '' : `, but reads back a difference: ${differences.join('; ')}`;
     this.#report('asked', method, `the BMC accepted ${this.#target.device} boot (${methodText(method)})${lost}`);
+    this.#mustBeWanted();
     await bmc.powerOff();
+    this.#mustBeWanted();
     // Some BMCs lose the override at power-off. After a failed attempt, set it again while the machine is off.
     if (this.#attempts.length > 0) await bmc.setBoot(choice);
+    await this.#deps.beforeStart?.(bmc, this.#expectation.signal);
+    this.#mustBeWanted();
     const since = this.#deps.clock.now();
     await bmc.powerOn();
     return since;
+  }
+
+  /** A BMC may take minutes for each request, also one that it does not obey: the machine may have left its state meanwhile. */
+  #mustBeWanted(): void {
+    this.#expectation.signal?.throwIfAborted();
   }
 
   async #waitUntilSeen(since: Instant): Promise<number | null> {

@@ -53,6 +53,8 @@ export const trustsAuthority = ({ kernel, parameters }: BootImage): boolean =>
 const isServiceOs = (kernel: string): boolean => kernel.startsWith('images/');
 
 export interface OfferedSession {
+  /** Names this script in a report of its failure. */
+  readonly id: string;
   /** Where the started system fetches its order, once. Not a secret until the machine has proved its identity. */
   readonly url: string;
   /** The time of the appliance, for a machine whose clock is wrong: certificates have dates. */

@@ -106,7 +106,10 @@ export function loaderFor(architecture: ClientArchitecture, preferences: LoaderP
   if (signed.kind === 'loader' && absentOf(signed, available) === undefined) {
     return { ...signed, why: `no ${selected.file} is on this appliance, and ${signed.file} starts here too` };
   }
-  return { kind: 'none', why: `it needs ${absent}, which is not on this appliance: coldiron assets build` };
+  return {
+    kind: 'none',
+    why: `it needs ${absent}, which is missing or damaged on this appliance: coldiron assets build`,
+  };
 }
 
 const absentOf = (

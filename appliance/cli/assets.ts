@@ -13,7 +13,9 @@ import { parseCpuArchitecture } from '../domain/architecture.ts';
 import { ColdironError } from '../domain/errors.ts';
 import { parseObjectName } from '../domain/names.ts';
 import { importNetboot } from '../provisioning/installers/nixos/import-netboot.ts';
+import { fromRunning } from './check-appliance.ts';
 import { stateFolder } from './connection.ts';
+import { operate } from './operate.ts';
 import { printJson, standardOutput, styled, table } from './terminal.ts';
 
 interface AssetOptions {
@@ -58,6 +60,7 @@ async function gather(
   const done = { placed: [...files.placed, ...built.placed], failed: [...files.failed, ...built.failed] };
   // Computes the checksums now, so that the appliance does not compute them when it starts.
   await AssetLibrary.open(folder);
+  await tellAppliance(options);
   if (options.json) printJson(output, { folder, ...done });
   if (done.failed.length > 0) {
     const lines = done.failed.map(({ name, reason }) => `${name}: ${reason}`);
@@ -71,6 +74,12 @@ async function gather(
   const debian = built.placed.find(({ name }) => name === CLOUD_IMAGE_NAME);
   if (debian)
     log(`A profile of kind cloud-image installs it with image: { source: ${debian.name}, sha256: ${debian.sha256} }`);
+}
+
+/** A running appliance serves the new files when this returns: the next command finds them. */
+async function tellAppliance(options: AssetOptions): Promise<void> {
+  const state = await stateFolder(options);
+  await fromRunning({ state }, (appliance) => operate(appliance, 'checkBootContract', {}));
 }
 
 const manifestOf = async (folder: string): Promise<readonly ManifestEntry[]> =>
@@ -151,6 +160,7 @@ export async function importNixosInstaller(
   const folder = await assetFolder(options);
   const { placed, architecture, parameters } = await importNetboot(folder, name.value, from, required?.value ?? null);
   await AssetLibrary.open(folder);
+  await tellAppliance(options);
   const output = standardOutput();
   if (options.json) return printJson(output, { folder, architecture, parameters, placed });
   for (const { name, sha256, unchanged } of placed) {

@@ -9,13 +9,19 @@ export function addBmcCommands(program: Command, connected: (command: Command) =
   addPower(selecting(connected(program.command('power'))));
   addBootdev(selecting(connected(program.command('bootdev'))));
   connected(program.command('console'))
-    .summary("open a node's serial console in this terminal")
+    .summary("open a node's serial console in this terminal, or show what it said")
     .description(
-      "Opens a node's serial console in this terminal. At the beginning of a line, ~. closes it and ~? lists the escapes.",
+      "Opens a node's serial console in this terminal. At the beginning of a line, ~. closes it and ~? lists the escapes.\n" +
+        'One user types at a time; others can read. --last shows what was captured while the node was worked on.',
     )
     .argument('<node>', 'host name, MAC address or id')
-    .option('--steal', 'disconnect the user who has the console open')
-    .action(async (node, options) => (await import('./console.ts')).openConsole(node, options));
+    .option('--read-only', 'read beside the user who types')
+    .option('--steal', 'take the typing over from the user who types')
+    .option('--last', 'show what the machine said, and do not open the console')
+    .option('--previous', 'with --last: the boot before the current one')
+    .option('--lines <n>', 'with --last: at most this many of the newest lines (default: 200)')
+    .addHelpText('after', '\nExamples:\n  coldiron console node01\n  coldiron console node01 --last --lines 50')
+    .action(async (node, options) => (await import('./console.ts')).showConsole(node, options));
   selectingToRead(connected(program.command('sensors')))
     .summary('show temperatures, fans, voltages, power supplies')
     .description('Shows the sensors that BMCs report.')

@@ -1,5 +1,6 @@
 // The hardware facts of a machine, in a few lines.
 
+import { bytesInWords } from '../domain/byte-size.ts';
 import { cell, type Output, styled } from './terminal.ts';
 
 type Maybe<T> = T | null | undefined;
@@ -21,9 +22,6 @@ export interface Found {
   };
 }
 
-const GIBIBYTE = 1024 ** 3;
-const GIGABYTE = 1e9;
-
 export function factsTable(output: Output, { at, facts }: Found): string {
   const { system, firmware, cpu, memory, disks, nics } = facts;
   const secureBoot = firmware?.secure_boot ? ', Secure Boot on' : '';
@@ -32,10 +30,10 @@ export function factsTable(output: Output, { at, facts }: Found): string {
     ['machine', joined([system?.manufacturer, system?.product, system?.serial && `serial ${system.serial}`])],
     ['firmware', `${joined([firmware?.kind, firmware?.version])}${secureBoot}`],
     ['cpu', joined([cpu?.model, cpu?.threads && `${cpu.threads} threads`])],
-    ['memory', memory?.bytes ? `${Math.round(memory.bytes / GIBIBYTE)} GiB` : '-'],
+    ['memory', memory?.bytes ? bytesInWords(memory.bytes, 'binary') : '-'],
     ...disks.map(({ name, model, serial, bytes }): [string, string] => [
       name,
-      joined([model, serial && `serial ${serial}`, `${Math.round(bytes / GIGABYTE)} GB`]),
+      joined([model, serial && `serial ${serial}`, bytesInWords(bytes)]),
     ]),
     ...nics.map(({ name, mac, link, neighbour }): [string, string] => [
       name,

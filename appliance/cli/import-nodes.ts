@@ -11,6 +11,8 @@ const NEEDED = ['name', 'mac', 'network', 'sku'] as const;
 const OPTIONAL = [
   'address',
   'interface',
+  'switch',
+  'switch_port',
   'profile',
   'cluster',
   'uuid',
@@ -88,7 +90,13 @@ export function placedInCsv(error: ColdironError, file: string, lines: readonly 
 }
 
 const columnOf = (field: string): string =>
-  field === 'interfaces[0].name' ? 'interface' : field.replace(/^interfaces\[0\]\./, '').replace(/^bmc\./, 'bmc_');
+  OTHER_NAMES[field] ?? field.replace(/^interfaces\[0\]\./, '').replace(/^bmc\./, 'bmc_');
+
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  'interfaces[0].name': 'interface',
+  'interfaces[0].switch.name': 'switch',
+  'interfaces[0].switch.port': 'switch_port',
+};
 
 function nodeDocument(cell: (column: Column) => string | undefined): Record<string, unknown> {
   const bmc = cell('bmc_address');
@@ -105,6 +113,7 @@ function nodeDocument(cell: (column: Column) => string | undefined): Record<stri
         mac: cell('mac'),
         network: cell('network'),
         address: cell('address'),
+        switch: switchOf(cell('switch'), cell('switch_port')),
       }),
     ],
     bmc:
@@ -118,6 +127,10 @@ function nodeDocument(cell: (column: Column) => string | undefined): Record<stri
           }),
   });
 }
+
+/** In the form of the inventory files; what is missing is left out, and the appliance says so. */
+export const switchOf = (name: string | undefined, port: string | undefined): Record<string, unknown> | undefined =>
+  name === undefined && port === undefined ? undefined : withoutUndefined({ name, port });
 
 const withoutUndefined = (object: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined));

@@ -18,6 +18,14 @@ export function addNodeReads(program: Command, connected: (command: Command) => 
       '\nExamples:\n  coldiron diagnose\n  coldiron diagnose node01\n  coldiron diagnose --in failed',
     )
     .action(async (nodes, options) => (await import('./diagnose.ts')).diagnose(nodes, options));
+  selectingToRead(connected(program.command('cabling')))
+    .summary('compare the declared switch ports of nodes with what they heard')
+    .description(
+      'Lists each cable of nodes: the declared switch port, the port that announced itself by LLDP, and whose port that is.',
+    )
+    .argument(...NODES)
+    .addHelpText('after', '\nExamples:\n  coldiron cabling node01\n  coldiron cabling --rack r7')
+    .action(async (nodes, options) => (await import('./cabling.ts')).showCabling(nodes, options));
   selectingToRead(connected(program.command('timeline')))
     .summary('show how long each boot stage took')
     .description('Shows the stages of the current or last boot of nodes, compared with similar machines.')

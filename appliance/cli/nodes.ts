@@ -1,8 +1,10 @@
 // `coldiron nodes list`, `show` and `add`.
 
 import type { Answer } from '../contract/wire.ts';
+import { CABLE_WORDS } from './cabling.ts';
 import { type Connection, type ConnectionOptions, connect } from './connection.ts';
 import { type Found, factsTable } from './facts-table.ts';
+import { switchOf } from './import-nodes.ts';
 import { type FilterOptions, nodesMatching, type SelectionOptions } from './node-selection.ts';
 import { operate } from './operate.ts';
 import { readNodes } from './read-nodes.ts';
@@ -13,6 +15,7 @@ type NodeAnswer = Answer<'getNode'>;
 interface NodeDetails extends NodeAnswer, Pick<Answer<'getNodePresence'>, 'last_seen' | 'leases'> {
   /** What its last inspection found; null: it was never inspected. */
   readonly found: Answer<'listNodeFacts'>['facts'][number] | null;
+  readonly cables: Answer<'getNodeCabling'>['cables'];
 }
 
 export async function listNodes(options: ConnectionOptions & FilterOptions): Promise<void> {
@@ -73,7 +76,8 @@ async function nodeDetails(connection: Connection, node: string): Promise<NodeDe
   const params = { node: answer.id };
   const { last_seen, leases } = await operate(connection, 'getNodePresence', { params });
   const { facts } = await operate(connection, 'listNodeFacts', { params });
-  return { ...answer, last_seen, leases, found: facts[0] ?? null };
+  const { cables } = await operate(connection, 'getNodeCabling', { params });
+  return { ...answer, last_seen, leases, found: facts[0] ?? null, cables };
 }
 
 interface AddOptions extends ConnectionOptions {
@@ -83,6 +87,8 @@ interface AddOptions extends ConnectionOptions {
   readonly profile?: string;
   readonly address?: string;
   readonly interface: string;
+  readonly switch?: string;
+  readonly switchPort?: string;
   readonly uuid?: string;
   readonly bmc?: string;
   readonly bmcDriver: string;
@@ -98,7 +104,9 @@ export async function addNode(name: string, options: AddOptions): Promise<void> 
     sku,
     profile,
     uuid,
-    interfaces: [{ name: options.interface, mac, network, address }],
+    interfaces: [
+      { name: options.interface, mac, network, address, switch: switchOf(options.switch, options.switchPort) },
+    ],
     bmc:
       bmc === undefined
         ? undefined
@@ -108,6 +116,36 @@ export async function addNode(name: string, options: AddOptions): Promise<void> 
   const output = standardOutput();
   if (options.json) printJson(output, answer);
   else output.write(`Added ${answer.hostname} as ${answer.state}. ${answer.waits_for}\n`);
+}
+
+type Erasure = NonNullable<NodeAnswer['erasure']>;
+
+function erasureWords({ at, session, identity, disks }: Erasure): string {
+  const each = disks.map(
+    ({ name, serial, method }) => `${name}${serial === null ? '' : ` (serial ${serial})`} ${method}`,
+  );
+  return `${at} in session ${session}, identity ${identity ?? 'not recorded'}: ${each.join(', ')}`;
+}
+
+const RESULT_WORDS = {
+  empty: 'hold only zeros',
+  'not-empty': 'hold DATA',
+  incomplete: 'were read, and hold only zeros',
+} as const satisfies Record<NonNullable<Erasure['check']>['result'], string>;
+
+function checkWords({ check, overwritten_at }: Erasure): string {
+  if (check === null) {
+    return overwritten_at === null ? 'not yet: its next session reads samples' : 'no: the disks were used before';
+  }
+  const { at, session, mode, identity, bytes, result, problems } = check;
+  const who = `${at} in ${mode} session ${session}, identity ${identity ?? 'not recorded'}`;
+  return [`${who}: ${bytes} bytes in samples ${RESULT_WORDS[result]}`, ...problems].join('; ');
+}
+
+/** Null: no port is declared. */
+function cableWords(cable: NodeDetails['cables'][number] | undefined): string | null {
+  if (!cable?.declared) return null;
+  return `cable ${CABLE_WORDS[cable.verdict]}: belongs at ${cable.declared.name} ${cable.declared.port}; ${cable.summary}`;
 }
 
 function printNode(output: Output, node: NodeDetails): void {
@@ -133,8 +171,12 @@ function printNode(output: Output, node: NodeDetails): void {
     'pending',
     node.identity.pending && `${node.identity.pending}; accept it: coldiron nodes rebind ${node.hostname}`,
   );
-  for (const nic of node.interfaces)
+  line('erased', node.erasure && erasureWords(node.erasure));
+  line('verified', node.erasure && checkWords(node.erasure));
+  for (const nic of node.interfaces) {
     line(nic.name, [nic.mac ?? 'no MAC', nic.address ?? 'address from the pool', `on ${nic.network}`].join(', '));
+    line('', cableWords(node.cables.find((cable) => cable.interface === nic.name)));
+  }
   for (const { address, mac, network, held, expires_at } of node.leases) {
     line('lease', `${address} for ${mac} on ${network}, ${held ? `until ${expires_at}` : 'expired or released'}`);
   }

@@ -25,8 +25,9 @@ export async function power(words: readonly string[], options: PowerOptions): Pr
   await runOnMany(nodes, options, {
     work: (node) => sendPower(connection, node, action),
     doing: action === STATUS ? 'reading …' : `power ${action} …`,
-    done: ({ power: state, mode }) => (mode === 'recorder' ? `${state} (recorded only)` : state),
-    json: ({ mode, power: state }) => ({ mode, power: state }),
+    done: ({ power: state, mode, note }) =>
+      `${mode === 'recorder' ? `${state} (recorded only)` : state}${note === undefined ? '' : `: ${note}`}`,
+    json: ({ mode, power: state, note }) => ({ mode, power: state, ...(note !== undefined && { note }) }),
   });
 }
 

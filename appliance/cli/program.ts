@@ -64,13 +64,17 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .addHelpText('after', '\nStop it with Ctrl-C or SIGTERM. It logs to standard error as JSON, one line per request.')
     .action(async (options) => (await import('./serve.ts')).serve(options));
 
-  offline(program.command('check'))
-    .summary('validate the site file and the inventory')
-    .description('Checks the site file and the inventory, and lists all problems with file, field and reason.')
-    .option('-c, --config <file>', 'the site file (default: ./coldiron.yaml if there is one)')
+  offline(connected(program.command('check')))
+    .summary('check the site file, the inventory and the running appliance')
+    .description(
+      'Checks the site file and the inventory, and lists all problems with file, field and reason. Without a site file,\n' +
+        'and with --state or --server: what is wrong with the running appliance.',
+    )
     .option('--templates <dir>', 'render these templates for every node, instead of those in the site file')
-    .option('--json', 'print one JSON value')
-    .addHelpText('after', '\nExample:\n  coldiron check --inventory inventory/example.yaml')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  coldiron check --inventory inventory/example.yaml\n  coldiron check --state /var/lib/coldiron',
+    )
     .action(async (options) => (await import('./check.ts')).check(options));
 
   connected(program.command('apply'))
@@ -105,6 +109,8 @@ Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 invalid config or invento
     .option('--profile <name>', 'the profile to install')
     .option('--address <ip>', 'its reserved address on that network')
     .option('--interface <name>', 'the name of that interface', 'eth0')
+    .option('--switch <name>', 'the switch that its cable belongs in')
+    .option('--switch-port <port>', 'the port of that switch, like Ethernet1/12')
     .option('--uuid <uuid>', 'SMBIOS UUID: binds the node to its chassis')
     .option('--bmc <ip>', 'address of its BMC')
     .addOption(new Option('--bmc-driver <driver>', 'the protocol of the BMC').choices(BMC_DRIVERS).default('ipmi'))

@@ -28,8 +28,15 @@ function printSessions(output: Output, { sessions }: Answer<'listNodeSessions'>,
     ticket_made_at,
     opened_at ?? 'not opened',
     identity ?? '-',
-    last ? `${last.step} ${last.percent === null ? last.status : `${Math.floor(last.percent)} %`}` : '-',
+    last ? lastWords(last) : '-',
     ended ? `${ended.how}${ended.reason === null ? '' : `: ${ended.reason}`}` : 'open',
   ]);
   output.write(table(output, ['MODE', 'SCRIPT', 'OPENED', 'IDENTITY', 'LAST', 'ENDED'], rows));
+}
+
+type LastStep = NonNullable<Answer<'listNodeSessions'>['sessions'][number]['last']>;
+
+function lastWords({ step, status, percent, stalled_since }: LastStep): string {
+  const stands = stalled_since === null ? '' : `, stands still since ${stalled_since}`;
+  return `${step} ${percent === null ? status : `${Math.floor(percent)} %`}${stands}`;
 }

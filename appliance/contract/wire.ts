@@ -8,6 +8,8 @@ import {
   BootAnswer,
   BootRequest,
   ClearAnswer,
+  ConsoleLogAnswer,
+  ConsoleLogQuery,
   CredentialsAnswer,
   CredentialsRequest,
   EventLogAnswer,
@@ -21,6 +23,7 @@ import {
   ScanRequest,
   SensorsAnswer,
 } from './schemas/bmc.ts';
+import { NodeCabling } from './schemas/cabling.ts';
 import { Cluster, Network, Profile, Site, Sku } from './schemas/catalogue.ts';
 import { DiagnosisAnswer, Recording, SiteDiagnosisAnswer, TimelineAnswer } from './schemas/diagnosis.ts';
 import { Authorities, AuthorityView, BundleAnswer, BundleRequest, NodeTrust } from './schemas/enrollment.ts';
@@ -89,6 +92,7 @@ export const WIRE = {
   importNodes: { body: NodeImport, answer: ApplyAnswer },
   registerHost: { body: HostRequest, answer: HostAnswer },
   listNodeSessions: { params, query: limited(20, 100), answer: listOf('sessions', refTo(NodeSession)) },
+  getNodeCabling: { params, answer: refTo(NodeCabling) },
   listNodeFacts: { params, answer: listOf('facts', refTo(NodeFacts)) },
   explainNode: { params, query: ExplainQuery, answer: refTo(Explanation) },
   diagnoseNode: { params, answer: DiagnosisAnswer },
@@ -121,11 +125,15 @@ export const WIRE = {
   openNodeConsole: {
     params,
     query: Type.Object(
-      { steal: Type.Optional(Type.Boolean({ description: 'End the console of whoever has it (false)' })) },
+      {
+        steal: Type.Optional(Type.Boolean({ description: 'Take the typing over from whoever types (false)' })),
+        read_only: Type.Optional(Type.Boolean({ description: 'Read beside whoever types (false)' })),
+      },
       closed,
     ),
     answer: Type.Null({ description: 'From here on, the bytes of the console' }),
   },
+  getNodeConsoleLog: { params, query: ConsoleLogQuery, answer: ConsoleLogAnswer },
   setBmcCredentials: { params, body: CredentialsRequest, answer: CredentialsAnswer },
   rotateBmcPassword: { params, body: Nothing, answer: RotateAnswer },
   forgetBmcCertificate: { params, answer: Type.Object({ node: Type.String() }) },

@@ -75,3 +75,14 @@ type WithoutSince<Each> = Each extends unknown ? Omit<Each, 'since'> : never;
 export type FoundProblem = WithoutSince<ApplianceProblem>;
 
 export const problemKey = ({ id, subject }: Pick<FoundProblem, 'id' | 'subject'>): string => `${id} ${subject}`;
+
+/** Problems that somebody should know of, while everything works. */
+const WARNINGS: ReadonlySet<ApplianceProblem['id']> = new Set([
+  'boot-file-missing',
+  'disk-low',
+  'clock-stepped',
+  'certificate-expiring',
+]);
+
+/** Whether the appliance cannot do all of its work. */
+export const degrades = ({ id }: Pick<ApplianceProblem, 'id'>): boolean => !WARNINGS.has(id);

@@ -32,3 +32,21 @@ export function byteSizeText(bytes: number): string {
   }
   return `${bytes / 1e6}MB`;
 }
+
+const SHOWN_UNITS = {
+  decimal: { step: 1000, units: ['bytes', 'kB', 'MB', 'GB', 'TB'] },
+  binary: { step: 1024, units: ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] },
+} as const;
+
+/** For a person: three significant digits, or all digits before the point. Disks are sold in GB, memory in GiB. */
+export function bytesInWords(bytes: number, kind: keyof typeof SHOWN_UNITS = 'decimal'): string {
+  const { step, units } = SHOWN_UNITS[kind];
+  let value = bytes;
+  let unit = 0;
+  // 999.6 would be rounded up to 1000.
+  while (Math.round(value) >= step && unit < units.length - 1) {
+    value /= step;
+    unit += 1;
+  }
+  return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ${units[unit]}`;
+}

@@ -2,6 +2,7 @@
 // advance.
 
 import type { CpuArchitecture } from './architecture.ts';
+import type { CablingPolicy } from './cabling.ts';
 import type { RequiredIdentity } from './hardware-identity.ts';
 import type { Ipv4 } from './ipv4.ts';
 import type { EnrollmentMode } from './machine.ts';
@@ -57,6 +58,8 @@ export interface Profile {
   readonly identity: RequiredIdentity;
   /** With a TPM: these PCRs must have the accepted values. Empty: they are recorded and compared only. */
   readonly requiredPcrs: readonly number[];
+  /** `require`: nothing is installed while a declared cable is in another port, or was not seen. */
+  readonly cabling: CablingPolicy;
   /** In addition to the accounts of the site; one of the same name overrides the site's. */
   readonly accounts: readonly Account[];
 }
@@ -77,6 +80,7 @@ export const PROFILE_DEFAULTS = {
   enrollment: null,
   identity: 'bound',
   requiredPcrs: [],
+  cabling: 'warn',
   accounts: [],
 } as const satisfies Partial<Profile>;
 

@@ -35,6 +35,11 @@ export const ERRORS = {
     exit: 3,
     hint: 'Build the boot files again: coldiron assets build, then coldiron assets verify.',
   },
+  appliance_degraded: {
+    status: 503,
+    exit: 5,
+    hint: 'Run the command that each problem names, then run `coldiron check` again.',
+  },
   invalid_sku: {
     status: 422,
     exit: 3,
@@ -111,7 +116,7 @@ export const ERRORS = {
   vault_unavailable: {
     status: 503,
     exit: 7,
-    hint: 'Restore the vault key that was used before (<state>/vault-key), or set the credentials again: coldiron bmc set-credentials NODE',
+    hint: 'Restore the vault key that was used before (<state>/vault-key), or set the credentials again: coldiron bmc set-credentials NODE --username NAME',
   },
   authority_unavailable: {
     status: 503,
@@ -132,7 +137,7 @@ export const ERRORS = {
   bmc_login_failed: {
     status: 502,
     exit: 6,
-    hint: 'Set the right user name and password: coldiron bmc set-credentials NODE',
+    hint: 'Set the right user name and password: coldiron bmc set-credentials NODE --username NAME',
   },
   bmc_locked_out: {
     status: 503,

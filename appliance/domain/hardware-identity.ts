@@ -2,6 +2,7 @@
 // UUID and serial number are what a machine says; only the TPM proves anything.
 
 import type { ChassisUuid } from './chassis.ts';
+import type { ErasureRecord } from './erasure.ts';
 import type { Instant } from './instant.ts';
 import type { Mac } from './mac.ts';
 import { type Branded, type Parsed, parsed, shown, unparsable } from './parsed.ts';
@@ -88,6 +89,8 @@ export interface HardwareRecord {
   readonly bound: BoundHardware | null;
   /** The hardware that was shown last and was refused; `rebind` accepts it. Null: there is none. */
   readonly refused: (Omit<BoundHardware, 'boundAt'> & { readonly at: Instant }) | null;
+  /** The last erasure of its disks. Absent: none was recorded. */
+  readonly erasure?: ErasureRecord;
 }
 
 export const NO_HARDWARE: HardwareRecord = { bound: null, refused: null };

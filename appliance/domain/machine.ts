@@ -1,6 +1,7 @@
 // A machine: its declaration, and its current state.
 
 import type { CpuArchitecture } from './architecture.ts';
+import type { SwitchPort } from './cabling.ts';
 import type { ChassisUuid } from './chassis.ts';
 import type { EkFingerprint, HardwareRecord } from './hardware-identity.ts';
 import type { ArmedIntent } from './intent.ts';
@@ -27,6 +28,8 @@ export interface MachineInterface {
   readonly address: Ipv4 | null;
   /** Null: the MTU of the network. */
   readonly mtu: number | null;
+  /** The switch port that its cable belongs in. Absent: not declared. */
+  readonly switch?: SwitchPort;
 }
 
 /** A bond of several network cards. A member may have its own address for booting; the installed system uses the bond's. */

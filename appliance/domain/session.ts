@@ -26,6 +26,17 @@ export interface SessionStep {
   readonly percent: number | null;
   readonly message: string | null;
   readonly at: Instant;
+  /** Present in a step that counts the bytes it has read or written. */
+  readonly progress?: StepProgress;
+}
+
+/** Whether a step moves. Reports that repeat the same number do not count. */
+export interface StepProgress {
+  readonly bytes: number;
+  /** The last report that had moved enough, and its bytes. */
+  readonly moved: { readonly at: Instant; readonly bytes: number };
+  /** When it was recorded that the step stands still; null: it moves. */
+  readonly stalledAt: Instant | null;
 }
 
 export type SessionEnd =

@@ -203,7 +203,7 @@ export const STATES = {
     atPxe: 'local disk',
     waitsFor: 'It waits for the node to report that its workload has moved away.',
     nextStep:
-      'Make room on other nodes so that the workload can move. If the node cannot report it, run `coldiron drained`. To stop, undrain it.',
+      'Make room on other nodes so that the workload can move. If the node cannot report it, run `coldiron drained NODE`. To stop, undrain it.',
     deadline: 30,
     ifEffectFails: 'drain-failed',
     boots: {
@@ -300,7 +300,7 @@ export const STATES = {
     boots: {
       into: 'refusal',
       words: '{node} was removed at {at}{why}, and its identity is revoked',
-      hint: 'To use it again, declare it as a new node (coldiron nodes add, or an inventory file).',
+      hint: 'To use it again, declare it as a new node in an inventory file: coldiron apply FILE',
     },
     node: NO_RIGHTS,
     inService: false,

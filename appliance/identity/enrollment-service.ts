@@ -34,6 +34,7 @@ import { createRotation, type Rotation } from './rotation.ts';
 import type { EnrollmentSettings } from './settings.ts';
 import { createTaskQueue, type TaskQueue } from './task-queue.ts';
 import { openTaskSigner, type TaskSigner } from './task-signing.ts';
+import { type ReadsPower, TwinWatch } from './twin-watch.ts';
 
 export interface EnrollmentServiceDeps {
   readonly store: Store;
@@ -47,6 +48,8 @@ export interface EnrollmentServiceDeps {
   readonly templates: Templates;
   readonly agentText: string;
   readonly commands: Pick<MachineCommands, 'execute'>;
+  readonly power: ReadsPower;
+  readonly logger: { warn(fields: object, message: string): void };
 }
 
 export interface EnrollmentService {
@@ -57,6 +60,7 @@ export interface EnrollmentService {
   readonly tasks: TaskQueue;
   readonly drains: Drains;
   readonly heartbeats: Heartbeats;
+  readonly twins: TwinWatch;
   readonly bundles: BundleIssuer;
   readonly settings: EnrollmentSettings;
   /** Issues a bundle to an operator, and starts the enrollment if it has not started yet. */
@@ -94,6 +98,18 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
   const signer = await openTaskSigner({ store, now, settings, keys: signingKeys });
   const rotation = createRotation(authorityDeps);
   const tasks = createTaskQueue({ ...deps, signer });
+  const twins = new TwinWatch({
+    ...{ now, setTimer: deps.setTimer, power: deps.power, log: deps.logger },
+    heartbeatEvery: settings.heartbeatEvery,
+    silentAfter: settings.silentAfter,
+    machines: () => fleet.machines(),
+    onTwin: async (machine, reason, correlationId) => {
+      const origin = { actor: APPLIANCE, correlationId };
+      await commands.execute({ machine: machine.id, name: 'twin', input: { reason }, origin }, (current, context) =>
+        quarantinedAsTwin(current, reason, origin, context),
+      );
+    },
+  });
   let nodeApi: NodeApiAddress | null = null;
   const followers: (() => Promise<void>)[] = [];
   const bundles = createBundleIssuer({
@@ -139,13 +155,9 @@ export async function openEnrollmentService(deps: EnrollmentServiceDeps): Promis
       now,
       silentAfter: settings.silentAfter,
       machines: () => fleet.machines(),
-      onTwin: async (machine, reason, correlationId) => {
-        const origin = { actor: APPLIANCE, correlationId };
-        await commands.execute({ machine: machine.id, name: 'twin', input: { reason }, origin }, (current, context) =>
-          quarantinedAsTwin(current, reason, origin, context),
-        );
-      },
+      twins,
     }),
+    twins,
     issueBundle: async (machine, reissue, origin) => {
       const { state } = machine.lifecycle;
       const starts = STATES[state].enrollment === 'possible' || failedTo('enroll', machine.lifecycle);

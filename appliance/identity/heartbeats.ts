@@ -10,21 +10,19 @@ import type { Change } from '../store/change.ts';
 import type { Store } from '../store/store.ts';
 import type { Heartbeat } from '../store/task-store.ts';
 import { eventOf } from './enrollment-records.ts';
+import type { TwinWatch } from './twin-watch.ts';
 
 export interface HeartbeatsDeps {
   readonly store: Pick<Store, 'heartbeats' | 'putHeartbeats' | 'commit'>;
   readonly now: () => Instant;
   readonly silentAfter: Instant;
   readonly machines: () => Iterable<Machine>;
-  /** A node goes on reporting although its machine has booted meanwhile: these are two machines. */
-  readonly onTwin: (machine: Machine, reason: string, correlationId: string) => Promise<void>;
+  readonly twins: Pick<TwinWatch, 'remember' | 'reported'>;
 }
 
 export interface Heartbeats {
   record(machine: Machine, report: Json, correlationId: string): Promise<void>;
   lastOf(machine: MachineId): Heartbeat | null;
-  /** The machine has requested its boot script: the system that reported before runs no more. */
-  booted(machine: MachineId): void;
   /** Writes the heartbeats received since the last flush. */
   flush(): Promise<void>;
   /** Sets nodes without a recent heartbeat to silent, and returns them. */
@@ -36,15 +34,12 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
   const startedAt = now();
   const last = new Map((await store.heartbeats()).map((heartbeat) => [heartbeat.machine, heartbeat]));
   let unwritten = new Set<MachineId>();
-  /** The boot ids that machines have ended by booting. */
-  const ended = new Map<MachineId, string>();
+  for (const { machine, at, report } of last.values()) deps.twins.remember(machine, at, bootIdOf(report));
 
   return {
     record: async (machine, report, correlationId) => {
       const at = now();
-      const bootId = bootIdOf(report);
-      if (bootId !== null && ended.get(machine.id) === bootId) await deps.onTwin(machine, TWIN, correlationId);
-      else ended.delete(machine.id);
+      await deps.twins.reported(machine, bootIdOf(report), correlationId);
       last.set(machine.id, { machine: machine.id, at, report });
       unwritten.add(machine.id);
       if (machine.health === 'online') return;
@@ -53,10 +48,6 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
       await store.commit(healthChange(machine, 'online', event));
     },
     lastOf: (machine) => last.get(machine) ?? null,
-    booted: (machine) => {
-      const bootId = bootIdOf(last.get(machine)?.report ?? null);
-      if (bootId !== null) ended.set(machine, bootId);
-    },
     flush: async () => {
       if (unwritten.size === 0) return;
       const written = unwritten;
@@ -84,9 +75,6 @@ export async function openHeartbeats(deps: HeartbeatsDeps): Promise<Heartbeats> 
     },
   };
 }
-
-const TWIN =
-  'its machine booted from the network, and the system that ran before that goes on reporting with its certificate';
 
 /** Of the kernel: new at every boot. */
 function bootIdOf(report: Json): string | null {

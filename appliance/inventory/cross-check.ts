@@ -1,6 +1,7 @@
 // Checks across objects: duplicate names, references to missing objects, address conflicts.
 
 import { checkAddresses } from './cross-check-addresses.ts';
+import { checkCabling } from './cross-check-cabling.ts';
 import { checkClusters } from './cross-check-clusters.ts';
 import { checkDuplicates } from './cross-check-duplicates.ts';
 import { checkLinks } from './cross-check-links.ts';
@@ -18,6 +19,7 @@ export function crossCheck(drafts: Drafts, findings: Findings): void {
   checkAddresses(drafts, findings);
   checkNodes(drafts, references, findings);
   checkLinks(drafts, references, findings);
+  checkCabling(drafts, findings);
   checkSystems(drafts, references, findings);
   checkRoce(drafts, references, findings);
   checkClusters(drafts, references, findings);

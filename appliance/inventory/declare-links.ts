@@ -1,14 +1,16 @@
 // Converts the links of a node: interfaces, bonds, VLANs, and assigned RoCE links.
 
+import type { SwitchPort } from '../domain/cabling.ts';
 import { type RoceAssignment, roceName } from '../domain/catalogue.ts';
 import { type Ipv4, ipv4FromNumber, ipv4ToNumber, isHostAddress, netmask, parseIpv4 } from '../domain/ipv4.ts';
 import { parseMac } from '../domain/mac.ts';
+import type { MachineInterface } from '../domain/machine.ts';
 import { parseHostname, parseObjectName } from '../domain/names.ts';
 import { type Parsed, parsed, shown, unparsable } from '../domain/parsed.ts';
-import type { NodeDraft, RoceDraft } from './drafts.ts';
+import type { Draft, NodeDraft, RoceDraft } from './drafts.ts';
 import type { Fields } from './fields.ts';
 import type { NodeSection } from './schema.ts';
-import type { RoceSection } from './schema-parts.ts';
+import type { InterfaceSection, RoceSection } from './schema-parts.ts';
 
 export const declareLinks = (node: Fields<NodeSection>): Pick<NodeDraft, 'interfaces' | 'bonds' | 'vlans'> => ({
   interfaces: node.items('interfaces', (nic) => ({
@@ -17,6 +19,7 @@ export const declareLinks = (node: Fields<NodeSection>): Pick<NodeDraft, 'interf
     network: nic.required('network', parseObjectName),
     address: nic.optional('address', parseIpv4),
     mtu: nic.value('mtu', null),
+    ...declareSwitch(nic),
   })),
   bonds: node.items('bonds', (bond) => ({
     name: bond.value('name', undefined),
@@ -35,6 +38,13 @@ export const declareLinks = (node: Fields<NodeSection>): Pick<NodeDraft, 'interf
     mtu: vlan.value('mtu', null),
   })),
 });
+
+/** Absent where it is not declared: so do nodes look that were stored before it could be declared. */
+function declareSwitch(nic: Fields<InterfaceSection>): Pick<Draft<MachineInterface>, 'switch'> {
+  if (!nic.has('switch')) return {};
+  const port = nic.record('switch', (at) => ({ name: at.value('name', undefined), port: at.value('port', undefined) }));
+  return { switch: port?.name === undefined || port.port === undefined ? undefined : (port as SwitchPort) };
+}
 
 const DEFAULT_ROCE_MTU = 9000;
 

@@ -102,6 +102,7 @@ export const declareProfile = (profile: Fields<ProfileSection>): ProfileDraft =>
   enrollment: profile.value('enrollment', PROFILE_DEFAULTS.enrollment),
   identity: profile.value('identity', PROFILE_DEFAULTS.identity),
   requiredPcrs: profile.values('required_pcrs', []),
+  cabling: profile.value('cabling', PROFILE_DEFAULTS.cabling),
   accounts: declareAccounts(profile),
 });
 

@@ -90,6 +90,15 @@ export type BootstrapSection = Static<typeof BootstrapSection>;
 
 export const RouteSection = Type.Object({ to: word(), via: word() }, closed);
 
+/** LLDP carries names of up to 255 bytes; real ones are short. */
+const switchName = (example: string) =>
+  matching(
+    '^[\\x21-\\x7e]([\\x20-\\x7e]{0,98}[\\x21-\\x7e])?$',
+    `a name like ${example}: printable ASCII, at most 100 characters`,
+  );
+
+const SwitchSection = Type.Object({ name: switchName('leaf-r12a'), port: switchName('Ethernet1/12') }, closed);
+
 export const InterfaceSection = Type.Object(
   {
     name: interfaceName(),
@@ -97,9 +106,11 @@ export const InterfaceSection = Type.Object(
     network: word(),
     address: Type.Optional(word()),
     mtu: Type.Optional(mtu()),
+    switch: Type.Optional(SwitchSection),
   },
   closed,
 );
+export type InterfaceSection = Static<typeof InterfaceSection>;
 
 export const BondSection = Type.Object(
   {

@@ -3,6 +3,7 @@
 
 import { type Static, Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../domain/architecture.ts';
+import { CABLING_POLICIES } from '../domain/cabling.ts';
 import { PROFILE_KINDS } from '../domain/catalogue.ts';
 import { REQUIRED_IDENTITIES } from '../domain/hardware-identity.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../domain/machine.ts';
@@ -109,6 +110,7 @@ const ProfileSection = Type.Object(
     required_pcrs: Type.Optional(
       Type.Array(Type.Integer({ minimum: 0, maximum: 7 }), { maxItems: 8, uniqueItems: true }),
     ),
+    cabling: Type.Optional(Type.Enum([...CABLING_POLICIES])),
     accounts: Type.Optional(Accounts),
   },
   closed,

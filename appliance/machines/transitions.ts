@@ -69,6 +69,7 @@ const TABLE = [
 
   { from: 'commissioning', event: 'commissioned', to: 'ready', effects: ['power-off'] },
   { from: 'commissioning', event: 'commission-failed', to: 'failed', effects: [], fails: 'commission' },
+  { from: 'commissioning', event: 'boot-failed', to: 'failed', effects: [], fails: 'commission' },
   { from: 'commissioning', event: 'deadline', to: 'failed', effects: [], fails: 'commission' },
   { from: 'commissioning', event: 'cancel', to: 'resume', effects: ['power-off'], fails: 'commission' },
   {
@@ -90,6 +91,7 @@ const TABLE = [
   // Its disk is written: an enrollment that is cancelled has failed.
   { from: 'deploying', event: 'installed', to: 'enrolling', effects: [], remember: 'failed' },
   { from: 'deploying', event: 'install-failed', to: 'failed', effects: [], fails: 'deploy' },
+  { from: 'deploying', event: 'boot-failed', to: 'failed', effects: [], fails: 'deploy' },
   { from: 'deploying', event: 'deadline', to: 'failed', effects: [], fails: 'deploy' },
   { from: 'deploying', event: 'cancel', to: 'resume', effects: ['power-off'], fails: 'deploy' },
   { from: 'deploying', event: 'break-off', to: 'failed', effects: [], fails: 'deploy' },
@@ -156,6 +158,8 @@ const TABLE = [
     remember: 'resume',
   },
   { from: 'releasing', event: 'erase-failed', to: 'failed', effects: [], fails: 'release' },
+  // Not without erasure: nothing is wrong with the disks, and a second attempt can erase them.
+  { from: 'releasing', event: 'boot-failed', to: 'failed', effects: [], fails: 'release' },
   {
     from: 'releasing',
     event: 'deadline',
@@ -250,6 +254,7 @@ export const EVENTS = {
     means: 'cancel it before anything was written; or cancel an enrollment, and revoke its token',
   },
   'break-off': { by: 'appliance', means: 'it was cancelled after it began; disks may be partly written' },
+  'boot-failed': { by: 'machine', means: 'its boot loader could not start what it was sent' },
   enroll: { by: 'operator', means: 'a bootstrap bundle is issued for a system that is already installed' },
   enrolled: { by: 'machine', means: 'the node has its certificate' },
   'enroll-failed': { by: 'machine', means: 'the node was rejected or gave up' },

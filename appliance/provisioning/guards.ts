@@ -13,6 +13,8 @@ import type { Fleet } from '../inventory/fleet.ts';
 import { step } from '../machines/step.ts';
 import type { Inspection } from '../render/nixos/render-nixos.ts';
 import type { NodePlan } from '../render/node-plan.ts';
+import { type ApplianceGuardDeps, blockingProblems, loaderProblems } from './appliance-guards.ts';
+import { type CheckedCable, cablingProblems } from './cabling.ts';
 import { diskProblems } from './disk-problems.ts';
 import { imageDisk, installProblems } from './orders/order.ts';
 import { type FindAsset, servedImage } from './orders/served-image.ts';
@@ -21,11 +23,13 @@ import type { WorkOrders } from './orders/work-orders.ts';
 /** The result of a HEAD request; a reason when it failed. */
 export type Fetchable = (url: string) => Promise<Parsed<{ readonly bytes: number | null }>>;
 
-export interface GuardDeps {
+export interface GuardDeps extends ApplianceGuardDeps {
   readonly fleet: Pick<Fleet, 'network' | 'profile'>;
   readonly orders: Pick<WorkOrders, 'plan' | 'seed'>;
   readonly find: FindAsset;
   readonly images: { find(required: RequiredImage): Parsed<BootImage> };
+  /** Reads the boot files again: they may have been built a moment ago. */
+  readonly readFiles: () => Promise<void>;
   readonly bootContract: () => Promise<BootContract>;
   readonly bootPort: () => number;
   readonly fetchable: Fetchable;
@@ -35,6 +39,8 @@ export interface GuardDeps {
   readonly bmcProblems: (machine: Machine) => Promise<readonly string[]>;
   /** The inspection of the machine; null: never inspected. */
   readonly inspection: (machine: Machine) => Promise<Inspection | null>;
+  /** Its cables, as its sessions reported them. */
+  readonly cabling: (machine: Machine) => Promise<readonly CheckedCable[]>;
   /** Sessions use the node API, which is encrypted. */
   readonly hasNodeApi: () => boolean;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
@@ -48,13 +54,17 @@ export interface Deployment {
 }
 
 export async function deployProblems(deps: GuardDeps, { machine, profile }: Deployment): Promise<string[]> {
+  await deps.readFiles();
   const life = step(machine.lifecycle, 'deploy', { now: deps.now(), profileDeployMinutes: null });
   const plan = deps.orders.plan(machine, profile);
   const server = bootServer(deps, machine);
   return [
     ...(life.moved ? [] : [life.reason]),
+    ...blockingProblems(deps),
+    ...(await firmwareProblems(deps, machine)),
     ...profileProblems(deps, machine, profile),
     ...(await identityProblems(deps, machine, profile)),
+    ...(await cablingProblemsOf(deps, machine, profile)),
     ...(macsOf(machine.spec).length === 0 ? ['it has no MAC address, so nothing can be armed for it'] : []),
     ...(plan.ok ? [...installProblems(plan.value), ...seedProblems(deps, plan.value)] : plan.reason.split('; ')),
     ...(server.ok ? await servedProblems(deps, machine, server.value, plan.ok ? plan.value : null) : [server.reason]),
@@ -65,6 +75,13 @@ export async function deployProblems(deps: GuardDeps, { machine, profile }: Depl
     ...(deps.fleet.profile(profile)?.install === 'push' ? await deps.pushProblems() : []),
   ];
 }
+
+/** Why its firmware would be offered no boot file. */
+export const firmwareProblems = async (
+  deps: Pick<GuardDeps, 'fleet' | 'loaderAvailable' | 'inspection'>,
+  machine: Machine,
+): Promise<string[]> =>
+  loaderProblems(deps, machine, bootNetworks(deps, machine), (await deps.inspection(machine))?.firmware ?? null);
 
 /** A system that cannot enroll never becomes a node; its deployment would fail at the deadline. */
 async function enrollmentProblems(
@@ -81,13 +98,12 @@ export const noEnrollment = (profile: string): string =>
   `neither it nor its profile ${profile} says how it enrolls: set enrollment: first-boot, or enrollment: manual if its bundle is ` +
   'installed by hand (coldiron token issue)';
 
+const bootNetworks = ({ fleet }: Pick<GuardDeps, 'fleet'>, { spec }: Pick<Machine, 'spec'>): SiteNetwork[] =>
+  spec.interfaces.flatMap(({ mac, network }) => (mac === null ? [] : (fleet.network(network) ?? [])));
+
 /** The appliance as this machine reaches it when it boots. */
 function bootServer({ fleet, bootPort }: Pick<GuardDeps, 'fleet' | 'bootPort'>, { spec }: Machine): Parsed<BootServer> {
-  const networks = spec.interfaces.flatMap(({ mac, network }): SiteNetwork[] => {
-    const known = mac === null ? null : fleet.network(network);
-    return known ? [known] : [];
-  });
-  const address = networks.find(({ server }) => server !== null)?.server;
+  const address = bootNetworks({ fleet }, { spec }).find(({ server }) => server !== null)?.server;
   if (address) return { ok: true, value: { address, bootPort: bootPort() } };
   return {
     ok: false,
@@ -135,6 +151,12 @@ async function identityProblems(
       ? [`${rule}, and nobody has accepted its TPM yet: coldiron nodes rebind ${spec.hostname}`]
       : []),
   ];
+}
+
+/** By its last reports; the service OS looks again before it writes. */
+async function cablingProblemsOf({ fleet, cabling }: GuardDeps, machine: Machine, name: ObjectName): Promise<string[]> {
+  if (fleet.profile(name)?.cabling !== 'require') return [];
+  return cablingProblems(name, await cabling(machine)).map((problem) => `${problem}; then commission it again`);
 }
 
 /** Renders every file for the disk, before the disk is wiped for them. */

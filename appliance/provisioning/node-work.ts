@@ -8,7 +8,8 @@ import { DEPLOY_MINUTES_WITHOUT_PROFILE } from '../domain/states.ts';
 import { rebind } from '../machines/commands/hardware.ts';
 import { cancel, deploy, release, startServiceOs } from '../machines/commands/work.ts';
 import type { MachineCommands } from '../machines/execute.ts';
-import { deployProblems, type GuardDeps } from './guards.ts';
+import { blockingProblems } from './appliance-guards.ts';
+import { deployProblems, firmwareProblems, type GuardDeps } from './guards.ts';
 import type { WorkOrders } from './orders/work-orders.ts';
 
 export interface NodeWorkDeps extends GuardDeps {
@@ -85,10 +86,14 @@ export class NodeWork {
   }
 
   /** Why the machine could not start the service OS: checked before the command, not found at its deadline. */
-  async #serviceOsProblems({ spec }: Machine): Promise<string[]> {
+  async #serviceOsProblems(machine: Machine): Promise<string[]> {
+    const { spec } = machine;
+    await this.#deps.readFiles();
     const required = imageFor({ kind: 'service-os' }, spec.architecture, null);
     const image = required && (await this.#deps.images.find(required));
     return [
+      ...blockingProblems(this.#deps),
+      ...(await firmwareProblems(this.#deps, machine)),
       ...(macsOf(spec).length > 0 ? [] : ['it has no MAC address, so it cannot be recognized when it boots']),
       ...(image?.ok ? [] : [`it would start ${image?.reason ?? 'nothing'}, which is not on this appliance`]),
     ];

@@ -33,6 +33,8 @@ export type Write =
   | { readonly kind: 'reopen-session'; readonly reopening: Reopening }
   /** Refused when the report was received before, or the session has ended. */
   | { readonly kind: 'report-step'; readonly report: SessionReport }
+  /** Refused when the step has moved since, is already marked, or its session has ended. */
+  | { readonly kind: 'mark-stalled'; readonly session: SessionId; readonly movedAt: Instant; readonly at: Instant }
   /** Refused unless the session is open. */
   | { readonly kind: 'end-session'; readonly session: SessionId; readonly end: SessionEnding }
   /** Ends every open session and unused ticket of the machine. */

@@ -9,6 +9,7 @@ import { LOADER_CAUSES } from './diagnosis/causes/loader-causes.ts';
 import { NEIGHBOUR_CAUSES } from './diagnosis/causes/neighbour-causes.ts';
 import { NODE_CAUSES } from './diagnosis/causes/node-causes.ts';
 import { FALLBACK_CAUSES, POWER_CAUSES } from './diagnosis/causes/power-causes.ts';
+import { SCREEN_CAUSES } from './diagnosis/causes/screen-causes.ts';
 import { SESSION_CAUSES } from './diagnosis/causes/session-causes.ts';
 import { STATE_CAUSES } from './diagnosis/causes/state-causes.ts';
 import { SYSTEM_CAUSES } from './diagnosis/causes/system-causes.ts';
@@ -21,6 +22,7 @@ import { STAGES } from './diagnosis/stages.ts';
 export const CAUSES: readonly Cause[] = [
   ...STATE_CAUSES,
   ...APPLIANCE_CAUSES,
+  ...SCREEN_CAUSES,
   ...SESSION_CAUSES,
   ...SYSTEM_CAUSES,
   ...LOADER_CAUSES,

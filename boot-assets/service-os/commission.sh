@@ -3,6 +3,7 @@
 
 run_commission() {
   inspect_machine
+  verify_erasure
   failed_step='' failed_reason='' test_name=''
   jq -c '.tests // [] | .[]' "$ORDER" > "$RUN/tests"
   while read -r test; do

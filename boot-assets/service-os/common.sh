@@ -88,9 +88,10 @@ size_in_words() {
   }'
 }
 
-# Leaves the machine on with the reason on its screen, so that it can be read, and so that nothing is retried forever.
+# give_up REASON [TO-DO]: leaves the machine on with the reason on its screen, so that it can be read, and so that nothing is retried forever.
 give_up() {
   say "STOPPED: $1"
+  say "to do: ${2:-on the appliance, run: coldiron diagnose ${node:-NODE}}"
   say 'this machine now waits; it does nothing more until it is switched off or reset'
   while :; do sleep 3600; done
 }

@@ -16,6 +16,7 @@ run_erase() {
   while read -r disk; do
     erase_disk || { failed_step=erase-$disk failed_reason=$erase_error; }
   done < "$RUN/to-erase"
+  report_heard
   [ -z "$failed_step" ] || send_outcome false "$failed_step" "$failed_reason"
   finish_done "erase-$disk"
 }
@@ -41,6 +42,7 @@ erase_disk() {
     "$method" || continue
     if is_empty; then
       step_done "erase-$disk" "$erase_method; $SAMPLES samples read back, all empty"
+      jq -c --arg name "$disk" --arg method "$erase_method" '.[] | select(.name == $name) | { name, serial, bytes, $method }' "$RUN/disks.json" >> "$RUN/erased"
       return 0
     fi
     say "$disk is not empty after: $erase_method"
@@ -84,7 +86,7 @@ overwrite() {
     [ "$pause" -ge 10 ] || continue
     pause=0
     cleared=$((($(awk '{ print $7 }' "$SYS/block/$disk/stat") - first) * 512))
-    step_progress "erase-$disk" "$((cleared * 99 / size))" "$(size_in_words "$cleared") overwritten"
+    step_progress "erase-$disk" "$((cleared * 99 / size))" "$(size_in_words "$cleared") overwritten" "$cleared"
   done
   wait "$writer" && return 0
   erase_problem=$(sed -n 's/^dd: //p' "$RUN/erase-says" | head -n 1)

@@ -106,17 +106,27 @@ start_neighbour_watch() {
   watch_began=$(seconds)
   for name in $(cards); do
     ip link set "$name" up 2> /dev/null
-    (timeout 120 tcpdump -i "$name" -nn -v -c 1 ether proto 0x88cc > "$RUN/lldp-$name.part" 2> /dev/null &&
-      mv "$RUN/lldp-$name.part" "$RUN/lldp-$name") &
+    watch_neighbour "$name" < /dev/null > /dev/null 2>&1 &
   done
 }
 
+# watch_neighbour CARD: until a frame is understood, for two minutes at most. A card can go down meanwhile, and a frame can be malformed.
+watch_neighbour() {
+  while [ "$(seconds)" -lt "$((watch_began + 120))" ]; do
+    # Without -Z, Debian's tcpdump becomes a user that this system does not have. -Q in: not what the machine itself sends.
+    timeout 120 tcpdump -i "$1" -nn -Z root -Q in -s 1600 -c 1 -w "$RUN/frame-$1" ether proto 0x88cc
+    read_neighbour "$RUN/frame-$1" > "$RUN/lldp-$1.part" && mv "$RUN/lldp-$1.part" "$RUN/lldp-$1" && return
+    sleep 1
+  done
+}
+
+# read_neighbour FILE: false when the file has no frame that describes a neighbour.
+read_neighbour() {
+  head -c 1640 "$1" | od -An -v -t u1 | jq -s -e -f "$LIB/lldp.jq"
+}
+
 neighbour_of() {
-  [ -s "$RUN/lldp-$1" ] || { echo null && return; }
-  jq -n --arg system "$(sed -n 's/.*System Name TLV (5), length [0-9]*: //p' "$RUN/lldp-$1" | head -n 1)" \
-    --arg port "$(sed -n '/Port ID TLV (2)/{n;s/.*Subtype [^:]*: //p;}' "$RUN/lldp-$1" | head -n 1)" '
-    def given: if . == "" then null else . end;
-    { system: ($system | given), port: ($port | given) }'
+  if [ -s "$RUN/lldp-$1" ]; then cat "$RUN/lldp-$1"; else echo null; fi
 }
 
 # The BMC's address, read over the local bus.
@@ -159,16 +169,20 @@ inspect_machine() {
   step_done inspect "$(jq -r '"\(.cpu.threads) threads, \(.memory.bytes / 1048576 | floor) MiB, \(.disks | length) disks, \(.nics | length) cards"' "$RUN/facts.json")"
 }
 
-# Reports the facts again after the switches had time to announce themselves, which they do every 30 seconds.
+# Reports the facts again after the switches had time to announce themselves.
 report_neighbours() {
-  while neighbours_are_missing && [ "$(seconds)" -lt "$((watch_began + 32))" ]; do sleep 1; done
-  ls "$RUN"/lldp-*[!t] > /dev/null 2>&1 || return 0
-  collect_facts
-  send_facts "$RUN/facts.json"
+  await_neighbours
+  report_heard
 }
 
-# A virtual card is connected to a bridge, which sends no LLDP: do not wait for it.
+# A switch may send its first frame 30 seconds after the link is up. Cards that the order names may take longer to get a link.
+await_neighbours() {
+  while neighbours_are_missing 32 || ordered_neighbours_are_missing 45; do sleep 1; done
+}
+
+# A virtual card is connected to a bridge, which sends no LLDP: do not wait for it unless the order does.
 neighbours_are_missing() {
+  [ "$(seconds)" -lt "$((watch_began + $1))" ] || return 1
   for name in $(cards); do
     [ "$(line_of "$SYS/class/net/$name/carrier")" = 1 ] && [ ! -s "$RUN/lldp-$name" ] || continue
     case $(card_driver "$name") in
@@ -177,4 +191,26 @@ neighbours_are_missing() {
     esac
   done
   return 1
+}
+
+# The order names the cards whose switch port is declared.
+ordered_neighbours_are_missing() {
+  [ "$(seconds)" -lt "$((watch_began + $1))" ] || return 1
+  for mac in $(order '.neighbours // [] | .[]'); do
+    name=$(card_with_mac "$mac") || continue
+    [ -s "$RUN/lldp-$name" ] || return 0
+  done
+  return 1
+}
+
+# Reports the facts again when a switch was heard since they were collected. The cards keep their names and addresses: an
+# installation may have changed them meanwhile.
+report_heard() {
+  nic_facts > "$RUN/nics.json"
+  jq --slurpfile now "$RUN/nics.json" '
+    ($now[0].nics | map({ key: .name, value: { link, speed_mbps, neighbour } }) | from_entries) as $news
+    | .nics |= map(. + ($news[.name] // {}))' "$RUN/facts.json" > "$RUN/facts-now.json"
+  cmp -s "$RUN/facts.json" "$RUN/facts-now.json" && return 0
+  mv "$RUN/facts-now.json" "$RUN/facts.json"
+  send_facts "$RUN/facts.json"
 }

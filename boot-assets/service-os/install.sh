@@ -7,6 +7,8 @@
 
 run_install() {
   inspect_machine
+  check_cabling
+  verify_erasure
   rehearse_network
   stop_if_cancelled rehearse
   choose_target
@@ -15,7 +17,18 @@ run_install() {
   grow_target
   seed_target
   add_boot_entry
+  report_heard
   finish_done boot-entry
+}
+
+# The order names cards when the profile requires their cables to be as declared. The appliance compares, and ends the session when they
+# are not.
+check_cabling() {
+  [ -n "$(order '.neighbours // [] | .[]')" ] || return 0
+  step_started cabling 'waiting for the LLDP frames of the switches'
+  await_neighbours
+  report_heard
+  step_done cabling "$(jq -r '[.nics[] | select(.neighbour) | "\(.name) at \(.neighbour.system // .neighbour.chassis) \(.neighbour.port // "")"] | join(", ") | if . == "" then "no switch was heard" else .[:400] end' "$RUN/facts.json")"
 }
 
 # The appliance learns the disk before its first byte is overwritten.

@@ -10,6 +10,7 @@
 . /service-os/session.sh
 . /service-os/facts.sh
 . /service-os/disks.sh
+. /service-os/erased.sh
 
 mkdir -p "$RUN"
 : > "$LOG"

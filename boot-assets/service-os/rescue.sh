@@ -20,10 +20,6 @@ run_rescue() {
   wait_until_rescue_ends
 }
 
-own_address() {
-  ip -4 -o address show dev "$card" | awk '{ sub(/\/.*/, "", $4); print $4; exit }'
-}
-
 # Until its time is up or it is cancelled. Users who are logged in are warned.
 wait_until_rescue_ends() {
   minutes=$(order .minutes)

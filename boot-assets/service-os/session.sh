@@ -38,12 +38,26 @@ request_error() {
   fi
 }
 
+# server_of URL: scheme, address and port, without a path that may hold a ticket.
+server_of() {
+  printf '%s\n' "$1" | sed 's|^\([a-z]*://[^/]*\).*|\1|'
+}
+
+# What to do when no reply arrives from this URL.
+reach_remedy() {
+  reach_server=$(server_of "$1") reach_server=${reach_server#*://}
+  case $reach_server in *:*) ;; *) reach_server=$reach_server:80 ;; esac
+  reach_from=$(own_address 2> /dev/null) || reach_from=''
+  printf '%s\n' "check that TCP port ${reach_server##*:} of ${reach_server%:*} is reachable${reach_from:+ from $reach_from} (VLAN, firewall, MTU); on the appliance, run: coldiron diagnose ${node:-NODE}"
+}
+
 # Before anything is sent: nothing is said to a server that cannot prove that it is the appliance.
 check_transport() {
   verified=''
   case $session in
     https://*)
-      [ -e "$AUTHORITY" ] || give_up "the session is encrypted, and this system has no authority to verify the appliance with: $AUTHORITY does not exist"
+      [ -e "$AUTHORITY" ] || give_up "the session is encrypted, and this system has no authority to verify the appliance with: $AUTHORITY does not exist" \
+        'on the appliance, run: coldiron assets verify, then coldiron assets build'
       verified=yes
       say "appliance: ${session%/boot/session/*} must prove its identity with a certificate"
       ;;
@@ -68,7 +82,8 @@ deliver() {
     esac
     tries=$((tries + 1))
     [ "$(seconds)" -lt "$deadline" ] || return 2
-    [ "$tries" = 1 ] && say "the appliance does not reply: $(request_error); retrying"
+    [ "$tries" = 1 ] && say "the appliance does not reply at $(server_of "$2"): $(request_error); retrying"
+    case $tries in 3 | 20) say "to do: $(reach_remedy "$2")" ;; esac
     sleep "$(backoff "$tries")"
   done
 }
@@ -135,23 +150,29 @@ next_sequence() {
   echo "$sequence" > "$RUN/sequence"
 }
 
-# write_step STEP STATUS PERCENT MESSAGE: writes the report to a file.
+# write_step STEP STATUS PERCENT MESSAGE [BYTES]: writes the report to a file. With BYTES the appliance sees whether the step moves.
 write_step() {
   next_sequence
   tail -n 20 "$LOG" | tail -c 2000 > "$RUN/log-tail"
   jq -n --argjson sequence "$sequence" --arg step "$1" --arg status "$2" --arg percent "$3" --arg message "$4" \
-    --rawfile log "$RUN/log-tail" \
-    '{$sequence, $step, $status, percent: (if $percent == "" then null else ($percent | tonumber) end), $message, $log}' \
+    --arg bytes "${5:-}" --rawfile log "$RUN/log-tail" \
+    'def number: if . == "" then null else tonumber end;
+    {$sequence, $step, $status, percent: ($percent | number), $message, bytes: ($bytes | number), $log}' \
     > "$RUN/step-$sequence.json"
 }
 
 # The work continues only after the appliance has received the report.
 report_step() {
   write_step "$@"
+  deliver_step "$1"
+}
+
+# deliver_step STEP: the report that was written last.
+deliver_step() {
   deliver POST "$api/steps" "$RUN/step-$sequence.json"
   case $? in
     1) refused "$1" ;;
-    2) give_up "the appliance has not replied for $DELIVERY_SECONDS seconds: $(request_error)" ;;
+    2) give_up "the appliance has not replied at $(server_of "$api") for $DELIVERY_SECONDS seconds: $(request_error)" "$(reach_remedy "$api")" ;;
   esac
   rm -f "$RUN/step-$sequence.json"
 }
@@ -169,9 +190,9 @@ step_started() {
   report_step "$1" started '' "$2"
 }
 
-# May be lost: the next report supersedes it.
+# step_progress STEP PERCENT MESSAGE [BYTES]. May be lost: the next report supersedes it.
 step_progress() {
-  write_step "$1" progress "$2" "$3"
+  write_step "$1" progress "$2" "$3" "${4:-}"
   request POST "$api/steps" "$RUN/step-$sequence.json"
   rm -f "$RUN/step-$sequence.json"
 }
@@ -199,9 +220,12 @@ finish_done() {
 }
 
 send_outcome() {
+  # The disks that were erased, one in each line.
+  [ -e "$RUN/erased" ] || : > "$RUN/erased"
   jq -n --argjson ok "$1" --arg step "$2" --arg reason "$3" \
-    '{$ok, $step, reason: (if $reason == "" then null else $reason end)}' > "$RUN/outcome.json"
-  deliver POST "$api/outcome" "$RUN/outcome.json" || give_up "the outcome could not be reported: $(request_error)"
+    --slurpfile erased "$RUN/erased" \
+    '{$ok, $step, reason: (if $reason == "" then null else $reason end)} + (if $erased == [] then {} else {$erased} end)' > "$RUN/outcome.json"
+  deliver POST "$api/outcome" "$RUN/outcome.json" || give_up "the outcome could not be reported to $(server_of "$api"): $(request_error)" "$(reach_remedy "$api")"
   case $(jq -r '.next // "wait"' "$ANSWER") in
     reboot) restart ;;
     power-off) switch_off ;;

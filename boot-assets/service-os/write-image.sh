@@ -108,7 +108,7 @@ watch_stream() {
     [ "$pause" -ge 6 ] || continue
     pause=0
     done_bytes=$((($(sectors_written) - first) * 512))
-    step_progress write-image "$(percent_of "$done_bytes" "${bytes:-0}")" "$(size_in_words "$done_bytes") written"
+    step_progress write-image "$(percent_of "$done_bytes" "${bytes:-0}")" "$(size_in_words "$done_bytes") written" "$done_bytes"
   done
   wait "$1" 2> /dev/null || :
 }

@@ -29,6 +29,7 @@ viewer GET /nodes/:node
 viewer GET /nodes/:node/presence
 viewer GET /nodes/:node/sessions
 viewer GET /nodes/:node/facts
+viewer GET /nodes/:node/cabling
 viewer GET /nodes/:node/explain
 viewer GET /nodes/:node/diagnosis
 viewer GET /nodes/:node/timeline
@@ -40,6 +41,7 @@ viewer GET /nodes/:node/enrollment
 viewer GET /nodes/:node/power
 viewer GET /nodes/:node/sensors
 viewer GET /nodes/:node/sel
+viewer GET /nodes/:node/console/log
 viewer GET /bmc/quirks
 viewer GET /sites
 viewer GET /networks

@@ -1,6 +1,6 @@
 // A management API over a real store in its own folder, with one token per role.
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import { readNodeModules } from '../../appliance/assets/template-files.ts';
 import type { OpenDriver } from '../../appliance/bmc/access/bmc-opener.ts';
 import { openBmcService } from '../../appliance/bmc/access/bmc-service.ts';
 import { bmcSystemClock } from '../../appliance/bmc/clock.ts';
+import { ConsoleFiles } from '../../appliance/bmc/console/console-files.ts';
 import { BootResolver } from '../../appliance/boot/boot-resolver.ts';
 import { Renderings } from '../../appliance/deliveries/renderings.ts';
 import { parsed, unparsable } from '../../appliance/domain/parsed.ts';
@@ -28,6 +29,7 @@ import { applyInventory } from '../../appliance/inventory/apply.ts';
 import { checkInventory } from '../../appliance/inventory/check.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
 import { FleetFollower } from '../../appliance/inventory/fleet-follower.ts';
+import { cablingOf } from '../../appliance/provisioning/cabling.ts';
 import { NodeWork } from '../../appliance/provisioning/node-work.ts';
 import { WorkOrders } from '../../appliance/provisioning/orders/work-orders.ts';
 import { readTemplates } from '../../appliance/servers/http-boot/read-templates.ts';
@@ -62,7 +64,10 @@ export const RACK = {
     uuid: `00000000-0000-4000-8000-00000000000${n}`,
     ...(n > 1 && { labels: { rack: 'r1', ...(n === 3 && { tier: 'gold' }) } }),
     interfaces: [
-      { name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
+      {
+        ...{ name: 'eth1', mac: `52:54:00:22:34:5${n}`, network: 'storage' },
+        switch: { name: 'sw3', port: `Ethernet1/${n}` },
+      },
       { name: 'eth0', mac: `52:54:00:12:34:5${n}`, network: 'provisioning', address: `10.0.100.5${n}` },
     ],
   })),
@@ -155,6 +160,9 @@ export async function openApi({
     bmcMode: ({ spec: { site } }) => (site && fleet.site(site)?.bmcMode) ?? null,
     current: (id) => fleet.machineById(id),
     onChange: (id, listener) => fleet.watch(id, listener),
+    machines: () => fleet.machines(),
+    consoleFiles: new ConsoleFiles(stateDir, bmcSystemClock, logger),
+    captureConsoles: false,
     scanned: [],
     nodeAtBmc: (address) => fleet.machineByBmc(address)?.spec.hostname ?? null,
     log: logger,
@@ -168,6 +176,7 @@ export async function openApi({
     templates,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });
@@ -189,8 +198,12 @@ export async function openApi({
     bundleProblems: async () => [],
     bmcProblems: async () => [],
     inspection: async () => (deployable ? { firmware: 'efi', disks: [DISK] } : null),
+    cabling: (machine) => cablingOf({ fleet, store }, machine),
     hasNodeApi: () => true,
     pushProblems: async () => [],
+    loaderAvailable: () => true,
+    applianceProblems: () => [],
+    readFiles: async () => undefined,
   });
   const real: ManagementDeps = {
     bmc,
@@ -207,6 +220,8 @@ export async function openApi({
       templates,
       agentText: '#!/bin/sh\n',
       commands,
+      power: bmc.power,
+      logger,
     }),
     renderings: new Renderings({
       fleet,

@@ -1,7 +1,10 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { BmcFailure } from '../../appliance/bmc/bmc-error.ts';
 import type { Role } from '../../appliance/domain/token.ts';
 import { FakeMachine, fakeBmc } from '../bmc/fake-bmc.ts';
+import { commandsOf } from '../machines/commands-of.ts';
 import { type Fixture, openApi } from './api-fixture.ts';
 
 const METAL = {
@@ -73,6 +76,51 @@ describe('power', () => {
     expect(off.json()).toEqual({ node: 'metal01', mode: 'real', power: 'off' });
     expect(hardware.verbs).toContain('powerOff');
     expect(seen.at(-1)).toEqual({ driver: 'redfish', username: 'ADMIN', password: PASSWORD });
+  });
+
+  const commissioning = async (): Promise<void> => {
+    await setCredentials();
+    const metal = [...api.fleet.machines()].find(({ spec }) => spec.hostname === 'metal01');
+    if (!metal) throw new Error('it was applied');
+    await commandsOf(api.store, api.clock.now).request(metal.id, 'commission', {
+      actor: 'token:ada',
+      correlationId: null,
+    });
+    hardware.verbs.length = 0;
+  };
+
+  it.each(['on', 'cycle', 'reset'] as const)(
+    '%s starts a machine from the network while it is worked on',
+    async (action) => {
+      await commissioning();
+      hardware.power = action === 'on' ? 'off' : 'on';
+      const answer = await call('POST', 'nodes/metal01/power', { action }, 'tech');
+      expect(answer.json()).toMatchObject({ power: 'on', note: 'starts from the network, to commission' });
+      expect(hardware.verbs).toContain('setBoot');
+      const booted = action === 'reset' ? hardware.boot : hardware.starts.at(-1);
+      expect(booted).toEqual({ device: 'network', persistent: false, firmware: null });
+    },
+  );
+
+  it('leaves the boot device alone when the machine is on already, is switched off, or is not worked on', async () => {
+    await setCredentials();
+    await call('POST', 'nodes/metal01/power', { action: 'cycle' });
+    expect(hardware.verbs.join(' ')).not.toContain('setBoot');
+    await commissioning();
+    for (const action of ['on', 'off', 'soft']) {
+      expect((await call('POST', 'nodes/metal01/power', { action })).json()).not.toHaveProperty('note');
+    }
+    expect(hardware.verbs.join(' ')).not.toContain('setBoot');
+  });
+
+  it('does not change when the BMC does not take the boot device, and says what ends the work', async () => {
+    await commissioning();
+    hardware.power = 'off';
+    hardware.fails.set('setBoot', 'unsupported');
+    const answer = await call('POST', 'nodes/metal01/power', { action: 'on' });
+    expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+    expect(answer.json().message).toMatch(/its power was not changed.*coldiron cancel metal01/);
+    expect(hardware.power).toBe('off');
   });
 
   it('is recorded in the audit log with the caller, and in the trail', async () => {
@@ -172,6 +220,27 @@ describe('the other verbs', () => {
     ]);
     expect((await call('DELETE', 'nodes/metal01/sel', undefined, 'operator')).statusCode).toBe(200);
     expect((await api.store.auditEntries(0, 1, true))[0]).toMatchObject({ action: 'bmc.clear-event-log' });
+  });
+
+  it('show what the machine said on its console, as one plain line each', async () => {
+    const { id } = (await call('GET', 'nodes/metal01')).json();
+    const path = 'nodes/metal01/console/log';
+    expect((await call('GET', path, undefined, 'viewer')).json()).toEqual({
+      ...{ node: 'metal01', boot: 'current', captured: false, lines: [], unfinished: null },
+    });
+    await writeFile(join(api.stateDir, `${id}.log`), '0 first\n1000 \u001b[2Jsecond\n');
+    await writeFile(join(api.stateDir, `${id}.previous.log`), '0 before\n');
+    expect((await call('GET', `${path}?lines=1`)).json().lines).toEqual([
+      { at: '1970-01-01T00:00:01.000Z', text: '\\u001b[2Jsecond' },
+    ]);
+    expect((await call('GET', `${path}?boot=previous`)).json()).toMatchObject({
+      boot: 'previous',
+      lines: [{ text: 'before' }],
+    });
+    for (const wrong of ['lines=0', 'lines=5001', 'boot=next']) {
+      expect((await call('GET', `${path}?${wrong}`)).statusCode).toBe(400);
+    }
+    expect((await call('GET', 'nodes/nowhere/console/log')).statusCode).toBe(404);
   });
 
   it('do not open a console without an upgrade request', async () => {

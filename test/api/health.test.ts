@@ -3,21 +3,33 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { App } from '../../appliance/api/base-app.ts';
 import { buildBootApp } from '../../appliance/api/boot-app.ts';
 import type { Services } from '../../appliance/api/deps.ts';
+import type { ApplianceProblem } from '../../appliance/domain/appliance-problem.ts';
 import { openApi } from './api-fixture.ts';
+
+type Problems = readonly ApplianceProblem[];
+const ALL_RUN: Services = { dhcp: 'running', tftp: 'running', http: 'running' };
+const FULL: ApplianceProblem = {
+  ...{ id: 'disk-full', subject: '/var/lib/coldiron', since: 0, words: 'full', nextStep: 'df', freeBytes: 0 },
+};
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-async function bootApp(services: Services): Promise<App> {
-  const app = await buildBootApp({ services: () => services, newId: () => 'id', logger: pino({ level: 'silent' }) });
+async function bootApp(services: Services, problems: Problems = []): Promise<App> {
+  const app = await buildBootApp({
+    services: () => services,
+    applianceProblems: () => problems,
+    newId: () => 'id',
+    logger: pino({ level: 'silent' }),
+  });
   open.push(() => app.close());
   return app;
 }
 
-async function managementApp(services: Services): Promise<App> {
-  const api = await openApi({ deps: () => ({ services: () => services }) });
+async function managementApp(services: Services, problems: Problems = []): Promise<App> {
+  const api = await openApi({ deps: () => ({ services: () => services, applianceProblems: () => problems }) });
   open.push(() => api.close());
   return api.app;
 }
@@ -56,6 +68,27 @@ describe.each([
   });
 });
 
+describe('health with a problem of the appliance', () => {
+  it('is degraded on the management side, with the kind of the problem and no details', async () => {
+    const answer = await (await managementApp(ALL_RUN, [FULL])).inject('/health');
+    expect([answer.statusCode, answer.body]).toEqual([
+      503,
+      '{"status":"degraded","services":{"dhcp":"running","tftp":"running","http":"running"},"problems":["disk-full"]}',
+    ]);
+  });
+
+  it('is degraded on the provisioning side without the kind, and machines still find the appliance', async () => {
+    const answer = await (await bootApp(ALL_RUN, [FULL])).inject('/health');
+    expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'degraded', services: ALL_RUN }]);
+    expect((await (await bootApp({ ...ALL_RUN, tftp: 'failed' }, [FULL])).inject('/health')).statusCode).toBe(503);
+  });
+
+  it('stays healthy with a warning', async () => {
+    const answer = await (await managementApp(ALL_RUN, [{ ...FULL, id: 'disk-low' }])).inject('/health');
+    expect([answer.statusCode, answer.json()]).toEqual([200, { status: 'healthy', services: ALL_RUN }]);
+  });
+});
+
 describe('the problems of the appliance', () => {
   it('are listed for people who may read, with a sentence and a command', async () => {
     const problem = {
@@ -71,6 +104,7 @@ describe('the problems of the appliance', () => {
       problems: [
         {
           id: 'disk-low',
+          severity: 'warning',
           subject: '/var/lib/coldiron',
           since: '1970-01-01T00:00:00.000Z',
           words: 'little space \\u001b[31mis left',

@@ -5,7 +5,7 @@ import { lifeIn } from '../../appliance/domain/lifecycle.ts';
 import type { SessionId } from '../../appliance/domain/session.ts';
 import type { Role } from '../../appliance/domain/token.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
-import { writesTo } from '../store/writes.ts';
+import { changeOf, writesTo } from '../store/writes.ts';
 import { type Fixture, openApi, START } from './api-fixture.ts';
 
 let api: Fixture;
@@ -160,6 +160,53 @@ describe('reads about the work', () => {
     const { sessions } = await get('/sessions');
     expect(sessions).toMatchObject([{ mode: 'commission', opened_at: null, last: null, ended: null }]);
     expect(JSON.stringify(sessions)).not.toContain('hash');
+  });
+
+  it('compare the cables with the declared switch ports', async () => {
+    const [first = null] = CHASSIS.macs;
+    const heard = { chassis: '00:11:22:aa:bb:cc', system: 'sw3.example', port_description: null };
+    const cableAt = async (port: string, at: number) => {
+      const nics = [{ name: 'eno1', mac: first, link: true, neighbour: { ...heard, port } }];
+      const event = newEvent('session.facts', { data: sampleData('session.facts') });
+      await writesTo(api.store).putFacts(await id(), { at, facts: { disks: [], nics } }, event);
+      return await get('/cabling');
+    };
+    expect((await get()).interfaces[0]).toMatchObject({ name: 'eth1', switch: { name: 'sw3', port: 'Ethernet1/1' } });
+    expect(await cableAt('Ethernet1/1', START)).toMatchObject({
+      node: 'node01',
+      cables: [
+        { interface: 'eth1', verdict: 'as-declared', summary: 'as declared', port_of: null, link: true },
+        { interface: 'eth0', verdict: 'not-declared', seen: null, declared: null },
+      ],
+    });
+    expect((await cableAt('Ethernet1/3', START + 1)).cables[0]).toMatchObject({
+      verdict: 'another-port',
+      summary: 'at sw3.example Ethernet1/3, the port of node03 eth1',
+      declared: { name: 'sw3', port: 'Ethernet1/1' },
+      seen: { ...heard, port: 'Ethernet1/3', at: expect.any(String) },
+      port_of: { node: 'node03', interface: 'eth1', swapped: false },
+    });
+  });
+
+  it('show the last erasure, and what a later session found', async () => {
+    const said = { session: 's-1', identity: 'bound' } as const;
+    const disks = [{ name: 'sda', serial: null, bytes: 1e12, method: 'discarded' }];
+    const check = {
+      ...said,
+      at: START + 1,
+      mode: 'commission',
+      result: 'empty',
+      bytes: 7_340_032,
+      problems: [],
+    } as const;
+    const erasure = { ...said, at: START, disks, overwrittenAt: null, check };
+    const write = { kind: 'put-hardware', hardware: { bound: null, refused: null, erasure } } as const;
+    await api.store.commit(changeOf(await id(), { writes: [write] }));
+    await expect.poll(async () => (await get()).erasure).not.toBeNull();
+    expect((await get()).erasure).toEqual({
+      ...{ ...said, at: new Date(START).toISOString(), disks, overwritten_at: null },
+      check: { ...check, at: new Date(START + 1).toISOString() },
+    });
   });
 
   it('list the hardware facts, newest first', async () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { checkBootContract } from '../../appliance/assets/boot-contract.ts';
 import { buildAssets } from '../../appliance/assets/build.ts';
 import { installedPackage } from '../../appliance/assets/debian-packages.ts';
@@ -12,6 +12,9 @@ import { readOrigins } from '../../appliance/assets/place-file.ts';
 import { verifyAssets } from '../../appliance/assets/verify.ts';
 import { needPackages } from '../interop/packages.ts';
 import { PE_MACHINE, peFile, put, temporaryFolder } from './tiny-files.ts';
+
+// Downloads packages in the first run.
+vi.setConfig({ testTimeout: 900_000 });
 
 const foreignArchitectures = () => spawnSync('dpkg', ['--print-foreign-architectures'], { encoding: 'utf8' }).stdout;
 

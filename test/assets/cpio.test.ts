@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type ArchiveEntry, cpioArchive } from '../../appliance/assets/cpio.ts';
+import { type ArchiveEntry, archivedFiles, cpioArchive } from '../../appliance/assets/cpio.ts';
 import { needPackages } from '../interop/packages.ts';
 
 const file = (path: string, bytes: Uint8Array, executable = false): ArchiveEntry => ({
@@ -49,10 +49,14 @@ describe('cpioArchive', () => {
     });
     const entries = fc
       .uniqueArray(entry, { selector: ({ name }) => name, minLength: 1, maxLength: 6 })
-      .filter((list) => list.every(({ name }) => name !== '.' && name !== '..'));
+      .filter((list) => list.every(({ name }) => !['.', '..', 'folder'].includes(name)));
     fc.assert(
       fc.property(entries, (list) => {
-        const archive = cpioArchive(list.map(({ name, bytes }) => file(name, bytes)));
+        const archive = cpioArchive([
+          { path: 'folder', kind: 'folder' },
+          ...list.map(({ name, bytes }) => file(name, bytes)),
+        ]);
+        expect(archivedFiles(archive)).toEqual(list.map(({ name }) => name));
         unpacked(archive, (folder) => {
           for (const { name, bytes } of list) expect([...readFileSync(join(folder, name))]).toEqual([...bytes]);
         });

@@ -18,7 +18,7 @@ import { needPackages } from '../interop/packages.ts';
 const SCRIPTS = join(import.meta.dirname, '../../boot-assets/service-os');
 const folder = mkdtempSync(join(tmpdir(), 'coldiron-scripts-'));
 
-beforeAll(() => needPackages(['curl', 'dash', 'jq', 'shellcheck']));
+beforeAll(() => needPackages(['busybox', 'curl', 'dash', 'jq', 'shellcheck']));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const put = (path: string, content: string): void => {
@@ -84,18 +84,117 @@ describe('the scripts of the service OS', () => {
     const card = join(folder, 'sys/class/net/eth0');
     mkdirSync(join(card, 'device'), { recursive: true });
     writeFileSync(join(card, 'carrier'), '1\n');
-    const waitsWith = (driver: string): string => {
+    const waitsWith = (driver: string, passed = 0): string => {
       mkdirSync(join(folder, 'drivers', driver), { recursive: true });
       rmSync(join(card, 'device/driver'), { force: true });
       symlinkSync(join(folder, 'drivers', driver), join(card, 'device/driver'));
-      const question = 'if neighbours_are_missing; then echo waits; else echo "goes on"; fi';
-      return shell(['common', 'network', 'facts'], question).stdout.trim();
+      const question = `watch_began=$(($(seconds) - ${passed}))
+        if neighbours_are_missing 32 || ordered_neighbours_are_missing 45; then echo waits; else echo "goes on"; fi`;
+      return shell(['common', 'network', 'session', 'facts'], question).stdout.trim();
     };
+    put('run/order.json', '{"mode":"commission"}');
     expect(waitsWith('virtio_net')).toBe('goes on');
     expect(waitsWith('igb')).toBe('waits');
-    put('run/lldp-eth0', 'System Name TLV (5), length 3: sw1\n');
+    expect(waitsWith('igb', 33)).toBe('goes on');
+    // The inventory declares the switch port of this card, whatever it is.
+    writeFileSync(join(card, 'address'), '52:54:00:00:00:01\n');
+    put('run/order.json', '{"mode":"commission","neighbours":["52:54:00:00:00:01","52:54:00:00:00:99"]}');
+    expect(waitsWith('virtio_net', 33)).toBe('waits');
+    expect(waitsWith('virtio_net', 46)).toBe('goes on');
+    put('run/lldp-eth0', '{"system":"sw1"}\n');
     expect(waitsWith('igb')).toBe('goes on');
     rmSync(card, { recursive: true });
+  });
+
+  it('list the network devices on the PCI bus that have no driver, when there is no card', () => {
+    put('sys/bus/pci/devices/0000:00:1f.2/class', '0x010601\n');
+    for (const [slot, device] of [
+      ['0000:03:00.0', '0x1572'],
+      ['0000:04:00.0', '0x1592'],
+    ] as const) {
+      put(`sys/bus/pci/devices/${slot}/class`, '0x020000\n');
+      put(`sys/bus/pci/devices/${slot}/vendor`, '0x8086\n');
+      put(`sys/bus/pci/devices/${slot}/device`, `${device}\n`);
+    }
+    mkdirSync(join(folder, 'sys/bus/pci/drivers/i40e'), { recursive: true });
+    symlinkSync('../../drivers/i40e', join(folder, 'sys/bus/pci/devices/0000:03:00.0/driver'));
+    const { stdout } = shell(['common', 'network'], 'take_address || echo "$network_error"; echo "$network_remedy"');
+    expect(stdout.split('\n')[0]).toBe(
+      'there is no network card with a driver; PCI network devices: 0000:03:00.0 8086:1572 (driver i40e), 0000:04:00.0 8086:1592 (no driver)',
+    );
+    expect(stdout).toContain('firmware setup');
+    rmSync(join(folder, 'sys/bus/pci'), { recursive: true });
+    expect(shell(['common', 'network'], 'pci_network_devices').stdout).toBe('none\n');
+  });
+
+  it.each([
+    ['https://10.77.0.1:8444/boot/session/secret', 'TCP port 8444 of 10.77.0.1'],
+    ['http://10.77.0.1/boot/session', 'TCP port 80 of 10.77.0.1'],
+  ])('say for %s which address and port must be reachable, and never the ticket', (url, words) => {
+    const { stdout } = shell(['common', 'network', 'session'], `node=node05; server_of ${url}; reach_remedy ${url}`);
+    expect(stdout).toContain(words);
+    expect(stdout).toContain('coldiron diagnose node05');
+    expect(stdout).not.toContain('secret');
+  });
+
+  it.each(['dash', 'busybox'])('notice under %s that the kernel unpacked only a part of the initrd', (program) => {
+    const root = mkdtempSync(join(folder, 'root-'));
+    mkdirSync(join(root, 'service-os'));
+    writeFileSync(join(root, 'service-os/files'), '2980\nlib/last\n');
+    writeFileSync(join(root, 'meminfo'), 'MemTotal:         249000 kB\n');
+    const check = () =>
+      spawnSync(
+        program,
+        [
+          ...(program === 'busybox' ? ['sh'] : []),
+          '-c',
+          `. ${SCRIPTS}/whole.sh; initrd_problem ${root} ${root}/meminfo || echo whole`,
+        ],
+        { env: ENVIRONMENT, encoding: 'utf8' },
+      );
+    expect(check()).toMatchObject({
+      stdout: expect.stringMatching(/^the initrd is incomplete: 2 of 2980 files are there\..*\(243 MB\)\n$/),
+      stderr: '',
+    });
+    mkdirSync(join(root, 'lib'));
+    writeFileSync(join(root, 'lib/last'), '');
+    expect(check().stdout).toBe('whole\n');
+    rmSync(join(root, 'service-os/files'));
+    expect(check()).toMatchObject({ stdout: 'whole\n' });
+  });
+
+  it('read the neighbour from an LLDP frame, and nothing from a malformed one', () => {
+    const read = (frame: Buffer): unknown => {
+      writeFileSync(join(folder, 'frame'), Buffer.concat([Buffer.alloc(40), frame]));
+      return JSON.parse(shell(['common', 'disks', 'facts'], `read_neighbour ${folder}/frame || :`).stdout || 'null');
+    };
+    const element = (type: number, ...value: (number | string)[]): Buffer => {
+      const bytes = Buffer.concat(
+        value.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))),
+      );
+      return Buffer.concat([Buffer.of(type * 2 + (bytes.length >> 8), bytes.length & 255), bytes]);
+    };
+    const frameOf = (...elements: Buffer[]): Buffer =>
+      Buffer.concat([Buffer.alloc(12), Buffer.of(0x88, 0xcc), ...elements, element(0)]);
+    const chassis = element(1, 4, 0, 0x11, 0x22, 0xaa, 0xbb, 0xcc);
+    const port = element(2, 5, 'Ethernet1/12');
+    const ttl = element(3, 0, 120);
+    const whole = frameOf(chassis, port, ttl, element(4, 'to node05'), element(5, 'sw3\u001b[2J\n'), element(127, 'x'));
+    expect(read(whole)).toEqual({
+      ...{ chassis: '00:11:22:aa:bb:cc', system: 'sw3?[2J?', port: 'Ethernet1/12', port_description: 'to node05' },
+    });
+    expect(read(frameOf(element(1, 5, 1, 10, 0, 0, 1), element(2, 3, 2, 0, 0, 0, 0, 9), ttl))).toEqual({
+      ...{ chassis: '10.0.0.1', system: null, port: '02:00:00:00:00:09', port_description: null },
+    });
+    const long = read(frameOf(chassis, port, ttl, element(5, 'a'.repeat(500)))) as { system: string };
+    expect(long.system).toHaveLength(200);
+    // The neighbour leaves; the order of elements is wrong; another protocol; cut within an element.
+    expect(read(frameOf(chassis, port, element(3, 0, 0)))).toBeNull();
+    expect(read(frameOf(port, chassis, ttl))).toBeNull();
+    expect(read(Buffer.concat([Buffer.alloc(12), Buffer.of(8, 0), chassis, port, ttl]))).toBeNull();
+    for (let length = 0; length < 14 + chassis.length + port.length + ttl.length; length++) {
+      expect(read(whole.subarray(0, length)), String(length)).toBeNull();
+    }
   });
 
   it('name partitions as the kernel does', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { archivedFiles } from '../../appliance/assets/cpio.ts';
 import { buildServiceOs, type ServiceOs } from '../../appliance/assets/service-os/build.ts';
 import { LIBRARY_FOLDER } from '../../appliance/assets/service-os/recipe.ts';
 
@@ -56,6 +57,16 @@ describe.each(LIMITS)('the service OS for %s', (architecture, megabytes) => {
     expect(media.filter((path) => !has(path))).toEqual([]);
     const unwanted = ['scsi/lpfc/lpfc', 'scsi/qla2xxx/qla2xxx', 'scsi/iscsi_tcp', 'nvme/host/nvme-tcp'];
     expect(unwanted.filter(has)).toEqual([]);
+  });
+
+  it('lists how many files it has, and the last one, so that an incomplete one is noticed', () => {
+    const initrd = readFileSync(os.initrd);
+    const scripts = archivedFiles(initrd);
+    const base = archivedFiles(unpacked(initrd));
+    const list = `${scripts.length + base.length}\n${base.at(-1)}\n`;
+    expect(scripts).toContain('service-os/files');
+    expect(initrd.subarray(0, initrd.indexOf(ZSTD)).includes(list)).toBe(true);
+    expect(base.length).toBeGreaterThan(300);
   });
 
   it('has what a session needs: tpm2 with its way to the device, openssl, and a curl that uses OpenSSL', () => {

@@ -3,17 +3,30 @@
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { DriveHabit } from '../bmc/redfish/mock/drive.ts';
+import { ADMIN } from '../bmc/redfish/mock/machine.ts';
 import { coldiron } from '../process/appliance.ts';
-import { type Identity, identityOf, TwinSite, type WiredMachine } from './twin-site.ts';
+import { identityOf, TwinSite } from './twin-site.ts';
+import type { Identity, WiredMachine } from './wired-machine.ts';
 
 const RUN_BMC = join(import.meta.dirname, '../bmc/redfish/mock/run.ts');
 export const BMC_NETWORK = '10.89.0';
 
-export const withBmc = (number: number): Identity => ({ ...identityOf(number), bmc: `${BMC_NETWORK}.${10 + number}` });
+const PASSWORDS = mkdtempSync(join(tmpdir(), 'coldiron-passwords-'));
+
+export interface BmcIdentity extends Identity {
+  readonly bmcAddress: string;
+}
+
+export function withBmc(number: number): BmcIdentity {
+  const bmcAddress = `${BMC_NETWORK}.${10 + number}`;
+  const bmc = `{ address: ${bmcAddress}, driver: redfish, username: ${ADMIN.name}, password_file: ${PASSWORDS}/bmc }`;
+  return { ...identityOf(number), bmc, bmcAddress };
+}
 
 export class MediumSite extends TwinSite {
   readonly #habits: ReadonlyMap<Identity, DriveHabit>;
@@ -24,7 +37,17 @@ export class MediumSite extends TwinSite {
     this.#habits = habits;
   }
 
-  protected override async connectMore(nodes: readonly Identity[]): Promise<void> {
+  startWithBmcs(nodes: readonly BmcIdentity[]): Promise<void> {
+    writeFileSync(join(PASSWORDS, 'bmc'), `${ADMIN.password}\n`, { mode: 0o600 });
+    return this.start(nodes, `bmc: { password_folder: ${PASSWORDS} }\n`, () => this.#startBmcs(nodes));
+  }
+
+  override async remove(): Promise<void> {
+    await super.remove();
+    rmSync(PASSWORDS, { recursive: true, force: true });
+  }
+
+  async #startBmcs(nodes: readonly BmcIdentity[]): Promise<void> {
     const { namespaces, folder } = this.lab;
     namespaces.add('bmcs', 'neighbour');
     namespaces.switch(
@@ -36,12 +59,12 @@ export class MediumSite extends TwinSite {
     for (const node of nodes) {
       const drive = join(folder, `drive-${node.node}`);
       mkdirSync(drive);
-      namespaces.ip('bmcs', 'address', 'add', `${node.bmc}/24`, 'dev', 'b1');
+      namespaces.ip('bmcs', 'address', 'add', `${node.bmcAddress}/24`, 'dev', 'b1');
       const bmc = namespaces.start(
         'bmcs',
         process.execPath,
         RUN_BMC,
-        node.bmc ?? '',
+        node.bmcAddress,
         node.uuid,
         this.#habits.get(node) ?? 'reads',
         drive,

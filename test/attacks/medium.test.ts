@@ -6,23 +6,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needPackages } from '../interop/packages.ts';
 import { coldiron } from '../process/appliance.ts';
 import { FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
-import { hashOfDigits, MediumSite, openWith, withBmc } from './medium-site.ts';
-import type { Identity } from './twin-site.ts';
+import { type BmcIdentity, hashOfDigits, MediumSite, openWith, withBmc } from './medium-site.ts';
+import type { Identity } from './wired-machine.ts';
 
 const NODES = [1, 2, 3, 4, 5, 6].map(withBmc);
 const [PROVED, BLIND, CLAIMS, URLS, RESTARTED, WRONG] = NODES as [
-  Identity,
-  Identity,
-  Identity,
-  Identity,
-  Identity,
-  Identity,
+  BmcIdentity,
+  BmcIdentity,
+  BmcIdentity,
+  BmcIdentity,
+  BmcIdentity,
+  BmcIdentity,
 ];
 
 const site = new MediumSite(new Map([[CLAIMS, 'claims']]));
 beforeAll(async () => {
   needPackages(['curl', 'genisoimage', 'iproute2', 'openssl', 'sqlite3']);
-  await site.start(NODES);
+  await site.startWithBmcs(NODES);
 });
 afterAll(() => site.remove());
 
@@ -59,8 +59,8 @@ describe('a machine that has shown the medium of its BMC', () => {
       identity: { level: 'media', summary: expect.stringContaining('to its BMC, whose medium it has shown') },
     });
     const trail = trailOf(PROVED.node);
-    expect(trail).toContain(`BMC ${PROVED.bmc} inserted the medium with the secret of this boot`);
-    expect(trail).toContain(`BMC ${PROVED.bmc} ejected the medium of this boot`);
+    expect(trail).toContain(`BMC ${PROVED.bmcAddress} inserted the medium with the secret of this boot`);
+    expect(trail).toContain(`BMC ${PROVED.bmcAddress} ejected the medium of this boot`);
     expect(trail).toContain('identity media');
     const stored = spawnSync('sqlite3', [`${site.lab.state}/coldiron.db`, '.dump'], { encoding: 'utf8' }).stdout;
     expect(stored).toContain('medium.inserted');
@@ -143,16 +143,16 @@ describe('the URL of a medium', () => {
     await site.secret(URLS);
     const url = site.url(URLS) ?? '';
     expect(url).toMatch(/^http:\/\/10\.89\.0\.1:8080\/boot\/medium\/[\w-]{43}\.iso$/);
-    const ownAddress = ['--interface', URLS.bmc ?? ''];
+    const ownAddress = ['--interface', URLS.bmcAddress];
     expect(await site.fetch('bmcs', url, ...ownAddress)).toBe(200);
     expect(await site.fetch('neighbour', url)).toBe(404);
     // Another BMC, which is trusted no more than any other host.
-    expect(await site.fetch('bmcs', url, '--interface', PROVED.bmc ?? '')).toBe(404);
+    expect(await site.fetch('bmcs', url, '--interface', PROVED.bmcAddress)).toBe(404);
     // The boot server serves the same path, on the provisioning network.
     await site.machine('attacker', URLS);
     expect(await site.fetch('attacker', url.replace('10.89.0.1', '10.88.0.1'))).toBe(404);
     const refusals = await site.events(URLS.node, 'medium.refused');
-    const others = ['10.89.0.99', PROVED.bmc, URLS.address];
+    const others = ['10.89.0.99', PROVED.bmcAddress, URLS.address];
     expect(refusals).toMatchObject(others.map((address) => ({ data: { address } })));
     expect(await site.fetch('bmcs', url.replace(/.\.iso$/, '_.iso'), ...ownAddress)).toBe(404);
     expect(await site.fetch('bmcs', url.replace('/medium/', '/ipxe/'), ...ownAddress)).toBe(404);

@@ -9,7 +9,8 @@ import { needPackages } from '../interop/packages.ts';
 import { coldiron } from '../process/appliance.ts';
 import { FakeServiceOs } from '../provisioning/sessions/fake-service-os.ts';
 import { FIRMWARE, packet } from '../servers/dhcp/rig.ts';
-import { type Identity, identityOf, TwinSite } from './twin-site.ts';
+import { identityOf, TwinSite } from './twin-site.ts';
+import type { Identity } from './wired-machine.ts';
 
 const NODES = [1, 2, 3, 4, 5, 6].map(identityOf);
 const [FIRST, DURING, OTHER_SERIAL, SECOND, UNARMED, OTHER_CARD] = NODES as [

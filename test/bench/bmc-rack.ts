@@ -19,14 +19,15 @@ export const bmcHostRange = (count: number): string =>
     return `127.1.${network}.[1-${last}]`;
   }).join(',');
 
-/** Runs until `work` ends. */
+/** Runs until `work` ends. `bytesPerSecond`: what each machine says on its console. */
 export async function withSimulators<Result>(
   count: number,
   suite: number,
   work: () => Promise<Result>,
+  bytesPerSecond = 0,
 ): Promise<Result> {
   const program = fileURLToPath(import.meta.resolve('./bmc-simulators.ts'));
-  const child: ChildProcess = spawn(process.execPath, [program, String(count), String(suite)], {
+  const child: ChildProcess = spawn(process.execPath, [program, ...[count, suite, bytesPerSecond].map(String)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { operate } from '../../appliance/cli/operate.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
+import { EMULATED } from '../lab/rack/emulated.ts';
 import { bootServiceOs, serviceOs } from '../lab/rack/service-os-machine.ts';
 import { ServiceOsSession } from '../lab/rack/service-os-session.ts';
 import { OnboardingRig } from '../onboarding/rig.ts';
@@ -128,7 +129,7 @@ async function directStart(rig: OnboardingRig, disk: string): Promise<number> {
       '-serial',
       `file:${join(folder, 'console')}`,
     ],
-    ...['-append', 'root=LABEL=coldiron-root ro console=tty0 console=ttyS0,115200n8 net.ifnames=0'],
+    ...['-append', `root=LABEL=coldiron-root ro console=tty0 console=ttyS0,115200n8 net.ifnames=0 ${EMULATED}`],
   );
   const before = (await refusals(rig)).length;
   const began = performance.now();

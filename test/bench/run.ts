@@ -5,6 +5,7 @@ import { printComparison } from './against/compare.ts';
 import { readOptions, USAGE } from './against/read-options.ts';
 import { benchApply } from './apply.ts';
 import { benchBmc } from './bmc.ts';
+import { benchConsoles } from './consoles.ts';
 import { benchDecide } from './decide.ts';
 import { benchDhcp } from './dhcp.ts';
 import { benchFuzz } from './fuzz.ts';
@@ -18,6 +19,7 @@ import { benchTftp } from './tftp.ts';
 const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   apply: benchApply,
   bmc: benchBmc,
+  consoles: benchConsoles,
   decide: benchDecide,
   dhcp: benchDhcp,
   fuzz: benchFuzz,

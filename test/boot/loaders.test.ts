@@ -68,7 +68,7 @@ describe('the loader table', () => {
   it('names no file that this appliance does not have, and says how to get it', () => {
     expect(loaderFor(architecture(27), without('riscv64-efi/snponly.efi'))).toEqual({
       kind: 'none',
-      why: 'it needs riscv64-efi/snponly.efi, which is not on this appliance: coldiron assets build',
+      why: 'it needs riscv64-efi/snponly.efi, which is missing or damaged on this appliance: coldiron assets build',
     });
     expect(fileFor(7, without('arm64-efi/snponly.efi'))).toBe('ipxe.efi');
   });

@@ -59,12 +59,17 @@ describe('CSV', () => {
 describe('importing nodes', () => {
   it('makes one node document per row, in the format of the inventory files', () => {
     const text =
-      'name,mac,network,sku,address,bmc_address,bmc_username\nn1,52:54:00:00:00:01,prov,gp1,10.0.0.1,10.0.1.1,admin\nn2,52:54:00:00:00:02,prov,gp1,,,\n';
+      'name,mac,network,sku,address,bmc_address,bmc_username,switch,switch_port\nn1,52:54:00:00:00:01,prov,gp1,10.0.0.1,10.0.1.1,admin,sw3,Eth1/1\nn2,52:54:00:00:00:02,prov,gp1,,,,,\n';
     expect(nodesFromCsv(text, 'rack.csv').nodes).toEqual([
       {
         name: 'n1',
         sku: 'gp1',
-        interfaces: [{ name: 'eth0', mac: '52:54:00:00:00:01', network: 'prov', address: '10.0.0.1' }],
+        interfaces: [
+          {
+            ...{ name: 'eth0', mac: '52:54:00:00:00:01', network: 'prov', address: '10.0.0.1' },
+            switch: { name: 'sw3', port: 'Eth1/1' },
+          },
+        ],
         bmc: { address: '10.0.1.1', driver: 'ipmi', username: 'admin' },
       },
       { name: 'n2', sku: 'gp1', interfaces: [{ name: 'eth0', mac: '52:54:00:00:00:02', network: 'prov' }] },
@@ -78,6 +83,7 @@ describe('importing nodes', () => {
       'request: nodes[1].name: n2 is taken by request: nodes[0].name',
       'request: nodes[1].bmc.address: is missing',
       'request: nodes[1].interfaces[0].name: is missing',
+      'request: nodes[1].interfaces[0].switch.port: is missing',
       'request: nodes[1]: is empty',
     ];
     const error = placedInCsv(new ColdironError('invalid_inventory', problems[0] ?? '', problems), 'rack.csv', lines);
@@ -87,6 +93,7 @@ describe('importing nodes', () => {
       'rack.csv: line 4, column name: n2 is taken by rack.csv: line 3, column name',
       'rack.csv: line 4, column bmc_address: is missing',
       'rack.csv: line 4, column interface: is missing',
+      'rack.csv: line 4, column switch_port: is missing',
       'rack.csv: line 4: is empty',
     ]);
   });

@@ -24,9 +24,27 @@ describe('the facts table', () => {
       'firmware    uefi, 1.0, Secure Boot on',
       'cpu         Core, 8 threads',
       'memory      8 GiB',
-      'sda         Disk, serial D-1, 1000 GB',
+      'sda         Disk, serial D-1, 1 TB',
       'eth0        52:54:00:12:34:56, at switch1, 7',
       'eth1        no link',
+    ]);
+  });
+
+  it('does not round a small size to nothing, nor up to a whole unit', () => {
+    const lines = linesOf({
+      memory: { bytes: 768 * 1024 ** 2 },
+      disks: [
+        { name: 'vda', bytes: 300 * 1024 ** 2 },
+        { name: 'vdb', bytes: 1_920_383_410_176 },
+        { name: 'vdc', bytes: 480_103_981_056 },
+      ],
+      nics: [],
+    });
+    expect(lines.slice(4)).toEqual([
+      'memory      768 MiB',
+      'vda         315 MB',
+      'vdb         1.92 TB',
+      'vdc         480 GB',
     ]);
   });
 

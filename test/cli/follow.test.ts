@@ -36,6 +36,7 @@ const node = (changes: Partial<NodeAnswer> = {}): NodeAnswer => ({
     tpm: null,
     pending: null,
   },
+  erasure: null,
   secure_boot: null,
   plain_pxe: false,
   gpus: null,

@@ -22,6 +22,7 @@ describe('a verb that reads', () => {
     [['sensors'], 'sensors', /^Inlet +temperature +23\.5 degrees C +ok$/gm],
     [['sel'], 'entries', /Fan 1 is slow$/gm],
     [['diagnose'], 'diagnosis', /^No problem found for metal0\d: its state is registered\./gm],
+    [['timeline'], 'stages', /^No work was started on metal0\d yet\.$/gm],
     [['trail'], 'events', / node\.created +Node metal0\d was created /g],
     [['sessions'], 'sessions', /^The service OS has not been started on metal0\d yet\.$/gm],
     [['task', 'list'], 'tasks', /^This node has no tasks\.$/gm],

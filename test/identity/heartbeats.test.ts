@@ -6,14 +6,17 @@ import { useEnrollment } from './enrollment-rig.ts';
 
 describe('heartbeats', () => {
   const rig = useEnrollment();
-  const twins: string[] = [];
+  const noted: string[] = [];
   const open = (machines: () => Iterable<Machine>): Promise<Heartbeats> =>
     openHeartbeats({
       store: rig().store,
       now: rig().deps.now,
       silentAfter: 5 * MINUTE,
       machines,
-      onTwin: async (_, reason) => void twins.push(reason),
+      twins: {
+        reported: async (_, bootId) => void noted.push(bootId ?? 'none'),
+        remember: (_machine, _at, bootId) => void noted.push(`remembered ${bootId}`),
+      },
     });
   const current = async ({ id }: Machine): Promise<Machine> => {
     const machine = await rig().store.machine(id);
@@ -52,37 +55,15 @@ describe('heartbeats', () => {
     expect(await second.markSilent()).toHaveLength(1);
   });
 
-  it('of a system that its machine has ended by booting reveal a second machine', async () => {
+  it('tell the boot id, and the ones of an earlier process are remembered', async () => {
+    noted.length = 0;
     const node = await rig().machine(1);
-    const heartbeats = await open(() => [node]);
-    const report = (boot_id: string) => heartbeats.record(node, { agent: '1', boot_id }, 'c-1');
-    await report('first boot');
-    await report('first boot');
-    expect(twins).toEqual([]);
-    heartbeats.booted(node.id);
-    await report('first boot');
-    expect(twins).toEqual([expect.stringContaining('goes on reporting')]);
-  });
-
-  it('of the next system are those of the machine that booted', async () => {
-    twins.length = 0;
-    const node = await rig().machine(1);
-    const heartbeats = await open(() => [node]);
-    await heartbeats.record(node, { boot_id: 'first boot' }, 'c-1');
-    heartbeats.booted(node.id);
-    heartbeats.booted(node.id);
-    await heartbeats.record(node, { boot_id: 'second boot' }, 'c-2');
-    await heartbeats.record(node, { boot_id: 'second boot' }, 'c-3');
-    expect(twins).toEqual([]);
-  });
-
-  it('without a boot id tell nothing about a boot', async () => {
-    twins.length = 0;
-    const node = await rig().machine(1);
-    const heartbeats = await open(() => [node]);
-    await heartbeats.record(node, { agent: 'old' }, 'c-1');
-    heartbeats.booted(node.id);
-    await heartbeats.record(node, { agent: 'old' }, 'c-2');
-    expect(twins).toEqual([]);
+    const first = await open(() => [node]);
+    await first.record(node, { boot_id: 'first boot' }, 'c-1');
+    await first.record(node, { agent: 'old' }, 'c-2');
+    await first.record(node, { boot_id: 'second boot' }, 'c-3');
+    await first.flush();
+    await open(() => [node]);
+    expect(noted).toEqual(['first boot', 'none', 'second boot', 'remembered second boot']);
   });
 });

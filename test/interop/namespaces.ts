@@ -136,10 +136,15 @@ export class Namespaces {
     ip('-n', this.#name(namespace), ...args);
   }
 
+  /** Wraps a program to run in a namespace. */
+  command(namespace: string, program: string, ...args: readonly string[]): readonly [string, ...string[]] {
+    return ['ip', 'netns', 'exec', this.#name(namespace), program, ...args];
+  }
+
   /** Starts a program in a namespace; `remove` ends it at the latest. */
   start(namespace: string, program: string, ...args: readonly string[]): Running {
-    const command = ['netns', 'exec', this.#name(namespace), program, ...args];
-    const running = new Running(spawn('ip', command, { stdio: ['ignore', 'pipe', 'pipe'] }));
+    const [command, ...rest] = this.command(namespace, program, ...args);
+    const running = new Running(spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] }));
     this.#running.push(running);
     return running;
   }

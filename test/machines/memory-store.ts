@@ -198,6 +198,15 @@ export class MemoryStore {
         this.#session(id, { sequence, last: step, heardAt: step.at });
         return;
       }
+      case 'mark-stalled': {
+        const last = this.#open(write.session)?.last;
+        const progress = last?.progress;
+        if (!progress || progress.moved.at !== write.movedAt || progress.stalledAt !== null) {
+          throw new Refused('the step moves, or its session has ended');
+        }
+        this.#session(write.session, { last: { ...last, progress: { ...progress, stalledAt: write.at } } });
+        return;
+      }
       case 'end-session':
         if (!this.#open(write.session)) throw new Refused('the session is not open');
         this.#session(write.session, { ended: write.end });

@@ -91,6 +91,11 @@ export class InstalledAgent {
     return join(this.root, 'etc/coldiron', name);
   }
 
+  /** The screen of its node. */
+  get console(): string {
+    return join(this.root, 'console');
+  }
+
   get environmentFile(): string {
     return this.file('node-agent.env');
   }
@@ -110,7 +115,10 @@ export class InstalledAgent {
   start(shell: readonly string[] = ['dash'], environment: Readonly<Record<string, string>> = {}): void {
     const read = `set -a; . '${this.environmentFile}'; set +a; exec ${shell.join(' ')} '${join(this.root, 'opt/coldiron/node-agent/node-agent')}'`;
     const child = spawn('sh', ['-c', read], {
-      env: { PATH: process.env.PATH, STATE_DIRECTORY: join(this.root, 'var'), ...environment },
+      env: {
+        ...{ PATH: process.env.PATH, STATE_DIRECTORY: join(this.root, 'var'), AGENT_CONSOLE: this.console },
+        ...environment,
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
       detached: true,
     });

@@ -229,6 +229,12 @@ describe('the agent and a real appliance', () => {
     other.start(['dash'], { PATH: `${bin}:${process.env.PATH}` });
     await other.says('no reply');
     await other.says('enrolled');
+    const screen = readFileSync(other.console, 'utf8');
+    expect(screen).toMatch(
+      /no reply from https:.*\r\n\r\nColdiron node agent: to do: check that TCP port \d+ of 127\.0\.0\.1 is/,
+    );
+    expect(screen).toContain('coldiron diagnose ');
+    expect(screen).toMatch(/replies again\r\n$/);
     expect(ping('node02')).toMatchObject({ state: 'succeeded' });
     expect(readFileSync(join(other.root, 'lost'), 'utf8')).toBe('');
     await other.end('SIGKILL');

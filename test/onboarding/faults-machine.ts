@@ -9,6 +9,7 @@ import type { LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import type { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../appliance/store/store.ts';
+import { fairClock } from '../lab/rack/fair-clock.ts';
 import { bootSector } from '../lab/rack/marked-disks.ts';
 import { newEvent, transitionOf } from '../store/samples.ts';
 import { writesTo } from '../store/writes.ts';
@@ -51,7 +52,7 @@ export class TroubledMachine {
   async shows(text: RegExp): Promise<void> {
     await this.#rig.rack
       .slot(this.name)
-      .serial.console.waitFor(text, STAGE_WITHIN_MS)
+      .serial.console.waitFor(text, STAGE_WITHIN_MS, this.#clock())
       .catch(async (error: Error) => {
         throw new Error(await this.#rig.story(this.name, error.message));
       });
@@ -85,11 +86,15 @@ export class TroubledMachine {
     }
   }
 
+  #clock(): () => number {
+    return fairClock(() => this.#server.pid);
+  }
+
   async until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    const deadline = performance.now() + STAGE_WITHIN_MS;
+    const now = this.#clock();
+    const deadline = now() + STAGE_WITHIN_MS;
     while (!(await isSo())) {
-      if (performance.now() > deadline)
-        throw new Error(await this.#rig.story(this.name, `${what}, and that did not happen`));
+      if (now() > deadline) throw new Error(await this.#rig.story(this.name, `${what}, and that did not happen`));
       await pause(LOOK_EVERY_MS);
     }
   }

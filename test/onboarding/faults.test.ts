@@ -7,13 +7,14 @@ import { parseIpv4 } from '../../appliance/domain/ipv4.ts';
 import { parseObjectName } from '../../appliance/domain/names.ts';
 import { mustParse } from '../../appliance/domain/parsed.ts';
 import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
+import { LAST_RESORT_MS } from '../lab/rack/fair-clock.ts';
 import { BOOTED } from '../lab/rack/service-os-image.ts';
 import { leaseOf } from '../store/samples.ts';
 import { WRONG_SUM, withTinyProfiles } from './faults-images.ts';
 import { TroubledMachine } from './faults-machine.ts';
 import { OnboardingRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
+vi.setConfig({ testTimeout: LAST_RESORT_MS, hookTimeout: LAST_RESORT_MS });
 
 const STARTED = new RegExp(BOOTED);
 const ONLY_ADDRESS = '10.77.1.1';

@@ -17,13 +17,14 @@ import { hashOfSecret } from '../../appliance/provisioning/sessions/session-secr
 import { sessionSeeds } from '../../appliance/provisioning/sessions/session-seeds.ts';
 import { openSqliteStore } from '../../appliance/store/sqlite/sqlite.ts';
 import { needPackages } from '../interop/packages.ts';
+import { LAST_RESORT_MS } from '../lab/rack/fair-clock.ts';
 import { ROOT_AT } from '../lab/rack/service-os-image.ts';
 import { withTinyProfiles } from './faults-images.ts';
 import { TroubledMachine } from './faults-machine.ts';
 import { Recording } from './recording.ts';
 import { OnboardingRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 600_000 });
+vi.setConfig({ testTimeout: LAST_RESORT_MS, hookTimeout: LAST_RESORT_MS });
 
 const NODE = 'node01';
 const TWIN = 'twin';

@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { LAST_RESORT_MS } from '../lab/rack/fair-clock.ts';
 import { TroubledMachine } from './faults-machine.ts';
-import { LIFE_WITHIN_MS, liveWholeLife } from './life.ts';
+import { liveWholeLife } from './life.ts';
 
-vi.setConfig({ testTimeout: LIFE_WITHIN_MS });
+vi.setConfig({ testTimeout: LAST_RESORT_MS });
 
 it('takes an undeclared BIOS machine from cold to active, although its first boot is interrupted, and back to an empty disk', async () => {
   await liveWholeLife({

@@ -5,17 +5,18 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dump, load } from 'js-yaml';
 import { expect } from 'vitest';
+import type { Answer } from '../../appliance/contract/wire.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
+import { AnnouncedPort } from '../interop/lldp/lldpd.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
-/** Machines are emulated, and may share the processor with another one. */
-export const LIFE_WITHIN_MS = 45 * 60_000;
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
 
 const NODE = 'node01';
 const LISTED_AS = 'unknown-525400770001';
 const INSTALLATION = [
   'inspect',
+  'cabling',
   'rehearse',
   'choose-disk',
   'write-image',
@@ -36,10 +37,13 @@ export interface Life {
 export async function liveWholeLife({ firmware, stopLater, meanwhile = async () => {} }: Life): Promise<void> {
   const rig = await OnboardingRig.start({ firmwares: [firmware], inventory: withoutNodes });
   stopLater(() => rig.stop());
+  const port = await connectedToSwitch(rig);
+  stopLater(() => port.stop());
   await showUp(rig);
   await commission(rig, firmware);
   await deploy(rig, meanwhile);
   await runTask(rig);
+  port.announce({ system: SWITCH, port: 'Ethernet1/13', description: PORT });
   await release(rig);
   expectWholeTrail(await rig.trail(NODE));
   expect(await rig.run('audit', 'verify')).toMatchObject({ status: 0 });
@@ -47,13 +51,35 @@ export async function liveWholeLife({ firmware, stopLater, meanwhile = async () 
 
 const DECLARED_LATER = 'machines.yaml';
 
-/** The rack's inventory in two files: at first the appliance knows the one without machines. */
+const SWITCH = 'sw3.dc1.example';
+const PORT = 'Ethernet1/12';
+/** As a person writes it: without the domain of the switch, and abbreviated. */
+const DECLARED_PORT = { name: 'sw3', port: 'Eth1/12' };
+
+/**
+ * The rack's inventory in two files: at first the appliance knows the one without machines. The cable of the machine is
+ * declared, and its profile requires it.
+ */
 async function withoutNodes(written: string): Promise<readonly string[]> {
-  const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, unknown>;
+  const { nodes, profiles, ...site } = load(await readFile(written, 'utf8')) as Record<string, Fields[]>;
   const file = join(dirname(written), 'empty-rack.yaml');
-  await writeFile(file, dump(site));
-  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes }));
+  await writeFile(file, dump({ ...site, profiles: profiles?.map((each) => ({ ...each, cabling: 'require' })) }));
+  const cabled = nodes?.map((node) => ({
+    ...node,
+    interfaces: (node.interfaces as Fields[]).map((nic) => ({ ...nic, switch: DECLARED_PORT })),
+  }));
+  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes: cabled }));
   return [file];
+}
+
+type Fields = Record<string, unknown>;
+
+/** Debian's lldpd, in place of the switch that the machine is connected to. */
+async function connectedToSwitch({ rack }: OnboardingRig): Promise<AnnouncedPort> {
+  const [tap = ''] = rack.slot(NODE).taps;
+  return await AnnouncedPort.start((...command) => rack.network.command(...command), tap, {
+    ...{ system: SWITCH, port: PORT, description: 'a free text' },
+  });
 }
 
 /** Accepts it under its listed name; then a file declares its name and its BMC. */
@@ -74,6 +100,7 @@ async function commission(rig: OnboardingRig, firmware: FirmwareKind): Promise<v
   expect(await rig.json('commission', NODE, '--wait')).toEqual({ [NODE]: { ok: true } });
   expect(await rig.json('nodes', 'show', NODE)).toMatchObject({
     state: 'ready',
+    cables: [{ verdict: 'as-declared', seen: { system: SWITCH, port: PORT } }],
     found: {
       facts: {
         system: { manufacturer: 'Coldiron', serial: 'CLD0001' },
@@ -94,6 +121,35 @@ async function deploy(rig: OnboardingRig, meanwhile: NonNullable<Life['meanwhile
   const console = rig.console(NODE);
   expect(console.lastIndexOf('coldiron: restarting')).toBeLessThan(console.lastIndexOf('Linux version'));
   expect(await isEmpty(rig.disk(NODE))).toBe(false);
+  await expectCapturedConsole(rig);
+}
+
+type ConsoleLog = Answer<'getNodeConsoleLog'>;
+
+/** The capture has read both boots over IPMI, and shares the only session of the BMC with a viewer. */
+async function expectCapturedConsole(rig: OnboardingRig): Promise<void> {
+  const last = (...more: string[]) => rig.json<ConsoleLog>('console', NODE, '--last', '--lines', '5000', ...more);
+  const [current, previous] = [await last(), await last('--previous')];
+  expect([current.captured, current.node]).toEqual([true, NODE]);
+  const firstBoot = current.lines.map(({ text }) => text);
+  expect(firstBoot.filter((text) => text.includes('Linux version'))).toHaveLength(1);
+  expect(firstBoot.join('\n')).toMatch(/Welcome to Debian GNU\/Linux 12/);
+  expect(previous.lines.length).toBeGreaterThan(20);
+  const all = [...firstBoot, ...previous.lines.map(({ text }) => text)].join('\n');
+  expect(all).not.toMatch(/[\p{Cc}--\n]/v);
+  // The tickets of the service OS are in the rack's own recording of the serial line.
+  const tickets = (await readFile(rig.consoleFile(NODE), 'latin1')).match(/(?<=\/boot\/session\/)[\w-]{43}/g) ?? [];
+  expect(tickets.length).toBeGreaterThan(0);
+  for (const ticket of tickets) expect(all).not.toContain(ticket);
+
+  await expect(rig.ipmitool(NODE, 'sol', 'activate')).rejects.toThrow(/already active/);
+  const viewer = rig.start('console', NODE, '--read-only');
+  try {
+    await viewer.until((shown) => shown.includes('login:') || null, 'the end of the console');
+  } finally {
+    await viewer.stop();
+  }
+  expect(await last()).toMatchObject({ captured: true });
 }
 
 async function runTask(rig: OnboardingRig): Promise<void> {
@@ -105,6 +161,8 @@ async function release(rig: OnboardingRig): Promise<void> {
   expect(await rig.json('release', NODE, '--wait', '--yes')).toEqual({ [NODE]: { ok: true } });
   await expect.poll(() => rig.server(NODE).isOn).toBe(false);
   expect(await isEmpty(rig.disk(NODE))).toBe(true);
+  const { stdout } = await rig.run('cabling', '--all');
+  expect(stdout).toMatch(/^node01 +eth0 +wrong +sw3 Eth1\/12 +sw3\.dc1\.example Ethernet1\/13 /m);
 }
 
 function expectWholeTrail(trail: readonly TrailEvent[]): void {
@@ -122,6 +180,10 @@ function expectWholeTrail(trail: readonly TrailEvent[]): void {
     ({ kind, data, seq }) => kind === 'session.step' && data.status === 'done' && seq > (installing?.seq ?? 0),
   );
   expect(done.slice(0, INSTALLATION.length).map(({ data }) => data.step)).toEqual(INSTALLATION);
+  // Its cable was as declared until it was erased; then it was in another port.
+  expect(of('session.contradicted').map(({ data }) => data.contradictions)).toEqual([
+    [expect.objectContaining({ field: 'interfaces.eth0.switch', declared: 'sw3 Eth1/12' })],
+  ]);
   // The intent was consumed by the boot that it was armed for, and by nothing else.
   expect(of('intent.armed').map(({ data }) => data.kind)).toEqual(['deploy', 'erase']);
   expect(of('intent.consumed')).toHaveLength(2);

@@ -3,12 +3,13 @@
 // cuts after the installation are in life-bios.test.ts and power-cut-enrollment.test.ts. Needs root.
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { LAST_RESORT_MS } from '../lab/rack/fair-clock.ts';
 import { BOOTED } from '../lab/rack/service-os-image.ts';
 import { withTinyProfiles } from './faults-images.ts';
 import { TroubledMachine } from './faults-machine.ts';
 import { OnboardingRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 1_500_000, hookTimeout: 900_000 });
+vi.setConfig({ testTimeout: LAST_RESORT_MS, hookTimeout: LAST_RESORT_MS });
 
 const NODE = 'node01';
 const STARTED = new RegExp(BOOTED);

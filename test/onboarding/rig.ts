@@ -1,7 +1,7 @@
 // A rack of emulated machines, BMCs that speak IPMI, and a real appliance process: shared by the tests and
 // the benchmark of the way from cold to active. Needs root.
 
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,9 @@ import { FULL_RACK_PACKAGES } from '../../appliance/lab/rack/packages.ts';
 import type { Rack } from '../../appliance/lab/rack/rack.ts';
 import { VirtualServer } from '../../appliance/lab/rack/virtual-server.ts';
 import { storyLines } from '../../appliance/trail/story.ts';
+import { Running } from '../interop/namespaces.ts';
 import { needPackages } from '../interop/packages.ts';
+import { fairClock } from '../lab/rack/fair-clock.ts';
 import { ROOT, type Run } from '../process/appliance.ts';
 
 export interface RigOptions {
@@ -130,6 +132,11 @@ export class OnboardingRig {
     });
   }
 
+  /** The same for a verb that runs until the caller stops it. */
+  start(...args: readonly string[]): Running {
+    return new Running(spawn(COLDIRON, [...args, '--state', this.#state], { stdio: ['pipe', 'pipe', 'pipe'] }));
+  }
+
   /** `coldiron … --json`; must succeed. */
   async json<T>(...args: readonly string[]): Promise<T> {
     const { status, stdout, stderr } = await this.run(...args, '--json');
@@ -160,17 +167,23 @@ export class OnboardingRig {
 
   /** Rejects at once when the node fails on the way, or on timeout, with its history. */
   async waitForState(name: string, state: LifecycleState, milliseconds: number): Promise<Answer<'getNode'>> {
-    const deadline = performance.now() + milliseconds;
+    const now = this.#clockOf(name);
+    const deadline = now() + milliseconds;
     for (;;) {
       const node = await this.node(name);
       if (node.state === state) return node;
       if (node.state === 'failed')
         throw new Error(await this.story(name, `${name} was to become ${state}, and failed`));
-      if (performance.now() > deadline) {
+      if (now() > deadline) {
         throw new Error(await this.story(name, `${name} is ${node.state}, not ${state}, after ${milliseconds} ms`));
       }
       await pause(LOOK_EVERY_MS);
     }
+  }
+
+  /** Limits count the time of the machine. */
+  #clockOf(name: string): () => number {
+    return fairClock(() => this.server(name).pid);
   }
 
   /** Waits for an event, recorded already or later. */
@@ -180,11 +193,12 @@ export class OnboardingRig {
     milliseconds: number,
     after = 0,
   ): Promise<TrailEvent> {
-    const deadline = performance.now() + milliseconds;
+    const now = this.#clockOf(name);
+    const deadline = now() + milliseconds;
     for (;;) {
       const found = (await this.trail(name)).find((event) => event.seq > after && matches(event));
       if (found) return found;
-      if (performance.now() > deadline) throw new Error(await this.story(name, `no such event: ${matches}`));
+      if (now() > deadline) throw new Error(await this.story(name, `no such event: ${matches}`));
       await pause(LOOK_EVERY_MS);
     }
   }

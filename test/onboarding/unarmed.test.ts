@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LIFECYCLE_STATES, type LifecycleState } from '../../appliance/domain/lifecycle.ts';
 import type { InventoryDocument } from '../../appliance/inventory/schema.ts';
+import { LAST_RESORT_MS } from '../lab/rack/fair-clock.ts';
 import { withTinyProfiles } from './faults-images.ts';
 import { TroubledMachine } from './faults-machine.ts';
 import { OnboardingRig } from './rig.ts';
 
-vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 600_000 });
+vi.setConfig({ testTimeout: LAST_RESORT_MS, hookTimeout: LAST_RESORT_MS });
 
 const FROM_DISK = /this is its own disk/;
 const DISK_TEXT = 'this is its own disk';

@@ -2,6 +2,7 @@
 
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -73,28 +74,46 @@ describe('a console', () => {
     await expect.poll(trail).toMatch(/bmc\.console-closed +Console closed: the viewer left/);
   });
 
-  it('has one user at a time, and can be taken over', async () => {
+  it('has one user who types and others who read, and the typing can be taken over', async () => {
     const mine = new Terminal(`${COLDIRON} console node01`);
     await mine.shows('node login: ');
     const refused = await site.run(['console', 'node01']);
-    expect([refused.status, refused.stderr]).toEqual([7, expect.stringContaining('--steal')]);
+    expect([refused.status, refused.stderr]).toEqual([
+      7,
+      expect.stringMatching(/local:\S+ types on this console; --read-only .* --steal/),
+    ]);
+    const reader = new Terminal(`${COLDIRON} console node01 --read-only`);
+    await reader.shows('node login: ');
+    reader.type('dropped\r');
     const theirs = new Terminal(`${COLDIRON} console node01 --steal`);
     await theirs.shows('node login: ');
     theirs.type('mine\r');
-    await theirs.shows('MINE');
-    theirs.type('~.');
-    expect(await theirs.ended()).toBe(0);
-    mine.type('\r~.');
-    await mine.ended();
+    for (const terminal of [mine, reader, theirs]) await terminal.shows('MINE');
+    await mine.shows('types now; you can still read]');
+    expect(bmc.console.typed.join('')).toBe('mine\r');
+    // One session for all of them.
+    expect(bmc.activeSessions).toBe(1);
+    for (const terminal of [theirs, reader, mine]) {
+      terminal.type('\r~.');
+      expect(await terminal.ended()).toBe(0);
+    }
   });
 
-  it('ends with a message when the BMC closes it, and with the appliance', async () => {
+  it('is opened again when the BMC closes it, and ends with the appliance', async () => {
     const terminal = new Terminal(`sh -c '${COLDIRON} console node01; stty -a'`);
     await terminal.shows('node login: ');
     bmc.takeConsoleAway();
+    await terminal.shows('[coldiron: the console was interrupted: the BMC deactivated the console');
+    await terminal.shows('[coldiron: the console is open again]');
+    terminal.type('again\r');
+    await terminal.shows('AGAIN');
+    // Another client takes it and keeps it.
+    bmc.takeConsoleAway();
+    bmc.console.active = true;
     await terminal.shows('[coldiron: the console ended');
     await terminal.ended();
     expect(terminal.shown).toMatch(/ icanon/);
+    bmc.console.active = false;
 
     const other = new Terminal(`sh -c '${COLDIRON} console node01; stty -a'`);
     await other.shows('node login: ');
@@ -112,6 +131,33 @@ describe('a console', () => {
     await terminal.ended();
     expect(terminal.shown).toMatch(/ icanon/);
     expect(terminal.shown).toMatch(/ echo /);
+  });
+
+  it('shows what the machine said before, and nothing of it reaches the terminal as a command', async () => {
+    const empty = await site.run(['console', 'node01', '--last']);
+    expect([empty.status, empty.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Nothing is stored of the current boot of node01\./),
+    ]);
+    const { id } = await site.json('nodes', 'show', 'node01');
+    const file = (boot: string): string => join(site.folder.state, 'consoles', `${id}${boot}.log`);
+    const at = Date.UTC(2026, 0, 2, 3, 4, 5);
+    writeFileSync(file(''), `${at} SeaBIOS\n${at} \u001b]0;owned\u0007\u001b[2J\u202ehidden\n`);
+    writeFileSync(file('.previous'), `${at} an earlier boot\n`);
+    const shown = await site.run(['console', 'node01', '--last']);
+    expect(shown.stdout).toBe(
+      '2026-01-02 03:04:05  SeaBIOS\n2026-01-02 03:04:05  \\u001b]0;owned\\u0007\\u001b[2J\\u202ehidden\n',
+    );
+    expect((await site.run(['console', 'node01', '--last', '--lines', '1'])).stdout.split('\n')).toHaveLength(2);
+    expect((await site.run(['console', 'node01', '--last', '--previous'])).stdout).toContain('an earlier boot');
+    expect(await site.json('console', 'node01', '--last')).toMatchObject({
+      ...{ node: 'node01', boot: 'current', captured: false, unfinished: null },
+      lines: [{ at: '2026-01-02T03:04:05.000Z', text: 'SeaBIOS' }, { text: expect.stringContaining('hidden') }],
+    });
+    for (const wrong of [['--previous'], ['--last', '--steal'], ['--steal', '--read-only'], ['--lines', '5']]) {
+      expect((await site.run(['console', 'node01', ...wrong])).status).toBe(2);
+    }
+    expect((await site.run(['console', 'node01', '--last', '--lines', 'x'])).status).not.toBe(0);
   });
 
   it('works the same over TCP with a token', async () => {

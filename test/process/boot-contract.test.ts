@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bzImage, kernelImage, PE_MACHINE, peFile, put } from '../assets/tiny-files.ts';
 import { needPackages } from '../interop/packages.ts';
-import { ROOT, ServingProcess, SiteFolder } from './appliance.ts';
+import { coldiron, ROOT, ServingProcess, SiteFolder } from './appliance.ts';
 
 const SITE = `listen: { boot: 127.0.0.1:0, management: 127.0.0.1:0, tftp: 127.0.0.1:0 }
 inventory: [${join(ROOT, 'inventory/example.yaml')}]
@@ -36,6 +36,46 @@ describe('the boot chain', () => {
     expect(boot_chain.problems).toEqual([]);
     expect(boot_chain.missing.map(({ file }: { file: string }) => file)).toContain('shimx64.efi');
     expect(serving.stderr).not.toContain('some advertised boot files are not served');
+  });
+
+  it('has a damaged file noticed at once, from any folder, and the restored one, too', async () => {
+    serving = await new ServingProcess(site.path).up();
+    const boot = serving.where('boot');
+    const management = new URL('/health', serving.where('management'));
+    const elsewhere = (...args: string[]) => coldiron([...args, '--state', site.state], { cwd: '/' });
+    expect(elsewhere('check')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^Warning: \d+ boot files are missing: .*shimx64\.efi/),
+    });
+    const file = join(site.state, 'assets/loader/snponly.efi');
+    const sound = readFileSync(file);
+    // Its beginning is right.
+    writeFileSync(file, sound.subarray(0, sound.length - 4096));
+    await expect
+      .poll(async () => (await fetch(management)).json())
+      .toMatchObject({
+        status: 'degraded',
+        problems: ['boot-file-damaged'],
+      });
+    const run = elsewhere('check');
+    expect(run.status).toBe(5);
+    expect(run.stdout).toMatch(/^Problem: the boot file snponly\.efi is damaged: it has changed since it was taken/m);
+    expect(run.stdout).toContain(`(it has ${sound.length - 4096} of ${sound.length} bytes)`);
+    const [, next = ''] = /^ {2}next: coldiron (.*)$/m.exec(run.stdout) ?? [];
+    await expect.poll(() => serving?.stderr).toMatch(/"level":40,.*the boot file snponly\.efi is damaged/);
+    expect(coldiron(next.split(' '), { cwd: '/' }).status, next).toBe(0);
+    // No wait: the verb returns when the appliance has read the new file.
+    expect(await (await fetch(management)).text()).toContain('{"status":"healthy","services":');
+    const served = await fetch(new URL('/boot/loader/snponly.efi', boot));
+    expect(Buffer.from(await served.arrayBuffer()).equals(sound)).toBe(true);
+  });
+
+  it('has damaged files named without an appliance, too, and does not call them missing', () => {
+    writeFileSync(join(site.state, 'assets/loader/snponly.efi'), 'garbage');
+    const run = site.run('check');
+    expect(run.status).toBe(5);
+    expect(run.stdout).toMatch(/^Problem: the boot file snponly\.efi is damaged: it must be an EFI program/m);
+    expect(JSON.parse(site.run('check', '--json').stdout)).toMatchObject({ ok: false });
   });
 
   it('is reported as broken when a served file differs from the library', async () => {

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Asset } from '../../appliance/assets/asset.ts';
+import type { ApplianceProblem } from '../../appliance/domain/appliance-problem.ts';
 import type { Profile } from '../../appliance/domain/catalogue.ts';
 import {
   type BoundHardware,
@@ -13,6 +15,7 @@ import type { SiteNetwork } from '../../appliance/domain/network.ts';
 import { mustParse, type Parsed, parsed, unparsable } from '../../appliance/domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../appliance/domain/system.ts';
 import { Fleet } from '../../appliance/inventory/fleet.ts';
+import type { CheckedCable } from '../../appliance/provisioning/cabling.ts';
 import { deployProblems, type GuardDeps } from '../../appliance/provisioning/guards.ts';
 import { WorkOrders } from '../../appliance/provisioning/orders/work-orders.ts';
 import type { InspectedDisk } from '../../appliance/render/nixos/choose-disks.ts';
@@ -60,6 +63,11 @@ const storageOn = (disk: Partial<DiskSelector>): Storage => ({
 
 const asset = (of: string): Asset => ({ name: of, sha256: 'ab', size: 7 }) as Asset;
 
+const DISK_FULL: ApplianceProblem = {
+  ...{ id: 'disk-full', subject: '/state', since: 0, freeBytes: 0 },
+  ...{ words: 'the disk of /state is full', nextStep: 'df -h /state' },
+};
+
 /** Everything is in order, except for the test's changes. */
 function problemsIn({
   state = 'ready',
@@ -92,6 +100,7 @@ function problemsIn({
     templates: TEMPLATES,
     nodeParts: async () => [],
     nixosFile: async () => null,
+    random: randomBytes,
     pushKey: () => 'ssh-ed25519 AAAA',
     given: async () => undefined,
   });
@@ -111,7 +120,11 @@ function problemsIn({
       bundleProblems: async () => [],
       bmcProblems: async () => [],
       inspection: async () => inspectionOf(DISK_FOUND),
+      cabling: async () => [],
       pushProblems: async () => [],
+      loaderAvailable: () => true,
+      applianceProblems: () => [],
+      readFiles: async () => undefined,
       now: () => NOW,
       ...deps,
     },
@@ -215,7 +228,7 @@ describe('the guards of a deployment', () => {
     [
       'no disk of the machine matches',
       { profile: { storage: storageOn({ serial: 'D-9' }) } },
-      /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1000 GB\)$/,
+      /^no disk matches serial D-9.*; it has ata-Disk_D-1 \(Disk, 1 TB\)$/,
     ],
     [
       'two disks of the machine match',
@@ -224,12 +237,33 @@ describe('the guards of a deployment', () => {
           inspection: async () => inspectionOf(DISK_FOUND, { ...DISK_FOUND, path: '/dev/sdb', byId: ['ata-Disk_D-2'] }),
         },
       },
-      /^2 disks match .*: ata-Disk_D-1 \(Disk, 1000 GB\), ata-Disk_D-2 \(Disk, 1000 GB\); name one by its id$/,
+      /^2 disks match .*: ata-Disk_D-1 \(Disk, 1 TB\), ata-Disk_D-2 \(Disk, 1 TB\); name one by its id$/,
     ],
     [
       'its only disk is smaller than the image',
       { deps: { inspection: async () => inspectionOf({ ...DISK_FOUND, bytes: 6 }) } },
       /^no disk matches at least/,
+    ],
+    [
+      'its only disk is smaller than what a compressed image unpacks to',
+      {
+        profile: { image: { ...IMAGE, format: 'zstd' } },
+        deps: {
+          find: (of: string) => ({ ...asset(of), unpackedBytes: 524_288_000 }),
+          inspection: async () => inspectionOf({ ...DISK_FOUND, bytes: 300_000_000 }),
+        },
+      },
+      /^no disk matches at least 524 MB; it has ata-Disk_D-1 \(Disk, 300 MB\)$/,
+    ],
+    [
+      'there is no usable loader for its firmware',
+      { deps: { loaderAvailable: () => false } },
+      /^no loader can be offered to its firmware \(EFI x86-64: it needs \S+, which is missing or damaged .*assets build\)$/,
+    ],
+    [
+      'the disk of the appliance is full',
+      { deps: { applianceProblems: () => [DISK_FULL] } },
+      /^the disk of \/state is full$/,
     ],
     [
       'the machine was never inspected',
@@ -270,5 +304,21 @@ describe('the guards of a deployment', () => {
       missing: [INITRD],
     });
     expect(problems).toHaveLength(4);
+  });
+
+  it('requires the declared cabling only where the profile does', async () => {
+    const cable: CheckedCable = {
+      ...{ name: 'eth0', mac: MAC, declared: { name: 'sw3', port: 'Eth1/12' }, seen: null, seenAt: null, link: false },
+      verdict: 'not-heard',
+      owner: null,
+      summary: 'no link: check the cable',
+    };
+    const deps = { cabling: async () => [cable] };
+    expect(await problemsIn({ deps })).toEqual([]);
+    expect(await problemsIn({ deps, profile: { cabling: 'require' } })).toEqual([
+      expect.stringMatching(
+        /requires the declared cabling .*eth0 belongs at sw3 Eth1\/12: no link: check the cable; then commission it again/,
+      ),
+    ]);
   });
 });

@@ -114,6 +114,8 @@ export function writesTo(store: Store) {
       written(await about(() => false), { kind: 'reopen-session', reopening }, { event, audit }),
     reportStep: async ({ event, ...report }: SessionReport & { readonly event: NewEvent | null }) =>
       written(await ofSession((id) => id === report.id), { kind: 'report-step', report }, { event }),
+    markStalled: async (session: SessionId, movedAt: Instant, at: Instant) =>
+      written(await ofSession((id) => id === session), { kind: 'mark-stalled', session, movedAt, at }),
     endSession: async (session: SessionId, how: SessionEnd, at: Instant, reason: string | null, event: NewEvent) =>
       written(
         await ofSession((id) => id === session),

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplianceProblem } from '../../appliance/domain/appliance-problem.ts';
+import type { ConsoleStage } from '../../appliance/domain/console/signature.ts';
+import { CONSOLE_SIGNATURES } from '../../appliance/domain/console/signatures.ts';
 import type { StoredEvent } from '../../appliance/domain/event.ts';
 import { MINUTE, SECOND } from '../../appliance/domain/instant.ts';
 import type { Ipv4 } from '../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../appliance/domain/mac.ts';
 import { CAUSES, diagnose } from '../../appliance/trail/diagnose.ts';
 import { FALLBACK_CAUSES } from '../../appliance/trail/diagnosis/causes/power-causes.ts';
+import { SCREEN_CAUSES } from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
 import { eventsOf, failedAt, inputOf, type Observed, type Subject, sessionWith, T0 } from './observed.ts';
 
 /** The most likely cause; null: nothing is wrong. */
@@ -305,6 +308,19 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
   ],
 ];
 
+/** Where a machine stops that prints lines of this stage. */
+const SCREENS: Readonly<Record<ConsoleStage, readonly [readonly Observed[], Subject]>> = {
+  firmware: [[BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER], {}],
+  loader: [[BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER, IPXE], {}],
+  kernel: [UNTIL_KERNEL, { session: sessionWith({}) }],
+  initramfs: [UNTIL_KERNEL, { session: sessionWith({}) }],
+  'service-os': [UNTIL_KERNEL, { session: sessionWith({}) }],
+  system: [
+    [...UNTIL_KERNEL, [200, 'lifecycle.enrolling', { event: 'installed' }]],
+    { state: 'enrolling', minutes: 15 },
+  ],
+};
+
 describe('diagnose', () => {
   it.each(CASES.map(([id, observed, subject]) => ({ id, observed, subject })))('$id', ({ id, observed, subject }) => {
     const found = diagnosisOf(observed, subject);
@@ -318,8 +334,22 @@ describe('diagnose', () => {
   });
 
   it('has a case for every cause', () => {
-    expect(new Set(CASES.map(([id]) => id))).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
+    const covered = [...CASES.map(([id]) => id), ...SCREEN_CAUSES.map(({ id }) => id)];
+    expect(new Set(covered)).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
   });
+
+  it.each(CONSOLE_SIGNATURES.filter(({ severity }) => severity !== 'note'))(
+    'reports the line $id on the screen before what follows from it, and only if the machine did not go on',
+    ({ id, stage, example }) => {
+      const line = (after: number): Observed => [after, 'console.matched', { signature: id, stage, line: example }];
+      const [observed, subject] = SCREENS[stage];
+      const found = diagnosisOf([...observed, line(240)], subject);
+      expect(found).toMatchObject({ id: `screen-${id}`, explains: true });
+      expect(found?.evidence).toMatchObject([{ source: 'console', words: example }]);
+      expect(found?.nextStep).not.toMatch(/NODE|\{/);
+      expect(diagnosisOf([line(0.5), ...observed], subject)?.id).not.toBe(`screen-${id}`);
+    },
+  );
 
   it('returns null while every stage is within its timeout', () => {
     expect(diagnosisOf(UNTIL_KERNEL, { minutes: 1, session: sessionWith({}) })).toBeNull();

@@ -1,14 +1,16 @@
 // Handlers of the BMC operations.
 
+import { chooseNetworkOnce } from '../../bmc/access/choose-network.ts';
 import type { Bmc } from '../../bmc/bmc.ts';
 import type { BMC_OPERATIONS } from '../../contract/operations/bmc.ts';
 import type { PowerAction } from '../../contract/power-actions.ts';
 import type { Machine } from '../../domain/machine.ts';
 import { Secret } from '../../domain/secret.ts';
+import { networkStart } from '../../machines/power-boot.ts';
 import { carryConsole } from '../carry-console.ts';
 import { findNode } from '../find-node.ts';
 import { type Handlers, RawAnswer } from '../handler.ts';
-import { logEntryView, quirkView, sensorView } from '../views/bmc.ts';
+import { consoleLogView, logEntryView, quirkView, sensorView } from '../views/bmc.ts';
 
 const DO_POWER: Readonly<Record<PowerAction, (bmc: Bmc) => Promise<void>>> = {
   on: (bmc) => bmc.powerOn(),
@@ -17,6 +19,9 @@ const DO_POWER: Readonly<Record<PowerAction, (bmc: Bmc) => Promise<void>>> = {
   reset: (bmc) => bmc.powerReset(),
   soft: (bmc) => bmc.powerSoft(),
 };
+
+/** Actions after which the machine boots. */
+const STARTS: readonly PowerAction[] = ['on', 'cycle', 'reset'];
 
 const answered = (machine: Machine, mode: 'real' | 'recorder') => ({ node: machine.spec.hostname, mode });
 
@@ -29,12 +34,16 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
 
   async setNodePower(deps, { params, body: { action }, origin }) {
     const machine = await findNode(deps, params.node);
-    const wish = { what: 'power', details: { action } } as const;
+    const start = STARTS.includes(action) ? networkStart(machine) : null;
+    const wish = { what: 'power', details: { action, ...(start !== null && { device: 'network' }) } } as const;
     const { mode, result } = await deps.bmc.nodes.act(machine, origin, wish, async (bmc) => {
+      // A machine that is on does not start, and the override would wait for a later boot.
+      const starts = start !== null && !(action === 'on' && (await bmc.powerState()) === 'on');
+      if (starts) await chooseNetworkOnce(bmc, machine);
       await DO_POWER[action](bmc);
-      return bmc.powerState();
+      return { power: await bmc.powerState(), note: starts ? start : null };
     });
-    return { ...answered(machine, mode), power: result };
+    return { ...answered(machine, mode), power: result.power, ...(result.note !== null && { note: result.note }) };
   },
 
   async setNodeBootDevice(deps, { params, body, origin }) {
@@ -73,15 +82,21 @@ export const bmcHandlers: Handlers<keyof typeof BMC_OPERATIONS> = {
     return answered(machine, mode);
   },
 
-  async openNodeConsole(deps, { params, query: { steal = false }, origin, log, upgrade }) {
+  async openNodeConsole(deps, { params, query: { steal = false, read_only = false }, origin, log, upgrade }) {
     const takeStream = upgrade();
     const machine = await findNode(deps, params.node);
-    const opened = await deps.bmc.nodes.openConsole(machine, origin, { steal });
-    log.info({ node: machine.spec.hostname, actor: origin.actor, steal }, 'console opened');
+    const opened = await deps.bmc.nodes.openConsole(machine, origin, { steal, readOnly: read_only });
+    log.info({ node: machine.spec.hostname, actor: origin.actor, steal, read_only }, 'console opened');
     const because = await carryConsole(opened.console, takeStream());
     await opened.closed(because);
     log.info({ node: machine.spec.hostname, actor: origin.actor, because }, 'console closed');
     return new RawAnswer(101, 'taken-over');
+  },
+
+  async getNodeConsoleLog(deps, { params, query: { lines = 200, boot = 'current' } }) {
+    const machine = await findNode(deps, params.node);
+    const log = await deps.bmc.consoleLog(machine, boot, lines);
+    return { node: machine.spec.hostname, boot, ...consoleLogView(log) };
   },
 
   async setBmcCredentials(deps, { params, body, origin }) {

@@ -10,6 +10,7 @@ import { type Machine, macsOf } from '../../domain/machine.ts';
 import { parseHostname } from '../../domain/names.ts';
 import { type Parsed, shown } from '../../domain/parsed.ts';
 import type { TaskId } from '../../domain/task.ts';
+import { cablingOf } from '../../provisioning/cabling.ts';
 import { applyDocuments, nodeDocuments } from '../apply-documents.ts';
 import { requireBmcRights } from '../bmc-fields.ts';
 import type { ManagementDeps } from '../deps.ts';
@@ -19,6 +20,7 @@ import type { Handlers } from '../handler.ts';
 import { listNodes } from '../list-nodes.ts';
 import { nodeQuery } from '../node-query.ts';
 import { registerHost } from '../register-host.ts';
+import { cablingView } from '../views/cabling.ts';
 import { applyView } from '../views/inventory.ts';
 import { nodeView } from '../views/node.ts';
 import { factsView, sessionView } from '../views/node-work.ts';
@@ -34,6 +36,7 @@ export const nodeHandlers: Handlers<
   | 'registerHost'
   | 'listNodeSessions'
   | 'listNodeFacts'
+  | 'getNodeCabling'
   | 'explainNode'
   | 'createTask'
   | 'listTasks'
@@ -97,6 +100,11 @@ export const nodeHandlers: Handlers<
   async listNodeFacts(deps, { params }) {
     const { id } = await findNodeEverKnown(deps, params.node);
     return { facts: (await deps.store.factsOf(id)).map(factsView) };
+  },
+
+  async getNodeCabling(deps, { params }) {
+    const machine = await findNodeEverKnown(deps, params.node);
+    return cablingView(machine.spec.hostname, await cablingOf(deps, machine));
   },
 
   explainNode({ fleet, bootPort, resolver, clock }, { params, query }) {

@@ -73,8 +73,8 @@ export const siteHandlers: Handlers<
 
   verifyAudit: ({ store }) => store.verifyAudit(),
 
-  getHealth({ services }) {
-    const { status, answer } = healthOf(services());
+  getHealth({ services, applianceProblems }) {
+    const { status, answer } = healthOf(services(), applianceProblems());
     return new RawAnswer(status, answer);
   },
 

@@ -1,5 +1,5 @@
 import type { Answer } from '../../contract/wire.ts';
-import type { ApplianceProblem } from '../../domain/appliance-problem.ts';
+import { type ApplianceProblem, degrades } from '../../domain/appliance-problem.ts';
 import { instantText } from '../../domain/instant.ts';
 import { plainLine } from '../../domain/plain-line.ts';
 
@@ -11,6 +11,7 @@ export const problemView = ({
   nextStep,
 }: ApplianceProblem): Answer<'listApplianceProblems'>['problems'][number] => ({
   id,
+  severity: degrades({ id }) ? 'error' : 'warning',
   subject: plainLine(subject),
   since: instantText(since),
   words: plainLine(words),

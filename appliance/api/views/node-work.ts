@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import type { NodeFacts, NodeSession } from '../../contract/schemas/node-work.ts';
 import { instantText } from '../../domain/instant.ts';
-import type { Session } from '../../domain/session.ts';
+import type { Session, SessionStep } from '../../domain/session.ts';
 import type { MachineFacts } from '../../store/session-store.ts';
 import { timeText } from './time-text.ts';
 
@@ -14,8 +14,15 @@ export const sessionView = (session: Session): Static<typeof NodeSession.schema>
   opened_at: timeText(session.openedAt),
   identity: session.identity?.level ?? null,
   heard_at: timeText(session.heardAt),
-  last: session.last && { ...session.last, at: instantText(session.last.at) },
+  last: session.last && stepView(session.last),
   ended: session.ended && { ...session.ended, at: instantText(session.ended.at) },
+});
+
+const stepView = ({ progress, at, ...said }: SessionStep) => ({
+  ...said,
+  at: instantText(at),
+  bytes: progress?.bytes ?? null,
+  stalled_since: progress && progress.stalledAt !== null ? instantText(progress.moved.at) : null,
 });
 
 export const factsView = ({ at, facts }: MachineFacts): Static<typeof NodeFacts.schema> => ({

@@ -47,7 +47,8 @@ export function nodeView({
     gpus: spec.gpus,
     region: spec.region,
     identity: identityView(hardware),
-    interfaces: [...spec.interfaces],
+    erasure: erasureView(hardware),
+    interfaces: spec.interfaces.map((nic) => ({ ...nic, switch: nic.switch ?? null })),
     bmc: spec.bmc && { address: spec.bmc.address, driver: spec.bmc.driver, username: spec.bmc.username },
     access: spec.access && {
       host: spec.access.host,
@@ -75,6 +76,17 @@ const identityView = (hardware: HardwareRecord): Static<typeof Node.schema>['ide
     macs: [...(bound?.macs ?? [])],
     tpm: tpm && { eks: [...tpm.eks], trust: tpm.trust, issuer: tpm.issuer, pcrs: tpm.pcrs && { ...tpm.pcrs } },
     pending: pendingText(hardware),
+  };
+};
+
+const erasureView = ({ erasure }: HardwareRecord): Static<typeof Node.schema>['erasure'] => {
+  if (!erasure) return null;
+  const { at, session, identity, disks, overwrittenAt, check } = erasure;
+  return {
+    ...{ at: instantText(at), session, identity },
+    disks: disks.map((disk) => ({ ...disk })),
+    overwritten_at: timeText(overwrittenAt),
+    check: check && { ...check, at: instantText(check.at), problems: [...check.problems] },
   };
 };
 

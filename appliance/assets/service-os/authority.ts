@@ -43,6 +43,10 @@ export async function authorityIn(file: string): Promise<string | null> {
   return part.length === 0 ? null : pemIn(part);
 }
 
+/** The size of an initrd of the service OS without the authorities that an appliance appended; null: it is another file. */
+export const builtBytesOf = async (name: string, file: string): Promise<number | null> =>
+  INITRDS.includes(name) ? (await readInitrd(file)).builtBytes : null;
+
 /** The checksum of a file of the library as it was built: without the authorities that an appliance appended. */
 export async function sha256AsBuilt(name: string, file: string): Promise<string> {
   if (!INITRDS.includes(name)) return sha256OfFile(file);

@@ -4,10 +4,10 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { ColdironError } from '../../domain/errors.ts';
 import { buildCache, buildOnce, openBuildCache, publish } from '../build-cache.ts';
-import { type ArchiveEntry, cpioArchive } from '../cpio.ts';
+import { type ArchiveEntry, archivedFiles, cpioArchive } from '../cpio.ts';
 import { aliasTable, chooseModules, dependencyTable, type KernelModule } from './modules.ts';
 import { packageSetKey, resolvePackages } from './package-set.ts';
 import { foldersOf, programEntries } from './programs.ts';
@@ -64,8 +64,10 @@ export async function buildServiceOs(target: string, options: ServiceOsOptions):
   });
   const files = { kernel: join(target, 'kernel'), initrd: join(target, 'initrd') };
   await cp(join(place, 'kernel'), files.kernel);
-  const parts = [cpioArchive(await scriptEntries()), await readFile(join(place, 'base.cpio.zst'))];
-  await writeFile(files.initrd, Buffer.concat(parts));
+  const base = await readFile(join(place, 'base.cpio.zst'));
+  const scripts = await scriptEntries();
+  const entries = [...scripts, await fileList(scripts, base)];
+  await writeFile(files.initrd, Buffer.concat([cpioArchive(entries), base]));
   return { ...files, title: (await readFile(join(place, 'title'), 'utf8')).trim() };
 }
 
@@ -91,6 +93,14 @@ async function buildBase(root: string, architecture: ServiceOsArchitecture, targ
     await promisify(zstdCompress)(cpioArchive([...folders, ...files]), { params }),
   );
   await writeFile(join(target, 'title'), `Debian linux-image-${release} and ${PACKAGES.length} packages of tools\n`);
+}
+
+/** With it, the first program notices that the kernel could not unpack the whole initrd: the number of files, and the last one. */
+async function fileList(scripts: readonly ArchiveEntry[], base: Buffer): Promise<ArchiveEntry> {
+  const inBase = archivedFiles(await promisify(zstdDecompress)(base));
+  const count = inBase.length + scripts.filter(({ kind }) => kind === 'file').length + 1;
+  const text = `${count}\n${inBase.at(-1) ?? ''}\n`;
+  return { path: 'service-os/files', kind: 'file', bytes: Buffer.from(text), executable: false };
 }
 
 async function kernelRelease(root: string): Promise<string> {

@@ -16,6 +16,7 @@ import { type BmcEligibility, bmcEligibility } from './bmc-eligibility.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { type BmcLogin, type Logins, loginsOf } from './logins.ts';
 import type { ReadPassword } from './password-files.ts';
+import { NO_WITNESS, type PowerWitness, witnessed } from './witnessed.ts';
 
 /** The address of a BMC, and the protocol to use. */
 export interface DriverAddress {
@@ -49,6 +50,8 @@ export interface BmcOpenerDeps {
   readonly now: () => Instant;
   readonly bmcMode: (machine: Machine) => BmcMode | null;
   readonly openDriver: OpenDriver;
+  /** Compares the power state with the reports of the machine. Default: nobody does. */
+  readonly witness?: () => PowerWitness;
 }
 
 /** Receives the actions that a site in recorder mode would have executed. */
@@ -85,7 +88,8 @@ export class BmcOpener {
   async open(machine: Machine, record: RecordAction, protocol?: DriverName): Promise<Bmc> {
     const { mode, endpoint } = this.mustBeOpen(machine);
     if (mode === 'recorder') return recorderBmc(record);
-    return this.exclusively(machine, () => this.#openReal(machine, endpoint, protocol));
+    const bmc = await this.exclusively(machine, () => this.#openReal(machine, endpoint, protocol));
+    return witnessed(bmc, machine, this.#deps.witness ?? (() => NO_WITNESS));
   }
 
   /** Serializes all work that determines or changes the login of a machine's BMC. */

@@ -8,6 +8,9 @@ import type { Store } from '../../store/store.ts';
 import type { ObservableTrail } from '../../trail/trail.ts';
 import type { BootWait } from '../boot-wait.ts';
 import type { BmcClock } from '../clock.ts';
+import { Captures } from '../console/captures.ts';
+import type { ConsoleBoot, ConsoleFiles, ConsoleLine } from '../console/console-files.ts';
+import { watchedPower } from '../console/watched-power.ts';
 import { BmcGates } from '../gates.ts';
 import { BmcCredentials } from './bmc-credentials.ts';
 import { BmcOpener, type OpenDriver } from './bmc-opener.ts';
@@ -20,9 +23,11 @@ import { resealAll } from './logins.ts';
 import { BmcMemory } from './memory.ts';
 import { NetworkBoot } from './network-boot.ts';
 import { NodeBmcs } from './node-bmcs.ts';
+import { NodeConsoles } from './node-consoles.ts';
 import { type PasswordFolder, passwordReader } from './password-files.ts';
 import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
 import { VirtualDrives } from './virtual-drives.ts';
+import { NO_WITNESS, type PowerWitness } from './witnessed.ts';
 
 export interface BmcServiceSettings {
   readonly store: Store;
@@ -36,6 +41,11 @@ export interface BmcServiceSettings {
   readonly current: (machine: MachineId) => Machine | null;
   /** Calls the listener after each change of the machine. Returns unsubscribe. */
   readonly onChange: (machine: MachineId, listener: () => void) => () => void;
+  readonly machines: () => Iterable<Machine>;
+  /** What machines said on their consoles. */
+  readonly consoleFiles: ConsoleFiles;
+  /** Whether consoles are captured while machines are worked on. */
+  readonly captureConsoles: boolean;
   /** The networks that may be scanned for BMCs. */
   readonly scanned: readonly Prefix[];
   readonly nodeAtBmc: (address: Ipv4) => string | null;
@@ -50,6 +60,17 @@ export interface BmcServiceSettings {
   };
 }
 
+/** What a BMC knows about a machine, whatever reaches the appliance from it. */
+export interface MachinePower {
+  /** From now on this witness is told every power state. */
+  observe(witness: PowerWitness): void;
+  mayRead(machine: Machine): boolean;
+  /** The witness is told. Rejects as the BMC does. */
+  read(machine: Machine): Promise<void>;
+  /** The machine was seen to boot from the network after this appliance had its BMC switch it on. */
+  hasObeyed(machine: Machine): Promise<boolean>;
+}
+
 export interface BmcService {
   /** For the effects of the machine lifecycle. */
   readonly effects: Pick<BmcOpener, 'eligibility' | 'using'> & Pick<NetworkBoot, 'bootedSince' | 'bootFromNetwork'>;
@@ -59,8 +80,18 @@ export interface BmcService {
   readonly nodes: NodeBmcs;
   readonly keys: BmcCredentials;
   readonly scan: BmcScan;
-  /** Aborts all waits for machines; they resume at the next start. */
-  stop(): void;
+  readonly consoleLog: (machine: Machine, boot: ConsoleBoot, lines: number) => Promise<ConsoleLog>;
+  readonly power: MachinePower;
+  /** Aborts all waits for machines, which resume at the next start, and closes all consoles. */
+  stop(): Promise<void>;
+}
+
+export interface ConsoleLog {
+  /** Its console is read now. */
+  readonly captured: boolean;
+  readonly lines: readonly ConsoleLine[];
+  /** The line that is not ended yet, such as a prompt. */
+  readonly unfinished: string;
 }
 
 export async function openBmcService(settings: BmcServiceSettings): Promise<BmcService> {
@@ -72,10 +103,26 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
 
   const stopping = new AbortController();
   const memory = await BmcMemory.open(store, log);
-  const openDriver = settings.openDriver ?? driverOpener(new BmcGates(clock), memory);
+  const driver = settings.openDriver ?? driverOpener(new BmcGates(clock), memory);
+  const openDriver: OpenDriver = (machine, at, login) =>
+    watchedPower(driver(machine, at, login), {
+      beforeStart: () => captures.beforeStart(machine.id),
+      expectBoot: () => captures.expectBoot(machine.id),
+    });
   const readPassword = passwordReader(settings.passwords, log);
-  const opener = new BmcOpener({ store, vault, readPassword, now, bmcMode, openDriver });
-  const nodes = new NodeBmcs({ opener, store, now });
+  let witness = NO_WITNESS;
+  const currentWitness = (): PowerWitness => witness;
+  const opener = new BmcOpener({ store, vault, readPassword, now, bmcMode, openDriver, witness: currentWitness });
+  const consoles = new NodeConsoles({ opener, clock });
+  const captures = new Captures({
+    ...{ store, clock, current, log },
+    files: settings.consoleFiles,
+    machines: settings.machines,
+    consoleOf: (machine) => consoles.addressOf(machine),
+    follow: (machine, follower) => consoles.follow(machine, follower),
+  });
+  if (settings.captureConsoles) captures.start();
+  const nodes = new NodeBmcs({ opener, store, consoles, now });
   const watch = new BootWatch(settings.trail, now);
   const ledger = storedLedger(store, now);
   const networkBoot = new NetworkBoot({
@@ -87,6 +134,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     current,
     onChange,
     stopping: stopping.signal,
+    witness: currentWitness,
     ...(settings.bootWait && { bootWait: settings.bootWait }),
   });
   const overrides = new PersistentBootOverrides({ opener, store, now, current });
@@ -112,6 +160,36 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
     nodes,
     keys: new BmcCredentials({ opener, nodes, store, vault, memory, now, clock }),
     scan: bmcScan({ allowed: settings.scanned, clock, store, nodeAt: settings.nodeAtBmc, stopping: stopping.signal }),
-    stop: () => stopping.abort(new Error('the appliance is stopping; the operation resumes at the next start')),
+    power: {
+      observe: (given) => {
+        witness = given;
+      },
+      mayRead: (machine) => {
+        const eligibility = opener.eligibility(machine);
+        return eligibility.kind === 'open' && eligibility.mode === 'real';
+      },
+      read: async (machine) => {
+        await opener.using(
+          machine,
+          () => undefined,
+          (bmc) => bmc.powerState(),
+        );
+      },
+      hasObeyed: async (machine) => (await store.bootTimes(machine.id)).length > 0,
+    },
+    consoleLog: async (machine, boot, lines) => {
+      const capture = boot === 'current' ? captures.capture(machine.id) : null;
+      return {
+        captured: captures.capture(machine.id)?.isOpen ?? false,
+        lines: await settings.consoleFiles.read(machine.id, boot, lines),
+        unfinished: capture?.unfinished ?? '',
+      };
+    },
+    stop: async () => {
+      stopping.abort(new Error('the appliance is stopping; the operation resumes at the next start'));
+      await captures.stop();
+      await consoles.stop();
+      await settings.consoleFiles.close();
+    },
   };
 }

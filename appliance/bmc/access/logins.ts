@@ -122,7 +122,7 @@ async function fromInventory(
   if (username === null || passwordFile === null) {
     throw new ColdironError(
       'bmc_login_failed',
-      `${hostname}: no credentials for its BMC: set them with coldiron bmc set-credentials, or in the inventory`,
+      `${hostname}: no credentials for its BMC: set them in the inventory, or with coldiron bmc set-credentials ${hostname} --username NAME`,
     );
   }
   return { username, password: await readPassword(hostname, passwordFile), key: null };

@@ -14,6 +14,7 @@ import { type BmcOpener, protocolsOf } from './bmc-opener.ts';
 import { type BootWatch, isNetworkBoot } from './boot-watch.ts';
 import { openedEachTime } from './opened-each-time.ts';
 import { MovedOn, whileInState } from './state-visit.ts';
+import { NO_WITNESS, type PowerWitness } from './witnessed.ts';
 
 export interface NetworkBootDeps {
   readonly opener: Pick<BmcOpener, 'using' | 'mustBeOpen'>;
@@ -31,6 +32,8 @@ export interface NetworkBootDeps {
   /** Aborted when the appliance stops. */
   readonly stopping: AbortSignal;
   readonly bootWait?: BootWait;
+  /** Default: nobody compares the power state with reports. */
+  readonly witness?: () => PowerWitness;
 }
 
 export type NetworkBootOutcome =
@@ -107,7 +110,8 @@ export class NetworkBoot {
   ) {
     const { watch, store, ledger, clock, bootWait } = this.#deps;
     const target = { device: 'network', firmware: await this.#firmwareOf(machine) } as const;
-    const deps = { clock, ledger, report, ...(bootWait && { bootWait }) };
+    const beforeStart = (bmc: BootingBmc, given = signal): Promise<void> => this.#heldOff(machine, bmc, given);
+    const deps = { clock, ledger, report, beforeStart, ...(bootWait && { bootWait }) };
     const outcome = await verified(bmcs, deps).bootFrom(target, {
       seen: (since, given) => watch.untilSeen(machine.id, since, given),
       earlier: await store.bootTimes(machine.id),
@@ -116,6 +120,14 @@ export class NetworkBoot {
     });
     await store.addBootTime(machine.id, outcome.took);
     return outcome;
+  }
+
+  /** If its node goes on reporting meanwhile, the reading quarantines it, and the boot is cancelled. */
+  async #heldOff(machine: Machine, bmc: BootingBmc, signal: AbortSignal): Promise<void> {
+    const witness = (this.#deps.witness ?? (() => NO_WITNESS))();
+    await witness.heldOff(machine, Number.POSITIVE_INFINITY, signal);
+    signal.throwIfAborted();
+    if (witness.expects(machine)) await bmc.powerState();
   }
 
   /** As its last network boot showed (RFC 4578 §2.1: architecture 0 is BIOS). */

@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts';
 import type { Bmc, BmcConsole } from '../bmc.ts';
 import type { BmcOpener } from './bmc-opener.ts';
 import { explained } from './failure.ts';
+import type { NodeConsoles } from './node-consoles.ts';
 
 /** The verb, `power`, `bootdev`, …, and its parameters. Never contains a secret. */
 export interface BmcRequest {
@@ -17,9 +18,16 @@ export interface BmcRequest {
 }
 
 export interface NodeBmcsDeps {
-  readonly opener: Pick<BmcOpener, 'mustBeOpen' | 'using' | 'open'>;
+  readonly opener: Pick<BmcOpener, 'mustBeOpen' | 'using'>;
   readonly store: Pick<Store, 'appendEvents' | 'appendAudit' | 'deletePersistentBootOverride'>;
+  readonly consoles: Pick<NodeConsoles, 'view'>;
   readonly now: () => Instant;
+}
+
+export interface ConsoleRequest {
+  /** Takes the typing over, or the console from a client outside this appliance. */
+  readonly steal: boolean;
+  readonly readOnly: boolean;
 }
 
 export interface Done<T> {
@@ -89,22 +97,19 @@ export class NodeBmcs {
     }
   }
 
-  /** The console keeps its BMC open until `closed` is called. */
-  async openConsole(machine: Machine, by: Origin, options: { readonly steal: boolean }): Promise<OpenedConsole> {
-    const { opener, store } = this.#deps;
-    const { result } = await this.audited(machine, by, { what: 'console', details: options }, async (record) => {
-      const bmc = await opener.open(machine, record);
-      try {
-        return { bmc, console: await bmc.openConsole(options) };
-      } catch (error) {
-        await bmc.close();
-        throw error;
-      }
+  /** The caller must call `closed` with the reason. */
+  async openConsole(machine: Machine, by: Origin, { steal, readOnly }: ConsoleRequest): Promise<OpenedConsole> {
+    const { opener, store, consoles } = this.#deps;
+    const details = readOnly ? { steal, read_only: true } : { steal };
+    const { result } = await this.audited(machine, by, { what: 'console', details }, async (record) => {
+      const viewed = opener.mustBeOpen(machine).mode === 'real';
+      if (viewed) return consoles.view(machine, { who: by.actor, readOnly, steal });
+      return opener.using(machine, record, (bmc) => bmc.openConsole({ steal }));
     });
     return {
-      console: result.console,
+      console: result,
       closed: async (because) => {
-        await result.bmc.close();
+        await result.close();
         await store.appendEvents([this.#event(machine, by, 'bmc.console-closed', { because })]);
       },
     };

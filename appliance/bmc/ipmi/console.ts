@@ -13,7 +13,7 @@ import type { BmcConsole } from '../bmc.ts';
 import type { IpmiConnection } from './connection.ts';
 import { IpmiError } from './ipmi-error.ts';
 import { unlessRefused, wasRefusedWith } from './refusal.ts';
-import { type SolReaction, SolStream, type SolTimings } from './sol-stream.ts';
+import { DEACTIVATED, type SolReaction, SolStream, type SolTimings } from './sol-stream.ts';
 import { Unread } from './unread.ts';
 
 /** Six minutes of output on a serial line; a viewer that is further behind is not reading. */
@@ -110,7 +110,8 @@ class ConsoleStream implements BmcConsole {
     if (this.#stream.wakeAt !== null) {
       this.#cancelWake = clock.wakeAt(this.#stream.wakeAt, () => this.#apply(this.#stream.wake(clock.now())));
     }
-    if (reaction.ended !== null) this.#finish(new IpmiError('vanished', reaction.ended));
+    if (reaction.ended === null) return;
+    this.#finish(new IpmiError(reaction.ended === DEACTIVATED ? 'console-taken' : 'vanished', reaction.ended));
   }
 
   /** The reader may never return to see the error: ends the session, so that the BMC has no one to send to. */

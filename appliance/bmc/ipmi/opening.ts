@@ -48,7 +48,8 @@ export class SessionOpening {
   #tried: Tried[] = [];
   /** The current offer is the remembered one, without a negotiation. */
   #fromMemory = false;
-  #attempts = 0;
+  /** Tag of the next attempt. It begins at random: a refusal has nothing else that shows what it answers. */
+  #tag: number;
   #waits = 0;
   #wakeAt: Instant;
   #lastIgnored = '';
@@ -58,6 +59,7 @@ export class SessionOpening {
     this.#settings = settings;
     this.#send = send;
     this.#wakeAt = now;
+    this.#tag = new ByteReader(settings.random(1)).uint8('tag');
     const remembered = EVERY_OFFER.filter(({ suite }) => suite.id === settings.rememberedSuite);
     if (remembered.length === 0) {
       this.#requestCapabilities(now);
@@ -167,13 +169,13 @@ export class SessionOpening {
     const { handshake, send } = beginHandshake(
       offer,
       {
-        tag: this.#attempts & 0xff,
+        tag: this.#tag,
         consoleSessionId: new ByteReader(random(4)).uint32('session id') || 1,
         consoleRandom: random(RANDOM_BYTES),
       },
       login,
     );
-    this.#attempts += 1;
+    this.#tag = (this.#tag + 1) & 0xff;
     const answered = this.#stage.at === 'handshake' && this.#stage.answered;
     this.#stage = { at: 'handshake', handshake, answered };
     this.#wakeAt = waitEnds(timings, this.#waits, now);

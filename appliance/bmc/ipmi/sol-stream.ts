@@ -33,6 +33,9 @@ export interface SolReaction {
   readonly ended: string | null;
 }
 
+/** Usually because another client wants the console. */
+export const DEACTIVATED = 'the BMC deactivated the console';
+
 export class SolStream {
   readonly #timings: SolTimings;
   readonly #chunk: number;
@@ -74,7 +77,7 @@ export class SolStream {
     }
     this.#onAcknowledged(packet);
     send.push(...this.#sendNext(now));
-    return { send, deliver, ended: packet.deactivating ? 'the BMC deactivated the console' : null };
+    return { send, deliver, ended: packet.deactivating ? DEACTIVATED : null };
   }
 
   wake(now: Instant): SolReaction {

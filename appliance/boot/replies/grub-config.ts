@@ -32,7 +32,7 @@ export function parseGrubConfigName(name: string): GrubConfigName | null {
 }
 
 export const renderGrubEntry = (templates: Templates, server: BootServer): string =>
-  templates.render('grub/grub', { root: root(server) });
+  templates.render('grub/grub', { root: root(server), remedy: remedyFor(server) });
 
 function renderGrubConfig(templates: Templates, subject: BootSubject): string | null {
   const { outcome, because } = subject.decision;
@@ -68,6 +68,14 @@ const whoIs = ({ machine, mac }: BootSubject): string =>
   [machine?.spec.hostname ?? null, mac].filter((name) => name !== null).join(' ');
 
 const start = (templates: Templates, subject: BootSubject, values: object): string =>
-  templates.render('grub/start', { ...values, ...startedImage(subject, (path) => `${root(subject.server)}${path}`) });
+  templates.render('grub/start', {
+    ...values,
+    remedy: `${remedyFor(subject.server)}, and the boot files with coldiron assets verify`,
+    ...startedImage(subject, (path) => `${root(subject.server)}${path}`),
+  });
+
+/** What a person at the screen can do when a file does not arrive. */
+const remedyFor = ({ address }: BootServer): string =>
+  `check that TFTP passes between this network and ${address}: UDP port 69, and answers from other ports (VLAN, firewall, MTU)`;
 
 const root = (server: BootServer): string => `(tftp,${server.address})`;

@@ -21,7 +21,9 @@ const MENU_PROFILES = 12;
 export function renderBootScript(templates: Templates, subject: BootSubject): string | null {
   const { decision, server } = subject;
   const { outcome, because } = decision;
-  const shared = { ...sharedValues(server, outcome.kind), who: whoIs(subject), why: because.words };
+  const boot = subject.session?.id ?? null;
+  const name = subject.machine?.spec.hostname ?? null;
+  const shared = { ...sharedValues(server, outcome.kind, name, boot), who: whoIs(subject), why: because.words };
   switch (outcome.kind) {
     case 'silent':
       return null;
@@ -99,11 +101,21 @@ function installCommand(machine: Machine | null, profile: string): string {
 const ownScript = ({ server, mac }: BootSubject): string =>
   bootUrl(server, mac === null ? ENTRY_SCRIPT_PATH : machineScriptPath(mac));
 
-const sharedValues = (server: BootServer, stage: string) => ({
+const sharedValues = (server: BootServer, stage: string, node: string | null = null, boot: string | null = null) => ({
   base: bootUrl(server, ''),
   report: bootUrl(server, REPORT_PATH),
   stage,
+  boot,
+  remedy: remedyFor(server, node, boot !== null),
 });
+
+/** What a person at the screen can do when a script fails. */
+function remedyFor({ address, bootPort }: BootServer, node: string | null, startsImage: boolean): string {
+  const reach = `check that TCP port ${bootPort} of ${address} is reachable from this network (VLAN, firewall, MTU)`;
+  const files = startsImage ? ', and the boot files with coldiron assets verify' : '';
+  const why = node === null ? '' : `; coldiron diagnose ${node} says more`;
+  return `${reach}${files}${why}`;
+}
 
 function whoIs({ machine, mac }: Pick<BootSubject, 'machine' | 'mac'>): string {
   const card = mac ?? 'a machine without a known MAC address';

@@ -73,6 +73,13 @@ export const BMC_OPERATIONS = {
       'Open the serial console, a stream of bytes in both directions: send Connection: Upgrade and Upgrade: coldiron-console',
     cli: 'console',
   },
+  getNodeConsoleLog: {
+    ...reads,
+    path: `${NODE}/console/log`,
+    errors: ['conflict'],
+    summary: 'Read what the machine said on its console, captured while it was worked on',
+    cli: 'console',
+  },
   setBmcCredentials: {
     ...logins,
     ...repeatable,

@@ -91,6 +91,16 @@ export const NODE_OPERATIONS = {
     write: null,
     cli: 'nodes show',
   },
+  getNodeCabling: {
+    method: 'GET',
+    path: `${V1}/nodes/:node/cabling`,
+    access: 'viewer',
+    tag: 'nodes',
+    summary: 'Compare the declared switch ports of a node with the LLDP neighbours that it heard',
+    errors: [],
+    write: null,
+    cli: 'cabling',
+  },
   explainNode: {
     method: 'GET',
     path: `${V1}/nodes/:node/explain`,

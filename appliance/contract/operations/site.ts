@@ -73,7 +73,7 @@ export const SITE_OPERATIONS = {
     tag: 'health',
     summary:
       'List what is wrong with the appliance itself: boot files, disk, store, listeners, other DHCP servers, clock',
-    cli: null,
+    cli: 'check',
   },
   checkBootContract: {
     ...viewer,

@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import { BOOT_DEVICES } from '../../bmc/bmc.ts';
 import { POWER_ACTIONS } from '../power-actions.ts';
-import { component, nullable, Time } from './shared.ts';
+import { component, nullable, PageSize, Time } from './shared.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -29,7 +29,11 @@ export const PowerRequest = Type.Object(
   closed,
 );
 
-export const PowerAnswer = Type.Object({ ...Answered, power: Power });
+export const PowerAnswer = Type.Object({
+  ...Answered,
+  power: Power,
+  note: Type.Optional(Type.String({ description: 'What this start does to the work that is under way' })),
+});
 
 export const BootRequest = Type.Object(
   {
@@ -80,6 +84,24 @@ export const EventLogEntry = Type.Object({
 export const EventLogAnswer = Type.Object({ ...Answered, entries: Type.Array(EventLogEntry) });
 
 export const ClearAnswer = Type.Object(Answered);
+
+export const ConsoleLogQuery = Type.Object(
+  {
+    lines: PageSize(200, 5000),
+    boot: Type.Optional(Type.Enum(['current', 'previous'], { description: 'Which boot (default: current)' })),
+  },
+  closed,
+);
+
+export const ConsoleLogAnswer = Type.Object({
+  node: Type.String({ description: 'Host name' }),
+  boot: Type.Enum(['current', 'previous']),
+  captured: Type.Boolean({ description: 'Whether its console is being captured now' }),
+  lines: Type.Array(Type.Object({ at: Time, text: Type.String() }), {
+    description: 'The last lines, oldest first, without control characters and secrets',
+  }),
+  unfinished: nullable(Type.String({ description: 'The line that is not ended yet, such as a prompt' })),
+});
 
 export const CredentialsRequest = Type.Object(
   {

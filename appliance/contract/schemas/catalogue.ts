@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
+import { CABLING_POLICIES } from '../../domain/cabling.ts';
 import { PROFILE_KINDS } from '../../domain/catalogue.ts';
 import { REQUIRED_IDENTITIES } from '../../domain/hardware-identity.ts';
 import { BMC_MODES, DHCP_MODES, UNKNOWN_POLICIES } from '../../domain/network.ts';
@@ -61,6 +62,9 @@ export const Profile = component(
     deploy_minutes: Type.Integer(),
     identity: Type.Enum([...REQUIRED_IDENTITIES], { description: 'What a machine must prove before it gets secrets' }),
     required_pcrs: Type.Array(Type.Integer(), { description: 'PCRs that must have the accepted values' }),
+    cabling: Type.Enum([...CABLING_POLICIES], {
+      description: '`require`: nothing is installed while a cable is not as declared',
+    }),
   }),
 );
 

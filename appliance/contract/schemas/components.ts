@@ -1,6 +1,7 @@
 // The schemas that get a name in the OpenAPI document.
 
 import { Quirk } from './bmc.ts';
+import { NodeCabling } from './cabling.ts';
 import { Cluster, Network, Profile, Site, Sku } from './catalogue.ts';
 import { Explanation } from './explanation.ts';
 import { NamedInventoryDocument } from './inventory.ts';
@@ -22,6 +23,7 @@ export const COMPONENTS = [
   Lease,
   Network,
   Node,
+  NodeCabling,
   NodeFacts,
   NodeSession,
   Profile,

@@ -24,6 +24,8 @@ const Step = Type.Object({
   percent: nullable(Type.Number()),
   message: nullable(Type.String()),
   at: Time,
+  bytes: nullable(Type.Number({ description: 'Read or written so far; null: the step does not count them' })),
+  stalled_since: nullable(Time),
 });
 
 export const NodeSession = component(

@@ -2,9 +2,12 @@
 
 import { Type } from 'typebox';
 import { CPU_ARCHITECTURES } from '../../domain/architecture.ts';
+import { ERASURE_RESULTS } from '../../domain/erasure.ts';
 import { IDENTITY_LEVELS } from '../../domain/hardware-identity.ts';
 import { LIFECYCLE_STATES } from '../../domain/lifecycle.ts';
 import { BMC_DRIVERS, ENROLLMENT_MODES } from '../../domain/machine.ts';
+import { SESSION_MODES } from '../../domain/session.ts';
+import { SwitchPort } from './cabling.ts';
 import { component, nullable, PageSize, refTo, Time } from './shared.ts';
 
 const Text = nullable(Type.String());
@@ -40,6 +43,31 @@ const NodeIdentity = Type.Object({
   pending: nullable(Type.String({ description: 'What `rebind` would accept' })),
 });
 
+const DiskBytes = Type.Integer({ minimum: 0 });
+
+const NodeErasure = Type.Object({
+  at: Time,
+  session: Type.String({ description: 'The session that erased the disks' }),
+  identity: nullable(
+    Type.Enum([...IDENTITY_LEVELS], { description: 'How the identity of that session was established' }),
+  ),
+  disks: Type.Array(Type.Object({ name: Type.String(), serial: Text, bytes: DiskBytes, method: Type.String() })),
+  overwritten_at: nullable(
+    Type.String({ format: 'date-time', description: 'Since then a session may have written to the disks' }),
+  ),
+  check: nullable(
+    Type.Object({
+      at: Time,
+      session: Type.String(),
+      mode: Type.Enum([...SESSION_MODES]),
+      identity: nullable(Type.Enum([...IDENTITY_LEVELS])),
+      result: Type.Enum([...ERASURE_RESULTS]),
+      bytes: Type.Integer({ minimum: 0, description: 'How much was read in samples' }),
+      problems: Type.Array(Type.String()),
+    }),
+  ),
+});
+
 export const Node = component(
   'Node',
   Type.Object({
@@ -66,7 +94,16 @@ export const Node = component(
     gpus: nullable(Type.Integer()),
     region: Text,
     identity: NodeIdentity,
-    interfaces: Type.Array(Type.Object({ name: Type.String(), mac: Text, network: Type.String(), address: Text })),
+    erasure: nullable(NodeErasure),
+    interfaces: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        mac: Text,
+        network: Type.String(),
+        address: Text,
+        switch: nullable(SwitchPort),
+      }),
+    ),
     bmc: nullable(Type.Object({ address: Type.String(), driver: Type.Enum([...BMC_DRIVERS]), username: Text })),
     access: nullable(Type.Object({ host: Type.String(), port: Type.Integer(), ssh_username: Type.String() })),
     enrollment: nullable(Type.Enum([...ENROLLMENT_MODES], { description: 'Null: as in its profile' })),

@@ -10,6 +10,9 @@ const ServiceState = Type.Enum(['running', 'off', 'starting', 'failed']);
 export const HealthAnswer = Type.Object({
   status: Type.Enum(['healthy', 'starting', 'degraded']),
   services: Type.Object({ dhcp: ServiceState, tftp: ServiceState, http: ServiceState }),
+  problems: Type.Optional(
+    Type.Array(Type.String(), { description: 'Kinds of problems; GET /api/v1/appliance/problems has the details' }),
+  ),
 });
 
 export const ListenersAnswer = Type.Object({
@@ -27,6 +30,7 @@ export const ApplianceProblemsAnswer = Type.Object({
   problems: Type.Array(
     Type.Object({
       id: Type.String({ description: 'What kind of problem: boot-file-damaged, disk-full, listener-missing …' }),
+      severity: Type.Enum(['error', 'warning'], { description: 'error: the appliance cannot do all of its work' }),
       subject: Type.String({ description: 'The file, listener, network or path' }),
       since: Type.String({ format: 'date-time' }),
       words: Type.String({ description: 'One sentence' }),

@@ -30,6 +30,7 @@ const commandFields = {
   persistent: optional(flag),
   light: optional(Type.Union([text, number])),
   steal: optional(flag),
+  read_only: optional(flag),
 };
 const CommandData = Type.Object(commandFields);
 
@@ -42,10 +43,12 @@ function command({
   persistent,
   light,
   steal,
+  read_only,
 }: Static<typeof CommandData>): string {
   if (effect !== undefined) return effect;
   const name = what === undefined ? 'command' : COMMAND_NAMES[what];
-  const details = [action, device, firmware, persistent ? 'persistent' : null, light, steal ? 'take over' : null];
+  const flags = [persistent ? 'persistent' : null, steal ? 'take over' : null, read_only ? 'read only' : null];
+  const details = [action, device, firmware, light, ...flags];
   return [name, ...details.filter((detail) => detail !== null && detail !== undefined)].join(' ');
 }
 

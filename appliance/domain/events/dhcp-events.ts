@@ -35,6 +35,8 @@ const reply = {
   address: optional(text),
   seconds: optional(number),
   file: optional(text),
+  /** Why a firmware that looks for a boot file is offered none. */
+  no_file: optional(text),
 };
 
 const details = (...texts: readonly string[]): string => {
@@ -44,7 +46,8 @@ const details = (...texts: readonly string[]): string => {
 
 const architecture = (code: number | null): string => also(code, (value) => `architecture ${value}`);
 const viaRelay = (relay: string | null): string => also(relay, (value) => `via relay ${value}`);
-const withFile = (file: string | undefined): string => also(file, (value) => `, file ${value}`);
+const withFile = ({ file, no_file }: { file?: string; no_file?: string }): string =>
+  also(file, (value) => `, file ${value}`) + also(no_file, (words) => `, no boot file: ${words}`);
 
 export const DHCP_EVENTS = {
   'dhcp.discover': row(
@@ -61,12 +64,12 @@ export const DHCP_EVENTS = {
   'dhcp.decline': row('warning', packet, () => 'Declines its address because another machine uses it'),
   'dhcp.release': row('info', packet, () => 'Releases its address'),
   'dhcp.inform': row('info', packet, () => 'Requests network settings without an address'),
-  'dhcp.offer': row('info', reply, (data) => `DHCP offer: ${data.address ?? 'boot file only'}${withFile(data.file)}`),
+  'dhcp.offer': row('info', reply, (data) => `DHCP offer: ${data.address ?? 'boot file only'}${withFile(data)}`),
   'dhcp.ack': row(
     'info',
     reply,
     (data) =>
-      `DHCP acknowledgement: ${data.address ?? 'settings only'}${withFile(data.file)}${also(data.seconds, (value) => `, lease time ${value} s`)}`,
+      `DHCP acknowledgement: ${data.address ?? 'settings only'}${withFile(data)}${also(data.seconds, (value) => `, lease time ${value} s`)}`,
   ),
   'dhcp.nak': row('warning', reply, (data) => `DHCP server rejects the requested address: ${data.because}`),
   'dhcp.silent': row(

@@ -18,7 +18,8 @@ export type Producer =
   | 'identity'
   | 'inventory'
   | 'api'
-  | 'trail';
+  | 'trail'
+  | 'self-check';
 
 export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;

@@ -2,7 +2,9 @@
 // `docs/events.md` is generated from it.
 
 import type { Static } from 'typebox';
+import { APPLIANCE_EVENTS } from './appliance-events.ts';
 import { BMC_EVENTS } from './bmc-events.ts';
+import { CONSOLE_EVENTS } from './console-events.ts';
 import { DHCP_EVENTS } from './dhcp-events.ts';
 import type { EventRow } from './event-row.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
@@ -17,12 +19,14 @@ export const EVENT_TABLE = {
   ...DHCP_EVENTS,
   ...TRANSFER_EVENTS,
   ...BMC_EVENTS,
+  ...CONSOLE_EVENTS,
   ...MACHINE_EVENTS,
   ...PROVISIONING_EVENTS,
   ...MEDIUM_EVENTS,
   ...IDENTITY_EVENTS,
   ...INVENTORY_EVENTS,
   ...TRAIL_EVENTS,
+  ...APPLIANCE_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;
@@ -30,8 +34,8 @@ export const EVENT_KINDS = Object.keys(EVENT_TABLE) as EventKind[];
 
 export type EventData<Kind extends EventKind> = DeepReadonly<Static<(typeof EVENT_TABLE)[Kind]['data']>>;
 
-/** Events of a boot, which the servers write through the trail. */
-export type BootEventKind = keyof typeof DHCP_EVENTS | keyof typeof TRANSFER_EVENTS;
+/** Events of a boot and of the appliance itself, which are written through the trail. */
+export type BootEventKind = keyof typeof DHCP_EVENTS | keyof typeof TRANSFER_EVENTS | keyof typeof APPLIANCE_EVENTS;
 
 /** Null for a kind that an earlier or a later version wrote. */
 export const eventRow = (kind: string): EventRow | null =>

@@ -31,8 +31,8 @@ export const lifecycleData = (lifecycle: Lifecycle): LifecycleData => ({
   fallback_used: lifecycle.fallbackUsed,
 });
 
-/** The cause of a failure, if the event does not imply it: the machine rebooted before its work was finished. */
-const FAILURE_CAUSES = ['restarted'] as const;
+/** The cause of a failure: the machine rebooted before its work was finished, or its boot loader could not start it. */
+const FAILURE_CAUSES = ['restarted', 'boot-failed'] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
 const moved = {

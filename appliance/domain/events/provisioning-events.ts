@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { IDENTITY_LEVELS } from '../hardware-identity.ts';
+import { instantText } from '../instant.ts';
 import { LIFECYCLE_STATES } from '../lifecycle.ts';
 import { SESSION_MODES } from '../session.ts';
 import { also, flag, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
@@ -21,6 +22,10 @@ const facts = {
   disks: number,
   nics: number,
 };
+
+/** `erased_by`: the session that reported the erasure. */
+const erasure = { mode, bytes: number, disks: number, erased_by: text };
+const disksText = (count: number): string => (count === 1 ? 'one disk' : `${count} disks`);
 
 const difference = Type.Object({ field: text, recorded: text, found: text });
 const contradiction = Type.Object({ field: text, declared: text, found: text });
@@ -90,6 +95,22 @@ export const PROVISIONING_EVENTS = {
     (data) => `Firmware or boot configuration changed: PCR ${data.pcrs.join(', ')} differ from the accepted values`,
   ),
   'hardware.twin': row('error', { reason: text }, (data) => `Two machines use its identity: ${data.reason}`),
+  'hardware.erasure-verified': row(
+    'info',
+    { ...erasure },
+    (data) => `Erasure is verified: ${data.bytes} bytes in samples of ${disksText(data.disks)} hold only zeros`,
+  ),
+  'hardware.erasure-unverified': row(
+    'warning',
+    { ...erasure, problems: texts },
+    (data) =>
+      `Erasure could not be verified completely: ${data.problems.join('; ')}; ${data.bytes} bytes were read and hold only zeros`,
+  ),
+  'hardware.not-erased': row(
+    'error',
+    { ...erasure, problems: texts },
+    (data) => `Disks that were reported as erased hold data: ${data.problems.join('; ')}`,
+  ),
   'session.facts': row(
     'info',
     facts,
@@ -116,6 +137,17 @@ export const PROVISIONING_EVENTS = {
     },
     (data) =>
       `Step ${data.step}: ${data.status === 'progress' && data.percent !== null ? `${Math.floor(data.percent)} %` : data.status}${also(data.message, (message) => `, ${message}`)}`,
+  ),
+  'session.stalled': row(
+    'warning',
+    { mode, step: text, percent: nullable(number), bytes: number, since: number, heard_at: number },
+    (data) =>
+      `Step ${data.step} stands still at ${data.percent === null ? `${data.bytes} bytes` : `${Math.floor(data.percent)} %`} since ${instantText(data.since)}; last report at ${instantText(data.heard_at)}`,
+  ),
+  'session.moving': row(
+    'info',
+    { mode, step: text, seconds: number },
+    (data) => `Step ${data.step} goes on after it stood still for ${data.seconds} s`,
   ),
   'session.ended': row('info', { mode, ok: flag, step: nullable(text), reason: nullable(text) }, (data) =>
     data.ok

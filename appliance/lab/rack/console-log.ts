@@ -46,14 +46,18 @@ export class ConsoleLog {
       .slice(-count);
   }
 
-  /** Returns the first match in the whole text; rejects when the machine goes off or the time is up. */
-  async waitFor(marker: RegExp, milliseconds: number): Promise<RegExpExecArray> {
-    const deadline = performance.now() + milliseconds;
+  /** Returns the first match in the whole text; rejects when the machine goes off or the time is up, by this clock. */
+  async waitFor(
+    marker: RegExp,
+    milliseconds: number,
+    now: () => number = () => performance.now(),
+  ): Promise<RegExpExecArray> {
+    const deadline = now() + milliseconds;
     for (;;) {
       const match = marker.exec(this.#text);
       if (match) return match;
       if (this.#ended) throw new Error(`${marker} was not printed: ${this.#ended.message}`);
-      const left = deadline - performance.now();
+      const left = deadline - now();
       if (left <= 0) throw new Error(`${marker} was not printed within ${milliseconds} ms`);
       await this.#changes.next(left);
     }

@@ -46,6 +46,10 @@ export class RackMachine {
     }
   }
 
+  get pid(): number | null {
+    return this.#process.pid ?? null;
+  }
+
   /** Immediately, like pulling the plug; does nothing when the machine is already off. */
   powerOff(): Promise<void> {
     this.#off ??= this.#end();

@@ -27,7 +27,8 @@ if [ -z "$report" ]; then
 fi
 
 card=
-for attempt in 1 2 3 4 5 6 7 8 9 10; do
+# All limits are generous: on a busy host, time passes while the machine has no processor.
+for attempt in $(seq 120); do
   for path in /sys/class/net/*/device; do
     [ -e "$path" ] && card=$(basename "$(dirname "$path")")
   done
@@ -39,7 +40,7 @@ if [ -z "$card" ]; then
   exit 1
 fi
 ip link set "$card" up
-if ! udhcpc -i "$card" -n -q -t 10 -T 2 -s /address; then
+if ! udhcpc -i "$card" -n -q -t 60 -T 2 -s /address; then
   echo "coldiron-reporter: no address on $card"
   exit 1
 fi
@@ -47,8 +48,8 @@ fi
 if [ -d /sys/firmware/efi ]; then platform=efi; else platform=pcbios; fi
 mac=$(cat "/sys/class/net/$card/address")
 query="mac=$mac&stage=reporter&platform=$platform&version=$(uname -r)&message=$(uname -m)"
-for attempt in 1 2 3 4 5; do
-  if wget -q -O /dev/null "$report?$query"; then
+for attempt in $(seq 60); do
+  if wget -q -T 10 -O /dev/null "$report?$query"; then
     echo "coldiron-reporter: reported $mac $platform $(uname -m)"
     exit 0
   fi

@@ -40,7 +40,7 @@ export function boundAtCommissioning(
   };
   const context = { at, actor: APPLIANCE, machine: machine.id, correlationId: null };
   return {
-    writes: [{ kind: 'put-hardware', hardware: { bound, refused: hardware.refused } }],
+    writes: [{ kind: 'put-hardware', hardware: { ...hardware, bound } }],
     events: [newEvent(context, 'hardware.bound', data)],
   };
 }
@@ -124,7 +124,7 @@ export function rebind(machine: Machine, origin: Origin, context: CommandContext
   }
   const before = boundText(hardware.bound);
   const after = boundText(accepted);
-  const writes: Write[] = [{ kind: 'put-hardware', hardware: { bound: accepted, refused: null } }];
+  const writes: Write[] = [{ kind: 'put-hardware', hardware: { ...hardware, bound: accepted, refused: null } }];
   const { actor, correlationId } = origin;
   const happening = { at, actor, machine: machine.id, correlationId };
   const events = [newEvent(happening, 'hardware.rebound', { before, after })];

@@ -12,6 +12,8 @@ export interface ServedImage extends Pick<DiskImage, 'sha256' | 'format'> {
   readonly url: string;
   /** Null: the server was not asked. */
   readonly bytes: number | null;
+  /** What a compressed image unpacks to, at least; null: unknown. */
+  readonly unpackedBytes: number | null;
 }
 
 /** The files of a NoCloud seed, in the order in which they are written. */
@@ -26,7 +28,13 @@ const ANY_DISK: DiskSelector = {
   rotational: null,
 };
 
-export const installOrder = (plan: NodePlan, image: ServedImage, callHome: string): Json => ({
+/** `neighbours`: the cards whose cables must be as declared before anything is written. */
+export const installOrder = (
+  plan: NodePlan,
+  image: ServedImage,
+  callHome: string,
+  neighbours: readonly string[] = [],
+): Json => ({
   mode: 'install',
   node: plan.hostname,
   profile: plan.profile.name,
@@ -41,6 +49,7 @@ export const installOrder = (plan: NodePlan, image: ServedImage, callHome: strin
   seed: SEED_FILES,
   grow: true,
   boot_entry: `Coldiron ${plan.hostname}`,
+  ...(neighbours.length > 0 && { neighbours }),
 });
 
 /** What in a plan prevents its installation. */
@@ -66,9 +75,11 @@ const nixosProblems = (plan: NodePlan): string[] => [
 
 const MEMORY_TEST_MEGABYTES = 64;
 
-export const commissionOrder = (hostname: string): Json => ({
+/** `neighbours`: the cards that wait for the LLDP frame of their switch. */
+export const commissionOrder = (hostname: string, neighbours: readonly string[] = []): Json => ({
   mode: 'commission',
   node: hostname,
+  ...(neighbours.length > 0 && { neighbours }),
   tests: [{ name: 'memory', megabytes: MEMORY_TEST_MEGABYTES }, { name: 'disk' }, { name: 'network' }],
 });
 
@@ -94,7 +105,7 @@ const writtenBytes = ({ format, bytes }: ServedImage): number | null => (format 
 /** The target disk of an image; a disk that is smaller than the image does not match. */
 export function imageDisk(plan: NodePlan, image: ServedImage): DiskSelector {
   const disk = plan.storage?.disks[0] ?? ANY_DISK;
-  return { ...disk, minBytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? 1) };
+  return { ...disk, minBytes: Math.max(disk.minBytes ?? 1, writtenBytes(image) ?? image.unpackedBytes ?? 1) };
 }
 
 const diskJson = (disk: DiskSelector): Json => ({

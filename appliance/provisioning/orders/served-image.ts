@@ -18,11 +18,17 @@ export const libraryName = ({ source }: DiskImage): string | null =>
 export function servedImage(image: DiskImage, server: BootServer, find: FindAsset): Parsed<ServedImage> {
   const { sha256, format, source } = image;
   const name = libraryName(image);
-  if (name === null) return parsed({ url: source, sha256, format, bytes: null });
+  if (name === null) return parsed({ url: source, sha256, format, bytes: null, unpackedBytes: null });
   const problem = imageProblem(image, find);
   const asset = find(name);
   if (problem !== null || asset === null) return unparsable(problem ?? '');
-  return parsed({ url: bootUrl(server, imagePath(asset.name)), sha256, format, bytes: asset.size });
+  return parsed({
+    url: bootUrl(server, imagePath(asset.name)),
+    sha256,
+    format,
+    bytes: asset.size,
+    unpackedBytes: asset.unpackedBytes ?? null,
+  });
 }
 
 /** What is wrong with an image of the library; null: nothing, or it is served elsewhere. */

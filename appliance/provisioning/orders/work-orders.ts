@@ -1,6 +1,7 @@
 // The order for a machine that starts our code, from the current inventory; and the files that belong to it.
 
 import { type BootServer, bootUrl } from '../../boot/boot-paths.ts';
+import { erasureSamples, verifiable } from '../../domain/erasure.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import type { Json } from '../../domain/event.ts';
 import type { Machine } from '../../domain/machine.ts';
@@ -16,7 +17,9 @@ import { indexInventory, type PlanIndex } from '../../render/plan-index.ts';
 import { planNode } from '../../render/plan-node.ts';
 import type { RenderedFile } from '../../render/rendered-file.ts';
 import type { Templates } from '../../render/templates.ts';
+import { declaredCards } from '../cabling.ts';
 import { type InstallManner, nixosOrder, SECRETS_FILE } from '../installers/nixos/order.ts';
+import { erasedJson } from './erasure-order.ts';
 import {
   commissionOrder,
   eraseOrder,
@@ -39,12 +42,16 @@ export interface WorkOrdersDeps {
   readonly given: (machine: Machine, plan: NodePlan, files: readonly RenderedFile[]) => Promise<void>;
   /** The key that the installer authorizes, where the appliance installs NixOS: the public half of this deployment's key. */
   readonly pushKey: (machine: Machine) => string;
+  readonly random: (size: number) => Buffer;
   /** A file of a NixOS installation; null: there is no such file. Making it may issue keys and tokens. */
   readonly nixosFile: (machine: Machine, plan: NodePlan, name: string) => Promise<RenderedFile | null>;
 }
 
 /** The path of /health: it answers every client that can reach the appliance. */
 const HEALTH_PATH = '/health';
+
+/** The sessions that read samples of erased disks. The installer of NixOS leaves them out. */
+const VERIFYING: readonly SessionMode[] = ['commission', 'install'];
 
 export class WorkOrders {
   readonly #deps: WorkOrdersDeps;
@@ -62,13 +69,21 @@ export class WorkOrders {
     return planned.ok ? parsed(planned.plan) : unparsable(planned.reasons.join('; '));
   }
 
+  /** With new places to sample, each time. */
   order(machine: Machine, mode: SessionMode, server: BootServer): Parsed<Json> {
+    const order = this.#order(machine, mode, server);
+    const erasure = VERIFYING.includes(mode) ? verifiable(machine.hardware.erasure ?? null) : null;
+    if (!order.ok || erasure === null) return order;
+    return parsed({ ...(order.value as object), ...erasedJson(erasureSamples(erasure.disks, this.#deps.random)) });
+  }
+
+  #order(machine: Machine, mode: SessionMode, server: BootServer): Parsed<Json> {
     const { hostname } = machine.spec;
     switch (mode) {
       case 'inspect':
         return parsed(inspectOrder(hostname));
       case 'commission':
-        return parsed(commissionOrder(hostname));
+        return parsed(commissionOrder(hostname, declaredCards(machine.spec)));
       case 'erase':
         return parsed(eraseOrder(hostname));
       case 'rescue':
@@ -83,7 +98,7 @@ export class WorkOrders {
    * `explain`: it makes no keys, unlike `order` for a pushed installation.
    */
   problem(machine: Machine, mode: SessionMode, server: BootServer): string | null {
-    const possible = mode === 'install' ? this.#installable(machine, server) : this.order(machine, mode, server);
+    const possible = mode === 'install' ? this.#installable(machine, server) : this.#order(machine, mode, server);
     return possible.ok ? null : possible.reason;
   }
 
@@ -123,7 +138,9 @@ export class WorkOrders {
     if (!installable.ok) return installable;
     const { plan, image } = installable.value;
     if (image === null) return parsed(nixosOrder(plan, this.#manner(machine, plan)));
-    return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH)));
+    const isRequired = this.#deps.fleet.profile(plan.profile.name)?.cabling === 'require';
+    const neighbours = isRequired ? declaredCards(machine.spec) : [];
+    return parsed(installOrder(plan, image, bootUrl(server, HEALTH_PATH), neighbours));
   }
 
   /** `image`: the image for its disk; null: NixOS has its own installer. */

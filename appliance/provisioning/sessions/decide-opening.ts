@@ -27,6 +27,8 @@ export interface OpeningQuestion {
   readonly declared: readonly EkFingerprint[];
   readonly bound: BoundHardware | null;
   readonly shown: ShownHardware;
+  /** The shown endorsement keys that a vendor whom the site trusts has signed. */
+  readonly signed: readonly EkFingerprint[];
   /** False: it started an image that lists neither its cards nor its TPM. */
   readonly showsAll: boolean;
   readonly medium: MediumShown;
@@ -48,6 +50,8 @@ export type OpeningDecision =
       readonly outcome: 'open';
       readonly level: IdentityLevel;
       readonly key: SessionIdentity['key'];
+      /** The endorsement key that the session key is encrypted for; null: it is not for a TPM. */
+      readonly ek: EkFingerprint | null;
       /** The PCRs that differ from the accepted values. */
       readonly changedPcrs: readonly number[];
     }
@@ -75,7 +79,7 @@ export function decideOpening(question: OpeningQuestion): OpeningDecision {
   const changed = bound?.tpm?.pcrs && shown.tpm?.pcrs ? changedPcrs(bound.tpm.pcrs, shown.tpm.pcrs) : [];
   const gate = mode === 'install' ? pcrProblem(question, changed) : null;
   if (gate !== null) return { outcome: 'refuse', reason: `${hostname}: ${gate}`, keep: true };
-  return { outcome: 'open', level, key: keyOf(question, level), changedPcrs: changed };
+  return { outcome: 'open', level, key: keyOf(question, level), ek: chosenEk(question), changedPcrs: changed };
 }
 
 const TOO_OLD =
@@ -124,11 +128,31 @@ function levelOf(question: OpeningQuestion, differences: readonly HardwareDiffer
   return question.bound === null ? 'asserted' : 'bound';
 }
 
-function isTrustedTpm({ shown: { tpm }, declared, bound }: OpeningQuestion): boolean {
-  if (tpm === null) return false;
-  if (tpm.issuer !== null || tpm.eks.some((ek) => declared.includes(ek))) return true;
+/**
+ * Public keys are no secret, and a machine may show those of another TPM beside its own. So what is proved is only what the TPM
+ * with the chosen key proves: of the keys that are expected from this machine, one that somebody vouches for.
+ */
+function chosenEk(question: OpeningQuestion): EkFingerprint | null {
+  const { shown, bound, declared, signed } = question;
+  const eks = shown.tpm?.eks ?? [];
+  const known = [...declared, ...(bound?.tpm?.eks ?? [])];
+  const expected = eks.filter((ek) => known.includes(ek));
+  const candidates = expected.length > 0 ? expected : eks;
+  return (
+    candidates.find((ek) => declared.includes(ek)) ??
+    candidates.find((ek) => signed.includes(ek)) ??
+    candidates[0] ??
+    null
+  );
+}
+
+function isTrustedTpm(question: OpeningQuestion): boolean {
+  const { declared, signed, bound } = question;
+  const ek = chosenEk(question);
+  if (ek === null) return false;
+  if (declared.includes(ek) || signed.includes(ek)) return true;
   const known = bound?.tpm ?? null;
-  return known !== null && known.trust !== 'nobody' && known.eks.some((ek) => tpm.eks.includes(ek));
+  return known !== null && known.trust !== 'nobody' && known.eks.includes(ek);
 }
 
 /** Every machine with a TPM gets its key through it, also before anybody vouches for that TPM. */

@@ -52,7 +52,21 @@ const Step = Type.Object({
   status: Type.Enum(['started', 'progress', 'done', 'failed']),
   percent: maybe(Type.Number({ minimum: 0, maximum: 100 })),
   message: maybe(Type.String()),
+  /** Read or written so far by this step. */
+  bytes: maybe(Bytes),
   log: maybe(Type.String()),
+  /** What samples of erased disks hold, by their place in the order. */
+  samples: maybe(
+    Type.Array(
+      Type.Object({
+        disk: Type.Integer({ minimum: 0, maximum: 511 }),
+        state: Type.Enum(['empty', 'not-empty', 'unreadable', 'missing', 'out-of-time']),
+        bytes: Bytes,
+        offset: maybe(Bytes),
+      }),
+      { maxItems: 512 },
+    ),
+  ),
 });
 
 const SessionOutcome = Type.Object({
@@ -60,6 +74,10 @@ const SessionOutcome = Type.Object({
   ok: Type.Boolean(),
   step: maybe(StepName),
   reason: maybe(Type.String()),
+  /** The disks that an erasure has erased and read back. */
+  erased: maybe(
+    Type.Array(Type.Object({ name: Word, serial: maybe(Word), bytes: Bytes, method: Word }), { maxItems: 512 }),
+  ),
 });
 
 const Disk = Type.Object({
@@ -80,7 +98,10 @@ const Nic = Type.Object({
   driver: maybe(Word),
   link: maybe(Type.Boolean()),
   speed_mbps: maybe(Count),
-  neighbour: maybe(Type.Object({ system: maybe(Word), port: maybe(Word) })),
+  /** From an LLDP frame. */
+  neighbour: maybe(
+    Type.Object({ chassis: maybe(Word), system: maybe(Word), port: maybe(Word), port_description: maybe(Word) }),
+  ),
 });
 
 export const Facts = Type.Object({

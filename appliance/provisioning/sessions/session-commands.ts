@@ -1,11 +1,14 @@
 // The writes of service OS sessions, as changes. The store refuses a write that another caller did first.
 
+import type { ErasedDisk } from '../../domain/erasure.ts';
+import type { NewEvent } from '../../domain/event.ts';
 import type { EventData } from '../../domain/events/event-table.ts';
 import type { ShownHardware } from '../../domain/hardware-identity.ts';
-import type { Instant } from '../../domain/instant.ts';
+import { type Instant, SECOND } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
-import type { Session, SessionStep } from '../../domain/session.ts';
+import type { Session, SessionStep, StepProgress } from '../../domain/session.ts';
 import { type CommandContext, type Decision, emptyChange } from '../../machines/commands/decision.ts';
+import { erasureOverwritten, erasureRecorded } from '../../machines/commands/erasure.ts';
 import { boundAtCommissioning, differingHardware } from '../../machines/commands/hardware.ts';
 import { moved } from '../../machines/commands/move.ts';
 import type { Change, SessionEnding, Write } from '../../store/change.ts';
@@ -59,8 +62,8 @@ export function sessionOpened(
   const changed = changedPcrs.length > 0;
   const writes: Write[] = [
     { kind: 'open-session', opening },
-    ...(changed ? differingHardware(exchange.machine, shown, exchange.at).writes : []),
-    ...mediumWrites(exchange.machine, session, medium),
+    ...hardwareWrites(exchange, session, shown, { changed, medium }),
+    ...(usesMedium(medium) ? [{ kind: 'use-medium', salt: medium.salt, session: session.id } as const] : []),
   ];
   return {
     ...sessionChange(exchange, writes),
@@ -75,13 +78,35 @@ export function sessionOpened(
   };
 }
 
-/** Its secret is used once. From now on the machine is expected to show the medium of each boot. */
-function mediumWrites({ hardware }: Machine, { id }: Session, { shows, salt }: OpenedMedium): Write[] {
-  if (shows !== 'shown' || salt === null) return [];
-  const use: Write = { kind: 'use-medium', salt, session: id };
-  const { bound } = hardware;
-  if (bound === null || bound.medium === true) return [use];
-  return [use, { kind: 'put-hardware', hardware: { ...hardware, bound: { ...bound, medium: true } } }];
+interface UsedMedium extends OpenedMedium {
+  readonly salt: string;
+}
+
+/** Its secret is used once. */
+const usesMedium = (medium: OpenedMedium): medium is UsedMedium => medium.shows === 'shown' && medium.salt !== null;
+
+/** The record of the hardware, in one write at most. */
+function hardwareWrites(
+  exchange: Exchange,
+  session: Session,
+  shown: ShownHardware,
+  { changed, medium }: { readonly changed: boolean; readonly medium: OpenedMedium },
+): readonly Write[] {
+  const { machine, at } = exchange;
+  const known = overwritten(exchange, session);
+  if (changed) return differingHardware(known, shown, at).writes;
+  const { bound } = known.hardware;
+  // From now on the machine is expected to show the medium of each boot.
+  const firstMedium = usesMedium(medium) && bound !== null && bound.medium !== true;
+  if (firstMedium)
+    return [{ kind: 'put-hardware', hardware: { ...known.hardware, bound: { ...bound, medium: true } } }];
+  return erasureOverwritten(machine, session, at);
+}
+
+/** The machine as it is recorded once its disks may be written. */
+function overwritten({ machine, at }: Exchange, session: Session): Machine {
+  const [write] = erasureOverwritten(machine, session, at);
+  return write?.kind === 'put-hardware' ? { ...machine, hardware: write.hardware } : machine;
 }
 
 export const sessionReopened = (exchange: Exchange, session: Session, reopening: Reopening, said: Opener): Change => ({
@@ -122,9 +147,52 @@ export const stepReported = (
   const { step, sequence, news } = report;
   return {
     ...sessionChange(exchange, [{ kind: 'report-step', report: { id: session.id, sequence, step } }]),
-    events: news === null ? [] : [sessionEvent(exchange, 'session.step', news)],
+    events: [
+      ...(news === null ? [] : [sessionEvent(exchange, 'session.step', news)]),
+      ...movementEvents(exchange, session, step),
+    ],
   };
 };
+
+/** One event when the step stops, and one when it goes on. */
+function movementEvents(exchange: Exchange, session: Session, step: SessionStep): NewEvent[] {
+  const before = session.last?.progress?.stalledAt ?? null;
+  const after = step.progress?.stalledAt ?? null;
+  if (before === null && after !== null && step.progress) return [stalledEvent(exchange, session, step, step.progress)];
+  if (before === null || after !== null || step.status === 'failed') return [];
+  const stoodFor = exchange.at - (session.last?.progress?.moved.at ?? exchange.at);
+  const { mode, last } = session;
+  return [
+    sessionEvent(exchange, 'session.moving', {
+      mode,
+      step: last?.step ?? step.step,
+      seconds: Math.round(stoodFor / SECOND),
+    }),
+  ];
+}
+
+/** Refused when the step has moved, ended or is already recorded as standing still. */
+export const sessionStalled = (exchange: Exchange, session: Session, progress: StepProgress): Change => ({
+  ...sessionChange(exchange, [
+    { kind: 'mark-stalled', session: session.id, movedAt: progress.moved.at, at: exchange.at },
+  ]),
+  events: session.last === null ? [] : [stalledEvent(exchange, session, session.last, progress)],
+});
+
+const stalledEvent = (
+  exchange: Exchange,
+  { mode }: Session,
+  { step, percent, at }: SessionStep,
+  progress: StepProgress,
+) =>
+  sessionEvent(exchange, 'session.stalled', {
+    mode,
+    step,
+    percent,
+    bytes: progress.bytes,
+    since: progress.moved.at,
+    heard_at: at,
+  });
 
 export const fileTaken = (exchange: Exchange, session: Session, name: string): Change => ({
   ...sessionChange(exchange, [{ kind: 'take-session-file', session: session.id, name, at: exchange.at }]),
@@ -146,6 +214,8 @@ export function sessionConcluded(
   context: CommandContext,
   /** What the machine showed; recorded when it was commissioned. */
   shown: ShownHardware | null = null,
+  /** The disks that it has erased. */
+  erased: readonly ErasedDisk[] = [],
 ): Decision {
   const { now: at } = context;
   const { ok, reason, event } = outcome;
@@ -162,7 +232,8 @@ export function sessionConcluded(
   const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
   const failureReason = reason ?? undefined;
   const bound = event === 'commissioned' && shown !== null ? boundAtCommissioning(machine, shown, at) : null;
-  const also = { writes: [end, ...(bound?.writes ?? [])], events: [...events, ...(bound?.events ?? [])] };
+  const erasure = event === 'released' && erased.length > 0 ? erasureRecorded(machine, session, erased, at) : [];
+  const also = { writes: [end, ...(bound?.writes ?? []), ...erasure], events: [...events, ...(bound?.events ?? [])] };
   return moved(machine, { event, origin, failureReason, also }, context);
 }
 

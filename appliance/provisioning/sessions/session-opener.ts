@@ -86,7 +86,8 @@ export class SessionOpener {
     const medium = await this.#medium(found, request.media ?? null);
     const shown = shownHardware(request, proven?.shown ?? null, tpmProblem && plainLine(tpmProblem), medium.shows);
     const bound = machine.hardware.bound ?? (await this.#boundByFacts(found));
-    const decision = this.#decide(found, request, { shown, bound, medium: medium.shows });
+    const signed = proven?.signed ?? [];
+    const decision = this.#decide(found, request, { shown, signed, bound, medium: medium.shows });
     if (decision.outcome !== 'open') throw await this.#reject(found, decision, shown, call);
     return this.#deliver(found, request, { decision, shown, proven, medium, mac: opener.value, ticketHash }, call);
   }
@@ -109,7 +110,7 @@ export class SessionOpener {
   #decide(
     { machine, session }: Found,
     request: OpeningBody,
-    found: Pick<OpeningQuestion, 'shown' | 'bound' | 'medium'>,
+    hardware: Pick<OpeningQuestion, 'shown' | 'signed' | 'bound' | 'medium'>,
   ): OpeningDecision {
     const name = session.mode === 'install' ? (machine.intent?.profile ?? machine.spec.profile) : null;
     const profile = name && this.#deps.profile(name);
@@ -120,7 +121,7 @@ export class SessionOpener {
       required: profile?.identity ?? 'bound',
       requiredPcrs: profile?.requiredPcrs ?? [],
       declared: machine.spec.tpm,
-      ...found,
+      ...hardware,
       showsAll: request.macs != null && request.tpm !== undefined,
     });
   }
@@ -205,8 +206,8 @@ export class SessionOpener {
   }
 
   #key(
-    { machine, session }: Found,
-    { key }: Open,
+    { session }: Found,
+    { key, ek }: Open,
     { proven, medium }: { readonly proven: ProvenTpm | null; readonly medium: OpenedMedium },
   ): DeliveredKey {
     const { seeds } = this.#deps;
@@ -219,12 +220,11 @@ export class SessionOpener {
       const keyHash = hashOfSecret(sessionKeyOf(seeds.mediumSeed(medium.salt)));
       return { keyHash, salt: medium.salt, reply: {} };
     }
-    if (proven === null) throw new ColdironError('internal', 'a key for a TPM needs the keys of the TPM');
+    if (proven === null || ek === null)
+      throw new ColdironError('internal', 'a key for a TPM needs the keys of the TPM');
     const salt = seeds.newSalt();
     const seed = seeds.seed(session.id, salt);
-    const known = machine.hardware.bound?.tpm?.eks ?? machine.spec.tpm;
-    const credential = proven.credential(known, seed);
-    return { keyHash: hashOfSecret(sessionKeyOf(seed)), salt, reply: { credential } };
+    return { keyHash: hashOfSecret(sessionKeyOf(seed)), salt, reply: { credential: proven.credential(ek, seed) } };
   }
 
   /** False: the store refused it, because another request was first. */

@@ -6,19 +6,22 @@ import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { nixosPushFiles, nixosSessionFile, type SessionFileDeps } from '../installers/nixos/session-files.ts';
 import { WorkOrders, type WorkOrdersDeps } from '../orders/work-orders.ts';
+import { type EndFailedBoot, endFailedBoot } from './boot-failure.ts';
 import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
 import { requiredIdentity } from './required-identity.ts';
 import { ticketIssued } from './session-commands.ts';
 import { failOnRestart } from './session-watch.ts';
 import { Sessions, type SessionsDeps } from './sessions.ts';
+import { stallWatch } from './stall-watch.ts';
 import { ticketMaker } from './tickets.ts';
 
 export interface SessionServiceDeps
   extends Omit<WorkOrdersDeps, 'nixosFile' | 'pushKey'>,
     Omit<SessionFileDeps, 'templates'>,
-    Pick<SessionsDeps, 'seenAt' | 'now' | 'readTpm' | 'seeds' | 'random'>,
+    Pick<SessionsDeps, 'seenAt' | 'now' | 'readTpm' | 'seeds' | 'random' | 'heard'>,
     Pick<PushedInstallDeps, 'workFolders' | 'environment' | 'limits' | 'sshPort'> {
   readonly store: Store;
+  readonly fleet: WorkOrdersDeps['fleet'] & SessionsDeps['fleet'];
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly newId: () => string;
   /** The port of the node API, which sessions use; null: it is off, and sessions use the boot server. */
@@ -33,9 +36,12 @@ export interface SessionService {
     readonly draft: ReturnType<typeof ticketMaker>;
     readonly put: (ticket: NewTicket) => Promise<void>;
     readonly onRestart: ReturnType<typeof failOnRestart>;
+    readonly endFailedBoot: EndFailedBoot;
     /** Handles the requests of the service OS. */
     readonly handler: Sessions;
   };
+  /** Records of these machines whose work stands still that it does. */
+  readonly noteStalled: ReturnType<typeof stallWatch>;
   /** Why this appliance cannot install NixOS itself. Empty: it can. */
   readonly pushProblems: () => Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -68,8 +74,10 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
       draft: ticketMaker(orders, { now, newId, nodePort: deps.nodePort }),
       put: async (ticket) => void (await store.commit(ticketIssued(ticket))),
       onRestart: failOnRestart(store, commands, required, now, log),
+      endFailedBoot: endFailedBoot({ store, commands, seenAt: deps.seenAt, log }),
       handler,
     },
+    noteStalled: stallWatch(store, now),
     pushProblems: () => pushes.problems(),
     stop: () => pushes.stop(),
   };

@@ -7,14 +7,18 @@ import type { EventData } from '../../domain/events/event-table.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session, SessionId, SessionSecret, SessionStep } from '../../domain/session.ts';
+import { erasureChecked } from '../../machines/commands/erasure.ts';
 import { refusalError } from '../../machines/execute.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
+import { type CablingDeps, cableContradictions, cablingProblems, checkCables } from '../cabling.ts';
 import { AWAIT_PUSH, isPushOrder, ONCE_FILES } from '../installers/nixos/order.ts';
+import { erasedDisks, orderedSamples, sampledState } from '../orders/erasure-order.ts';
 import type { WorkOrders } from '../orders/work-orders.ts';
 import { contradictions } from './contradictions.ts';
 import { neighbourProblem, sourceProblem } from './openers.ts';
 import { type NextStep, nextStep, resolveOutcome } from './outcomes.ts';
+import { progressAfter } from './progress.ts';
 import {
   boundedLog,
   boundedMessage,
@@ -44,10 +48,13 @@ export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
     Store,
     'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'mediumOf' | 'factsOf' | 'commit'
   >;
+  readonly fleet: CablingDeps['fleet'];
   readonly files: Pick<WorkOrders, 'file'>;
   /** An installer accepts the appliance's login, which now has to do the work. */
   readonly installerWaits?: (held: Held, address: Ipv4 | null) => void;
   readonly random: (size: number) => Buffer;
+  /** Told of each request with the key of a machine's session. */
+  readonly heard?: (machine: Machine) => void;
 }
 
 /** A file of the order, as it is sent. */
@@ -107,10 +114,9 @@ export class Sessions {
     // A repeated report changes nothing.
     if (newest && newest.at >= (session.openedAt ?? 0) && canonicalJson(newest.facts) === canonicalJson(facts)) return;
     const at = now();
-    const mismatches = contradictions(machine.spec, facts).map(({ field, declared, found }) => ({
-      field,
-      declared,
-      found,
+    const cables = await checkCables(this.#deps, machine, [{ facts, at }]);
+    const mismatches = [...contradictions(machine.spec, facts), ...cableContradictions(cables)].map((each) => ({
+      ...each,
     }));
     await store.commit(
       factsReported({ at, machine, correlationId: session.id }, { facts, at }, summary(facts), mismatches),
@@ -122,7 +128,37 @@ export class Sessions {
     await this.#mustBeThere(held, call);
     const report = readStep(body);
     await this.report(held, report);
+    if (report.step === CABLING_STEP && report.status === 'done') await this.#requireCabling(held);
+    if (report.samples) await this.#checkErasure(held, report.samples);
     if (report.step === AWAIT_PUSH && report.status === 'started') this.#deps.installerWaits?.(held, call.address);
+  }
+
+  /** Before the disk is written, where the profile requires it. By the reports of this session only: a cable can be moved. */
+  async #requireCabling({ session, machine }: Held): Promise<void> {
+    const name = machine.intent?.profile ?? machine.spec.profile;
+    const profile = session.mode === 'install' && name !== null ? this.#deps.profile(name) : null;
+    if (profile?.cabling !== 'require') return;
+    const facts = await this.#factsOf(session, machine);
+    const reports = facts === null ? [] : [{ facts, at: this.#deps.now() }];
+    const problems = cablingProblems(profile.name, await checkCables(this.#deps, machine, reports));
+    if (problems.length === 0) return;
+    const reason = problems.join('; ');
+    await this.conclude({ session, machine }, { ok: false, step: CABLING_STEP, reason });
+    throw ended(reason);
+  }
+
+  /** Data on a disk that was reported as erased quarantines the node, and nothing is written. */
+  async #checkErasure({ session, machine }: Held, samples: NonNullable<StepBody['samples']>): Promise<void> {
+    const sampled = { ordered: orderedSamples(session.order), found: samples.map(sampledState) };
+    const origin = { actor: `machine:${machine.spec.hostname}`, correlationId: session.id };
+    const input = { session: session.id, samples: sampled.found.map((each) => ({ ...each })) };
+    const executed = await this.#deps.commands.execute(
+      { machine: machine.id, name: 'erasure-checked', input, origin },
+      (current, context) => erasureChecked(current, session, sampled, context),
+    );
+    if (executed.outcome === 'refused') throw refusalError(executed.refusal);
+    const now = await this.#deps.store.machine(machine.id);
+    if (now?.lifecycle.state === 'quarantined') throw ended(now.lifecycle.note ?? 'the node is quarantined');
   }
 
   /** A push logs in where the session reports from, with the host keys that it reports: that must be the machine itself. */
@@ -135,15 +171,15 @@ export class Sessions {
   /** Reported by the machine or by the appliance. */
   async report({ session, machine }: Held, body: StepBody): Promise<void> {
     const at = this.#deps.now();
-    const step: SessionStep = {
+    const said = {
       step: body.step,
       status: body.status,
       percent: body.percent ?? null,
       message: boundedMessage(body.message),
-      at,
     };
+    const progress = progressAfter(session.last, { ...said, bytes: body.bytes ?? null, at });
+    const step: SessionStep = { ...said, at, ...(progress !== null && { progress }) };
     const log = boundedLog(body.log);
-    const { at: _, ...said } = step;
     const data = { mode: session.mode, ...said, ...(log === null ? {} : { log }) };
     await this.#deps.store.commit(
       stepReported({ at, machine, correlationId: session.id }, session, {
@@ -199,7 +235,8 @@ export class Sessions {
     const input = { session: session.id, ok: outcome.ok, reason: outcome.reason };
     const executed = await this.#deps.commands.execute(
       { machine: machine.id, name: 'session-outcome', input, origin },
-      (current, context) => sessionConcluded(current, session, outcome, body.step ?? null, context, shown),
+      (current, context) =>
+        sessionConcluded(current, session, outcome, body.step ?? null, context, shown, erasedDisks(body)),
     );
     if (executed.outcome === 'refused') throw refusalError(executed.refusal);
     if (executed.outcome === 'lost') {
@@ -221,7 +258,9 @@ export class Sessions {
   async #known(key: SessionSecret): Promise<Known> {
     const session = await this.#deps.store.sessionByKey(hashOfSecret(key));
     if (!session) throw new ColdironError('unauthenticated', 'there is no session with this key');
-    return { session, machine: await this.#deps.store.machine(session.machine) };
+    const machine = await this.#deps.store.machine(session.machine);
+    if (machine) this.#deps.heard?.(machine);
+    return { session, machine };
   }
 
   /** Ends an expired session, so that the trail shows when that was noticed. */
@@ -249,6 +288,9 @@ export class Sessions {
     return (await this.#deps.store.commit(change)).outcome === 'committed';
   }
 }
+
+/** The service OS has waited for its LLDP neighbours. */
+const CABLING_STEP = 'cabling';
 
 /** Their reader could act as the machine. */
 const SECRET_FILES: readonly string[] = ['user-data', ...ONCE_FILES];

@@ -25,8 +25,10 @@ import type { TpmBody } from './reports.ts';
 
 export interface ProvenTpm {
   readonly shown: ShownTpm;
-  /** `seed`, encrypted for the TPM: for one of the known keys, if it has one of them. */
-  credential(known: readonly EkFingerprint[], seed: Buffer): { readonly ek: string; readonly file: string };
+  /** The endorsement keys that a vendor has signed. */
+  readonly signed: readonly EkFingerprint[];
+  /** `seed`, encrypted for the TPM that has this key. */
+  credential(ek: EkFingerprint, seed: Buffer): { readonly ek: string; readonly file: string };
 }
 
 interface ReadEk {
@@ -53,7 +55,11 @@ export const tpmReader =
     if (!pcrs.ok) return pcrs;
     const issuer = eks.value.find((ek) => ek.issuer !== null)?.issuer ?? null;
     const shown = { eks: eks.value.map(({ fingerprint }) => fingerprint), issuer, pcrs: pcrs.value };
-    return parsed({ shown, credential: (known, seed) => credentialFor(eks.value, ak.value, known, seed, deps.random) });
+    const signed = eks.value.flatMap((ek) => (ek.issuer === null ? [] : [ek.fingerprint]));
+    return parsed({
+      ...{ shown, signed },
+      credential: (ek, seed) => credentialFor(eks.value, ak.value, ek, seed, deps.random),
+    });
   };
 
 function readEks({ vendors, now }: TpmReaderDeps, { ek }: TpmBody): Parsed<readonly ReadEk[]> {
@@ -101,12 +107,12 @@ function readQuote({ quote }: TpmBody, ak: AttestationKey, nonce: Buffer): Parse
 function credentialFor(
   eks: readonly ReadEk[],
   ak: AttestationKey,
-  known: readonly EkFingerprint[],
+  ek: EkFingerprint,
   secret: Buffer,
   random: Random,
 ): { readonly ek: string; readonly file: string } {
-  const chosen = eks.find(({ fingerprint }) => known.includes(fingerprint)) ?? eks[0];
-  if (!chosen) throw new Error('a TPM has at least one endorsement key');
+  const chosen = eks.find(({ fingerprint }) => fingerprint === ek);
+  if (!chosen) throw new Error('the TPM has not shown this endorsement key');
   const credential = makeCredential({ ek: chosen.key, akName: ak.public.name, secret, random });
   return { ek: chosen.fingerprint, file: credentialFile(credential).toString('base64') };
 }

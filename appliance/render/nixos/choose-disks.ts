@@ -1,6 +1,7 @@
 // Resolves the disks that a storage declaration selects. All fields of a selector must match exactly one disk: an installation
 // wipes its disks, so there is no guessing between two matches.
 
+import { bytesInWords } from '../../domain/byte-size.ts';
 import { type Parsed, parsed, shown, unparsable } from '../../domain/parsed.ts';
 import type { DiskSelector, Storage } from '../../domain/system.ts';
 
@@ -121,14 +122,12 @@ function selectorText({ byId, serial, model, minBytes, maxBytes, rotational }: D
     ...(byId === null ? [] : [`id ${shown(byId)}`]),
     ...(serial === null ? [] : [`serial ${shown(serial)}`]),
     ...(model === null ? [] : [`model ${shown(model)}`]),
-    ...(minBytes === null ? [] : [`at least ${sizeText(minBytes)}`]),
-    ...(maxBytes === null ? [] : [`at most ${sizeText(maxBytes)}`]),
+    ...(minBytes === null || minBytes <= 1 ? [] : [`at least ${bytesInWords(minBytes)}`]),
+    ...(maxBytes === null ? [] : [`at most ${bytesInWords(maxBytes)}`]),
     ...(rotational === null ? [] : [rotational ? 'rotating' : 'not rotating']),
   ];
   return parts.length === 0 ? 'nothing said of it' : parts.join(', ');
 }
 
 const diskText = ({ path, byId, model, bytes }: InspectedDisk): string =>
-  `${shown(preferredName(byId) ?? path)} (${model === null ? '' : `${shown(model)}, `}${sizeText(bytes)})`;
-
-const sizeText = (bytes: number): string => `${Math.round(bytes / 1_000_000_000)} GB`;
+  `${shown(preferredName(byId) ?? path)} (${model === null ? '' : `${shown(model)}, `}${bytesInWords(bytes)})`;

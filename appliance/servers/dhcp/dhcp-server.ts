@@ -8,6 +8,7 @@ import type { Mac } from '../../domain/mac.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
 import { DhcpExchange } from './exchange.ts';
 import { InterfaceListener } from './interface-listener.ts';
+import { type SeenServer, SeenServers } from './seen-servers.ts';
 
 export interface InterfaceState {
   readonly interface: string;
@@ -21,6 +22,7 @@ export class DhcpServer {
   readonly #deps: DhcpDeps;
   readonly #listeners = new Map<string, InterfaceListener>();
   readonly #failures = new Map<string, string>();
+  readonly #seen = new SeenServers();
   #exchange: DhcpExchange | null = null;
   #book: LeaseBook | null = null;
   #reconciling: Promise<void> = Promise.resolve();
@@ -77,6 +79,12 @@ export class DhcpServer {
     return states.has('starting') ? 'starting' : 'running';
   }
 
+  /** Servers that were heard lately on networks that we serve. Empty where the site says that others are expected. */
+  otherServers(): readonly SeenServer[] {
+    const { settings, clock } = this.#deps;
+    return settings.ignoreOtherServers ? [] : this.#seen.list(clock.now());
+  }
+
   /** The client that holds this address by a lease of ours. */
   macAt(address: Ipv4): Mac | null {
     const network = this.#deps.fleet.networkOf(address);
@@ -108,8 +116,12 @@ export class DhcpServer {
 
   async #open(device: string, isAuthority: boolean, networks: readonly string[]): Promise<void> {
     const { logger } = this.#deps;
-    const listener = new InterfaceListener(device, isAuthority, this.#deps, (bytes, from, port) =>
-      this.#exchange?.receive(bytes, from, port),
+    const listener = new InterfaceListener(
+      device,
+      isAuthority,
+      this.#deps,
+      (bytes, from, port) => this.#exchange?.receive(bytes, from, port),
+      this.#seen,
     );
     try {
       await listener.open();

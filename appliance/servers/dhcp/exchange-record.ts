@@ -35,6 +35,8 @@ export interface ReplyDetails {
   readonly address?: Ipv4 | undefined;
   readonly seconds?: number | undefined;
   readonly file?: string;
+  /** Why a firmware that looks for a boot file is offered none. */
+  readonly noFile?: string | undefined;
   /** The same reply to the same request. */
   readonly repeat?: boolean;
 }
@@ -50,6 +52,7 @@ export class ExchangeRecord {
   readonly #deps: Pick<DhcpDeps, 'clock' | 'logger' | 'trail'>;
   readonly #silences = new Recent(QUIET_MS);
   readonly #oddities = new Recent(QUIET_MS);
+  readonly #withoutFile = new Recent(QUIET_MS);
   readonly #boots = new Recent(REPEATED_WITHIN_MS);
 
   constructor(deps: Pick<DhcpDeps, 'clock' | 'logger' | 'trail'>) {
@@ -85,18 +88,22 @@ export class ExchangeRecord {
 
   reply(request: ReceivedRequest, sent: RecordedReply, details: ReplyDetails): void {
     const { message, mac, network, about } = request;
-    const { because, words, address, seconds, file, repeat = false } = details;
+    const { because, words, address, seconds, file, noFile, repeat = false } = details;
     const xid = xidText(message);
     const data: { -readonly [Key in keyof ReplyData]: ReplyData[Key] } = { xid, network: network.name, because };
     if (address !== undefined) data.address = address;
     if (seconds !== undefined) data.seconds = seconds;
     if (file !== undefined && file !== '') data.file = file;
+    if (noFile !== undefined) data.no_file = noFile;
     const machine = about?.id ?? null;
     if (sent === 'silent') this.#deps.trail.note({ kind: 'dhcp.silent', mac, machine, data: { ...data, words } });
     else this.#deps.trail.note({ kind: `dhcp.${sent}`, mac, machine, data });
     const node = about?.spec.hostname;
     const fields = { mac, xid, network: network.name, node, address, file, because };
     // An offer is half of an exchange; the ACK is logged.
+    if (noFile !== undefined && this.#withoutFile.isNew(`${mac} ${noFile}`, this.#now())) {
+      this.#deps.logger.warn({ mac, xid, network: network.name, node }, `dhcp: no boot file is offered: ${noFile}`);
+    }
     const isMinor = sent === 'offer' || repeat || (sent === 'silent' && !this.#isNewSilence(mac, because));
     if (isMinor) this.#deps.logger.debug(fields, `dhcp ${sent} to ${request.type}: ${words}`);
     else this.#deps.logger.info(fields, `dhcp ${sent} to ${request.type}: ${words}`);

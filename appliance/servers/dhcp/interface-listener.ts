@@ -8,7 +8,7 @@ import { MINUTE } from '../../domain/instant.ts';
 import type { Ipv4 } from '../../domain/ipv4.ts';
 import type { SiteNetwork } from '../../domain/network.ts';
 import type { UdpPeer, UdpSocket } from '../../net/udp/udp-socket.ts';
-import { ArpProbe } from './arp-probe.ts';
+import { ArpProbe, neighboursOn } from './arp-probe.ts';
 import { ConflictProbe, type ProbeMethod } from './conflict-probe.ts';
 import type { DhcpDeps } from './dhcp-deps.ts';
 import { EchoProbe } from './echo-probe.ts';
@@ -16,10 +16,13 @@ import { IngressNetworks } from './ingress-networks.ts';
 import { OtherServers } from './other-servers.ts';
 import { Recent } from './recent.ts';
 import type { DhcpPort, Probes } from './responder.ts';
+import type { SeenServers } from './seen-servers.ts';
 
 type Receive = (bytes: Uint8Array, from: UdpPeer, port: DhcpPort) => void;
 
 const NO_PROBES: Probes = { onWire: null, behindRelay: null };
+/** The kernel asks once a second, and an answer takes milliseconds. */
+const RESOLVED_WITHIN_MS = 500;
 const ROGUE_REPORTED_EVERY_MS = 10 * MINUTE;
 
 export class InterfaceListener {
@@ -29,17 +32,21 @@ export class InterfaceListener {
   readonly #deps: DhcpDeps;
   readonly #receive: Receive;
   readonly #networks: IngressNetworks;
+  readonly #seen: SeenServers;
   readonly #rogues = new Recent(ROGUE_REPORTED_EVERY_MS);
   readonly #failures = new Recent(MINUTE);
   readonly #closers: (() => Promise<void> | void)[] = [];
+  /** Makes the kernel resolve an address on this link. */
+  #resolve: ((address: Ipv4) => void) | null = null;
   #isAnswering = false;
   #index: number | null = null;
 
-  constructor(device: string, isAuthority: boolean, deps: DhcpDeps, receive: Receive) {
+  constructor(device: string, isAuthority: boolean, deps: DhcpDeps, receive: Receive, seen: SeenServers) {
     this.device = device;
     this.isAuthority = isAuthority;
     this.#deps = deps;
     this.#receive = receive;
+    this.#seen = seen;
     this.#networks = new IngressNetworks(deps.fleet, device);
   }
 
@@ -78,10 +85,30 @@ export class InterfaceListener {
     const { clock, trail, logger } = this.#deps;
     const network = on?.name ?? null;
     if (on?.dhcp !== 'authoritative' || this.#isOurs(server)) return;
+    this.#remember(server, on.name, how);
     if (!this.#rogues.isNew(`${server} ${network}`, clock.now())) return;
     const data = { server, interface: this.device, network, how };
     trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data });
     logger.warn(data, `dhcp: another server assigns addresses on ${network}, via ${this.device}: ${server} (${how})`);
+  }
+
+  /** Its hardware address names the host, or at least its maker; the kernel asks for it when a packet is sent. */
+  #remember(address: Ipv4, network: string, how: string): void {
+    const { clock, neighbours } = this.#deps;
+    const server = { network, interface: this.device, address, how };
+    if (!this.#seen.saw(server, clock.now())) return;
+    const look = (): void => {
+      neighbours()
+        .then((table) => {
+          const mac = neighboursOn(this.device, table).get(address);
+          if (mac !== undefined) this.#seen.answersFrom(server, mac);
+        })
+        .catch((error: Error) => this.#logFailure(error, 'dhcp: the neighbour table cannot be read'));
+    };
+    this.#resolve?.(address);
+    look();
+    const later = clock.setTimer(RESOLVED_WITHIN_MS, look);
+    this.#closers.push(() => later.cancel());
   }
 
   async #openPort(number: number, probes: Probes): Promise<void> {
@@ -111,6 +138,7 @@ export class InterfaceListener {
     if (!this.isAuthority) return { onWire: null, behindRelay: open(echoes) };
     const socket = await this.#openSocket(0, () => {});
     const arp = new ArpProbe(this.device, neighbours, (bytes, to) => socket.send(bytes, to));
+    this.#resolve = (address) => void arp.probe(address);
     return { onWire: open(arp), behindRelay: open(echoes) };
   }
 
@@ -142,6 +170,7 @@ export class InterfaceListener {
     for (const server of servers) {
       const data = { server, interface: this.device, network, how: 'it answered a DISCOVER' };
       this.#deps.trail.note({ kind: 'dhcp.rogue', mac: null, machine: null, siteWide: true, data });
+      this.#remember(server, network ?? this.device, data.how);
     }
     const [who, what] =
       servers.length === 1

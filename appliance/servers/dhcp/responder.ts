@@ -222,6 +222,7 @@ export class Responder {
       words: LEASE_BECAUSE[because],
       repeat,
       file: rendered.file,
+      noFile: kind === 'nak' ? undefined : noFileBecause(context),
       address: given?.address,
       seconds: given?.seconds,
     });
@@ -250,6 +251,12 @@ export class Responder {
     const words = `dhcp: boot loop: got the loader ${stage.file} ${times} times in a row and never fetched its script`;
     this.#record.note('dhcp.loop', context, { file: stage.file, times }, words);
   }
+}
+
+/** An operating system asks for an address only. */
+function noFileBecause({ facts, boot: { nextStage } }: RequestContext): string | undefined {
+  const looksForFile = facts.program === 'firmware-pxe' || facts.program === 'firmware-http';
+  return looksForFile && nextStage.kind === 'nothing' ? nextStage.because.words : undefined;
 }
 
 /** Reasons for which the client does not already hold the address. */

@@ -16,6 +16,7 @@ import type { MachineId } from '../../domain/machine.ts';
 import { shown } from '../../domain/parsed.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
 import type { SessionMedia } from '../../provisioning/media/session-media.ts';
+import type { EndFailedBoot } from '../../provisioning/sessions/boot-failure.ts';
 import type { Sessions } from '../../provisioning/sessions/sessions.ts';
 import type { Templates } from '../../render/templates.ts';
 import { type Trail, type TrailNote, trailNote } from '../../trail/trail.ts';
@@ -40,6 +41,8 @@ export interface BootExchangesDeps {
   readonly sessions?: Sessions;
   /** If absent, BMCs fetch no media here. */
   readonly media?: Pick<SessionMedia, 'fetch'>;
+  /** If absent, a failed boot is only recorded. */
+  readonly endFailedBoot?: EndFailedBoot;
   readonly trail: Trail;
   /** A check by the appliance itself: not recorded for any machine. */
   readonly isOwn?: (request: IncomingMessage) => boolean;
@@ -91,7 +94,7 @@ export class BootExchanges {
       case 'machine-script':
         return await this.#machineScript(exchange, route.mac);
       case 'report':
-        return this.#report(exchange);
+        return await this.#report(exchange);
       case 'asset':
         return await this.#asset(exchange, route.name);
       case 'session':
@@ -159,11 +162,15 @@ export class BootExchanges {
     return { mac };
   }
 
-  #report(exchange: BootExchange): object {
-    const { mac, kind, data } = readBootReport(exchange.query);
-    if (this.#reports.allows(this.#now())) {
-      const about = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
-      this.#deps.trail.note({ kind, mac, machine: about?.id ?? null, data });
+  async #report(exchange: BootExchange): Promise<object> {
+    const { mac, kind, boot, data } = readBootReport(exchange.query);
+    const machine = mac === null ? null : this.#deps.resolver.resolve(this.#facts(exchange, mac)).about;
+    // Outside the limit: a flood of reports must not hide the one of the machine itself.
+    const report = mac !== null && kind === 'boot.failed' ? { boot, data: { mac, ...data } } : null;
+    const isOver =
+      machine !== null && report !== null && (await this.#deps.endFailedBoot?.(machine, report, exchange.address));
+    if (!isOver && this.#reports.allows(this.#now())) {
+      this.#deps.trail.note({ kind, mac, machine: machine?.id ?? null, data });
     }
     // The body is not read: all fields are in the query.
     if (exchange.request.method === 'POST') exchange.response.setHeader('Connection', 'close');

@@ -1,5 +1,6 @@
 // The report of a booting machine: a script that failed, with iPXE's error number and stage, or a system that has started.
-// Reports are not authenticated, so they are text of bounded length, recorded as a claim.
+// Reports are not authenticated, so they are text of bounded length, recorded as a claim. What makes a report of a failure more than a
+// claim is in provisioning/sessions/boot-failure.ts.
 
 import type { EventData } from '../../domain/events/event-table.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
@@ -9,6 +10,8 @@ export interface MachineReport {
   readonly mac: Mac | null;
   /** Only a failure has an error number. */
   readonly kind: 'boot.failed' | 'boot.reported';
+  /** The id of the ticket in the script that failed; null: it had none. */
+  readonly boot: string | null;
   readonly data: EventData<'boot.reported'>;
 }
 
@@ -21,5 +24,10 @@ export function readBootReport(query: URLSearchParams): MachineReport {
     const value = query.get(field);
     if (value) data[field] = shown(value);
   }
-  return { mac: mac.ok ? mac.value : null, kind: 'errno' in data ? 'boot.failed' : 'boot.reported', data };
+  return {
+    mac: mac.ok ? mac.value : null,
+    kind: 'errno' in data ? 'boot.failed' : 'boot.reported',
+    boot: query.get('boot') || null,
+    data,
+  };
 }

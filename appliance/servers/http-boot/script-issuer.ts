@@ -84,7 +84,7 @@ export class ScriptIssuer {
     if (forReal && stranger === null) this.#notify(resolved, facts);
     const draft = this.#draft(request);
     // Render first: an intent must not be consumed for a script that cannot be rendered.
-    const session = draft && { url: draft.url, madeAt: draft.ticket.madeAt };
+    const session = draft && { id: draft.ticket.id, url: draft.url, madeAt: draft.ticket.madeAt };
     const text = this.#render(request, decision, session);
     const { outcome } = decision;
     const intent = 'intent' in outcome ? outcome.intent : null;

@@ -41,9 +41,9 @@ const CLOCK_OFFSET_WARNING = 30 * SECOND;
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   const { store, enrollment, now, logger } = deps;
-  const { authority, nodes, signer, heartbeats, tasks, settings } = enrollment;
+  const { authority, nodes, signer, heartbeats, twins, tasks, settings } = enrollment;
   const app = createApp(deps);
-  const peers = createPeers(store, now);
+  const peers = createPeers(store, now, (machine) => twins.heard(machine));
   guardRoutes(app, peers.authenticate);
   acceptForms(app);
   const failures = new FailedAttempts({ now });
@@ -55,7 +55,10 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
 
   const enrolled = async (issued: Enrolled, machineId: Enrolled['machine'], correlationId: string) => {
     const machine = await store.machine(machineId);
-    if (machine) await enrollment.confirmEnrolled(machine, correlationId);
+    if (machine) {
+      twins.heard(machine);
+      await enrollment.confirmEnrolled(machine, correlationId);
+    }
     return {
       result: issued.kind,
       node_id: issued.machine,

@@ -1,9 +1,10 @@
 // The listener of the node API and its certificate: renewed before it expires, and whenever its names or the signing
 // authority change. Open connections stay open.
 
+import { X509Certificate } from 'node:crypto';
 import { Server } from 'node:tls';
 import type { App, TlsFiles } from '../../api/base-app.ts';
-import { SECOND } from '../../domain/instant.ts';
+import { type Instant, SECOND } from '../../domain/instant.ts';
 import type { ServerCredentials } from '../../identity/authority.ts';
 import { apiNames, type NodeApiAddress } from '../../identity/node-addresses.ts';
 import type { Fleet } from '../../inventory/fleet.ts';
@@ -15,9 +16,16 @@ export interface NodeListenerDeps extends Omit<NodeApiDeps, 'tls' | 'stopping'> 
   readonly fleet: Fleet;
 }
 
+export interface CertificateValidity {
+  readonly notBefore: Instant;
+  readonly notAfter: Instant;
+}
+
 export interface NodeListener {
   readonly address: string;
   readonly port: number;
+  /** Of the certificate in use. */
+  validity(): CertificateValidity;
   /** Replaces the certificate if a new one is due. */
   renew(): Promise<void>;
   stop(): Promise<void>;
@@ -51,6 +59,7 @@ export async function startNodeApi(deps: NodeListenerDeps, at: NodeApiAddress): 
     address,
     port,
     renew,
+    validity: () => validityOf(credentials),
     stop: async () => {
       stopping.abort();
       await stop();
@@ -75,4 +84,10 @@ const tlsOf = ({ chainPem, keyPem, trustPem }: ServerCredentials): TlsFiles => (
 function useCredentials(app: App, credentials: ServerCredentials): void {
   const { server } = app;
   if (server instanceof Server) server.setSecureContext(tlsOf(credentials));
+}
+
+/** The first certificate of the chain is the server's own. */
+function validityOf({ chainPem }: ServerCredentials): CertificateValidity {
+  const { validFromDate, validToDate } = new X509Certificate(chainPem);
+  return { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() };
 }

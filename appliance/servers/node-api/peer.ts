@@ -33,8 +33,8 @@ export interface Peers {
 
 type PeerStore = Pick<Store, 'certificate' | 'confirmCertificate' | 'authorities' | 'machine'>;
 
-/** Checked for every request: a connection may outlive the validity of its certificate. */
-export function createPeers(store: PeerStore, now: () => number): Peers {
+/** Checked for every request: a connection may outlive the validity of its certificate. `heard` is told of each. */
+export function createPeers(store: PeerStore, now: () => number, heard: (machine: Machine) => void): Peers {
   const known = new WeakMap<FastifyRequest, Peer>();
 
   const identify = async (request: FastifyRequest): Promise<Peer | string> => {
@@ -55,6 +55,7 @@ export function createPeers(store: PeerStore, now: () => number): Peers {
       const peer = await identify(request);
       if (typeof peer === 'string') return { known: false, reason: peer, retryAfterSeconds: null };
       known.set(request, peer);
+      heard(peer.machine);
       return { known: true, caller: { actor: `machine:${peer.machine.spec.hostname}`, role: 'node' } };
     },
     of: (request) => {

@@ -16,7 +16,16 @@ import { armIntent, closeIntents, consumeIntent } from './intents.ts';
 import { readMachine, refusedWrite, requireMachine } from './machines.ts';
 import type { MachineTable } from './schema.ts';
 import { markMedium, takeMedium, writeMedium } from './session-media.ts';
-import { endSession, endSessionsOf, openSession, reopenSession, takeFile, writeStep, writeTicket } from './sessions.ts';
+import {
+  endSession,
+  endSessionsOf,
+  markStalled,
+  openSession,
+  reopenSession,
+  takeFile,
+  writeStep,
+  writeTicket,
+} from './sessions.ts';
 import { cancelTasks } from './tasks.ts';
 import type { Writer } from './transaction.ts';
 import { freeRemoved, writeLifecycle } from './transition.ts';
@@ -108,6 +117,8 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
       return must(await reopenSession(trx, write.reopening), 'another client opened the session');
     case 'report-step':
       return must(await writeStep(trx, write.report), 'the report was received before, or its session has ended');
+    case 'mark-stalled':
+      return must(await markStalled(trx, write), 'the step moves, or its session has ended');
     case 'end-session':
       return must(await endSession(trx, write.session, write.end), 'the session is not open');
     case 'end-sessions':

@@ -3,7 +3,7 @@ import type { Instant } from '../../domain/instant.ts';
 import { type MachineId, parseMachineId } from '../../domain/machine.ts';
 import { mustParse } from '../../domain/parsed.ts';
 import type { Session, SessionId } from '../../domain/session.ts';
-import type { SessionEnding } from '../change.ts';
+import type { SessionEnding, Write } from '../change.ts';
 import type { NewTicket, Opening, Reopening, SessionReport } from '../session-store.ts';
 import type { SessionTable } from './schema.ts';
 import type { Reader, Writer } from './transaction.ts';
@@ -105,6 +105,22 @@ export async function writeStep(trx: Writer, report: SessionReport): Promise<boo
     .where('ended_at', 'is', null)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
+}
+
+export async function markStalled(
+  trx: Writer,
+  { session, movedAt, at }: Extract<Write, { kind: 'mark-stalled' }>,
+): Promise<boolean> {
+  const row = await trx.selectFrom('sessions').selectAll().where('id', '=', session).executeTakeFirst();
+  const last = row && row.ended_at === null ? toSession(row).last : null;
+  if (!last?.progress || last.progress.moved.at !== movedAt || last.progress.stalledAt !== null) return false;
+  const marked = { ...last, progress: { ...last.progress, stalledAt: at } };
+  await trx
+    .updateTable('sessions')
+    .set({ last_step: JSON.stringify(marked) })
+    .where('id', '=', session)
+    .execute();
+  return true;
 }
 
 export async function endSession(trx: Writer, id: SessionId, { how, at, reason }: SessionEnding): Promise<boolean> {

@@ -1,11 +1,12 @@
 # The folders and the signals of the agent itself.
-# Sets state, scratch, answer, heartbeat_seconds, next_heartbeat, clock_offset, failures, child, handler, stopping.
+# Sets state, scratch, answer, console, heartbeat_seconds, next_heartbeat, clock_offset, failures, child, handler, stopping.
 state=${STATE_DIRECTORY:-/var/lib/coldiron}
 state=${state%%:*}/node-agent
 mkdir -p "$state/tasks" || die "cannot make $state: is the disk full or read-only?"
 chmod 700 "$state"
 scratch=$(mktemp -d) || die 'cannot make a folder for scratch files'
 answer=$scratch/answer
+console=${AGENT_CONSOLE:-/dev/console}
 heartbeat_seconds=30
 next_heartbeat=0
 clock_offset=0

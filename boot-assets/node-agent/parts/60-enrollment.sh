@@ -7,6 +7,7 @@ enroll() {
   text=$(token)
   if [ -z "$text" ]; then
     say "$2: there is no token in $env_file; reissue the bundle of this node"
+    show_trouble "$2: there is no token in $env_file" "on the appliance, run: coldiron token reissue $(own_name), and install its bundle here"
     return 1
   fi
   make_request || {
@@ -28,6 +29,7 @@ enroll() {
     000) return 1 ;;
     *)
       say "refused ($status): $(reason)"
+      show_trouble "$api_url refused this node ($status): $(reason)" "on the appliance, run: coldiron token reissue $(own_name), and install its bundle here"
       # A rejected token stays rejected, so wait longer.
       case $status in 401 | 403) failures=8 ;; esac
       return 1

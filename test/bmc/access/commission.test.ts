@@ -21,6 +21,7 @@ import { commandsOf } from '../../machines/commands-of.ts';
 import { ENGINES } from '../../store/engines.ts';
 import { addMachines, mac, machineIn, specOf } from '../../store/samples.ts';
 import { NoteBoard } from '../../trail/note-board.ts';
+import { quietConsoles } from '../console/quiet-consoles.ts';
 import { ADMIN, SimulatedBmc } from '../ipmi/simulator/simulated-bmc.ts';
 
 /** IPMI has one port; the process id gives parallel tests different addresses. */
@@ -43,6 +44,8 @@ async function laboratory() {
   const fleet = new Fleet();
   onTestFinished(await new FleetFollower(store, fleet).start());
   const trail = new NoteBoard();
+  const consoles = await quietConsoles();
+  onTestFinished(consoles.remove);
   const service = await openBmcService({
     store,
     vault: createVault(mustParse(parseVaultKeys(newKeyText(), 'vault-key'))),
@@ -52,6 +55,7 @@ async function laboratory() {
     bmcMode: () => 'real',
     current: (id) => fleet.machineById(id),
     onChange: (id, listener) => fleet.watch(id, listener),
+    ...consoles.settings,
     scanned: [],
     nodeAtBmc: () => null,
     bootWait: BOOT_WAIT,

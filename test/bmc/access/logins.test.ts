@@ -100,7 +100,8 @@ describe("a BMC's login", () => {
   it('is an error when none is set', async () => {
     await expect((await rig(null)).logins()).rejects.toMatchObject({
       code: 'bmc_login_failed',
-      message: 'node1: no credentials for its BMC: set them with coldiron bmc set-credentials, or in the inventory',
+      message:
+        'node1: no credentials for its BMC: set them in the inventory, or with coldiron bmc set-credentials node1 --username NAME',
     });
   });
 });

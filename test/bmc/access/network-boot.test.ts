@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { BootWatch } from '../../../appliance/bmc/access/boot-watch.ts';
 import { storedLedger } from '../../../appliance/bmc/access/ledger.ts';
 import { NetworkBoot } from '../../../appliance/bmc/access/network-boot.ts';
+import { pause } from '../../../appliance/bmc/clock.ts';
 import type { BootReport } from '../../../appliance/bmc/verified.ts';
 import { sampleData } from '../../../appliance/domain/events/sample-event.ts';
 import { MINUTE, SECOND } from '../../../appliance/domain/instant.ts';
@@ -37,6 +38,7 @@ async function bootRig(driver: BmcEndpoint['driver'] = 'ipmi') {
     current: (id) => fleet.machineById(id),
     onChange: (id, listener) => fleet.watch(id, listener),
     stopping: stopping.signal,
+    witness: () => rig.witness,
   });
   hardware.onStart = ({ device }) => {
     if (device !== 'network') return;
@@ -95,6 +97,47 @@ describe('booting from the network', () => {
     expect(hardware.boot.device).toBe('none');
     expect(reports.at(-1)).toMatchObject({ kind: 'undone' });
     expect(clock.pending).toBe(0);
+  });
+
+  it('is aborted while the BMC ignores power: the machine is not switched after it left its state', async () => {
+    const { clock, boot, hardware, become, machine } = await bootRig();
+    // Each request takes a minute and a half, and the power stays as it is: the wait for the machine never begins.
+    hardware.pause = () => pause(clock, 90 * SECOND);
+    hardware.fails.set('powerOff', 'contradiction');
+    const left = clock.now() + MINUTE;
+    clock.wakeAt(left, () => {
+      // Quarantined, cleared and deployed again: the same state, another visit.
+      const lifecycle = { ...machine.lifecycle, since: clock.now() };
+      become({ ...machine, lifecycle, version: machine.version + 1 });
+    });
+    expect(await clock.until(boot())).toMatchObject({ kind: 'moved-on' });
+    const later = hardware.verbs.slice(hardware.verbs.indexOf('powerOff') + 1);
+    expect(later.filter((verb) => verb.startsWith('power'))).toEqual([]);
+    expect(hardware.boot.device).toBe('none');
+  });
+
+  it('does not switch on a machine that leaves its state while it is off', async () => {
+    const { clock, boot, hardware, become, machine } = await bootRig();
+    hardware.onPowerOff = () => {
+      const lifecycle = { ...machine.lifecycle, state: 'failed', since: clock.now() } as const;
+      become({ ...machine, lifecycle, version: machine.version + 1 });
+    };
+    expect(await clock.until(boot())).toMatchObject({ kind: 'moved-on' });
+    expect(hardware.starts).toEqual([]);
+    expect(hardware.boot.device).toBe('none');
+  });
+
+  it('holds the machine off until its witness has seen enough, and does not start it if that ends the visit', async () => {
+    const { clock, boot, hardware, become, witness } = await bootRig();
+    // As the real one: the second call, right before the start, finds that enough time has passed.
+    witness.heldOff = (_machine, _most, signal) => (signal ? pause(clock, 40 * SECOND) : Promise.resolve());
+    const began = clock.now();
+    expect(await clock.until(boot())).toMatchObject({ kind: 'seen', took: BOOT_TIME });
+    expect(clock.now() - began).toBe(40 * SECOND + BOOT_TIME);
+    witness.expects = () => true;
+    witness.reading = async () => become(null);
+    expect(await clock.until(boot())).toMatchObject({ kind: 'moved-on' });
+    expect(hardware.starts).toHaveLength(1);
   });
 
   it('is aborted also when the override cannot be removed, and reports that', async () => {

@@ -30,9 +30,9 @@ describe('a BMC request', () => {
   });
 
   it('is not executed when it cannot be audited', async () => {
-    const { opener, machine, hardware, keep } = await openerRig();
+    const { opener, consoles, machine, hardware, keep } = await openerRig();
     await keep('current', 'factory');
-    const nodes = new NodeBmcs({ opener, store: brokenStore(), now: () => 0 });
+    const nodes = new NodeBmcs({ opener, consoles, store: brokenStore(), now: () => 0 });
     await expect(nodes.act(machine, BY, OFF, (bmc) => bmc.powerOff())).rejects.toMatchObject({
       code: 'store_unavailable',
     });
@@ -84,12 +84,14 @@ describe('a BMC query', () => {
 
 describe('a console', () => {
   it('keeps its BMC open until it is closed, and the trail has the reason', async () => {
-    const { nodes, machine, store, bmcLogin, keep } = await openerRig();
+    const { nodes, machine, store, bmcLogin, hardware, keep, clock } = await openerRig();
     await keep('current', 'factory');
-    const opened = await nodes.openConsole(machine, BY, { steal: true });
-    expect(bmcLogin.open).toBe(1);
+    const opened = await nodes.openConsole(machine, BY, { steal: true, readOnly: false });
+    expect([bmcLogin.open, hardware.consoles]).toEqual([1, 1]);
     await opened.closed('the viewer left');
-    expect(bmcLogin.open).toBe(0);
+    // The session outlives its last reader for a moment.
+    await clock.advance(3000);
+    expect([bmcLogin.open, hardware.consoles]).toEqual([0, 0]);
     expect(await store.events({ limit: 10 })).toMatchObject([
       { kind: 'bmc.done', data: { what: 'console', steal: true } },
       { kind: 'bmc.console-closed', data: { because: 'the viewer left' } },

@@ -7,7 +7,9 @@ import { BmcOpener } from '../../../appliance/bmc/access/bmc-opener.ts';
 import { type BmcLogin, sealed } from '../../../appliance/bmc/access/logins.ts';
 import { BmcMemory } from '../../../appliance/bmc/access/memory.ts';
 import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
+import { NodeConsoles } from '../../../appliance/bmc/access/node-consoles.ts';
 import { passwordReader } from '../../../appliance/bmc/access/password-files.ts';
+import { NO_WITNESS, type PowerWitness } from '../../../appliance/bmc/access/witnessed.ts';
 import type { Bmc } from '../../../appliance/bmc/bmc.ts';
 import { BmcError } from '../../../appliance/bmc/bmc-error.ts';
 import type { BmcEndpoint, Machine } from '../../../appliance/domain/machine.ts';
@@ -109,18 +111,21 @@ export async function openerRig(
   const logged: object[] = [];
   const passwords = { folder: changes.passwordFolder ?? dirname(passwordFile ?? NOWHERE), state: NOWHERE };
   const readPassword = passwordReader(passwords, { warn: (fields) => void logged.push(fields) });
+  const witness: { -readonly [Verb in keyof PowerWitness]: PowerWitness[Verb] } = { ...NO_WITNESS };
   const opener = new BmcOpener({
     store,
     vault,
     readPassword,
     now,
     bmcMode: () => mode.is,
+    witness: () => witness,
     openDriver: (_machine, at, given) => {
       bmcLogin.drivers.push(at.driver);
       return bmcLogin.bmc(hardware, given);
     },
   });
-  const nodes = new NodeBmcs({ opener, store, now });
+  const consoles = new NodeConsoles({ opener, clock });
+  const nodes = new NodeBmcs({ opener, store, consoles, now });
   const memory = await BmcMemory.open(store, { warn: () => undefined });
   const keys = new BmcCredentials({ opener, nodes, store, vault, memory, now, clock });
   const keep = (slot: 'current' | 'pending', password: string, of: Machine = machine): Promise<void> => {
@@ -150,7 +155,9 @@ export async function openerRig(
     bmcLogin,
     hardware,
     mode,
+    witness,
     opener,
+    consoles,
     nodes,
     memory,
     keys,

@@ -1,10 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openBmcService } from '../../../appliance/bmc/access/bmc-service.ts';
-import { NodeBmcs } from '../../../appliance/bmc/access/node-bmcs.ts';
 import { PersistentBootOverrides } from '../../../appliance/bmc/access/persistent-boot-overrides.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { BmcMode } from '../../../appliance/domain/network.ts';
 import { NoteBoard } from '../../trail/note-board.ts';
+import { quietConsoles } from '../console/quiet-consoles.ts';
 import { openerRig } from './opener-rig.ts';
 
 const CHOSEN = { device: 'network', persistent: true, firmware: 'efi' } as const;
@@ -46,8 +46,7 @@ describe('a persistent boot override that a crash left behind', () => {
   });
 
   it('is kept when an operator has set another since', async () => {
-    const { removeAll, hardware, store, opener, clock, machine } = await afterACrash();
-    const nodes = new NodeBmcs({ opener, store, now: () => clock.now() });
+    const { removeAll, hardware, nodes, clock, machine } = await afterACrash();
     const choice = { device: 'disk', persistent: true, firmware: 'efi' } as const;
     const by = { actor: 'token:alice', correlationId: null };
     await clock.until(nodes.act(machine, by, { what: 'bootdev', details: choice }, (bmc) => bmc.setBoot(choice)));
@@ -82,6 +81,8 @@ describe('a persistent boot override that a crash left behind', () => {
 
   it('is removed by the service before any effect of the machine runs', async () => {
     const { store, vault, clock, machine, bmcLogin, hardware } = await afterACrash();
+    const consoles = await quietConsoles(clock);
+    onTestFinished(consoles.remove);
     const service = await openBmcService({
       store,
       vault,
@@ -91,6 +92,7 @@ describe('a persistent boot override that a crash left behind', () => {
       bmcMode: () => 'real',
       current: () => machine,
       onChange: () => () => undefined,
+      ...consoles.settings,
       scanned: [],
       nodeAtBmc: () => null,
       openDriver: (_machine, _address, given) => bmcLogin.bmc(hardware, given),
@@ -102,7 +104,7 @@ describe('a persistent boot override that a crash left behind', () => {
       async () => hardware.boot.device,
     );
     expect(await clock.until(found)).toBe('none');
-    service.stop();
+    await service.stop();
   });
 
   it.each([

@@ -18,10 +18,29 @@ export const PATIENT: IpmiDeps = { ...QUICK, timings: { ...QUICK.timings, firstW
 
 const FACTOR = 200;
 
+const LOOK_EVERY_MS = 5;
+/** A longer gap between two looks at the clock: this process had no processor, so nobody could reply either. */
+const LONGEST_STEP_MS = 20;
+
+let [elapsed, lookedAt] = [0, performance.now()];
+function racingNow(): number {
+  const now = performance.now();
+  elapsed += Math.min(now - lookedAt, LONGEST_STEP_MS);
+  lookedAt = now;
+  return elapsed * FACTOR;
+}
+setInterval(racingNow, LOOK_EVERY_MS).unref();
+
 const racing: BmcClock = {
-  now: () => performance.now() * FACTOR,
+  now: racingNow,
   wakeAt: (at, run) => {
-    const timeout = setTimeout(run, Math.max(0, at / FACTOR - performance.now()));
+    let timeout: NodeJS.Timeout;
+    const look = (): void => {
+      const left = at - racingNow();
+      if (left <= 0) run();
+      else timeout = setTimeout(look, left / FACTOR);
+    };
+    timeout = setTimeout(look, Math.max(0, (at - racingNow()) / FACTOR));
     return () => clearTimeout(timeout);
   },
 };

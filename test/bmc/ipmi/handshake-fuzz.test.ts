@@ -1,13 +1,14 @@
 // A million corrupted packets over the steps of the handshake and the open session: none crashes, none is accepted.
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { beginHandshake, continueHandshake, type Handshake } from '../../../appliance/bmc/ipmi/handshake.ts';
 import { SessionChannel } from '../../../appliance/bmc/ipmi/session-channel.ts';
 import { IpmiDecodeError } from '../../../appliance/codecs/ipmi/errors.ts';
 import { decodePacket, PAYLOAD } from '../../../appliance/codecs/ipmi/packet.ts';
+import { INPUTS } from '../../attack-tally.ts';
 import { HandshakePeer, LOGIN, OFFER } from './handshake-peer.ts';
 
-const PER_STEP = 250_000;
+const PER_STEP = INPUTS.bmcHandshake / 4;
 const CONSOLE_SESSION = 0x11223344;
 
 /** xorshift32: the same million on every run, and cheap. */
@@ -68,6 +69,15 @@ const HEADER: readonly number[] = [1, 2, 5, 10, 11, 12, 13];
 /** The granted privilege, which Set Session Privilege decides later, and the reserved bytes of the algorithms. */
 const OPEN_RESERVED = [18, 19, 29, 30, 33, 34, 35, 37, 38, 41, 42, 43, 45, 46, 49, 50, 51];
 
+function* counted(task: TestContext['task'], ...what: Parameters<typeof corrupted>): Generator<Uint8Array> {
+  let inputs = 0;
+  for (const packet of corrupted(...what)) {
+    inputs += 1;
+    yield packet;
+  }
+  task.meta.inputs = inputs;
+}
+
 describe('a million corrupted packets', () => {
   // Stack traces of the refusals would take most of the time.
   const { stackTraceLimit } = Error;
@@ -82,9 +92,9 @@ describe('a million corrupted packets', () => {
     expect(continueHandshake(afterRakp2.handshake, rakp4).kind).toBe('established');
   });
 
-  it('as Open Session Responses are rejected, or make the RAKP 2 fail', () => {
+  it('as Open Session Responses are rejected, or make the RAKP 2 fail', ({ task }) => {
     let followed = 0;
-    for (const packet of corrupted(openResponse, new Set([...HEADER, ...OPEN_RESERVED]), PER_STEP)) {
+    for (const packet of counted(task, openResponse, new Set([...HEADER, ...OPEN_RESERVED]), PER_STEP)) {
       const step = continueHandshake(begun.handshake, packet);
       if (step.kind !== 'continued') continue;
       // This message is not authenticated; but its session id goes into every later hash.
@@ -93,29 +103,29 @@ describe('a million corrupted packets', () => {
     expect(followed).toBeGreaterThan(0);
   });
 
-  it('as RAKP 2 are never accepted', () => {
+  it('as RAKP 2 are never accepted', ({ task }) => {
     const outcomes = { ignored: 0, refused: 0, continued: 0, established: 0 };
-    for (const packet of corrupted(rakp2, new Set([...HEADER, 18, 19]), PER_STEP)) {
+    for (const packet of counted(task, rakp2, new Set([...HEADER, 18, 19]), PER_STEP)) {
       outcomes[continueHandshake(afterOpen.handshake, packet).kind] += 1;
     }
     expect(outcomes).toMatchObject({ continued: 0, established: 0 });
   });
 
-  it('as RAKP 4 never open a session', () => {
+  it('as RAKP 4 never open a session', ({ task }) => {
     const outcomes = { ignored: 0, refused: 0, continued: 0, established: 0 };
-    for (const packet of corrupted(rakp4, new Set([...HEADER, 18, 19]), PER_STEP)) {
+    for (const packet of counted(task, rakp4, new Set([...HEADER, 18, 19]), PER_STEP)) {
       outcomes[continueHandshake(afterRakp2.handshake, packet).kind] += 1;
     }
     expect(outcomes).toMatchObject({ continued: 0, established: 0 });
   });
 
-  it('inside the session are never decrypted', () => {
+  it('inside the session are never decrypted', ({ task }) => {
     const step = continueHandshake(afterRakp2.handshake, rakp4);
     if (step.kind !== 'established') throw new Error(step.kind);
     const channel = new SessionChannel(step.established, (count) => new Uint8Array(count));
     const genuine = peer.session.seal(PAYLOAD.ipmi, Uint8Array.of(0x81, 0x1c, 0x63, 0x20, 0x04, 0x01, 0x00, 0xdb));
     let opened = 0;
-    for (const bytes of corrupted(genuine, new Set([1, 2]), PER_STEP)) {
+    for (const bytes of counted(task, genuine, new Set([1, 2]), PER_STEP)) {
       try {
         const packet = decodePacket(bytes);
         if (channel.isOurs(packet) && channel.open(packet) !== null) opened += 1;

@@ -10,14 +10,17 @@ import { onTestFinished } from 'vitest';
 import { encodePing } from '../../../appliance/codecs/ipmi/rmcp.ts';
 import { freePort } from '../../free-port.ts';
 
-export interface OpenIpmi {
-  readonly port: number;
+export interface Chassis {
   /** Contents of `power` (1 or 0), `boot`, `reset`, `shutdown`, as the chassis program wrote them. */
   chassis(file: string): string;
   /** As with the machine's own buttons. */
   setChassis(file: string, content: string): void;
   /** Everything that the chassis program set, such as `power 1`. */
   chassisLog(): readonly string[];
+}
+
+export interface OpenIpmi extends Chassis {
+  readonly port: number;
   /** As if unplugged. */
   kill(): Promise<void>;
 }
@@ -49,22 +52,8 @@ mc_enable 0x20
 export async function startOpenIpmi(serialPort: string | null = null): Promise<OpenIpmi> {
   const folder = mkdtempSync(join(tmpdir(), 'coldiron-openipmi-'));
   const port = await freePort();
-  const program = join(folder, 'chassis-control');
-  const chassis = join(folder, 'chassis');
-  mkdirSync(chassis);
-  mkdirSync(join(folder, 'state'));
-  writeFileSync(program, CHASSIS_PROGRAM);
-  chmodSync(program, 0o755);
-  writeFileSync(join(chassis, 'power'), '0\n');
-  writeFileSync(join(chassis, 'boot'), 'none\n');
-  writeFileSync(join(chassis, 'log'), '');
-  writeFileSync(join(folder, 'sim.emu'), EMULATION);
-  writeFileSync(join(folder, 'lan.conf'), lanConfiguration(port, `${program} ${chassis}`, serialPort));
-  const simulator = spawn(
-    'ipmi_sim',
-    ['-n', '-c', join(folder, 'lan.conf'), '-f', join(folder, 'sim.emu'), '-s', join(folder, 'state')],
-    { stdio: 'ignore' },
-  );
+  const { args, login: _, ...chassis } = layOpenIpmi(folder, { address: '127.0.0.1', port, serialPort });
+  const simulator = spawn('ipmi_sim', args, { stdio: 'ignore' });
   const exited = once(simulator, 'exit');
   const kill = async (): Promise<void> => {
     simulator.kill('SIGKILL');
@@ -75,20 +64,48 @@ export async function startOpenIpmi(serialPort: string | null = null): Promise<O
     rmSync(folder, { recursive: true, force: true });
   });
   await waitForPing(port);
+  return { port, kill, ...chassis };
+}
+
+interface Place {
+  readonly address: string;
+  readonly port: number;
+  readonly serialPort: string | null;
+}
+
+/** Writes the files of a simulator to a folder; `args` are those of `ipmi_sim`. */
+export function layOpenIpmi(
+  folder: string,
+  place: Place,
+): Chassis & {
+  readonly args: readonly string[];
+  readonly login: { readonly user: string; readonly password: string };
+} {
+  const program = join(folder, 'chassis-control');
+  const chassis = join(folder, 'chassis');
+  mkdirSync(chassis);
+  mkdirSync(join(folder, 'state'));
+  writeFileSync(program, CHASSIS_PROGRAM);
+  chmodSync(program, 0o755);
+  writeFileSync(join(chassis, 'power'), '0\n');
+  writeFileSync(join(chassis, 'boot'), 'none\n');
+  writeFileSync(join(chassis, 'log'), '');
+  writeFileSync(join(folder, 'sim.emu'), EMULATION);
+  writeFileSync(join(folder, 'lan.conf'), lanConfiguration(place, `${program} ${chassis}`));
   const read = (file: string): string => readFileSync(join(chassis, file), 'utf8').trim();
   return {
-    port,
-    kill,
+    args: ['-n', '-c', join(folder, 'lan.conf'), '-f', join(folder, 'sim.emu'), '-s', join(folder, 'state')],
+    login: { user: 'admin', password: 'lab-password' },
     chassis: read,
     setChassis: (file, content) => writeFileSync(join(chassis, file), `${content}\n`),
     chassisLog: () => read('log').split('\n'),
   };
 }
 
-const lanConfiguration = (port: number, chassisProgram: string, serialPort: string | null): string => `name "node1"
+const lanConfiguration = ({ address, port, serialPort }: Place, chassisProgram: string): string => `name "node1"
 set_working_mc 0x20
   startlan 1
-    addr 127.0.0.1 ${port}
+    addr ${address} ${port}
     priv_limit admin
     allowed_auths_callback none md2 md5 straight
     allowed_auths_user none md2 md5 straight

@@ -5,26 +5,33 @@ import { IpmiSession, type Reaction, type SessionSignal } from '../../../applian
 import { SUITE_3, SUITE_17 } from '../../../appliance/codecs/ipmi/cipher-suite.ts';
 import { chassisControl, getChassisStatus } from '../../../appliance/codecs/ipmi/commands/chassis.ts';
 import { checksum } from '../../../appliance/codecs/ipmi/message.ts';
-import { decodePacket, encodeSessionless, PAYLOAD } from '../../../appliance/codecs/ipmi/packet.ts';
+import { decodePacket, encodeHandshake, encodeSessionless, PAYLOAD } from '../../../appliance/codecs/ipmi/packet.ts';
 import { HandshakePeer, LOGIN } from './handshake-peer.ts';
 import type { SimulatedSession } from './simulator/simulated-session.ts';
 
 const TIMINGS = { firstWait: 1000, growth: 2, tries: 3, keepAliveAfter: 25_000, verb: 300_000 };
 const CAPABILITIES = encodeSessionless(Uint8Array.from(Buffer.from('811c6320003800018004020000000021', 'hex')));
 
+/** After the RMCP and session headers. */
+const AT_TAG = 16;
+const UNAUTHORIZED_NAME = 0x0d;
+
 class Rig {
   now = 0;
-  #fill = 0;
-  readonly session = new IpmiSession(
-    { login: LOGIN, timings: TIMINGS, random: (count) => new Uint8Array(count).fill(++this.#fill) },
-    0,
-  );
+  #fill: number;
+  readonly session: IpmiSession;
   readonly signals: SessionSignal[] = [];
   peer: HandshakePeer | null = null;
   wakeAt: number | null = null;
   sent: Uint8Array[] = [];
 
-  constructor() {
+  /** `fill`: before the first random byte. */
+  constructor(fill = 0) {
+    this.#fill = fill;
+    this.session = new IpmiSession(
+      { login: LOGIN, timings: TIMINGS, random: (count) => new Uint8Array(count).fill(++this.#fill) },
+      0,
+    );
     this.take(this.session.start());
   }
 
@@ -103,6 +110,23 @@ describe('opening a session', () => {
     expect(rig.sentNames).toEqual(['command 6/3b rq 0 #1']);
     rig.answer(0, 4);
     expect(rig.signals).toEqual([{ kind: 'opened', suite: 17, privilege: 'administrator' }]);
+  });
+
+  it('takes no refusal with another tag than its own, which begins at random', () => {
+    const rig = new Rig(0x40);
+    rig.receive(CAPABILITIES);
+    for (const answer of [PAYLOAD.openSessionResponse, PAYLOAD.rakp2, PAYLOAD.rakp4]) {
+      const { sent } = rig;
+      expect(sent[0]?.[AT_TAG]).toBe(0x41);
+      // As a host sends it that knows the addresses and ports, and cannot read the requests.
+      for (let tag = 0; tag <= 0xff; tag += 1) {
+        if (tag !== 0x41) rig.receive(encodeHandshake(answer, Uint8Array.of(tag, UNAUTHORIZED_NAME)));
+      }
+      rig.sent = sent;
+      rig.answerHandshake();
+    }
+    rig.answer(0, 4);
+    expect(rig.signals).toMatchObject([{ kind: 'opened' }]);
   });
 
   it('retransmits the first request with growing timeouts, then reports the BMC as unreachable', () => {

@@ -3,10 +3,11 @@ import { decodeDhcp } from '../../../appliance/codecs/dhcp4/decode.ts';
 import { describeDhcp, summarizeDhcp } from '../../../appliance/codecs/dhcp4/describe.ts';
 import { encodeDhcp } from '../../../appliance/codecs/dhcp4/encode.ts';
 import { DhcpDecodeError } from '../../../appliance/codecs/dhcp4/errors.ts';
+import { INPUTS } from '../../attack-tally.ts';
 import { dhcpPackets } from './captured-packets.ts';
 import { dice } from './mutants.ts';
 
-const MUTANTS = 1_000_000;
+const MUTANTS = INPUTS.dhcpDecoder;
 /** Describing and encoding cost far more than decoding: only one mutant in this many is also described and encoded. */
 const ALL_THE_WAY = 25;
 const SEED = 0x2131;
@@ -14,7 +15,7 @@ const SEED = 0x2131;
 /** Significant bytes: PAD, END, 52, 82, 43, 175, and boundary lengths. */
 const TELLING = [0, 1, 2, 3, 43, 52, 67, 77, 82, 97, 127, 128, 175, 254, 255];
 
-test('a million mutated captures decode or raise a decode error', () => {
+test('a million mutated captures decode or raise a decode error', ({ task }) => {
   const below = dice(SEED);
   const originals = dhcpPackets();
   const seen = { decoded: 0, refused: 0, printed: 0, encoded: 0, odd: 0 };
@@ -43,7 +44,8 @@ test('a million mutated captures decode or raise a decode error', () => {
     }
   }
 
-  expect(seen.decoded + seen.refused).toBe(MUTANTS);
+  task.meta.inputs = seen.decoded + seen.refused;
+  expect(task.meta.inputs).toBe(MUTANTS);
   expect(seen.refused).toBeGreaterThan(MUTANTS / 100);
   expect(seen.odd).toBeGreaterThan(MUTANTS / 10);
   expect(seen.printed).toBeGreaterThan(MUTANTS / ALL_THE_WAY / 2);

@@ -11,7 +11,7 @@ import { DebianRoot, type Ran } from './debian-root.ts';
 let debian: DebianRoot;
 beforeAll(async () => {
   debian = await DebianRoot.prepare();
-}, 600_000);
+}, 1_800_000);
 
 /** Each part that runs adds a line; a part that must not run leaves none. */
 const tells = (who: string, code = 0): string => `#!/bin/sh\necho ${who} >> /var/log/order\nexit ${code}\n`;

@@ -13,7 +13,7 @@ import { DebianRoot } from './debian-root.ts';
 let debian: DebianRoot;
 beforeAll(async () => {
   debian = await DebianRoot.prepare();
-}, 600_000);
+}, 1_800_000);
 
 const all = <T extends object>(
   cases: readonly (readonly [string, NodePlan, typeof MAAS])[],

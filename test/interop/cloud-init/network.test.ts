@@ -16,7 +16,7 @@ import { networkdLinks } from './networkd-model.ts';
 let debian: DebianRoot;
 beforeAll(async () => {
   debian = await DebianRoot.prepare();
-}, 600_000);
+}, 1_800_000);
 
 const PLANS: readonly (readonly [name: string, NodePlan])[] = [
   ['two cards', SAMPLE_PLANS.controlPlane],

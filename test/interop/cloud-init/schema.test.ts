@@ -11,7 +11,7 @@ import { DebianRoot } from './debian-root.ts';
 let debian: DebianRoot;
 beforeAll(async () => {
   debian = await DebianRoot.prepare();
-}, 600_000);
+}, 1_800_000);
 
 const textOf = (files: readonly RenderedFile[], path: string): string =>
   files.find((file) => file.path === path)?.text ?? '';

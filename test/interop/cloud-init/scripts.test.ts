@@ -16,7 +16,7 @@ let debian: DebianRoot;
 beforeAll(async () => {
   needPackages(['shellcheck']);
   debian = await DebianRoot.prepare();
-}, 600_000);
+}, 1_800_000);
 
 const PART = {
   owner: 'node-bootstrap',

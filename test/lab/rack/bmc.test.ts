@@ -9,8 +9,9 @@ import { ipmiBmc } from '../../../appliance/bmc/ipmi/ipmi-bmc.ts';
 import { powerOn, powerStatus } from '../../../appliance/bmc/ipmi/power.ts';
 import { PRIVILEGE, setSessionPrivilege } from '../../../appliance/codecs/ipmi/commands/session-commands.ts';
 import { BOOT_WITHIN_MS, FROM_DISK, FROM_NETWORK, markDisk, serverOf, useRack } from './bmc-rig.ts';
+import { fairClock } from './fair-clock.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const NETWORK_ONCE = { device: 'network', persistent: false, firmware: null } as const;
 
@@ -26,7 +27,8 @@ describe('a machine with a BMC', () => {
     return bmc;
   };
   const bootShows = async (marker: RegExp): Promise<string> => {
-    await rig().slot.serial.console.waitFor(marker, BOOT_WITHIN_MS);
+    const clock = fairClock(() => serverOf(rig().slot).pid);
+    await rig().slot.serial.console.waitFor(marker, BOOT_WITHIN_MS, clock);
     return rig().slot.serial.console.text;
   };
 

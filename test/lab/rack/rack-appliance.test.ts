@@ -11,7 +11,7 @@ import { ROOT } from '../../process/appliance.ts';
 import { BOOT_WITHIN_MS, serverOf, useRack } from './bmc-rig.ts';
 import { RackProcess } from './rack-process.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 describe('an appliance in the network of a rack', () => {
   const rig = useRack();

@@ -11,8 +11,9 @@ import type { FaultKind } from '../../../appliance/lab/rack/faults.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { BOOT_WITHIN_MS, FROM_DISK, FROM_NETWORK, serverOf, useRack } from './bmc-rig.ts';
+import { fairClock } from './fair-clock.ts';
 
-vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 describe('a fault', () => {
   beforeAll(() => needPackages(['tcpdump']));
@@ -20,7 +21,12 @@ describe('a fault', () => {
   const begin = (target: string, kind: FaultKind, more: { value?: string; file?: string } = {}) =>
     rig().rack.fault({ target, kind, on: true, ...more });
   const end = (target: string, kind: FaultKind) => rig().rack.fault({ target, kind, on: false });
-  const consoleShows = (marker: RegExp) => rig().slot.serial.console.waitFor(marker, BOOT_WITHIN_MS);
+  const consoleShows = (marker: RegExp) =>
+    rig().slot.serial.console.waitFor(
+      marker,
+      BOOT_WITHIN_MS,
+      fairClock(() => serverOf(rig().slot).pid),
+    );
   const rules = () => rig().rack.network.run('nft', 'list', 'ruleset');
 
   const withImpatience = () => {

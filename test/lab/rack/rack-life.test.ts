@@ -23,7 +23,7 @@ import type { RackStatus } from '../../../appliance/lab/rack/rack-status.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { coldiron, type Run } from '../../process/appliance.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 });
 
 const LIKE = ['--machines', '2', '--firmware', 'bios-ipxe-rom'];
 

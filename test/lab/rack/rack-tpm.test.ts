@@ -18,9 +18,10 @@ import { RackFolder } from '../../../appliance/lab/rack/rack-folder.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { SoftwareTpm, TPM_PACKAGES } from '../../interop/tpm/software-tpm.ts';
 import { definitionOf } from './bmc-rig.ts';
+import { LAST_RESORT_MS } from './fair-clock.ts';
 import { fingerprintIn, TpmReader, type TpmReading } from './tpm-reader.ts';
 
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: LAST_RESORT_MS, hookTimeout: LAST_RESORT_MS });
 
 const BLANK = '0'.repeat(64);
 const definition = definitionOf(

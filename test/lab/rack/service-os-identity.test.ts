@@ -12,9 +12,9 @@ import { placeAuthority } from '../../../appliance/assets/service-os/authority.t
 import { secretMedium } from '../../../appliance/provisioning/media/medium-image.ts';
 import { FakeSession, fakeAuthority } from '../../assets/fake-session.ts';
 import { needPackages } from '../../interop/packages.ts';
+import { LAST_RESORT_MS } from './fair-clock.ts';
 import { bootWithWords, MAC, SERVER, serviceOs } from './service-os-machine.ts';
 
-const MINUTES = 60_000;
 const folder = mkdtempSync(join(tmpdir(), 'coldiron-identity-'));
 const image = join(folder, 'images/service-os-x86_64');
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   needPackages(['qemu-system-x86', 'swtpm', 'tpm2-tools']);
   mkdirSync(image, { recursive: true });
   await serviceOs(image);
-}, 20 * MINUTES);
+}, LAST_RESORT_MS);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The options of QEMU for its device. */
@@ -85,6 +85,6 @@ describe('the service OS in a machine with a TPM', () => {
       expect(machine.console.text).toMatch(/TPM: endorsement keys ecc rsa; PCR 0-7 quoted; \d+\.\d+ seconds/);
       expect(machine.console.text).toContain('identity: the TPM of this machine opened the session');
     },
-    15 * MINUTES,
+    LAST_RESORT_MS,
   );
 });

@@ -4,15 +4,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { buildServiceOs, type ServiceOs } from '../../../appliance/assets/service-os/build.ts';
 import { ConsoleLog } from '../../../appliance/lab/rack/console-log.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { endingWithUs } from '../../process/appliance.ts';
+import { EMULATED } from './emulated.ts';
+import { fairClock } from './fair-clock.ts';
 import type { ServiceOsSession } from './service-os-session.ts';
 
 export const MAC = '52:54:00:77:00:50';
 export const UUID = '7a11ab1e-0000-4000-8000-525400770050';
 const WITHIN_MS = 400_000;
+const LOOK_EVERY_MS = 1000;
 
 export const serviceOs = (folder: string): Promise<ServiceOs> => buildServiceOs(folder, { architecture: 'amd64' });
 
@@ -48,17 +52,22 @@ export class ServiceOsMachine {
 
   /** It switched itself off, as ordered. */
   async ended(): Promise<void> {
-    let late: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      late = setTimeout(() => reject(new Error(this.story('still on'))), WITHIN_MS);
-    });
-    await Promise.race([this.#ended, tooLate]).finally(() => clearTimeout(late));
+    const now = this.#clock();
+    const deadline = now() + WITHIN_MS;
+    const isOff = this.#ended.then(() => true);
+    while (!(await Promise.race([isOff, pause(LOOK_EVERY_MS, false)]))) {
+      if (now() > deadline) throw new Error(this.story('still on'));
+    }
   }
 
   async prints(text: RegExp): Promise<void> {
-    await this.console.waitFor(text, WITHIN_MS).catch((error: Error) => {
+    await this.console.waitFor(text, WITHIN_MS, this.#clock()).catch((error: Error) => {
       throw new Error(this.story(error.message));
     });
+  }
+
+  #clock(): () => number {
+    return fairClock(() => this.#process.pid ?? null);
   }
 
   story(what: string): string {
@@ -151,7 +160,7 @@ export function bootWithWords(
   spec: TestMachineSpec = {},
 ): ServiceOsMachine {
   needPackages(['socat']);
-  const line = ['console=ttyS0', 'quiet', ...words, `BOOTIF=01-${MAC.replaceAll(':', '-')}`].join(' ');
+  const line = ['console=ttyS0', 'quiet', EMULATED, ...words, `BOOTIF=01-${MAC.replaceAll(':', '-')}`].join(' ');
   const boot = ['-kernel', kernel, '-initrd', initrd, '-append', line];
   return new ServiceOsMachine('qemu-system-x86_64', [...hardware(spec, port), ...boot]);
 }

@@ -56,7 +56,7 @@ class BootedSite extends MediumSite {
 const site = new BootedSite(new Map());
 beforeAll(async () => {
   needPackages(['curl', 'genisoimage', 'iproute2', 'qemu-system-x86']);
-  await site.start([NODE]);
+  await site.startWithBmcs([NODE]);
 }, 20 * MINUTES);
 afterAll(() => site.remove());
 

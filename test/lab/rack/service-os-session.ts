@@ -43,6 +43,7 @@ interface Order {
   readonly disks?: 'all' | readonly string[];
   readonly tests?: readonly { readonly name: string; readonly megabytes?: number }[];
   readonly authorized_keys?: readonly string[];
+  readonly erased?: readonly object[];
 }
 
 export interface SessionOptions {

@@ -7,10 +7,12 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ServiceOs } from '../../../appliance/assets/service-os/build.ts';
 import { needPackages } from '../../interop/packages.ts';
+import { LAST_RESORT_MS } from './fair-clock.ts';
 import { BOOTED, output, ROOT_AT, tinyImage } from './service-os-image.ts';
 import {
   bootFromDisk,
   bootServiceOs,
+  bootWithWords,
   MAC,
   newVariables,
   type ServiceOsMachine,
@@ -22,7 +24,7 @@ import {
 import { ServiceOsSession, type SessionOptions, sha256 } from './service-os-session.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const PATIENCE = { timeout: 900_000 };
+const PATIENCE = { timeout: LAST_RESORT_MS };
 
 let folder = '';
 let os: ServiceOs;
@@ -33,7 +35,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'coldiron-service-os-test-'));
   os = await serviceOs(folder);
   image = tinyImage();
-}, 900_000);
+}, LAST_RESORT_MS);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -139,6 +141,20 @@ describe('the service OS', () => {
     expect(session.requests).not.toContain('GET /image/disk');
   });
 
+  it('says that its initrd is incomplete, and not that hardware is missing', PATIENCE, async () => {
+    const initrd = join(folder, 'cut-off');
+    const whole = readFileSync(os.initrd);
+    writeFileSync(initrd, whole.subarray(0, Math.floor(whole.length / 2)));
+    const machine = bootWithWords({ kernel: os.kernel, initrd }, 1, ['coldiron.mode=inspect']);
+    try {
+      await machine.prints(/the initrd is incomplete: \d+ of \d+ files are there/);
+      await machine.prints(/to do: on the appliance, run: coldiron assets verify/);
+      expect(machine.console.text).not.toContain('network card');
+    } finally {
+      await machine.powerOff();
+    }
+  });
+
   it('installs a gzipped image, resumes a broken download, and the machine boots from its disk', PATIENCE, async () => {
     const bytes = gzipSync(image, { level: 1 });
     const disk = blankDisk(96);
@@ -176,7 +192,13 @@ describe('the service OS', () => {
     );
     for (const disk of [plain, nvme]) expect(readFileSync(disk).every((byte) => byte === 0)).toBe(true);
     expect(readFileSync(locked)[0]).toBe(0x5a);
-    expect(session.outcome).toEqual({ ok: false, step: 'erase-vdb', reason: 'vdb is read-only: it was not erased' });
+    expect(session.outcome).toEqual({
+      ...{ ok: false, step: 'erase-vdb', reason: 'vdb is read-only: it was not erased' },
+      erased: [
+        { name: 'nvme0n1', serial: 'N', bytes: 32 * MEBIBYTE, method: 'NVMe format with user data erase' },
+        { name: 'vda', serial: null, bytes: 32 * MEBIBYTE, method: 'discarded' },
+      ],
+    });
     const ended = session.steps.filter(({ status }) => status === 'done').map(({ step }) => step);
     expect(ended.sort()).toEqual(['erase-nvme0n1', 'erase-vda', 'inspect']);
   });
@@ -196,16 +218,32 @@ describe('the service OS', () => {
     expect(readFileSync(variables).includes(Buffer.from('Coldiron node05', 'utf16le'))).toBe(true);
   });
 
-  it('tests memory, disks and the network', PATIENCE, async () => {
+  it('tests memory, disks and the network, and reads samples of an erased disk', PATIENCE, async () => {
     const tests = [{ name: 'memory', megabytes: 16 }, { name: 'disk' }, { name: 'network' }];
+    const bytes = 64 * MEBIBYTE;
+    const samples = [
+      [0, 2 * MEBIBYTE],
+      [bytes - MEBIBYTE, MEBIBYTE],
+      [33 * MEBIBYTE, 65_536],
+    ];
+    const erased = [
+      { name: 'sdz', serial: 'ERASED', bytes, samples },
+      { name: 'sdy', serial: 'GONE', bytes, samples },
+    ];
     const { session, console } = await run(
-      { order: { mode: 'commission', tests } },
-      { disks: [{ file: blankDisk(64) }] },
+      { order: { mode: 'commission', tests, erased } },
+      { disks: [{ file: blankDisk(64) }, { file: blankDisk(64, 0), serial: 'ERASED' }] },
     );
+    expect(session.steps.find(({ step, status }) => step === 'verify-erasure' && status === 'done')).toMatchObject({
+      samples: [
+        { disk: 0, state: 'empty', bytes: 3 * MEBIBYTE + 65_536, offset: null },
+        { disk: 1, state: 'missing', bytes: 0, offset: null },
+      ],
+    });
     expect(session.outcome, console).toEqual({ ok: true, step: 'test-network', reason: null });
     const messages = Object.fromEntries(session.steps.map(({ step, message }) => [step, message]));
     expect(messages['test-memory']).toBe('16 MB without a fault');
-    expect(messages['test-disk']).toMatch(/^vda unknown, \d+ MB\/s$/);
+    expect(messages['test-disk']).toMatch(/^vda unknown, \d+ MB\/s, vdb unknown, \d+ MB\/s$/);
     expect(messages['test-network']).toMatch(/ % lost, \d+ Mbit\/s$/);
   });
 

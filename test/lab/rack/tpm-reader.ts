@@ -12,6 +12,8 @@ import { mustParse } from '../../../appliance/domain/parsed.ts';
 import type { RackNetwork } from '../../../appliance/lab/rack/network.ts';
 import type { RackSlot } from '../../../appliance/lab/rack/rack-slot.ts';
 import { buildReporters } from '../../../appliance/lab/rack/reporter.ts';
+import { EMULATED } from './emulated.ts';
+import { fairClock } from './fair-clock.ts';
 import { RackProcess } from './rack-process.ts';
 
 const BOOT_WITHIN_MS = 300_000;
@@ -68,7 +70,7 @@ export class TpmReader {
     const init = { path: 'init', kind: 'file', bytes: Buffer.from(INIT), executable: true } as const;
     const segments = [await readFile(reporter.initrd), cpioArchive([init])];
     writeFileSync(join(folder, 'initrd'), Buffer.concat(segments));
-    const script = '#!ipxe\nkernel kernel console=ttyS0 quiet\ninitrd initrd\nboot\n';
+    const script = `#!ipxe\nkernel kernel console=ttyS0 quiet ${EMULATED}\ninitrd initrd\nboot\n`;
     writeFileSync(join(folder, 'script'), script);
     await network.run('ip', 'address', 'add', `${IPV6_PREFIX}1/64`, 'dev', network.bridge, 'nodad');
     const server = new RackProcess(network, [
@@ -87,9 +89,15 @@ export class TpmReader {
   async boot(slot: RackSlot): Promise<TpmReading> {
     await slot.server.powerOn();
     const { console } = slot.serial;
-    await console.waitFor(/tpm-reader: ends/, BOOT_WITHIN_MS).catch((error: Error) => {
-      throw new Error([error.message, ...console.lastLines(40)].join('\n'));
-    });
+    await console
+      .waitFor(
+        /tpm-reader: ends/,
+        BOOT_WITHIN_MS,
+        fairClock(() => slot.server.pid),
+      )
+      .catch((error: Error) => {
+        throw new Error([error.message, ...console.lastLines(40)].join('\n'));
+      });
     await slot.server.powerOff();
     return readingOf(console.text);
   }

@@ -12,6 +12,7 @@ const IMAGE = {
   sha256: 'ab',
   format: 'raw',
   bytes: 5000,
+  unpackedBytes: null,
 } as const;
 const CALL_HOME = 'http://10.0.100.10:8080/health';
 
@@ -94,7 +95,7 @@ describe('the image of a profile', () => {
     const url = 'http://10.0.100.10:8080/boot/debian/disk.raw';
     expect(servedImage(image, SERVER, find)).toEqual({
       ok: true,
-      value: { url, sha256: 'ab', format: 'raw', bytes: 7 },
+      value: { url, sha256: 'ab', format: 'raw', bytes: 7, unpackedBytes: null },
     });
   });
 

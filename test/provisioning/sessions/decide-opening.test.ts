@@ -35,6 +35,7 @@ const decide = (changes: Partial<OpeningQuestion> = {}) =>
     declared: [],
     bound: BOUND,
     shown: SHOWN,
+    signed: [],
     showsAll: true,
     medium: 'none',
     ...changes,
@@ -66,7 +67,7 @@ describe('a session of the recorded hardware', () => {
     ],
     [
       'with a TPM that its vendor signed is proved',
-      { bound: withTpm('vendor'), shown: { ...SHOWN, tpm: { ...TPM, issuer: 'CN=Vendor' } } },
+      { bound: withTpm('vendor'), shown: { ...SHOWN, tpm: { ...TPM, issuer: 'CN=Vendor' } }, signed: [EK] },
       'tpm',
       'tpm',
     ],
@@ -74,7 +75,57 @@ describe('a session of the recorded hardware', () => {
     ['that is commissioned for the first time is asserted', { bound: null, mode: 'commission' }, 'asserted', 'clear'],
     ['that is never commissioned is asserted', { bound: null, required: 'asserted' }, 'asserted', 'clear'],
   ])('%s', (_, changes, level, key) => {
-    expect(decide(changes)).toEqual({ outcome: 'open', level, key, changedPcrs: [] });
+    expect(decide(changes)).toMatchObject({ outcome: 'open', level, key, changedPcrs: [] });
+  });
+});
+
+describe('a TPM with several endorsement keys gets the session key for', () => {
+  const shows = (...eks: (typeof EK)[]): ShownHardware => ({ ...SHOWN, tpm: { ...TPM, eks } });
+
+  it.each<[string, Partial<OpeningQuestion>, typeof EK, string]>([
+    ['the recorded one', { bound: withTpm('accepted'), shown: shows(OTHER_EK, EK) }, EK, 'tpm'],
+    [
+      'the recorded one, also beside one that a vendor signed: that one is not of this machine',
+      { bound: withTpm('nobody'), shown: shows(OTHER_EK, EK), signed: [OTHER_EK] },
+      EK,
+      'bound',
+    ],
+    [
+      'the recorded one that its vendor signed',
+      { bound: withTpm('vendor', { eks: [EK, SECOND_EK] }), shown: shows(EK, SECOND_EK), signed: [SECOND_EK] },
+      SECOND_EK,
+      'tpm',
+    ],
+    [
+      'the declared one, when it was commissioned before that',
+      { bound: withTpm('nobody'), declared: [SECOND_EK], shown: shows(EK, SECOND_EK) },
+      SECOND_EK,
+      'tpm',
+    ],
+    [
+      'the declared one when it is commissioned',
+      { bound: null, mode: 'commission', declared: [EK], shown: shows(OTHER_EK, EK), signed: [OTHER_EK] },
+      EK,
+      'tpm',
+    ],
+    [
+      'the one that its vendor signed when it is commissioned',
+      { bound: null, mode: 'commission', shown: shows(OTHER_EK, EK), signed: [EK] },
+      EK,
+      'tpm',
+    ],
+    [
+      'the first one while nobody vouches for any',
+      { bound: null, mode: 'commission', shown: shows(EK, SECOND_EK) },
+      EK,
+      'asserted',
+    ],
+  ])('%s', (_, changes, ek, level) => {
+    expect(decide(changes)).toMatchObject({ outcome: 'open', key: 'tpm', ek, level });
+  });
+
+  it('nothing when it shows none', () => {
+    expect(decide()).toMatchObject({ outcome: 'open', ek: null });
   });
 });
 

@@ -37,6 +37,11 @@ export class FakeServiceOs {
     return this.#key;
   }
 
+  /** A key that did not come in the clear. */
+  holdKey(key: string): void {
+    this.#key = key;
+  }
+
   /** The script of this boot. */
   async script(method: 'GET' | 'HEAD' = 'GET'): Promise<string> {
     const { mac, uuid } = this.#chassis;

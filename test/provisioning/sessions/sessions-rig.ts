@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { StartingOutcome } from '../../../appliance/boot/startability.ts';
 import { PROFILE_DEFAULTS, type Profile } from '../../../appliance/domain/catalogue.ts';
+import type { Json } from '../../../appliance/domain/event.ts';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { IntentId } from '../../../appliance/domain/intent.ts';
 import { parseIpv4 } from '../../../appliance/domain/ipv4.ts';
@@ -16,7 +17,7 @@ import { ticketMaker } from '../../../appliance/provisioning/sessions/tickets.ts
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
-import { addMachine, lifecycleIn, mac, NOW, transitionOf } from '../../store/samples.ts';
+import { addMachines, lifecycleIn, mac, NOW, specOf, transitionOf } from '../../store/samples.ts';
 import { writesTo } from '../../store/writes.ts';
 import { sessionProofs } from './session-proofs.ts';
 
@@ -28,6 +29,8 @@ export class SessionsRig {
   readonly sessions: Sessions;
   readonly rendered: string[] = [];
   readonly time: { now: number };
+  /** The other machines of the site. */
+  readonly others: Machine[] = [];
   /** Of installations. */
   profile: Profile = ASSERTED_PROFILE;
 
@@ -42,6 +45,7 @@ export class SessionsRig {
       now,
       seenAt: () => ({ address: null, mac: null, neighbour: null, wouldBeKnown: false }),
       ...sessionProofs(now),
+      fleet: { machines: () => this.others.values() },
       profile: () => this.profile,
       files: {
         file: async (_machine, name) => {
@@ -52,17 +56,19 @@ export class SessionsRig {
     });
   }
 
-  static async open(file: string, state: LifecycleState): Promise<SessionsRig> {
+  static async open(file: string, state: LifecycleState, spec = specOf(1)): Promise<SessionsRig> {
     const store = await openSqliteStore({ file });
     const lifecycle = lifecycleIn(state, { deadline: NOW + 60 * MINUTE });
-    const machine = await writesTo(store).transition(transitionOf(await addMachine(store, 1), state, { lifecycle }));
+    const [added] = await addMachines(store, spec);
+    if (!added) throw new Error('the machine was not written');
+    const machine = await writesTo(store).transition(transitionOf(added, state, { lifecycle }));
     return new SessionsRig(store, machine, { now: NOW + 1000 });
   }
 
   /** From the real ticket maker, so that its lifetime is the product's. */
-  async ticket(mode: SessionMode): Promise<SessionSecret> {
+  async ticket(mode: SessionMode, order: Json = { mode }): Promise<SessionSecret> {
     const make = ticketMaker(
-      { order: () => parsed({ mode }) },
+      { order: () => parsed(order) },
       {
         now: () => this.time.now,
         newId: randomUUID,
@@ -74,8 +80,8 @@ export class SessionsRig {
     return mustParse(parseSessionSecret(url.slice(url.lastIndexOf('/') + 1)));
   }
 
-  async session(mode: SessionMode): Promise<SessionSecret> {
-    return keyIn(await this.sessions.open(await this.ticket(mode), { mac: mac(1) }, CALL));
+  async session(mode: SessionMode, order: Json = { mode }): Promise<SessionSecret> {
+    return keyIn(await this.sessions.open(await this.ticket(mode, order), { mac: mac(1) }, CALL));
   }
 
   async state(): Promise<Machine['lifecycle'] | undefined> {

@@ -57,7 +57,7 @@ describe('choosing disks', () => {
     expect(chosen([SSD, HDD], selector({ serial: 'nope', minBytes: 1e9 }))).toEqual({
       ok: false,
       reason:
-        'no disk matches serial nope, at least 1 GB; it has ata-SSD_A (Samsung PM9A3, 480 GB), ata-HDD_C (Old, 4000 GB)',
+        'no disk matches serial nope, at least 1 GB; it has ata-SSD_A (Samsung PM9A3, 480 GB), ata-HDD_C (Old, 4 TB)',
     });
     expect(chosen([], byId('ata-SSD_A'))).toEqual({
       ok: false,
@@ -75,7 +75,7 @@ describe('choosing disks', () => {
   it('rejects one disk for two selectors', () => {
     expect(chosen(ALL, selector({ serial: 'C3' }), selector({ rotational: true }))).toEqual({
       ok: false,
-      reason: 'ata-HDD_C (Old, 4000 GB) is matched by two selectors',
+      reason: 'ata-HDD_C (Old, 4 TB) is matched by two selectors',
     });
   });
 

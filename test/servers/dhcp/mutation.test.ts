@@ -7,13 +7,14 @@ import { SECOND } from '../../../appliance/domain/instant.ts';
 import { parseMac } from '../../../appliance/domain/mac.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { INPUTS } from '../../attack-tally.ts';
 import { machineIn, name, networkWith } from '../../boot/boot-fixtures.ts';
 import { ip, mac } from '../../boot/leases/lease-fixtures.ts';
 import { dhcpPackets } from '../../codecs/dhcp4/captured-packets.ts';
 import { dice } from '../../codecs/dhcp4/mutants.ts';
 import { packet, Rig } from './rig.ts';
 
-const MUTANTS = 20_000;
+const MUTANTS = INPUTS.dhcpServer;
 const SEED = 0x2131;
 
 /** The networks in which the clients were captured, and one on which another server assigns the addresses. */
@@ -86,7 +87,7 @@ function namesHalfAnAddress(raw: Buffer): boolean {
 const saysMalformed = ({ kind, data }: TrailNote): boolean =>
   kind === 'dhcp.silent' && (data as { because?: string }).because === 'malformed';
 
-it('answers a valid request after twenty thousand mutated ones, none of which it handled wrongly', async () => {
+it('answers a valid request after twenty thousand mutated ones, none of which it handled wrongly', async ({ task }) => {
   const below = dice(SEED);
   const originals = dhcpPackets().filter(([op]) => op === 1);
   const mutant = (): Uint8Array => {
@@ -119,6 +120,7 @@ it('answers a valid request after twenty thousand mutated ones, none of which it
     if (n % 100 === 0) await rig.clock.advance(10 * SECOND, () => setImmediate());
   }
 
+  task.meta.inputs = MUTANTS;
   expect(answeredInError).toEqual([]);
   expect(rig.lines.filter(({ level }) => level === 'error')).toEqual([]);
   const { replies } = rig.udp;

@@ -228,3 +228,36 @@ describe('an interface', () => {
     expect(rig.server.health()).toBe('failed');
   });
 });
+
+describe('a server that was seen', () => {
+  const table = (hardware: string): string =>
+    `IP address       HW type     Flags       HW address            Mask     Device\n${ROGUE} 0x1 0x2 ${hardware} * eth1\n`;
+
+  it('is listed with the MAC that answers for its address, until it was silent for long', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: false } });
+    const started = rig.server.start();
+    await turn();
+    await rig.clock.advance(2 * SECOND, turn);
+    await started;
+    offer(rig);
+    const seen = { network: 'provisioning', interface: 'eth1', address: ROGUE, how: 'it sent an OFFER' };
+    expect(rig.server.otherServers()).toEqual([{ ...seen, mac: null }]);
+    rig.neighbours = table('52:54:00:66:66:66');
+    await rig.clock.advance(SECOND, turn);
+    expect(rig.server.otherServers()).toEqual([{ ...seen, mac: '52:54:00:66:66:66' }]);
+    await rig.clock.advance(9 * MINUTE, turn);
+    offer(rig);
+    await rig.clock.advance(9 * MINUTE, turn);
+    expect(rig.server.otherServers()).toHaveLength(1);
+    await rig.clock.advance(2 * MINUTE, turn);
+    expect(rig.server.otherServers()).toEqual([]);
+  });
+
+  it('is not listed where others are expected', async () => {
+    const rig = new Rig({ settings: { ignoreOtherServers: true } });
+    await rig.server.start();
+    offer(rig);
+    expect(rogues(rig)).toHaveLength(1);
+    expect(rig.server.otherServers()).toEqual([]);
+  });
+});

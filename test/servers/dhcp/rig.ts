@@ -50,6 +50,8 @@ interface RigOptions {
   readonly stored?: Lease[];
   /** The boot resolver; default: one over the rig's own fleet. */
   readonly resolver?: BootResolver;
+  /** Which loaders the appliance has; default: all. */
+  readonly available?: (file: string) => boolean;
 }
 
 export class Rig {
@@ -73,6 +75,7 @@ export class Rig {
     settings = {},
     stored = [],
     resolver,
+    available = () => true,
   }: RigOptions = {}) {
     this.store.stored = stored;
     this.declare(networks, machines);
@@ -88,7 +91,7 @@ export class Rig {
         ...settings,
       },
       fleet: this.fleet,
-      resolver: resolver ?? new BootResolver(this.fleet, () => this.clock.now()),
+      resolver: resolver ?? new BootResolver(this.fleet, () => this.clock.now(), { available }),
       store: this.store,
       trail: { note: (note) => void this.notes.push(checkedEvent(note)) },
       openUdp: this.udp.open,

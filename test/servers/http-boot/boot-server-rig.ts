@@ -17,6 +17,7 @@ import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SiteNetwork } from '../../../appliance/domain/network.ts';
 import { mustParse } from '../../../appliance/domain/parsed.ts';
 import { Fleet } from '../../../appliance/inventory/fleet.ts';
+import type { EndFailedBoot } from '../../../appliance/provisioning/sessions/boot-failure.ts';
 import { HttpBootServer, type HttpBootSettings } from '../../../appliance/servers/http-boot/http-boot-server.ts';
 import { readBootTemplates } from '../../../appliance/servers/http-boot/read-templates.ts';
 import { ScriptIssuer } from '../../../appliance/servers/http-boot/script-issuer.ts';
@@ -34,6 +35,7 @@ interface RigOptions extends Partial<HttpBootSettings> {
   readonly orderProblem?: string;
   readonly stranger?: string;
   readonly monotonicNow?: () => number;
+  readonly endFailedBoot?: EndFailedBoot;
 }
 
 export class BootServerRig {
@@ -59,6 +61,7 @@ export class BootServerRig {
       orderProblem = null,
       stranger = null,
       monotonicNow = () => performance.now(),
+      endFailedBoot = async () => false,
       ...settings
     } = options;
     const fleet = new Fleet();
@@ -105,6 +108,7 @@ export class BootServerRig {
           error: (line: unknown) => void this.errors.push(line),
         },
         monotonicNow,
+        endFailedBoot,
         newId: () => `id-${ids++}`,
         elsewhere: (_request: IncomingMessage, response: ServerResponse) => void response.end('elsewhere'),
       },

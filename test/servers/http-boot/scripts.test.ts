@@ -280,6 +280,24 @@ describe('a report from a script', () => {
     expect(second?.data).toEqual(first?.data);
   });
 
+  it('ends the work of its machine, whatever others report: then it is not noted a second time', async () => {
+    const ended: unknown[] = [];
+    await start({
+      machines: [machineIn('commissioning')],
+      monotonicNow: () => 0,
+      endFailedBoot: async ({ id }, report, address) => ended.push([id, report, address]) > 0 && report.boot === 'b-1',
+    });
+    for (let each = 0; each < 150; each++) await script(`/boot/report?mac=${MAC}&errno=2e008001`);
+    expect(await script(`/boot/report?mac=${MAC}&stage=service-os&errno=2e008001&boot=b-1`)).toBe('noted\n');
+    expect(ended.at(-1)).toEqual([
+      NODE_ID,
+      { boot: 'b-1', data: { mac: MAC, stage: 'service-os', errno: '2e008001' } },
+      '127.0.0.1',
+    ]);
+    expect(await rig.noted('boot.failed')).toHaveLength(100);
+    expect(ended).toHaveLength(151);
+  });
+
   it('is no failure without an error number: a system has started', async () => {
     await start({ machines: [machineIn('ready')] });
     await script(`/boot/report?mac=${MAC}&stage=service-os&platform=efi`);

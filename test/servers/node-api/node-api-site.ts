@@ -27,6 +27,7 @@ import { type NodeService, openNodeService } from '../../../appliance/servers/no
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { freePort } from '../../free-port.ts';
+import { NO_POWER } from '../../identity/no-power.ts';
 import { newKeyPem, newRequest } from '../../identity/openssl.ts';
 import { commandsOf } from '../../machines/commands-of.ts';
 import { endingWithUs } from '../../process/appliance.ts';
@@ -109,6 +110,7 @@ export class NodeApiSite {
       store,
       fleet: this.fleet,
       commands,
+      power: NO_POWER,
       now: this.now,
       setTimer: clock.setTimer,
       newId: randomUUID,

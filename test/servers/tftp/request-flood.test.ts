@@ -6,10 +6,11 @@ import type { TftpPacket } from '../../../appliance/codecs/tftp/packet.ts';
 import { endpointFrom } from '../../../appliance/net/udp/endpoint.ts';
 import { TFTP_DEFAULTS } from '../../../appliance/servers/tftp/tftp-settings.ts';
 import { TransferThreads } from '../../../appliance/servers/tftp/transfer-threads.ts';
+import { INPUTS } from '../../attack-tally.ts';
 import { ack, load, read, sloppyClient } from './sloppy-client.ts';
 import { LOADER, startServer } from './tftp-rig.ts';
 
-const FLOOD = 20_000;
+const FLOOD = INPUTS.tftpServer / 9;
 /** Fewer than a socket can buffer: all of them arrive. */
 const AT_ONCE = 200;
 
@@ -29,11 +30,11 @@ function forwardedToThreads() {
 describe.each(PLACES)('a client that floods the request port, transfers %s', (_where, place) => {
   const request = read('snponly.efi', { tsize: '0' });
 
-  it.each<[string, TftpPacket | Uint8Array]>([
+  it.for<[string, TftpPacket | Uint8Array]>([
     ['acknowledgements', ack(0x7777)],
     ['the same request', request],
     ['noise', Uint8Array.of(0, 9, 9, 9)],
-  ])('with %s delays neither other clients nor the stop', async (_what, packet) => {
+  ])('with %s delays neither other clients nor the stop', async ([_what, packet], { task }) => {
     const rig = await startServer(place);
     const [noisy, other] = [await sloppyClient(), await sloppyClient()];
     noisy.send(request, rig.port);
@@ -42,6 +43,7 @@ describe.each(PLACES)('a client that floods the request port, transfers %s', (_w
       for (let one = 0; one < AT_ONCE; one += 1) noisy.send(packet, rig.port);
       await turn();
     }
+    task.meta.inputs = FLOOD;
     expect(await load(other, rig.port, 'snponly.efi', { blksize: '1468' })).toHaveLength(LOADER.length);
     await rig.noted('tftp.completed');
     expect(rig.server.transfersUnderWay).toBe(1);

@@ -61,6 +61,20 @@ export function sessionsContract(engine: Engine): void {
   };
   const sessionOf = (store: Store, { ticketHash }: NewTicket) => store.sessionByTicket(ticketHash);
 
+  it('marks a step that stands still once, and not one that has moved or ended', async () => {
+    const { store, ticket } = await withSession();
+    const progress = { bytes: 7, moved: { at: NOW + 1, bytes: 7 }, stalledAt: null };
+    const report = reportOf(ticket, 1, 'write-image');
+    await writesTo(store).reportStep({ ...report, step: { ...report.step, status: 'progress', progress } });
+    expect(await writesTo(store).markStalled(ticket.id, NOW, NOW + MINUTE), 'it has moved').toBe(false);
+    expect(await writesTo(store).markStalled(ticket.id, NOW + 1, NOW + MINUTE)).toBe(true);
+    expect((await sessionOf(store, ticket))?.last?.progress).toEqual({ ...progress, stalledAt: NOW + MINUTE });
+    expect(await writesTo(store).markStalled(ticket.id, NOW + 1, NOW + MINUTE), 'again').toBe(false);
+    await writesTo(store).reportStep({ ...reportOf(ticket, 2, 'write-image'), step: { ...report.step, progress } });
+    await writesTo(store).endSession(ticket.id, 'failed', NOW + 2, null, newEvent('ended'));
+    expect(await writesTo(store).markStalled(ticket.id, NOW + 1, NOW + MINUTE), 'ended').toBe(false);
+  });
+
   it('stores a ticket with its order, and finds it only by its hash', async () => {
     const { store, machine, ticket } = await withTicket();
     expect(await sessionOf(store, ticket)).toEqual({

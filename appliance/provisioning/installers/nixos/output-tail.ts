@@ -1,6 +1,7 @@
 // The end of a program's output, for people: bounded, without control characters, and without secrets.
 
 import { stripVTControlCharacters } from 'node:util';
+import { beginsPrivateKey, endsPrivateKey, MASKED, maskSecrets } from '../../../domain/secret-masks.ts';
 
 const MOST_LINES = 60;
 const LONGEST_LINE = 400;
@@ -8,13 +9,6 @@ const LONGEST_LINE = 400;
 const SEARCHED = 4096;
 /** Shorter ones would redact ordinary words. */
 const SHORTEST_SECRET = 6;
-const HIDDEN = '[secret]';
-
-const SUSPECTS: readonly (readonly [RegExp, string])[] = [
-  [/(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}/gi, `$1${HIDDEN}`],
-  [/(\b(?:password|passphrase|passwd|token|secret|api[_-]?key)["']?\s*[=:]\s*)\S+/gi, `$1${HIDDEN}`],
-  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${HIDDEN}@`],
-];
 
 export interface OutputTail {
   /** Returns the line as it may be shown. */
@@ -30,17 +24,17 @@ export function outputTail(secrets: readonly string[]): OutputTail {
   const lines: string[] = [];
   let insideKey = false;
   const clean = (line: string): string => {
-    const begins = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(line);
+    const begins = beginsPrivateKey(line);
     if (begins || insideKey) {
-      insideKey = !/-----END [A-Z ]*PRIVATE KEY-----/.test(line);
-      return HIDDEN;
+      insideKey = !endsPrivateKey(line);
+      return MASKED;
     }
-    const known = hidden.reduce((text, secret) => text.replaceAll(secret, HIDDEN), visible(line.slice(0, SEARCHED)));
-    const safe = SUSPECTS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), known);
+    const known = hidden.reduce((text, secret) => text.replaceAll(secret, MASKED), visible(line.slice(0, SEARCHED)));
+    const safe = maskSecrets(known);
     if (line.length <= SEARCHED) return bounded(safe);
     // A secret may have been cut in two: its first half must not become visible.
     return safe.length <= LONGEST_LINE
-      ? HIDDEN
+      ? MASKED
       : `${safe.slice(0, LONGEST_LINE)}… (${line.length - LONGEST_LINE} more)`;
   };
   return {

@@ -1,0 +1,98 @@
+// One place at a shared console. A seat has its own bounded buffer, so that nobody waits for a slow reader.
+
+import type { BmcConsole } from '../bmc.ts';
+import { BmcError } from '../bmc-error.ts';
+import { Unread } from '../ipmi/unread.ts';
+
+/** Six minutes of output on a serial line; a viewer that is further behind is not reading. */
+const MOST_UNREAD = 4 * 1024 * 1024;
+/** For a seat that loses output instead of being closed. */
+const MOST_UNREAD_LOSSY = 256 * 1024;
+
+export interface SeatOptions {
+  /** Who sits there, for messages. */
+  readonly who: string;
+  /** Whether the seat types. */
+  readonly writes: boolean;
+  /** Output that is not read in time is lost and counted; otherwise the seat is closed. */
+  readonly lossy: boolean;
+}
+
+export class ConsoleSeat implements BmcConsole {
+  readonly who: string;
+  readonly lossy: boolean;
+  /** Taken away when another seat takes the typing over. */
+  writes: boolean;
+  readonly #type: (seat: ConsoleSeat, characters: Uint8Array) => void;
+  readonly #leave: (seat: ConsoleSeat) => void;
+  #unread: Unread;
+  #lost = 0;
+  #wakeReader: () => void = () => undefined;
+  #end: { readonly error: BmcError | null } | null = null;
+
+  constructor(
+    { who, writes, lossy }: SeatOptions,
+    type: (seat: ConsoleSeat, characters: Uint8Array) => void,
+    leave: (seat: ConsoleSeat) => void,
+  ) {
+    this.who = who;
+    this.writes = writes;
+    this.lossy = lossy;
+    this.#type = type;
+    this.#leave = leave;
+    this.#unread = new Unread(lossy ? MOST_UNREAD_LOSSY : MOST_UNREAD);
+  }
+
+  /** Dropped when this seat does not type. */
+  write(characters: Uint8Array): void {
+    if (!this.#end && this.writes) this.#type(this, characters);
+  }
+
+  async close(): Promise<void> {
+    this.end(null);
+  }
+
+  /** The number of bytes that were lost since the last call. */
+  takeLost(): number {
+    const lost = this.#lost;
+    this.#lost = 0;
+    return lost;
+  }
+
+  deliver(bytes: Uint8Array): void {
+    if (this.#end) return;
+    if (!this.#unread.push(bytes)) {
+      if (this.lossy) this.#lost += bytes.length;
+      else this.end(new BmcError('closed', 'the console was closed because its client does not read the output'));
+    }
+    this.#wakeReader();
+  }
+
+  /** For a person: a line between the output of the machine. */
+  notice(words: string): void {
+    if (!this.lossy) this.deliver(new TextEncoder().encode(`\r\n[coldiron: ${words}]\r\n`));
+  }
+
+  end(error: BmcError | null): void {
+    if (this.#end) return;
+    this.#end = { error };
+    this.#wakeReader();
+    this.#leave(this);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    for (;;) {
+      const next = this.#unread.shift();
+      if (next) {
+        yield next;
+      } else if (this.#end) {
+        if (this.#end.error) throw this.#end.error;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wakeReader = resolve;
+        });
+      }
+    }
+  }
+}

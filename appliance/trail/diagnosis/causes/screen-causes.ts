@@ -1,0 +1,55 @@
+// Causes that a machine states on its own screen: one for each signature of the console table.
+
+import type { ConsoleSignature, ConsoleStage } from '../../../domain/console/signature.ts';
+import { CONSOLE_SIGNATURES } from '../../../domain/console/signatures.ts';
+import type { Seen } from '../boot-events.ts';
+import { type Cause, found, seen } from '../cause.ts';
+import type { Signs } from '../signs.ts';
+import type { Stage } from '../stages.ts';
+
+/** Where a machine stops that prints such a line. The installed system passes through all of them at its first boot. */
+const STOPS: Readonly<Record<ConsoleStage, readonly Stage[]>> = {
+  firmware: ['power', 'address', 'loader', 'first-boot'],
+  loader: ['loader', 'script', 'images', 'first-boot'],
+  kernel: ['start', 'work', 'first-boot'],
+  initramfs: ['start', 'first-boot'],
+  'service-os': ['start', 'work'],
+  system: ['first-boot'],
+};
+
+const causeOf = ({ id, severity, stage, means, advice }: ConsoleSignature): Cause => ({
+  id: `screen-${id}`,
+  stages: STOPS[stage],
+  specificity: 3,
+  looksFor: `on the serial console: ${means}`,
+  assess: (signs) => {
+    const line = lastMatch(signs, id);
+    if (line === null) return null;
+    return found(severity === 'error' ? 'certain' : 'likely', seen(line, line.data.line, 'console'));
+  },
+  reason: `{node} reports on its screen: ${means}`,
+  nextStep: advised(advice),
+});
+
+/** The table names the node as NODE. */
+function advised(advice: string): string {
+  const step = advice.replace(/\bNODE\b/g, '{node}');
+  return step.includes('coldiron') ? step : `${step} The whole screen: coldiron console {node} --last`;
+}
+
+/** Notes are part of ordinary boots. */
+export const SCREEN_CAUSES: readonly Cause[] = CONSOLE_SIGNATURES.filter(({ severity }) => severity !== 'note').map(
+  causeOf,
+);
+
+/** Printed since the machine entered the stage that it is in. A line before that did not stop it. */
+function lastMatch({ seen: events, current, timeline }: Signs, signature: string): Seen<'console.matched'> | null {
+  if (current === null) return null;
+  const since = timeline.visits.at(-1)?.began ?? current.began;
+  return (
+    events.findLast(
+      (one): one is Seen<'console.matched'> =>
+        one.kind === 'console.matched' && one.data.signature === signature && one.at >= since,
+    ) ?? null
+  );
+}

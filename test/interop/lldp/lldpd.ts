@@ -1,0 +1,80 @@
+// A switch port that announces itself: Debian's lldpd on one interface, with the names that a test gives it.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { vi } from 'vitest';
+import { needPackages } from '../packages.ts';
+
+export interface Announcement {
+  readonly system: string;
+  readonly port: string;
+  readonly description: string;
+}
+
+export class AnnouncedPort {
+  readonly #child: ChildProcess;
+  readonly #socket: string;
+  readonly #device: string;
+
+  private constructor(child: ChildProcess, socket: string, device: string) {
+    this.#child = child;
+    this.#socket = socket;
+    this.#device = device;
+  }
+
+  /** `wrapped`: runs a program in the namespace of the device. */
+  static async start(
+    wrapped: (program: string, ...args: readonly string[]) => readonly [string, ...string[]],
+    device: string,
+    announcement: Announcement,
+  ): Promise<AnnouncedPort> {
+    needPackages(['lldpd']);
+    const folder = mkdtempSync(join(tmpdir(), 'coldiron-lldpd-'));
+    // lldpcli gives up its privileges before it opens the socket.
+    chmodSync(folder, 0o755);
+    const socket = join(folder, 'control');
+    // In the foreground. `!!`: also an interface of a kind that it leaves alone by default, such as a tap.
+    const [command, ...args] = wrapped('lldpd', '-d', '-u', socket, '-I', `!!${device}`);
+    const child = spawn(command, args, { stdio: 'ignore' });
+    const port = new AnnouncedPort(child, socket, device);
+    try {
+      // It listens on its socket a moment after it has started.
+      await vi.waitFor(() => port.#lldpcli('configure', 'lldp', 'tx-interval', '1'), {
+        timeout: 30_000,
+        interval: 100,
+      });
+      port.announce(announcement);
+    } catch (error) {
+      await port.stop();
+      throw error;
+    }
+    return port;
+  }
+
+  /** From its next frame on, within a second. */
+  announce({ system, port, description }: Announcement): void {
+    const device = this.#device;
+    this.#lldpcli('configure', 'system', 'hostname', system);
+    this.#lldpcli('configure', 'ports', device, 'lldp', 'portidsubtype', 'local', port);
+    this.#lldpcli('configure', 'ports', device, 'lldp', 'portdescription', description);
+    this.#lldpcli('update');
+  }
+
+  /** Its last frame says that it leaves. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const ended = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      await ended;
+    }
+    rmSync(dirname(this.#socket), { recursive: true, force: true });
+  }
+
+  #lldpcli(...words: readonly string[]): void {
+    const { status, stderr, stdout } = spawnSync('lldpcli', ['-u', this.#socket, ...words], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`lldpcli ${words.join(' ')}: ${stderr || stdout}`);
+  }
+}
