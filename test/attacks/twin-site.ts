@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, connect } from '../../appliance/cli/connection.ts';
 import { operate } from '../../appliance/cli/operate.ts';
-import { bzImage } from '../assets/tiny-files.ts';
+import { bzImage, PE_MACHINE, peFile, put, pxeProgram } from '../assets/tiny-files.ts';
 import { Lab } from '../interop/dhcp/lab.ts';
 import type { Running } from '../interop/namespaces.ts';
 import { ROOT } from '../process/appliance.ts';
@@ -76,6 +76,8 @@ export class TwinSite {
     );
     mkdirSync(state, { mode: 0o700 });
     await this.placeServiceOs();
+    put(join(state, 'assets/loader'), 'snponly.efi', peFile(PE_MACHINE.x86_64));
+    put(join(state, 'assets/loader'), 'undionly.kpxe', pxeProgram());
     this.#place('debian/disk.raw', IMAGE);
     const site = join(folder, 'coldiron.yaml');
     writeFileSync(site, siteText(nodes, extra));
