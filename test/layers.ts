@@ -23,7 +23,7 @@ export const LAYERS: readonly Layer[] = [
   { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   {
     at: 'codecs',
-    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0; each opens with its RFC',
+    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0, ISO 9660; each opens with its standard',
     imports: ['domain', 'codecs'],
   },
   // Keys, authentication codes and encryption are pure functions.
@@ -143,6 +143,7 @@ export const LAYERS: readonly Layer[] = [
         'machines',
         'provisioning',
         'codecs/tpm',
+        'codecs/iso9660',
         'inventory/fleet',
         'assets/asset',
         'assets/boot-contract',
@@ -171,7 +172,7 @@ export const LAYERS: readonly Layer[] = [
     holds: 'DHCP, TFTP, HTTP boot: sockets only',
     imports: [
       ...['domain', 'codecs', 'boot', 'render', 'net', 'servers', 'inventory/fleet', 'assets', 'trail', 'store/store'],
-      ...['provisioning/sessions', 'store/session-store'],
+      ...['provisioning/sessions', 'provisioning/media', 'store/session-store'],
     ],
     packages: ['fastify', 'koffi'],
     node: ['*'],

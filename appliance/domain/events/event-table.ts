@@ -10,6 +10,7 @@ import type { EventRow } from './event-row.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
 import { INVENTORY_EVENTS } from './inventory-events.ts';
 import { MACHINE_EVENTS } from './machine-events.ts';
+import { MEDIUM_EVENTS } from './medium-events.ts';
 import { NODE_API_EVENTS } from './node-api-events.ts';
 import { PROVISIONING_EVENTS } from './provisioning-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
@@ -22,6 +23,7 @@ export const EVENT_TABLE = {
   ...CONSOLE_EVENTS,
   ...MACHINE_EVENTS,
   ...PROVISIONING_EVENTS,
+  ...MEDIUM_EVENTS,
   ...IDENTITY_EVENTS,
   ...INVENTORY_EVENTS,
   ...TRAIL_EVENTS,
