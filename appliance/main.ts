@@ -8,9 +8,11 @@ import { bootServers, type Place } from './assembly/boot-servers.ts';
 import { openFoundation, StopList } from './assembly/foundation.ts';
 import { openIdentity } from './assembly/identity.ts';
 import { openMachines } from './assembly/machines.ts';
+import { openMedia } from './assembly/media.ts';
 import { nodeWork, openWork } from './assembly/provisioning.ts';
 import { openSelfCheck } from './assembly/self-check.ts';
 import { openServiceOsAuthority } from './assembly/service-os-authority.ts';
+import { openSessionProofs } from './assembly/session-proofs.ts';
 import type { Config } from './config.ts';
 
 export interface Appliance {
@@ -26,15 +28,18 @@ export async function startAppliance(config: Config, logger: Logger): Promise<Ap
   try {
     const foundation = await openFoundation(config, logger, stops);
     const bmcs = await openBmc(foundation);
-    const commands = await openMachines(foundation, bmcs);
+    const proofs = await openSessionProofs(foundation);
+    const media = await openMedia(foundation, bmcs, proofs);
+    const commands = await openMachines(foundation, bmcs, media);
     const nodes = await openIdentity(foundation, commands, bmcs);
     const { enrollment } = nodes;
     const authority = await openServiceOsAuthority(foundation, nodes);
     const boot = await openBootLookup(foundation, commands);
-    const work = await openWork(foundation, commands, boot, nodes);
+    nodes.useLeases((address) => boot.addresses.whoIs(address).machine);
+    const work = await openWork(foundation, commands, boot, nodes, proofs);
     const { applianceProblems, useListeners } = await openSelfCheck(foundation, { boot, nodes });
     const { twins } = enrollment;
-    const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems });
+    const servers = bootServers(foundation, boot, work.sessions, { twins, authority, applianceProblems, media });
     const api = await openApi(foundation, {
       ...{ enrollment, commands },
       work: nodeWork(foundation, { commands, boot, servers, work, enrollment, bmcs, applianceProblems }),

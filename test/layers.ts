@@ -23,7 +23,7 @@ export const LAYERS: readonly Layer[] = [
   { at: 'domain/events', imports: ['domain'], packages: ['typebox'] },
   {
     at: 'codecs',
-    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0; each opens with its RFC',
+    holds: 'bytes ↔ values: DHCPv4, TFTP, IPMI, X.509, TPM 2.0, ISO 9660; each opens with its standard',
     imports: ['domain', 'codecs'],
   },
   // Keys, authentication codes and encryption are pure functions.
@@ -109,7 +109,7 @@ export const LAYERS: readonly Layer[] = [
     holds: 'what is wrong with the appliance itself: files, disk, store, listeners, other DHCP servers, clock',
     imports: [
       ...['domain', 'self-check', 'assets/asset', 'assets/asset-name', 'assets/boot-contract', 'assets/built-images'],
-      'assets/library',
+      ...['assets/library', 'boot/loaders'],
     ],
     node: ['node:fs'],
   },
@@ -143,6 +143,7 @@ export const LAYERS: readonly Layer[] = [
         'machines',
         'provisioning',
         'codecs/tpm',
+        'codecs/iso9660',
         'inventory/fleet',
         'assets/asset',
         'assets/boot-contract',
@@ -171,7 +172,7 @@ export const LAYERS: readonly Layer[] = [
     holds: 'DHCP, TFTP, HTTP boot: sockets only',
     imports: [
       ...['domain', 'codecs', 'boot', 'render', 'net', 'servers', 'inventory/fleet', 'assets', 'trail', 'store/store'],
-      ...['provisioning/sessions', 'store/session-store'],
+      ...['provisioning/sessions', 'provisioning/media', 'store/session-store'],
     ],
     packages: ['fastify', 'koffi'],
     node: ['*'],
@@ -239,6 +240,7 @@ export const LAYERS: readonly Layer[] = [
     imports: [
       ...['domain', 'identity', 'net', 'servers/node-api', 'inventory/fleet', 'render/bundle'],
       ...['api/access', 'api/base-app', 'api/failed-attempts', 'store/store', 'store/enrollment-store'],
+      'trail/trail',
     ],
     packages: ['fastify', 'typebox'],
     node: ['*'],

@@ -9,6 +9,7 @@ import { MINUTE } from '../domain/instant.ts';
 import type { TwinWatch } from '../identity/twin-watch.ts';
 import { InterfaceWatch } from '../net/interface-watch.ts';
 import { repeat } from '../net/repeat.ts';
+import type { SessionMedia } from '../provisioning/media/session-media.ts';
 import { intentConsumer } from '../provisioning/sessions/intent-consumer.ts';
 import { neighbourProblem } from '../provisioning/sessions/openers.ts';
 import type { SessionService } from '../provisioning/sessions/session-service.ts';
@@ -23,6 +24,7 @@ import { TftpListeners } from '../servers/tftp/tftp-listeners.ts';
 import { TftpResolver } from '../servers/tftp/tftp-resolver.ts';
 import type { BootLookup } from './boot-lookup.ts';
 import type { Foundation } from './foundation.ts';
+import { serveMedia } from './media.ts';
 import type { SelfCheck } from './self-check.ts';
 import type { ServiceOsAuthority } from './service-os-authority.ts';
 
@@ -49,13 +51,14 @@ const LOOK_AT_ASSETS_EVERY = MINUTE;
 interface BootServerDeps extends Pick<SelfCheck, 'applianceProblems'> {
   readonly twins: Pick<TwinWatch, 'booted'>;
   readonly authority: ServiceOsAuthority;
+  readonly media: SessionMedia;
 }
 
 export function bootServers(
   foundation: Foundation,
   boot: BootLookup,
   { sessions }: Pick<SessionService, 'sessions'>,
-  { twins, authority, applianceProblems }: BootServerDeps,
+  { twins, authority, applianceProblems, media }: BootServerDeps,
 ): BootServers {
   const { config, store, fleet, trail, follower, clock, newId, logger, stops } = foundation;
   const { library, resolver, dhcp, addresses, bootPort, onFinding, onUnknown } = boot;
@@ -119,6 +122,7 @@ export function bootServers(
       {
         ...{ resolver, scripts, templates, library },
         sessions: sessions.handler,
+        media,
         endFailedBoot: sessions.endFailedBoot,
         profiles: () => fleet.profiles(),
         whoIs: (address) => addresses.whoIs(address),
@@ -140,6 +144,7 @@ export function bootServers(
   };
   const start = async (): Promise<Place[]> => {
     const http = await startHttp();
+    serveMedia(foundation, media, open.http);
     stops.add(() => tftp.stop());
     await tftp.reconcile();
     stops.add(() => dhcp.stop());

@@ -14,9 +14,9 @@ export async function openIdentity(
   commands: MachineCommands,
   { power }: Pick<BmcService, 'power'>,
 ): Promise<NodeService> {
-  const { config, store, fleet, clock, newId, logger, stops } = foundation;
+  const { config, store, fleet, trail, clock, newId, logger, stops } = foundation;
   const service = await openNodeService({
-    ...{ store, fleet, commands, power, newId, logger },
+    ...{ store, fleet, trail, commands, power, newId, logger },
     now: clock.now,
     setTimer: clock.setTimer,
     state: config.state,

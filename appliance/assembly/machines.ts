@@ -4,10 +4,15 @@ import type { BmcService } from '../bmc/access/bmc-service.ts';
 import { effectHandlers } from '../machines/effects.ts';
 import { MachineCommands } from '../machines/execute.ts';
 import { LifecycleRunner } from '../machines/runner.ts';
+import type { SessionMedia } from '../provisioning/media/session-media.ts';
 import { lastHeardReader } from '../provisioning/sessions/session-watch.ts';
 import type { Foundation } from './foundation.ts';
 
-export async function openMachines(foundation: Foundation, bmcs: BmcService): Promise<MachineCommands> {
+export async function openMachines(
+  foundation: Foundation,
+  bmcs: BmcService,
+  media: SessionMedia,
+): Promise<MachineCommands> {
   const { store, fleet, clock, newId, logger, stops } = foundation;
   const commands = new MachineCommands({
     ...{ store, newId },
@@ -26,6 +31,7 @@ export async function openMachines(foundation: Foundation, bmcs: BmcService): Pr
       store,
       now: clock.now,
       bmcs: bmcs.effects,
+      beforeNetworkBoot: (machine, correlationId) => media.place(machine, correlationId),
       // Disks that were not erased do not pass to the next user unless the site's policy allows it. No policy can allow it yet.
       mayReleaseUnerased: () => false,
     }),

@@ -27,7 +27,7 @@ import type { BootServers } from './boot-servers.ts';
 import type { Foundation } from './foundation.ts';
 import type { NodeService } from './identity.ts';
 import type { SelfCheck } from './self-check.ts';
-import { openSessionProofs } from './session-proofs.ts';
+import type { SessionProofs } from './session-proofs.ts';
 
 const DEFAULT_MANAGEMENT_PORT = 8443;
 const RELOAD_TEMPLATES_EVERY = MINUTE;
@@ -43,6 +43,7 @@ export async function openWork(
   commands: MachineCommands,
   boot: BootLookup,
   nodes: NodeService,
+  proofs: SessionProofs,
 ): Promise<Work> {
   const { enrollment } = nodes;
   const { config, store, fleet, clock, newId, logger, stops } = foundation;
@@ -79,7 +80,7 @@ export async function openWork(
         correlationId: null,
       }),
     seenAt: (address) => seenAt(address, addresses, fleet),
-    ...(await openSessionProofs(foundation)),
+    ...proofs,
     nodePort: () => nodes.port,
     heard: (machine) => enrollment.twins.heardSession(machine),
     now: clock.now,

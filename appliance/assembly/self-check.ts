@@ -66,7 +66,9 @@ export async function openSelfCheck(foundation: Foundation, { boot, nodes }: Sel
       assets: boot.library.list(),
       unusable: boot.library.unusable(),
       profiles: fleet.profiles(),
+      networks: fleet.networks(),
       cpus: new Set([...fleet.machines()].map(({ spec }) => spec.architecture)),
+      profilesInUse: new Set([...fleet.machines()].flatMap(({ spec }) => spec.profile ?? [])),
       state,
     }),
   );

@@ -40,7 +40,9 @@ export function damageOf({ source, origin }: FileReference, sums: FileSums): Fil
   return { words: `has changed since it was taken from ${origin.from}${size}`, restore: 'build' };
 }
 
-export const damageInWords = ({ words, restore }: FileDamage): string => `${words}: run coldiron assets ${restore}`;
+const RESTORED_BY = { build: 'coldiron assets build', fetch: 'coldiron assets fetch' } as const;
+
+export const damageInWords = ({ words, restore }: FileDamage): string => `${words}: run ${RESTORED_BY[restore]}`;
 
 /** The file was placed before its checksum was listed, and does not match it. */
 function isOtherThanListed({ source, origin }: FileReference, whole: string): boolean {

@@ -23,6 +23,9 @@ export interface BootReadBack {
   readonly differences: readonly string[];
 }
 
+/** Null: the BMC does not say which image is in the drive. Asked only for the drive that `insertMedia` uses. */
+export type ImageChoice = (image: string | null) => boolean;
+
 /** `on` lasts until it is switched off; not every BMC honours a number of seconds. */
 export type IdentifyLight = 'on' | 'off' | { readonly seconds: number };
 
@@ -98,6 +101,13 @@ export interface Bmc {
    * a driver that logs in with it.
    */
   setOwnPassword(password: Secret): Promise<void>;
+  /**
+   * Inserts the image at an http or https address into the machine's virtual CD drive, and reads back. Another image in that drive
+   * is replaced if `replaces` says so; else the verb rejects with `refused`. Idempotent. `unsupported`: there is no such drive.
+   */
+  insertMedia(image: string, replaces: ImageChoice): Promise<void>;
+  /** Empties the virtual drives whose image `which` chooses. Idempotent. */
+  ejectMedia(which: ImageChoice): Promise<void>;
   /** Closes the open sessions. Never rejects; call no verb afterwards. */
   close(): Promise<void>;
 }

@@ -25,6 +25,8 @@ export function paced(bmc: Bmc, gate: BmcGate, credential: string): Bmc {
     // Only the opening is queued: a console lasts for hours, and other verbs run beside it.
     openConsole: (options) => read(() => bmc.openConsole(options)),
     setOwnPassword: (password) => change(() => bmc.setOwnPassword(password)),
+    insertMedia: (image, replaces) => change(() => bmc.insertMedia(image, replaces)),
+    ejectMedia: (which) => change(() => bmc.ejectMedia(which)),
     close: () => bmc.close(),
   };
 }

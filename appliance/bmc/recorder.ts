@@ -14,7 +14,10 @@ export type RecordedAction =
   | 'open-console'
   | 'take-over-console'
   /** Never contains the password. */
-  | 'set-own-password';
+  | 'set-own-password'
+  /** Without the URL, which only the BMC may know. */
+  | 'insert-media'
+  | 'eject-media';
 
 export function recorderBmc(write: (action: RecordedAction) => void): Bmc {
   const record = async (action: RecordedAction): Promise<void> => write(action);
@@ -39,6 +42,8 @@ export function recorderBmc(write: (action: RecordedAction) => void): Bmc {
       return silentConsole();
     },
     setOwnPassword: () => record('set-own-password'),
+    insertMedia: () => record('insert-media'),
+    ejectMedia: () => record('eject-media'),
     close: async () => undefined,
   };
 }

@@ -21,6 +21,18 @@ export const REPORT_PATH = '/boot/report';
 /** Below it: a ticket, usable once, then the requests and reports of its session. */
 export const SESSION_PATH = '/boot/session/';
 
+/** Below it: the media that BMCs fetch, each by an unguessable name. */
+export const MEDIUM_PATH = '/boot/medium/';
+
+/** Some BMCs accept only names with this ending. */
+const MEDIUM_ENDING = '.iso';
+
+export const mediumPath = (name: string): string => `${MEDIUM_PATH}${name}${MEDIUM_ENDING}`;
+
+/** The unguessable name in the path of a medium; null: it is another path. */
+export const mediumNameIn = (path: string): string | null =>
+  /^\/boot\/medium\/([A-Za-z0-9_-]{43})\.iso$/.exec(path)?.[1] ?? null;
+
 export const machineScriptPath = (mac: Mac): string => `/boot/ipxe/${macWithHyphens(mac)}.ipxe`;
 
 export const loaderPath = (file: string): string => `/boot/loader/${file}`;

@@ -149,8 +149,10 @@ async function stateOf(config: Config, library: AssetLibrary, inventory: Invento
     assets: library.list(),
     unusable: library.unusable(),
     profiles: inventory.profiles,
+    networks: inventory.networks,
     // Missing files are warnings of their own.
     cpus: new Set(),
+    profilesInUse: new Set(inventory.profiles.map(({ name }) => name)),
     state: config.state,
   });
   return { problems: problems.map(shownProblem), silent: [] };

@@ -21,14 +21,14 @@ export function parseEkFingerprint(text: string): Parsed<EkFingerprint> {
 }
 
 /** What an installation requires; each is stronger than the one before. */
-export const REQUIRED_IDENTITIES = ['asserted', 'bound', 'tpm'] as const;
+export const REQUIRED_IDENTITIES = ['asserted', 'bound', 'media', 'tpm'] as const;
 export type RequiredIdentity = (typeof REQUIRED_IDENTITIES)[number];
 
 /**
  * How the identity of a session was established.
  *   asserted  the machine says its MAC, UUID and serial number
  *   bound     they are those that were recorded at commissioning
- *   media     and a one-time secret came through its BMC
+ *   media     it has the one-time secret that its BMC was given on a medium; recorded hardware does not differ
  *   tpm       its TPM, which a person, the inventory or a vendor vouches for, opened the session key
  */
 export const IDENTITY_LEVELS = ['asserted', 'bound', 'media', 'tpm'] as const;
@@ -59,6 +59,8 @@ export interface ShownHardware {
   readonly tpm: ShownTpm | null;
   /** Why the TPM could not be used; null: it could, or there is none. */
   readonly tpmProblem: string | null;
+  /** It has the secret of the medium of this boot. */
+  readonly medium?: boolean;
 }
 
 export interface BoundTpm extends ShownTpm {
@@ -70,11 +72,13 @@ export interface BoundHardware {
   readonly serial: string | null;
   readonly macs: readonly Mac[];
   readonly tpm: BoundTpm | null;
+  /** It has shown the secret of a medium once: from then on, one that its BMC has read must be shown. */
+  readonly medium?: boolean;
   readonly boundAt: Instant;
 }
 
 export interface HardwareDifference {
-  readonly field: 'uuid' | 'serial' | 'mac' | 'tpm';
+  readonly field: 'uuid' | 'serial' | 'mac' | 'tpm' | 'medium';
   readonly recorded: string;
   readonly found: string;
 }
@@ -120,6 +124,7 @@ const FIELD_NAMES = {
   serial: 'serial number',
   mac: 'network card',
   tpm: 'TPM',
+  medium: 'medium of its BMC',
 } as const satisfies Record<HardwareDifference['field'], string>;
 
 export const differencesText = (differences: readonly HardwareDifference[]): string =>
@@ -141,6 +146,8 @@ export function changedPcrs(before: PcrValues, after: PcrValues): number[] {
 export function boundText(bound: BoundHardware | null): string {
   if (bound === null) return 'asserted: its hardware was not recorded yet; commission it';
   const { tpm } = bound;
+  if (tpm === null && bound.medium === true)
+    return 'bound to its hardware, and to its BMC, whose medium it has shown; it has shown no TPM';
   if (tpm === null) return 'bound to its hardware: UUID, serial number and network cards; it has shown no TPM';
   switch (tpm.trust) {
     case 'declared':
@@ -157,7 +164,8 @@ export function boundText(bound: BoundHardware | null): string {
 /** The strongest level that a session of this machine can reach. */
 export const levelOf = (bound: BoundHardware | null): IdentityLevel => {
   if (bound === null) return 'asserted';
-  return bound.tpm !== null && bound.tpm.trust !== 'nobody' ? 'tpm' : 'bound';
+  if (bound.tpm !== null && bound.tpm.trust !== 'nobody') return 'tpm';
+  return bound.tpm === null && bound.medium === true ? 'media' : 'bound';
 };
 
 /** The record of a machine that has shown this hardware in a session. */
@@ -173,6 +181,7 @@ export function bindHardware(
     serial,
     macs,
     tpm: tpm && { ...tpm, trust: tpmTrust(tpm, declared, before?.tpm ?? null) },
+    ...(found.medium === true || before?.medium === true ? { medium: true } : {}),
     boundAt: at,
   };
 }

@@ -11,6 +11,7 @@ const WORDS: Readonly<Record<number, string>> = {
   13: 'connection aborted',
   14: 'connection refused: nothing listens at this address and port',
   15: 'connection reset',
+  22: 'the file is too large',
   23: 'no route to the appliance',
   28: 'invalid argument',
   29: 'input/output error: the server answered with an error, or the transfer broke off',
@@ -20,10 +21,12 @@ const WORDS: Readonly<Record<number, string>> = {
   45: 'file not found',
   46: 'exec format error: the file is no kernel, is damaged, or is for another architecture',
   49: 'out of memory: the files do not fit into the memory of the machine',
+  52: 'no space left for the file',
   56: 'not connected: the card has no link',
   60: 'not supported by this build of iPXE',
   62: 'host name not found',
   65: 'operation not permitted: rejected by Secure Boot or by a certificate check',
+  67: 'protocol error: the server answered something unexpected',
   76: 'connection timed out: packets do not arrive',
 };
 

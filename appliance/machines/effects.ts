@@ -1,16 +1,10 @@
 // Which handler runs which effect.
 
-import type { Instant } from '../domain/instant.ts';
 import type { Machine } from '../domain/machine.ts';
-import type { Store } from '../store/store.ts';
-import type { BmcAccess } from './effects/bmc-access.ts';
 import { EffectError, type EffectHandler, type EffectHandlers } from './effects/handler.ts';
-import { bootFromDisk, bootFromNetwork, powerHandler, powerOff } from './effects/power.ts';
+import { bootFromDisk, bootFromNetwork, type PowerSettings, powerHandler, powerOff } from './effects/power.ts';
 
-export interface EffectSettings {
-  readonly store: Pick<Store, 'appendEvents'>;
-  readonly now: () => Instant;
-  readonly bmcs: BmcAccess;
+export interface EffectSettings extends PowerSettings {
   /** Whether a machine whose disks cannot be erased may be released with its data on them. */
   readonly mayReleaseUnerased: (machine: Machine) => boolean;
 }

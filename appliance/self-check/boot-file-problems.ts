@@ -2,26 +2,31 @@
 
 import type { Asset } from '../assets/asset.ts';
 import { isLoaderName } from '../assets/asset-name.ts';
-import { type AdvertisedFiles, checkAdvertised } from '../assets/boot-contract.ts';
+import { type AdvertisedFiles, checkAdvertised, type MissingFile } from '../assets/boot-contract.ts';
 import type { UnusableFile } from '../assets/library.ts';
+import { loaderFor } from '../boot/loaders.ts';
 import type { FoundProblem } from '../domain/appliance-problem.ts';
 import { CLIENT_ARCHITECTURES } from '../domain/architecture.ts';
 import type { Profile } from '../domain/catalogue.ts';
+import type { SiteNetwork } from '../domain/network.ts';
 import { buildCommand, restoreCommand } from './next-steps.ts';
 
 export interface BootFileFacts {
   readonly assets: readonly Asset[];
   readonly unusable: readonly UnusableFile[];
   readonly profiles: Iterable<Profile>;
-  /** The processors of the machines in the inventory. */
+  readonly networks: Iterable<SiteNetwork>;
+  /** The processors of the machines in the inventory, and the profiles that they are declared with. */
   readonly cpus: ReadonlySet<string>;
+  readonly profilesInUse: ReadonlySet<string>;
   readonly state: string;
 }
 
 export function bootFileProblems(facts: BootFileFacts): FoundProblem[] {
   const { assets, unusable, state } = facts;
   const byName = new Map(assets.map((asset) => [asset.name, asset]));
-  const advertised = checkAdvertised((name) => byName.get(name) ?? null, facts.profiles);
+  const profiles = [...facts.profiles].filter(({ name }) => facts.profilesInUse.has(name));
+  const advertised = checkAdvertised((name) => byName.get(name) ?? null, profiles);
   const named = new Set<string>();
   const damaged = (name: string, words: string, restore: 'build' | 'fetch'): FoundProblem[] => {
     if (named.has(name)) return [];
@@ -36,10 +41,14 @@ export function bootFileProblems(facts: BootFileFacts): FoundProblem[] {
       },
     ];
   };
-  const missing = advertised.missing.filter(
-    ({ file, architectures }) =>
-      !unusable.some(({ name }) => name === file) && architectures.some(isNeeded(facts.cpus)),
-  );
+  const isThere = (name: string): boolean => byName.has(name) || unusable.some((file) => file.name === name);
+  const missing = [
+    ...missingLoaders(facts, isThere),
+    ...advertised.missing.filter(
+      ({ file, what, architectures }) =>
+        what !== LOADER && !isThere(file) && architectures.some((cpu) => facts.cpus.has(cpu)),
+    ),
+  ];
   return [
     ...assets.flatMap(({ name, damage }) => (damage ? damaged(name, damage.words, damage.restore) : [])),
     ...unusable.flatMap(({ name, reason }) => damaged(name, reason, 'build')),
@@ -56,14 +65,24 @@ export function bootFileProblems(facts: BootFileFacts): FoundProblem[] {
   ];
 }
 
-/** Loaders are listed by the code of option 93, images by the processor. */
-const isNeeded =
-  (cpus: ReadonlySet<string>) =>
-  (architecture: string): boolean => {
-    const code = /^(\d+) /.exec(architecture)?.[1];
-    const cpu = code === undefined ? architecture : CLIENT_ARCHITECTURES.get(Number(code))?.cpu;
-    return cpu !== undefined && cpu !== null && cpus.has(cpu);
-  };
+const LOADER = 'loader';
+
+/** The loaders that a network would offer to machines of the inventory, and that nothing here replaces. */
+function missingLoaders({ networks, cpus }: BootFileFacts, available: (name: string) => boolean): MissingFile[] {
+  const missing = new Map<string, Set<string>>();
+  const clients = [...CLIENT_ARCHITECTURES.values()].filter(({ cpu }) => cpu !== null && cpus.has(cpu));
+  for (const { dhcp, server, efiLoader, secureBoot } of networks) {
+    if (dhcp === 'off' || server === null) continue;
+    for (const client of clients) {
+      const wanted = loaderFor(client, { efiLoader, secureBoot });
+      if (wanted.kind === 'none' || loaderFor(client, { efiLoader, secureBoot, available }).kind === LOADER) continue;
+      for (const file of [wanted.file, wanted.next ?? wanted.file].filter((name) => !available(name))) {
+        missing.set(file, (missing.get(file) ?? new Set()).add(`${client.code} (${client.name})`));
+      }
+    }
+  }
+  return [...missing].map(([file, clients]) => ({ file, what: LOADER, architectures: [...clients] }));
+}
 
 function roleOf(
   name: string,
@@ -73,5 +92,5 @@ function roleOf(
   if (known) return { what: known.what, architectures: known.architectures };
   const serviceOs = /^images\/service-os-([^/]+)\//.exec(name)?.[1];
   if (serviceOs !== undefined) return { what: 'service OS', architectures: [serviceOs] };
-  return { what: isLoaderName(name) ? 'loader' : 'image', architectures: [] };
+  return { what: isLoaderName(name) ? LOADER : 'image', architectures: [] };
 }

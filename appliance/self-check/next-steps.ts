@@ -18,6 +18,6 @@ export function restoreCommand(name: string, restore: 'build' | 'fetch', state: 
 
 /** One command builds all of them; the installer of a profile is built elsewhere. */
 export const buildCommand = (name: string, state: string): string =>
-  `coldiron assets ${name.startsWith('nixos/') ? 'verify' : 'build'} --state ${shellWord(state)}`;
+  `${name.startsWith('nixos/') ? 'coldiron assets verify' : 'coldiron assets build'} --state ${shellWord(state)}`;
 
 export const checkCommand = (state: string): string => `coldiron check --state ${shellWord(state)}`;

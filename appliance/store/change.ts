@@ -9,6 +9,7 @@ import type { Health, Lifecycle } from '../domain/lifecycle.ts';
 import type { Machine, MachineId } from '../domain/machine.ts';
 import type { Branded } from '../domain/parsed.ts';
 import type { SessionEnd, SessionId } from '../domain/session.ts';
+import type { MediumMark, SessionMedium } from '../domain/session-medium.ts';
 import type { TaskKind } from '../domain/task.ts';
 import type { EnrollmentTokenId, NewEnrollmentToken, Redemption, Renewal } from './enrollment-store.ts';
 import type { MachineFacts, NewTicket, Opening, Reopening, SessionReport } from './session-store.ts';
@@ -40,6 +41,12 @@ export type Write =
   | { readonly kind: 'end-sessions'; readonly end: SessionEnding }
   /** Refused the second time: a secret file is delivered once. */
   | { readonly kind: 'take-session-file'; readonly session: SessionId; readonly name: string; readonly at: Instant }
+  /** Replaces the medium of an earlier boot. */
+  | { readonly kind: 'put-medium'; readonly medium: SessionMedium }
+  /** Refused unless it is the newest medium of the machine, and has no such mark. */
+  | { readonly kind: 'mark-medium'; readonly salt: string; readonly mark: MediumMark; readonly at: Instant }
+  /** Refused when another session has used it, or it is not the newest medium of the machine. */
+  | { readonly kind: 'use-medium'; readonly salt: string; readonly session: SessionId }
   | { readonly kind: 'put-facts'; readonly facts: MachineFacts }
   /** The hardware that the node is bound to. */
   | { readonly kind: 'put-hardware'; readonly hardware: HardwareRecord }

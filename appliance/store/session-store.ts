@@ -4,6 +4,7 @@ import type { Json } from '../domain/event.ts';
 import type { Instant } from '../domain/instant.ts';
 import type { MachineId } from '../domain/machine.ts';
 import type { Session, SessionId, SessionIdentity, SessionMode, SessionStep } from '../domain/session.ts';
+import type { SessionMedium } from '../domain/session-medium.ts';
 
 export interface NewTicket {
   readonly id: SessionId;
@@ -59,6 +60,11 @@ export interface SessionStore {
   sessionsOf(machine: MachineId, limit: number): Promise<Session[]>;
   /** The secret files that were delivered in the session. */
   filesTaken(session: SessionId): Promise<string[]>;
+  /** The newest medium of the machine. */
+  mediumOf(machine: MachineId): Promise<SessionMedium | null>;
+  mediumByPath(pathHash: string): Promise<SessionMedium | null>;
+  /** Those that may be in a drive; the oldest first. */
+  unendedMedia(): Promise<SessionMedium[]>;
   /** The newest first. */
   factsOf(machine: MachineId): Promise<MachineFacts[]>;
 }

@@ -197,6 +197,33 @@ describe('the scripts of the service OS', () => {
     }
   });
 
+  it('wait for the cables of an order to install, and for nothing without them', () => {
+    const checked = (order: object): string[] => {
+      put('run/order.json', JSON.stringify(order));
+      const nics = [
+        { name: 'eth0', neighbour: { chassis: 'c', system: 'sw3', port: 'swp1' } },
+        { name: 'eth1', neighbour: null },
+        { name: 'eth2', neighbour: { chassis: '00:11:22:aa:bb:cc', system: null, port: null } },
+      ];
+      put('run/facts.json', JSON.stringify({ nics }));
+      // Only this function: the file itself sources others from the root of the service OS.
+      const lines = `eval "$(sed -n '/^check_cabling()/,/^}/p' ${SCRIPTS}/install.sh)"
+        for name in step_started await_neighbours report_heard step_done; do eval "$name() { echo $name \\"\\$*\\"; }"; done
+        check_cabling`;
+      return shell(['common', 'session'], lines)
+        .stdout.trim()
+        .split('\n')
+        .map((line) => line.trimEnd());
+    };
+    expect(checked({ mode: 'install' })).toEqual(['']);
+    expect(checked({ mode: 'install', neighbours: ['52:54:00:00:00:01'] })).toEqual([
+      'step_started cabling waiting for the LLDP frames of the switches',
+      'await_neighbours',
+      'report_heard',
+      'step_done cabling eth0 at sw3 swp1, eth2 at 00:11:22:aa:bb:cc',
+    ]);
+  });
+
   it('name partitions as the kernel does', () => {
     const { stdout } = shell(['disks'], 'partition_device /dev/sda 3; partition_device /dev/nvme0n1 2');
     expect(stdout).toBe('/dev/sda3\n/dev/nvme0n1p2\n');

@@ -7,8 +7,9 @@ import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, connect } from '../../appliance/cli/connection.ts';
 import { operate } from '../../appliance/cli/operate.ts';
-import { bzImage } from '../assets/tiny-files.ts';
+import { bzImage, PE_MACHINE, peFile, put, pxeProgram } from '../assets/tiny-files.ts';
 import { Lab } from '../interop/dhcp/lab.ts';
+import type { Running } from '../interop/namespaces.ts';
 import { ROOT } from '../process/appliance.ts';
 import { type MachineTpm, TpmMachine } from './tpm-machine.ts';
 import { type Host, type Identity, SERVER, WiredMachine } from './wired-machine.ts';
@@ -58,12 +59,13 @@ const HOSTS: readonly Host[] = ['real', 'attacker'];
 export class TwinSite {
   readonly lab = new Lab();
   #api: Connection | null = null;
+  #appliance: Running | null = null;
 
   /** The caller removes it, also when this fails. `extra`: lines for the site file; `prepare`: before the appliance starts. */
   async start(
     nodes: readonly Identity[],
     extra = '',
-    prepare: (namespaces: Lab['namespaces']) => void = () => undefined,
+    prepare: (namespaces: Lab['namespaces']) => void | Promise<void> = () => undefined,
   ): Promise<void> {
     const { namespaces, folder, state } = this.lab;
     namespaces.add('server', ...HOSTS);
@@ -73,15 +75,38 @@ export class TwinSite {
       ...HOSTS.map((namespace) => ({ namespace, device: DEVICE })),
     );
     mkdirSync(state, { mode: 0o700 });
-    this.#place('service-os-x86_64/kernel', bzImage(1));
-    this.#place('service-os-x86_64/initrd', '070701');
+    await this.placeServiceOs();
+    put(join(state, 'assets/loader'), 'snponly.efi', peFile(PE_MACHINE.x86_64));
+    put(join(state, 'assets/loader'), 'undionly.kpxe', pxeProgram());
     this.#place('debian/disk.raw', IMAGE);
     const site = join(folder, 'coldiron.yaml');
     writeFileSync(site, siteText(nodes, extra));
-    prepare(namespaces);
-    const appliance = namespaces.start('server', join(ROOT, 'coldiron'), 'serve', '-c', site, '--state', state);
-    await appliance.says(/Coldiron is up/);
+    await prepare(namespaces);
+    await this.startAppliance();
+  }
+
+  /** Also again, after `stopAppliance`. */
+  async startAppliance(): Promise<void> {
+    const { namespaces, folder, state } = this.lab;
+    const site = join(folder, 'coldiron.yaml');
+    this.#appliance = namespaces.start('server', join(ROOT, 'coldiron'), 'serve', '-c', site, '--state', state);
+    await this.#appliance.says(/Coldiron is up/);
     this.#api = await connect({ state });
+  }
+
+  async stopAppliance(signal: NodeJS.Signals): Promise<void> {
+    await this.#appliance?.stop(signal);
+  }
+
+  /** Everything that the running appliance has printed. */
+  get log(): string {
+    return this.#appliance?.output ?? '';
+  }
+
+  /** Nothing starts it: the machines of this site only speak its protocol. */
+  protected async placeServiceOs(): Promise<void> {
+    this.#place('service-os-x86_64/kernel', bzImage(1));
+    this.#place('service-os-x86_64/initrd', '070701');
   }
 
   remove(): Promise<void> {

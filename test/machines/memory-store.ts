@@ -240,6 +240,9 @@ export class MemoryStore {
         this.#settle(write.effect, { state: 'failed', lastError: write.error });
         return;
       case 'put-facts':
+      case 'put-medium':
+      case 'mark-medium':
+      case 'use-medium':
       case 'take-session-file':
       case 'reopen-session':
       case 'issue-token':

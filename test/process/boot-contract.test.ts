@@ -45,7 +45,7 @@ describe('the boot chain', () => {
     const elsewhere = (...args: string[]) => coldiron([...args, '--state', site.state], { cwd: '/' });
     expect(elsewhere('check')).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/^Warning: \d+ boot files are missing: .*shimx64\.efi/),
+      stdout: expect.stringMatching(/^Warning: \d+ boot files are missing: .*images\/service-os-x86_64\/kernel/),
     });
     const file = join(site.state, 'assets/loader/snponly.efi');
     const sound = readFileSync(file);

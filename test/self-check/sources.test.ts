@@ -17,6 +17,7 @@ import { StoreWrites } from '../../appliance/self-check/store-problem.ts';
 import { observedStore } from '../../appliance/store/observed-store.ts';
 import type { Store } from '../../appliance/store/store.ts';
 import { temporaryFolder } from '../assets/tiny-files.ts';
+import { name, networkWith, profileWith } from '../boot/boot-fixtures.ts';
 import { ip, mac } from '../boot/leases/lease-fixtures.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -27,7 +28,15 @@ describe('boot files', () => {
     ...{ kind: name.endsWith('kernel') ? 'kernel' : 'initrd', architecture: null },
     ...more,
   });
-  const facts = { assets: [], unusable: [], profiles: [], cpus: new Set<string>(), state: '/var/lib/cold iron' };
+  const facts = {
+    assets: [],
+    unusable: [],
+    profiles: [],
+    networks: [],
+    cpus: new Set<string>(),
+    profilesInUse: new Set<string>(),
+    state: '/var/lib/cold iron',
+  };
   const words = 'has changed since it was taken from Debian 12';
 
   it('that are damaged name the command that restores them', () => {
@@ -67,6 +76,30 @@ describe('boot files', () => {
     expect(found.every(({ id }) => id === 'boot-file-missing' && !degrades({ id }))).toBe(true);
     expect(found.map(({ subject }) => subject)).toContain('images/service-os-x86_64/kernel');
     expect(found.map(({ subject }) => subject)).not.toContain('images/service-os-arm64/kernel');
+    expect(found.map(({ subject }) => subject)).not.toContain('snponly.efi');
+  });
+
+  it('of an installer are missing only for a profile that a machine has', () => {
+    const profiles = [profileWith({ kind: 'nixos', name: name('nix'), architectures: ['x86_64'] })];
+    const missing = (inUse: string[]): string[] =>
+      bootFileProblems({ ...facts, cpus: new Set(['x86_64']), profiles, profilesInUse: new Set(inUse) })
+        .map(({ subject }) => subject)
+        .filter((subject) => subject.startsWith('nixos/'));
+    expect(missing([])).toEqual([]);
+    expect(missing(['nix'])).toEqual(['nixos/nix/bzImage', 'nixos/nix/initrd']);
+  });
+
+  it('that are loaders are missing where a network would offer them', () => {
+    const network = networkWith({ efiLoader: 'snponly', secureBoot: false });
+    const missing = (facts_: Partial<Parameters<typeof bootFileProblems>[0]>): string[] =>
+      bootFileProblems({ ...facts, cpus: new Set(['x86_64']), networks: [network], ...facts_ })
+        .map(({ subject }) => subject)
+        .filter((subject) => !subject.startsWith('images/'));
+    expect(missing({})).toEqual(['undionly.kpxe', 'snponly.efi']);
+    expect(missing({ networks: [{ ...network, dhcp: 'off' }] })).toEqual([]);
+    expect(missing({ assets: [asset('undionly.kpxe', { kind: 'bios', architecture: 'x86_64' })] })).toEqual([
+      'snponly.efi',
+    ]);
   });
 });
 

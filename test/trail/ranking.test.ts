@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { buildProgram } from '../../appliance/cli/program.ts';
 import { SECOND } from '../../appliance/domain/instant.ts';
 import { CAUSES, diagnose } from '../../appliance/trail/diagnose.ts';
 import { FALLBACK_CAUSES } from '../../appliance/trail/diagnosis/causes/power-causes.ts';
@@ -50,6 +51,40 @@ describe('every cause', () => {
     expect(cause.looksFor).toMatch(/^[^.]+$/);
     expect([...CAUSES, ...FALLBACK_CAUSES].filter(({ id }) => id === cause.id)).toHaveLength(1);
     expect(cause.nextStep).toMatch(/[.}]$|(?:coldiron|journalctl) [a-z{} -]+$/);
+  });
+});
+
+/** `coldiron VERB [SUBCOMMAND] … [--option]`, as a template names it. */
+const commandsIn = (text: string) =>
+  [...text.matchAll(/coldiron ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?([^:;,.()]*)/g)].map(([whole, verb, second, rest]) => ({
+    whole,
+    verb,
+    second,
+    options: [...(rest ?? '').matchAll(/--[a-z][a-z-]*/g)].map(([option]) => option),
+  }));
+
+describe('the commands in next steps and verifications', () => {
+  const program = buildProgram();
+  const mentions = [...CAUSES, ...FALLBACK_CAUSES].flatMap(({ id, nextStep, verify = '' }) =>
+    commandsIn(`${nextStep} ${verify}`).map((command) => ({ id, ...command })),
+  );
+
+  it('exist, with their options', () => {
+    const unknown = mentions.filter(({ verb, second, options }) => {
+      const command = program.commands.find((one) => one.name() === verb);
+      const below = command?.commands.length ? command.commands.find((one) => one.name() === second) : command;
+      return !below || options.some((option) => !below.options.some(({ long }) => long === option));
+    });
+    expect(unknown.map(({ id, whole }) => `${id}: ${whole}`)).toEqual([]);
+    expect(mentions.length).toBeGreaterThan(50);
+  });
+
+  it('name the node wherever the verb is about one', () => {
+    const NODE_VERBS = new Set(['trail', 'explain', 'sel', 'console', 'power', 'sessions', 'commission', 'cancel']);
+    const nameless = mentions.filter(
+      ({ verb, whole }) => NODE_VERBS.has(verb ?? '') && !/\{node\}|\{other\}/.test(whole),
+    );
+    expect(nameless.map(({ id, whole }) => `${id}: ${whole}`)).toEqual([]);
   });
 });
 

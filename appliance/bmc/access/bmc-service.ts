@@ -26,6 +26,7 @@ import { NodeBmcs } from './node-bmcs.ts';
 import { NodeConsoles } from './node-consoles.ts';
 import { type PasswordFolder, passwordReader } from './password-files.ts';
 import { PersistentBootOverrides } from './persistent-boot-overrides.ts';
+import { VirtualDrives } from './virtual-drives.ts';
 import { NO_WITNESS, type PowerWitness } from './witnessed.ts';
 
 export interface BmcServiceSettings {
@@ -73,6 +74,7 @@ export interface MachinePower {
 export interface BmcService {
   /** For the effects of the machine lifecycle. */
   readonly effects: Pick<BmcOpener, 'eligibility' | 'using'> & Pick<NetworkBoot, 'bootedSince' | 'bootFromNetwork'>;
+  readonly drives: VirtualDrives;
   /** Why the BMC of this machine could not power it on now; empty: no known problem. */
   readonly problems: (machine: Machine) => Promise<readonly string[]>;
   readonly nodes: NodeBmcs;
@@ -153,6 +155,7 @@ export async function openBmcService(settings: BmcServiceSettings): Promise<BmcS
         return networkBoot.bootFromNetwork(machine, report);
       },
     },
+    drives: new VirtualDrives(opener, (machine) => overrides.settled(machine)),
     problems: (machine) => bmcProblems(opener, machine),
     nodes,
     keys: new BmcCredentials({ opener, nodes, store, vault, memory, now, clock }),

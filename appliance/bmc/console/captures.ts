@@ -27,7 +27,7 @@ export interface CapturesDeps {
   readonly most?: number;
 }
 
-/** About 50 kB each. */
+/** About 400 kB each while they print. */
 const MOST_AT_ONCE = 1000;
 /** A machine is not kept waiting for its console longer than this. */
 const WAIT_BEFORE_START = 5 * SECOND;

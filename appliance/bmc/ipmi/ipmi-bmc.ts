@@ -4,6 +4,7 @@ import { chassisIdentify } from '../../codecs/ipmi/commands/chassis.ts';
 import type { FruInventory } from '../../codecs/ipmi/fru-areas.ts';
 import { SECOND } from '../../domain/instant.ts';
 import type { Bmc, BmcConsole } from '../bmc.ts';
+import { BmcError } from '../bmc-error.ts';
 import { ipmiChoice, setBootDevice } from './boot-device.ts';
 import { IpmiConnection, type IpmiDeps, type IpmiTarget } from './connection.ts';
 import { type ConsoleOptions, openConsole } from './console.ts';
@@ -57,12 +58,17 @@ export function ipmiBmc(target: IpmiTarget, settings: IpmiBmcSettings, deps: Ipm
     },
     setOwnPassword: (password) => session.run((bmc) => setPasswordOf(bmc, target.userName, password)),
     hardware: () => session.run(readHardware),
+    insertMedia: () => Promise.reject(noDrives(target.address)),
+    ejectMedia: () => Promise.reject(noDrives(target.address)),
     users: () => session.run(listUsers),
     close: async () => {
       await Promise.all([...Array.from(consoles, (open) => open.close()), session.close()]);
     },
   };
 }
+
+const noDrives = (address: string): BmcError =>
+  new BmcError('unsupported', `BMC ${address}: IPMI has no virtual drives; Redfish has them`);
 
 /** A console lasts for hours: it has its own session, so that no verb waits for it. */
 async function consoleWithSession(

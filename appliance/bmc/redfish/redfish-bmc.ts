@@ -37,10 +37,6 @@ export interface RedfishSettings {
 
 export interface RedfishBmc extends Bmc {
   virtualDrives(): Promise<VirtualDrive[]>;
-  /** Inserts the image at an http or https address into the machine's virtual CD drive. Reads back; idempotent. */
-  insertMedia(image: string): Promise<void>;
-  /** Afterwards every virtual drive is empty. */
-  ejectMedia(): Promise<void>;
 }
 
 export function redfishBmc(target: RedfishTarget, settings: RedfishSettings, deps: RedfishDeps): RedfishBmc {
@@ -114,8 +110,8 @@ export function redfishBmc(target: RedfishTarget, settings: RedfishSettings, dep
     setOwnPassword: (password) =>
       run((bmc) => setOwnPassword(bmc, target.userName, password), [new TextDecoder().decode(password.reveal())]),
     virtualDrives: () => run(virtualDrives),
-    insertMedia: (image) => run((bmc) => insertMedia(bmc, image)),
-    ejectMedia: () => run(ejectMedia),
+    insertMedia: (image, replaces) => run((bmc) => insertMedia(bmc, image, replaces)),
+    ejectMedia: (which) => run((bmc) => ejectMedia(bmc, which)),
     close: async () => {
       if (closed) return last.then(() => undefined);
       closed = true;

@@ -1,5 +1,6 @@
 // Inserts a disk image from a URL into the machine's virtual CD drive. Every firmware accepts another subset of the fields.
 
+import type { ImageChoice } from '../bmc.ts';
 import { BmcError } from '../bmc-error.ts';
 import type { Read, RedfishCaller } from './caller.ts';
 import { change } from './change.ts';
@@ -30,12 +31,14 @@ export async function virtualDrives(bmc: RedfishCaller): Promise<VirtualDrive[]>
   });
 }
 
-/** Ejects the previous image first. Reads back; idempotent. */
-export async function insertMedia(bmc: RedfishCaller, image: string): Promise<void> {
+/** Reads back; idempotent. */
+export async function insertMedia(bmc: RedfishCaller, image: string, replaces: ImageChoice): Promise<void> {
   const url = imageUrl(image);
   const drive = await cdDrive(bmc);
   if (isLoaded(drive.resource)) {
-    if (textAt(drive.resource, 'Image') === url.href) return;
+    const held = textAt(drive.resource, 'Image');
+    if (held === url.href) return;
+    if (!replaces(held)) throw new BmcError('refused', 'the virtual drive holds another image: eject it first');
     await eject(bmc, drive);
   }
   const { quirks } = await bmc.service();
@@ -52,9 +55,14 @@ export async function insertMedia(bmc: RedfishCaller, image: string): Promise<vo
   throw new BmcError('contradiction', `the BMC accepted ${url.href}, but shows ${is}`);
 }
 
-/** Afterwards every drive is empty; an empty drive is not changed. */
-export async function ejectMedia(bmc: RedfishCaller): Promise<void> {
-  for (const drive of await drives(bmc)) if (isLoaded(drive.resource)) await eject(bmc, drive);
+export async function ejectMedia(bmc: RedfishCaller, which: ImageChoice): Promise<void> {
+  const all = await drives(bmc);
+  const cd = cdDriveOf(all);
+  for (const drive of all) {
+    if (!isLoaded(drive.resource)) continue;
+    const held = textAt(drive.resource, 'Image');
+    if ((held !== null || drive === cd) && which(held)) await eject(bmc, drive);
+  }
 }
 
 function imageUrl(image: string): URL {
@@ -85,13 +93,15 @@ async function drives(bmc: RedfishCaller): Promise<Read[]> {
 }
 
 async function cdDrive(bmc: RedfishCaller): Promise<Read> {
-  const all = await drives(bmc);
+  const drive = cdDriveOf(await drives(bmc));
+  if (drive === null) throw new BmcError('unsupported', 'none of the virtual drives of this BMC accepts a CD image');
+  return drive;
+}
+
+function cdDriveOf(all: readonly Read[]): Read | null {
   const taking = (...types: readonly string[]): Read | undefined =>
     all.find(({ resource }) => textsAt(resource, 'MediaTypes').some((type) => types.includes(type)));
-  const drive = taking('CD', 'DVD') ?? taking('USBStick');
-  if (drive === undefined)
-    throw new BmcError('unsupported', 'none of the virtual drives of this BMC accepts a CD image');
-  return drive;
+  return taking('CD', 'DVD') ?? taking('USBStick') ?? null;
 }
 
 const isLoaded = (drive: Resource): boolean => booleanAt(drive, 'Inserted') ?? textAt(drive, 'Image') !== null;

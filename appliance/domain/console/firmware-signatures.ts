@@ -78,10 +78,10 @@ type PxeCode = readonly [code: string, id: string, means: string, advice: string
 
 const CABLE = 'Check the cable, the switch port and its VLAN.';
 const DHCP =
-  'Check that DHCP answers reach this machine: VLAN, relay, spanning tree on the switch port. coldiron trail shows its requests.';
+  'Check that DHCP answers reach this machine: VLAN, relay, spanning tree on the switch port. coldiron trail NODE shows its requests.';
 const TFTP =
   'Check that UDP port 69 and the ports of transfers reach the appliance: firewall, and a path without a smaller MTU.';
-const FILE = 'Check the boot files: coldiron assets verify, and coldiron explain for this machine.';
+const FILE = 'Check the boot files: coldiron assets verify, and coldiron explain NODE.';
 
 /** The codes of the PXE 2.1 specification and of Intel's boot agent, which other ROMs and EDK II use too. */
 const PXE_CODES: readonly PxeCode[] = [
@@ -128,7 +128,7 @@ const PXE_CODES: readonly PxeCode[] = [
     'E53',
     'pxe-no-file-name',
     'the DHCP server that answered named no boot file',
-    'Look for another DHCP server on this network. coldiron explain shows what this machine is offered.',
+    'Look for another DHCP server on this network. coldiron explain NODE shows what this machine is offered.',
     'No boot filename received.',
   ],
   [

@@ -4,7 +4,7 @@ import { atStage, type ConsoleSignature } from './signature.ts';
 
 const DISK = 'Check the disk with SMART and its cable or backplane, and replace it.';
 const MEMORY =
-  'Replace the memory module or the processor that the line names; coldiron sel shows what the BMC recorded.';
+  'Replace the memory module or the processor that the line names; coldiron sel NODE shows what the BMC recorded.';
 const MORE_MEMORY = 'Check that all memory is seated and detected. The service OS needs 768 MB.';
 const LOOK = 'Read the lines before it: coldiron console NODE --last.';
 const INITRD = 'Check the boot files: coldiron assets verify.';

@@ -5,7 +5,7 @@ import { atStage, type ConsoleSignature } from './signature.ts';
 const SECURE_BOOT =
   'Use shim, GRUB and a kernel that are signed by the same distribution, and keep them at versions that the firmware has not revoked.';
 const NETWORK =
-  'Check the cable, the VLAN and the MTU, and that the machine reaches the appliance. coldiron trail shows its requests.';
+  'Check the cable, the VLAN and the MTU, and that the machine reaches the appliance. coldiron trail NODE shows its requests.';
 const FILES = 'Check the boot files: coldiron assets verify.';
 const REINSTALL = 'Boot it in rescue to look at the disk, or deploy it again.';
 

@@ -4,7 +4,7 @@
 import { atStage, type ConsoleSignature } from './signature.ts';
 
 const ROOT_DEVICE =
-  'Check that the disk is there and has a driver: coldiron nodes show lists what commissioning found. Then deploy the node again.';
+  'Check that the disk is there and has a driver: coldiron nodes show NODE lists what commissioning found. Then deploy the node again.';
 const UNITS = 'Log in and read the journal of the unit: journalctl -u UNIT. The network and disks come first.';
 const USER_DATA = 'Check the files of the node: coldiron render NODE, then cloud-init schema --config-file.';
 const REACH = 'Check routing, firewall and VLAN between the machine and the address in the line.';
@@ -197,7 +197,7 @@ const system: readonly ConsoleSignature[] = atStage('system', [
     pattern:
       /node-agent(?:\[\d{1,10}\])?: (?:node-agent: )?(?:refused \(\d{3}\)|not renewed \(\d{3}\)|heartbeat refused \(\d{3}\)|.{0,60}there is no token in )/,
     means: 'the node API refuses the agent',
-    advice: 'coldiron trail NODE shows the reason. A new bundle: coldiron enroll NODE.',
+    advice: 'coldiron trail NODE shows the reason. A new bundle: coldiron token reissue NODE.',
     source: 'Coldiron, boot-assets/node-agent/parts/60-enrollment.sh and 65-heartbeat.sh',
     example: 'node-agent[402]: node-agent: refused (403): the token is used or has expired',
   },

@@ -47,7 +47,7 @@ const details = (...texts: readonly string[]): string => {
 const architecture = (code: number | null): string => also(code, (value) => `architecture ${value}`);
 const viaRelay = (relay: string | null): string => also(relay, (value) => `via relay ${value}`);
 const withFile = ({ file, no_file }: { file?: string; no_file?: string }): string =>
-  also(file, (value) => `, file ${value}`) + also(no_file, (words) => `, no boot file: ${words}`);
+  file === undefined ? also(no_file, (words) => `, no boot file: ${words}`) : `, file ${file}`;
 
 export const DHCP_EVENTS = {
   'dhcp.discover': row(

@@ -19,7 +19,8 @@ export type Producer =
   | 'inventory'
   | 'api'
   | 'trail'
-  | 'self-check';
+  | 'self-check'
+  | 'node-api';
 
 export interface EventRow<Data extends TObject = TObject> {
   readonly producer: Producer;

@@ -10,6 +10,8 @@ import type { EventRow } from './event-row.ts';
 import { IDENTITY_EVENTS } from './identity-events.ts';
 import { INVENTORY_EVENTS } from './inventory-events.ts';
 import { MACHINE_EVENTS } from './machine-events.ts';
+import { MEDIUM_EVENTS } from './medium-events.ts';
+import { NODE_API_EVENTS } from './node-api-events.ts';
 import { PROVISIONING_EVENTS } from './provisioning-events.ts';
 import { TRAIL_EVENTS } from './trail-events.ts';
 import { TRANSFER_EVENTS } from './transfer-events.ts';
@@ -21,10 +23,12 @@ export const EVENT_TABLE = {
   ...CONSOLE_EVENTS,
   ...MACHINE_EVENTS,
   ...PROVISIONING_EVENTS,
+  ...MEDIUM_EVENTS,
   ...IDENTITY_EVENTS,
   ...INVENTORY_EVENTS,
   ...TRAIL_EVENTS,
   ...APPLIANCE_EVENTS,
+  ...NODE_API_EVENTS,
 };
 
 export type EventKind = keyof typeof EVENT_TABLE;
@@ -32,8 +36,12 @@ export const EVENT_KINDS = Object.keys(EVENT_TABLE) as EventKind[];
 
 export type EventData<Kind extends EventKind> = DeepReadonly<Static<(typeof EVENT_TABLE)[Kind]['data']>>;
 
-/** Events of a boot and of the appliance itself, which are written through the trail. */
-export type BootEventKind = keyof typeof DHCP_EVENTS | keyof typeof TRANSFER_EVENTS | keyof typeof APPLIANCE_EVENTS;
+/** Events of a boot, of the appliance itself and of the node API, which are written through the trail. */
+export type BootEventKind =
+  | keyof typeof DHCP_EVENTS
+  | keyof typeof TRANSFER_EVENTS
+  | keyof typeof APPLIANCE_EVENTS
+  | keyof typeof NODE_API_EVENTS;
 
 /** Null for a kind that an earlier or a later version wrote. */
 export const eventRow = (kind: string): EventRow | null =>

@@ -1,6 +1,7 @@
 // Events of the TFTP and HTTP boot servers: files that machines fetch, and what they report while they boot.
 
 import { Type } from 'typebox';
+import { ipxeErrorText } from '../ipxe-error.ts';
 import { also, flag, nullable, number, optional, rowsOf, text, texts } from './event-row.ts';
 
 const tftp = rowsOf('tftp');
@@ -33,6 +34,8 @@ const transfer = {
   windowSize: number,
   reason: nullable(text),
 };
+
+const took = (ms: number | undefined): string => also(ms, (value) => `, ${value} ms`);
 
 const because = (reason: string | null): string => also(reason, (words) => `: ${words}`);
 
@@ -109,11 +112,11 @@ const HTTP_EVENTS = {
   ),
   'http.served': http(
     'info',
-    { mac: optional(text), asset: text, from: number, bytes: number, of: number, complete: flag },
+    { mac: optional(text), asset: text, from: number, bytes: number, of: number, complete: flag, ms: optional(number) },
     (data) =>
       data.complete
-        ? `Fetched ${data.asset} over HTTP (${data.bytes} of ${data.of} bytes)`
-        : `HTTP transfer of ${data.asset} was interrupted after ${data.bytes} of ${data.of} bytes`,
+        ? `Fetched ${data.asset} over HTTP (${data.bytes} of ${data.of} bytes${took(data.ms)})`
+        : `HTTP transfer of ${data.asset} was interrupted after ${data.bytes} of ${data.of} bytes${took(data.ms)}`,
   ),
   'http.refused': http(
     'warning',
@@ -124,7 +127,7 @@ const HTTP_EVENTS = {
     'error',
     report,
     (data) =>
-      `Reports a failed boot${also(data.stage, (stage) => ` at ${stage}`)}${also(data.errno, (errno) => `, iPXE error ${errno}`)}${also(data.message, (message) => `: ${message}`)}`,
+      `Reports a failed boot${also(data.stage, (stage) => ` at ${stage}`)}${also(data.errno, (errno) => `, iPXE error ${ipxeErrorText(String(errno))}`)}${also(data.message, (message) => `: ${message}`)}`,
   ),
   'boot.reported': http(
     'info',

@@ -72,7 +72,7 @@ export function quarantinedForHardware(
   const happening = { at, actor: APPLIANCE, machine: machine.id, correlationId: origin.correlationId };
   const data = { mode, address, differences: differences.map((each) => ({ ...each })) };
   const writes: Write[] = [
-    { kind: 'put-hardware', hardware: withRefused(machine, shown, at) },
+    { kind: 'put-hardware', hardware: withoutMedium(withRefused(machine, shown, at), shown) },
     { kind: 'end-sessions', end: { how: 'cancelled', at, reason } },
   ];
   const events = [newEvent(happening, 'hardware.differs', data)];
@@ -94,6 +94,13 @@ export function quarantinedAsTwin(machine: Machine, reason: string, origin: Orig
   };
   return moved(machine, { event: 'quarantine', origin: { ...origin, note: reason }, also }, context);
 }
+
+/** Other hardware has another BMC, or a drive that works no more: what the old one has shown does not count for it. */
+const withoutMedium = (hardware: HardwareRecord, { medium }: ShownHardware): HardwareRecord => {
+  if (hardware.refused === null || medium === true) return hardware;
+  const { medium: _, ...refused } = hardware.refused;
+  return { ...hardware, refused };
+};
 
 const withRefused = (machine: Machine, shown: ShownHardware, at: Instant): HardwareRecord => {
   const { boundAt: _, ...found } = bindHardware(shown, machine.spec.tpm, machine.hardware.bound, at);
@@ -136,7 +143,13 @@ export function rebind(machine: Machine, origin: Origin, context: CommandContext
 
 /** Quarantined for it, and not for something else while its measurements changed as well. */
 const isOtherHardware = ({ bound, refused: differing }: HardwareRecord): boolean =>
-  differing !== null && (bound === null || hardwareDifferences(bound, { ...differing, tpmProblem: null }).length > 0);
+  differing !== null &&
+  (bound === null ||
+    lostMedium(bound, differing) ||
+    hardwareDifferences(bound, { ...differing, tpmProblem: null }).length > 0);
+
+const lostMedium = (bound: BoundHardware, { medium }: Pick<ShownHardware, 'medium'>): boolean =>
+  bound.medium === true && medium !== true;
 
 function acceptedHardware({ bound, refused: differing }: HardwareRecord, at: Instant): BoundHardware | null {
   if (differing !== null) {
@@ -163,5 +176,6 @@ export const pendingText = ({ bound, refused: differing }: HardwareRecord): stri
 
 function differencesOrPcrs(bound: BoundHardware, shown: ShownHardware): string {
   const text = differencesText(hardwareDifferences(bound, shown));
+  if (text === '' && lostMedium(bound, shown)) return 'that it shows no medium of its BMC any more';
   return text === '' ? 'new measurements of its firmware and boot configuration' : text;
 }

@@ -17,6 +17,8 @@ export interface PowerSettings {
   readonly now: () => Instant;
   readonly bmcs: BmcAccess;
   readonly store: Pick<Store, 'appendEvents'>;
+  /** Before each network boot: gives the machine, through its BMC, what it needs for it. */
+  readonly beforeNetworkBoot?: (machine: Machine, correlationId: string | null) => Promise<void>;
 }
 
 type PowerEventKind =
@@ -78,8 +80,10 @@ export function powerHandler(action: PowerAction, settings: PowerSettings): Effe
         return { events: [says('bmc.skipped', { reason: eligibility.reason, to_do: action.byHand })] };
       case 'open':
         try {
-          if (eligibility.mode === 'real' && action.untilSeen)
+          if (eligibility.mode === 'real' && action.untilSeen) {
+            await settings.beforeNetworkBoot?.(machine, task.correlationId);
             return { events: await seenToBoot(machine, settings, says) };
+          }
           return { events: await runAction(action, machine, bmcs, says, eligibility.endpoint.address) };
         } catch (error) {
           throw asEffectError(error);

@@ -31,9 +31,19 @@ export interface OpeningQuestion {
   readonly signed: readonly EkFingerprint[];
   /** False: it started an image that lists neither its cards nor its TPM. */
   readonly showsAll: boolean;
-  /** The machine has the secret that was put on its virtual medium. */
-  readonly hasMedium: boolean;
+  readonly medium: MediumShown;
 }
+
+/**
+ * What the machine shows of the medium of its boot.
+ *   none     there is no medium: it was not needed, or could not be inserted
+ *   shown    it has the secret of the medium
+ *   unread   it has none; the BMC said that it inserted the medium, but never read from it
+ *   missing  it has none; the BMC has read from the medium
+ *   other    it has the secret of another medium
+ *   used     the secret of the medium has opened another session
+ */
+export type MediumShown = 'none' | 'shown' | 'unread' | 'missing' | 'other' | 'used';
 
 export type OpeningDecision =
   | {
@@ -50,12 +60,12 @@ export type OpeningDecision =
   | { readonly outcome: 'quarantine'; readonly reason: string; readonly differences: readonly HardwareDifference[] };
 
 export function decideOpening(question: OpeningQuestion): OpeningDecision {
-  const { hostname, mode, required, shown, showsAll, bound, declared } = question;
-  if (!showsAll && (bound?.tpm || declared.length > 0) && !(mode === 'install' && required === 'asserted')) {
-    return { outcome: 'refuse', reason: `${hostname}: ${TOO_OLD}`, keep: false };
-  }
+  const { hostname, mode, required, shown, bound } = question;
+  const needsNothing = mode === 'install' && required === 'asserted';
+  const wrong = needsNothing ? null : (imageProblem(question) ?? mediumProblem(question));
+  if (wrong !== null) return { outcome: 'refuse', reason: `${hostname}: ${wrong}`, keep: false };
   const differences = differencesOf(question);
-  if (differences.length > 0 && !(mode === 'install' && required === 'asserted')) {
+  if (differences.length > 0 && !needsNothing) {
     const recorded = bound === null ? 'the inventory' : 'the hardware that was recorded when it was commissioned';
     return {
       outcome: 'quarantine',
@@ -73,10 +83,31 @@ export function decideOpening(question: OpeningQuestion): OpeningDecision {
 }
 
 const TOO_OLD =
-  'the image that it started cannot show its TPM: build the service OS again (coldiron assets build), or import a newer installer';
+  'the image that it started cannot show its TPM or its medium: build the service OS again (coldiron assets build), or import a newer installer';
+
+const imageProblem = (question: OpeningQuestion): string | null =>
+  !question.showsAll && (question.bound?.tpm || question.declared.length > 0 || lacksMedium(question)) ? TOO_OLD : null;
+
+/** A medium is used once: whoever opens another session of the same boot must not pass for the machine that had it. */
+function mediumProblem({ medium }: OpeningQuestion): string | null {
+  if (medium === 'used')
+    return 'the secret that its BMC was given for this boot has opened a session before. Start the work again, for a new one';
+  return medium === 'other'
+    ? 'it has the secret of another medium than the one of this boot: remove the medium with the label COLDIRON from its drives, and boot it again'
+    : null;
+}
+
+/** It has shown a medium before, so that its drive works. */
+const lacksMedium = ({ bound, medium }: OpeningQuestion): boolean => medium === 'missing' && bound?.medium === true;
+
+function differencesOf(question: OpeningQuestion): HardwareDifference[] {
+  const differences = recordedDifferences(question);
+  if (!lacksMedium(question)) return differences;
+  return [...differences, { field: 'medium', recorded: 'shown', found: 'none, although its BMC has read it' }];
+}
 
 /** A TPM that the inventory declares is expected from the first boot on. */
-function differencesOf({ bound, declared, shown, showsAll }: OpeningQuestion): HardwareDifference[] {
+function recordedDifferences({ bound, declared, shown, showsAll }: OpeningQuestion): HardwareDifference[] {
   const found = bound === null ? [] : hardwareDifferences(showsAll ? bound : inPart(bound, shown), shown);
   const known = found.some(({ field }) => field === 'tpm');
   if (known || !showsAll || declared.length === 0 || shown.tpm?.eks.some((ek) => declared.includes(ek))) return found;
@@ -91,11 +122,10 @@ function inPart(bound: BoundHardware, { macs }: ShownHardware): BoundHardware {
 }
 
 function levelOf(question: OpeningQuestion, differences: readonly HardwareDifference[]): IdentityLevel {
-  const { bound, hasMedium } = question;
   if (differences.length > 0) return 'asserted';
   if (isTrustedTpm(question)) return 'tpm';
-  if (bound === null) return 'asserted';
-  return hasMedium ? 'media' : 'bound';
+  if (question.medium === 'shown') return 'media';
+  return question.bound === null ? 'asserted' : 'bound';
 }
 
 /**
@@ -135,6 +165,8 @@ function installProblem(question: OpeningQuestion, level: IdentityLevel): string
   const { profile, required, shown, bound } = question;
   if (isAtLeast(level, required)) return null;
   if (required === 'bound') return 'its hardware was never recorded: commission it first';
+  if (required === 'media')
+    return `profile ${profile} requires a secret through the BMC (identity: media), and ${NO_SECRET[question.medium]}`;
   const rule = `profile ${profile} requires a TPM (identity: tpm)`;
   if (shown.tpm === null) {
     return shown.tpmProblem === null
@@ -145,6 +177,15 @@ function installProblem(question: OpeningQuestion, level: IdentityLevel): string
     ? `${rule}, and nobody has accepted its TPM ${ekText(shown.tpm.eks)} yet: coldiron nodes rebind`
     : `${rule}, and its TPM ${ekText(shown.tpm.eks)} was never recorded: commission it first`;
 }
+
+const NO_SECRET: Readonly<Record<MediumShown, string>> = {
+  none: 'its BMC was given none: the trail says why',
+  unread: 'its BMC said that it inserted the medium, but never read from it',
+  missing: 'this machine does not see the medium that its BMC has read',
+  shown: 'other hardware shows it',
+  other: 'it has the secret of another medium',
+  used: 'its secret was used',
+};
 
 function pcrProblem(
   { profile, requiredPcrs, bound, shown }: OpeningQuestion,

@@ -13,9 +13,10 @@ import { boundAtCommissioning, differingHardware } from '../../machines/commands
 import { moved } from '../../machines/commands/move.ts';
 import type { Change, SessionEnding, Write } from '../../store/change.ts';
 import type { MachineFacts, NewTicket, Opening, Reopening } from '../../store/session-store.ts';
+import type { MediumShown } from './decide-opening.ts';
 import type { ResolvedOutcome } from './outcomes.ts';
 import { isSessionCurrent } from './session-eligibility.ts';
-import { hardwareEvent, sessionAudit, sessionEvent } from './session-records.ts';
+import { hardwareEvent, mediumEvent, sessionAudit, sessionEvent } from './session-records.ts';
 
 /** The machine of a report, and when it arrived. */
 export interface Exchange {
@@ -25,6 +26,12 @@ export interface Exchange {
 }
 
 type Opener = EventData<'session.reopened'>;
+
+/** What the machine showed of its medium; the salt is that of the medium. */
+export interface OpenedMedium {
+  readonly shows: MediumShown;
+  readonly salt: string | null;
+}
 
 /** The preconditions of the writes are sufficient: sessions do not change the machine's version. */
 const sessionChange = ({ machine, at }: Pick<Exchange, 'machine' | 'at'>, writes: readonly Write[]): Change => ({
@@ -44,26 +51,56 @@ export function sessionOpened(
   session: Session,
   opening: Opening,
   said: Opener,
-  found: { readonly firmware: string | null; readonly changedPcrs: readonly number[] },
+  found: {
+    readonly firmware: string | null;
+    readonly changedPcrs: readonly number[];
+    readonly medium: OpenedMedium;
+  },
 ): Change {
   const { level, shown } = opening.identity;
-  const { firmware, changedPcrs } = found;
+  const { firmware, changedPcrs, medium } = found;
   const changed = changedPcrs.length > 0;
   const writes: Write[] = [
     { kind: 'open-session', opening },
-    // Both are the record of the hardware: one write.
-    ...(changed
-      ? differingHardware(overwritten(exchange, session), shown, exchange.at).writes
-      : erasureOverwritten(exchange.machine, session, exchange.at)),
+    ...hardwareWrites(exchange, session, shown, { changed, medium }),
+    ...(usesMedium(medium) ? [{ kind: 'use-medium', salt: medium.salt, session: session.id } as const] : []),
   ];
   return {
     ...sessionChange(exchange, writes),
     events: [
       sessionEvent(exchange, 'session.opened', { ...said, firmware, identity: level }),
       ...(changed ? [hardwareEvent(exchange, 'hardware.measurements-changed', { pcrs: [...changedPcrs] })] : []),
+      ...(medium.shows === 'missing' || medium.shows === 'unread'
+        ? [mediumEvent(exchange, 'medium.unseen', { read: medium.shows === 'missing' })]
+        : []),
     ],
     audit: [sessionAudit(exchange, 'opened', session, { ...said, identity: level })],
   };
+}
+
+interface UsedMedium extends OpenedMedium {
+  readonly salt: string;
+}
+
+/** Its secret is used once. */
+const usesMedium = (medium: OpenedMedium): medium is UsedMedium => medium.shows === 'shown' && medium.salt !== null;
+
+/** The record of the hardware, in one write at most. */
+function hardwareWrites(
+  exchange: Exchange,
+  session: Session,
+  shown: ShownHardware,
+  { changed, medium }: { readonly changed: boolean; readonly medium: OpenedMedium },
+): readonly Write[] {
+  const { machine, at } = exchange;
+  const known = overwritten(exchange, session);
+  if (changed) return differingHardware(known, shown, at).writes;
+  const { bound } = known.hardware;
+  // From now on the machine is expected to show the medium of each boot.
+  const firstMedium = usesMedium(medium) && bound !== null && bound.medium !== true;
+  if (firstMedium)
+    return [{ kind: 'put-hardware', hardware: { ...known.hardware, bound: { ...bound, medium: true } } }];
+  return erasureOverwritten(machine, session, at);
 }
 
 /** The machine as it is recorded once its disks may be written. */

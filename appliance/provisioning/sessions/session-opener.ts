@@ -15,11 +15,12 @@ import type { MachineCommands } from '../../machines/execute.ts';
 import { APPLIANCE } from '../../machines/record.ts';
 import type { Change } from '../../store/change.ts';
 import type { Store } from '../../store/store.ts';
+import { mediumShown } from '../media/decide-medium.ts';
 import { decideOpening, type OpeningDecision, type OpeningQuestion } from './decide-opening.ts';
 import { openerOf, type SeenAt } from './openers.ts';
 import { type OpeningBody, readFacts, readOpening, type TpmBody } from './reports.ts';
 import { sessionKeyOf } from './sealed-file.ts';
-import { sessionOpened, sessionReopened } from './session-commands.ts';
+import { type OpenedMedium, sessionOpened, sessionReopened } from './session-commands.ts';
 import { isSessionCurrent, sessionEnd } from './session-eligibility.ts';
 import { hashOfNonce, hashOfSecret, newSessionSecret } from './session-secret.ts';
 import type { SessionSeeds } from './session-seeds.ts';
@@ -32,7 +33,7 @@ export interface SessionCall {
 }
 
 export interface SessionOpenerDeps {
-  readonly store: Pick<Store, 'machine' | 'sessionByTicket' | 'factsOf' | 'commit'>;
+  readonly store: Pick<Store, 'machine' | 'sessionByTicket' | 'mediumOf' | 'factsOf' | 'commit'>;
   readonly commands: Pick<MachineCommands, 'execute'>;
   readonly seenAt: (address: SeenAt['address']) => SeenAt;
   readonly profile: (name: ObjectName) => Profile | null;
@@ -82,11 +83,13 @@ export class SessionOpener {
     const tpm = request.tpm ? this.#deps.readTpm(request.tpm, Buffer.from(ticketHash, 'hex')) : null;
     const tpmProblem = tpm !== null && !tpm.ok ? tpm.reason : (request.tpm_error ?? null);
     const proven = tpm?.ok ? tpm.value : null;
-    const shown = shownHardware(request, proven?.shown ?? null, tpmProblem && plainLine(tpmProblem));
+    const medium = await this.#medium(found, request.media ?? null);
+    const shown = shownHardware(request, proven?.shown ?? null, tpmProblem && plainLine(tpmProblem), medium.shows);
     const bound = machine.hardware.bound ?? (await this.#boundByFacts(found));
-    const decision = this.#decide(found, request, { shown, signed: proven?.signed ?? [], bound });
+    const signed = proven?.signed ?? [];
+    const decision = this.#decide(found, request, { shown, signed, bound, medium: medium.shows });
     if (decision.outcome !== 'open') throw await this.#reject(found, decision, shown, call);
-    return this.#deliver(found, request, { decision, shown, proven, mac: opener.value, ticketHash }, call);
+    return this.#deliver(found, request, { decision, shown, proven, medium, mac: opener.value, ticketHash }, call);
   }
 
   /** A machine that was commissioned before its hardware was recorded is bound to what it reported then. */
@@ -96,10 +99,18 @@ export class SessionOpener {
     return newest ? hardwareOfFacts(readFacts(newest.facts), newest.at) : null;
   }
 
+  async #medium({ machine, session }: Found, shown: string | null): Promise<OpenedMedium> {
+    const { store, seeds, now } = this.#deps;
+    const medium = await store.mediumOf(machine.id);
+    if (medium === null) return { shows: 'none', salt: null };
+    const opening = { shown, hash: seeds.mediumHash(medium.salt), session: session.id, now: now() };
+    return { shows: mediumShown(medium, machine, opening), salt: medium.salt };
+  }
+
   #decide(
     { machine, session }: Found,
     request: OpeningBody,
-    hardware: Pick<OpeningQuestion, 'shown' | 'signed' | 'bound'>,
+    hardware: Pick<OpeningQuestion, 'shown' | 'signed' | 'bound' | 'medium'>,
   ): OpeningDecision {
     const name = session.mode === 'install' ? (machine.intent?.profile ?? machine.spec.profile) : null;
     const profile = name && this.#deps.profile(name);
@@ -112,7 +123,6 @@ export class SessionOpener {
       declared: machine.spec.tpm,
       ...hardware,
       showsAll: request.macs != null && request.tpm !== undefined,
-      hasMedium: request.media != null && request.media === this.#deps.seeds.mediumHash(machine),
     });
   }
 
@@ -144,6 +154,7 @@ export class SessionOpener {
       readonly decision: Open;
       readonly shown: ShownHardware;
       readonly proven: ProvenTpm | null;
+      readonly medium: OpenedMedium;
       readonly mac: string;
       readonly ticketHash: string;
     },
@@ -152,7 +163,7 @@ export class SessionOpener {
     const { session, machine } = found;
     const { decision, shown, ticketHash } = opened;
     const at = this.#deps.now();
-    const key = this.#key(found, decision, opened.proven);
+    const key = this.#key(found, decision, opened);
     const identity: SessionIdentity = { level: decision.level, key: decision.key, salt: key.salt, shown };
     const expiresAt = sessionEnd(machine, at);
     const exchange = { at, machine, correlationId: call.correlationId };
@@ -165,6 +176,7 @@ export class SessionOpener {
         sessionOpened(exchange, session, opening, said, {
           firmware: request.firmware ?? null,
           changedPcrs: decision.changedPcrs,
+          medium: opened.medium,
         }),
       ));
     if (!isOpen && !(await this.#reopened(exchange, session, { opening, said }))) {
@@ -193,15 +205,20 @@ export class SessionOpener {
     );
   }
 
-  #key({ machine, session }: Found, { key, ek }: Open, proven: ProvenTpm | null): DeliveredKey {
+  #key(
+    { session }: Found,
+    { key, ek }: Open,
+    { proven, medium }: { readonly proven: ProvenTpm | null; readonly medium: OpenedMedium },
+  ): DeliveredKey {
     const { seeds } = this.#deps;
     if (key === 'clear') {
       const { text, hash } = newSessionSecret();
       return { keyHash: hash, salt: null, reply: { session: text } };
     }
     if (key === 'media') {
-      const keyHash = hashOfSecret(sessionKeyOf(seeds.mediumSeed(machine)));
-      return { keyHash, salt: null, reply: {} };
+      if (medium.salt === null) throw new ColdironError('internal', 'a key on a medium needs the medium');
+      const keyHash = hashOfSecret(sessionKeyOf(seeds.mediumSeed(medium.salt)));
+      return { keyHash, salt: medium.salt, reply: {} };
     }
     if (proven === null || ek === null)
       throw new ColdironError('internal', 'a key for a TPM needs the keys of the TPM');

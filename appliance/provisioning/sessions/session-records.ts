@@ -5,6 +5,7 @@ import type { EventData, EventKind } from '../../domain/events/event-table.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { Machine } from '../../domain/machine.ts';
 import type { Session } from '../../domain/session.ts';
+import { APPLIANCE } from '../../machines/record.ts';
 
 interface Happening {
   readonly at: Instant;
@@ -27,6 +28,13 @@ export const hardwareEvent = <Kind extends Extract<EventKind, `hardware.${string
   data: EventData<Kind>,
 ): NewEvent =>
   newEvent({ at, actor: `machine:${machine.spec.hostname}`, machine: machine.id, correlationId }, kind, data);
+
+export const mediumEvent = <Kind extends Extract<EventKind, `medium.${string}`>>(
+  { at, machine, correlationId }: Omit<Happening, 'machine'> & { readonly machine: Pick<Machine, 'id'> },
+  kind: Kind,
+  data: EventData<Kind>,
+  actor: string = APPLIANCE,
+): NewEvent => newEvent({ at, actor, machine: machine.id, correlationId }, kind, data);
 
 export const sessionAudit = (
   { at, machine, correlationId }: Happening,

@@ -2,17 +2,18 @@
 // secret is stored, and a restarted appliance derives the same.
 
 import { createHash, hkdfSync } from 'node:crypto';
-import type { Machine } from '../../domain/machine.ts';
 import type { SessionId } from '../../domain/session.ts';
 
 export interface SessionSeeds {
-  /** New for each opening. */
+  /** New for each opening, and for each medium. */
   newSalt(): string;
   seed(session: SessionId, salt: string): Buffer;
-  /** The secret on the virtual medium of the machine's armed work. */
-  mediumSeed(machine: Machine): Buffer;
+  /** The secret on the medium with this salt. */
+  mediumSeed(salt: string): Buffer;
   /** SHA-256 of that secret, in hexadecimal digits. */
-  mediumHash(machine: Machine): string;
+  mediumHash(salt: string): string;
+  /** The unguessable part of the URL of that medium. It reveals nothing about the secret. */
+  mediumPath(salt: string): string;
 }
 
 const SEED_BYTES = 32;
@@ -25,13 +26,13 @@ export function sessionSeeds(
 ): SessionSeeds {
   const derive = (key: Buffer, salt: string, info: string): Buffer =>
     Buffer.from(hkdfSync('sha256', key, Buffer.from(salt), Buffer.from(info), SEED_BYTES));
-  // The intent is random and new for each arming.
-  const mediumSeed = ({ id, intent }: Machine): Buffer =>
-    derive(keyOf(null).key, intent?.id ?? '', `coldiron medium ${id}`);
+  const keyFor = (salt: string): Buffer => keyOf(salt.split('.')[0] ?? null).key;
+  const mediumSeed = (salt: string): Buffer => derive(keyFor(salt), salt, 'coldiron medium');
   return {
     newSalt: () => `${keyOf(null).id}.${random(SALT_BYTES).toString('base64url')}`,
-    seed: (session, salt) => derive(keyOf(salt.split('.')[0] ?? null).key, salt, `coldiron session ${session}`),
+    seed: (session, salt) => derive(keyFor(salt), salt, `coldiron session ${session}`),
     mediumSeed,
-    mediumHash: (machine) => createHash('sha256').update(mediumSeed(machine)).digest('hex'),
+    mediumHash: (salt) => createHash('sha256').update(mediumSeed(salt)).digest('hex'),
+    mediumPath: (salt) => derive(keyFor(salt), salt, 'coldiron medium path').toString('base64url'),
   };
 }

@@ -1,8 +1,6 @@
 // Everything for machines that start our code: their orders, tickets and sessions, and the installations
 // that the appliance performs on them.
 
-import type { RequiredIdentity } from '../../domain/hardware-identity.ts';
-import type { Machine } from '../../domain/machine.ts';
 import type { MachineCommands } from '../../machines/execute.ts';
 import type { NewTicket } from '../../store/session-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,6 +8,7 @@ import { nixosPushFiles, nixosSessionFile, type SessionFileDeps } from '../insta
 import { WorkOrders, type WorkOrdersDeps } from '../orders/work-orders.ts';
 import { type EndFailedBoot, endFailedBoot } from './boot-failure.ts';
 import { type PushedInstallDeps, PushedInstalls } from './pushed-installs.ts';
+import { requiredIdentity } from './required-identity.ts';
 import { ticketIssued } from './session-commands.ts';
 import { failOnRestart } from './session-watch.ts';
 import { Sessions, type SessionsDeps } from './sessions.ts';
@@ -67,10 +66,7 @@ export async function openSessionService(deps: SessionServiceDeps): Promise<Sess
     plan: (machine) => orders.plan(machine, machine.intent?.profile ?? null),
     files: nixosPushFiles(deps, deps.given),
   });
-  const required = ({ intent, spec }: Machine): RequiredIdentity => {
-    const profile = intent?.profile ?? spec.profile;
-    return (profile && deps.fleet.profile(profile)?.identity) ?? 'bound';
-  };
+  const required = requiredIdentity((name) => deps.fleet.profile(name));
   await pushes.failAbandoned(deps.fleet.inventory().machines);
   return {
     orders,

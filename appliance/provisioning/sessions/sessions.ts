@@ -44,7 +44,10 @@ import { hashOfSecret } from './session-secret.ts';
 import { withFacts } from './shown-hardware.ts';
 
 export interface SessionsDeps extends Omit<SessionOpenerDeps, 'refuse'> {
-  readonly store: Pick<Store, 'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'factsOf' | 'commit'>;
+  readonly store: Pick<
+    Store,
+    'machine' | 'sessionByTicket' | 'sessionByKey' | 'sessionsOf' | 'mediumOf' | 'factsOf' | 'commit'
+  >;
   readonly fleet: CablingDeps['fleet'];
   readonly files: Pick<WorkOrders, 'file'>;
   /** An installer accepts the appliance's login, which now has to do the work. */
@@ -201,17 +204,17 @@ export class Sessions {
     }
     const file = await this.#deps.files.file(machine, name, session.id);
     if (file === null) return null;
-    const seed = isSecret ? this.#seed(session, machine) : null;
+    const seed = isSecret ? this.#seed(session) : null;
     return seed === null
       ? { type: 'application/octet-stream', bytes: Buffer.from(file.text) }
       : { type: SEALED_TYPE, bytes: Buffer.from(JSON.stringify(sealFile(seed, name, file.text, this.#deps.random))) };
   }
 
   /** Null: the key of the session was delivered in the clear. */
-  #seed({ id, identity }: Session, machine: Machine): Buffer | null {
+  #seed({ id, identity }: Session): Buffer | null {
     const { seeds } = this.#deps;
-    if (identity?.key === 'media') return seeds.mediumSeed(machine);
-    return identity?.key === 'tpm' && identity.salt !== null ? seeds.seed(id, identity.salt) : null;
+    if (identity === null || identity.key === 'clear' || identity.salt === null) return null;
+    return identity.key === 'media' ? seeds.mediumSeed(identity.salt) : seeds.seed(id, identity.salt);
   }
 
   async outcome(key: SessionSecret, body: unknown): Promise<{ readonly next: NextStep }> {

@@ -5,19 +5,26 @@ import type { BoundHardware, ShownHardware, ShownTpm } from '../../domain/hardwa
 import type { Instant } from '../../domain/instant.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
 import { plainLine } from '../../domain/plain-line.ts';
+import type { MediumShown } from './decide-opening.ts';
 import type { MachineFactsBody, OpeningBody } from './reports.ts';
 
 /** Texts that whole product lines share: they identify no machine. */
 const NO_SERIALS =
   /^(?:|0+|none|n\/a|unknown|not (?:specified|applicable|available)|default string|system serial number|to be filled by o\.?e\.?m\.?|0?123456789(?:abcdef)?|chassis serial number)$/i;
 
-export function shownHardware(body: OpeningBody, tpm: ShownTpm | null, tpmProblem: string | null): ShownHardware {
+export function shownHardware(
+  body: OpeningBody,
+  tpm: ShownTpm | null,
+  tpmProblem: string | null,
+  medium: MediumShown,
+): ShownHardware {
   return {
     uuid: uuidOf(body.uuid),
     serial: serialOf(body.serial),
     macs: macsIn([body.mac, ...(body.macs ?? [])]),
     tpm,
     tpmProblem,
+    ...(medium === 'shown' ? { medium: true } : {}),
   };
 }
 

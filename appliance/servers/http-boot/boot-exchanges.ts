@@ -15,6 +15,7 @@ import type { Mac } from '../../domain/mac.ts';
 import type { MachineId } from '../../domain/machine.ts';
 import { shown } from '../../domain/parsed.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
+import type { SessionMedia } from '../../provisioning/media/session-media.ts';
 import type { EndFailedBoot } from '../../provisioning/sessions/boot-failure.ts';
 import type { Sessions } from '../../provisioning/sessions/sessions.ts';
 import type { Templates } from '../../render/templates.ts';
@@ -24,6 +25,7 @@ import { readBootReport } from './boot-report.ts';
 import { bootRoute, type SessionRoute } from './boot-route.ts';
 import { type BootExchange, ipv4Of, sendBootError, sendText } from './exchange.ts';
 import type { FileBytes } from './file-bytes.ts';
+import { answerMedium } from './medium-exchanges.ts';
 import type { ScriptIssuer } from './script-issuer.ts';
 import { SessionExchanges } from './session-exchanges.ts';
 
@@ -37,6 +39,8 @@ export interface BootExchangesDeps {
   readonly whoIs: (address: Ipv4) => { readonly mac: Mac | null; readonly machine: MachineId | null };
   /** If absent, started systems have no session to report to. */
   readonly sessions?: Sessions;
+  /** If absent, BMCs fetch no media here. */
+  readonly media?: Pick<SessionMedia, 'fetch'>;
   /** If absent, a failed boot is only recorded. */
   readonly endFailedBoot?: EndFailedBoot;
   readonly trail: Trail;
@@ -95,6 +99,8 @@ export class BootExchanges {
         return await this.#asset(exchange, route.name);
       case 'session':
         return await this.#session(exchange, route.session);
+      case 'medium':
+        return await this.#medium(exchange, route.name);
     }
   }
 
@@ -178,9 +184,16 @@ export class BootExchanges {
     return {};
   }
 
+  async #medium(exchange: BootExchange, name: string): Promise<object> {
+    if (this.#deps.media) return await answerMedium(this.#deps.media, exchange, name);
+    sendBootError(exchange, new ColdironError('not_found', 'media are not enabled on this server'));
+    return {};
+  }
+
   async #asset(exchange: BootExchange, name: string): Promise<object> {
     const asset = this.#deps.library.find(name);
     if (asset === null) return this.#refuse(exchange, new ColdironError('not_found', `no boot file ${shown(name)}`));
+    const begun = performance.now();
     const sent = await sendAsset(exchange, asset, this.#deps.files);
     if (sent === null) {
       this.#note(exchange, 'http.probe', {
@@ -191,7 +204,10 @@ export class BootExchanges {
       return {};
     }
     const { from, bytes, of, complete } = sent;
-    this.#note(exchange, 'http.served', { asset: name, from, bytes, of, complete });
+    this.#note(exchange, 'http.served', {
+      ...{ asset: name, from, bytes, of, complete },
+      ms: Math.round(performance.now() - begun),
+    });
     return { bytes, complete };
   }
 

@@ -1,7 +1,14 @@
 // Parses the path of a request below /boot/. A path only selects among known names: nothing in it is decoded, joined or
 // resolved, so path traversal is impossible.
 
-import { ENTRY_SCRIPT_PATH, MENU_SCRIPT_PATH, REPORT_PATH, SESSION_PATH } from '../../boot/boot-paths.ts';
+import {
+  ENTRY_SCRIPT_PATH,
+  MEDIUM_PATH,
+  MENU_SCRIPT_PATH,
+  mediumNameIn,
+  REPORT_PATH,
+  SESSION_PATH,
+} from '../../boot/boot-paths.ts';
 import { type Mac, parseMac } from '../../domain/mac.ts';
 import { shown } from '../../domain/parsed.ts';
 import { parseSessionSecret, type SessionSecret } from '../../domain/session.ts';
@@ -14,6 +21,8 @@ export type BootRoute =
   /** `name`: in the library. */
   | { readonly kind: 'asset'; readonly name: string }
   | { readonly kind: 'session'; readonly session: SessionRoute }
+  /** `name`: unguessable, so it must not be logged. */
+  | { readonly kind: 'medium'; readonly name: string }
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** A session request: open one with a ticket, or use an open one. */
@@ -26,14 +35,21 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]*(?:\/[A-Za-z0-9][A-Za-z0-9._+-]*){0,5}
 
 export const isBootPath = (path: string): boolean => path.startsWith('/boot/');
 
-/** The path may contain a ticket, so it must not be logged. */
 export const isSessionPath = (path: string): boolean => path.startsWith(SESSION_PATH);
+
+/** The start of a path whose rest must not be logged: a ticket, or the name of a medium. Null: the path is no secret. */
+export const secretPathStart = (path: string): string | null =>
+  [SESSION_PATH, MEDIUM_PATH].find((start) => path.startsWith(start)) ?? null;
 
 export function bootRoute(path: string): BootRoute {
   if (path === ENTRY_SCRIPT_PATH) return { kind: 'entry-script' };
   if (path === MENU_SCRIPT_PATH) return { kind: 'menu-script' };
   if (path === REPORT_PATH) return { kind: 'report' };
   if (isSessionPath(path)) return sessionRoute(path.slice(SESSION_PATH.length));
+  if (path.startsWith(MEDIUM_PATH)) {
+    const medium = mediumNameIn(path);
+    return medium === null ? unknown('no medium has this name') : { kind: 'medium', name: medium };
+  }
   const name = path.slice('/boot/'.length);
   if (!NAME.test(name)) return unknown(`no boot file has this path: ${shown(path)}`);
   const [folder = '', ...rest] = name.split('/');

@@ -3,13 +3,12 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { SESSION_PATH } from '../../boot/boot-paths.ts';
 import { ColdironError } from '../../domain/errors.ts';
 import { shown } from '../../domain/parsed.ts';
 import { cannotListen } from '../../net/listen.ts';
 import { PerAddressLimit } from '../../net/per-address-limit.ts';
 import { BootExchanges, type BootExchangesDeps } from './boot-exchanges.ts';
-import { isBootPath, isSessionPath } from './boot-route.ts';
+import { isBootPath, secretPathStart } from './boot-route.ts';
 import { asColdironError, type BootExchange, exchangeOf, sendBootError } from './exchange.ts';
 import { FileBytes } from './file-bytes.ts';
 
@@ -179,9 +178,10 @@ export class HttpBootServer {
 
   #log(exchange: BootExchange, started: number, fields: object): void {
     const { request, response, path, address, correlationId } = exchange;
+    const secretStart = secretPathStart(path);
     const line = {
       method: request.method,
-      path: isSessionPath(path) ? `${SESSION_PATH}…` : shown(path),
+      path: secretStart === null ? shown(path) : `${secretStart}…`,
       status: response.statusCode,
       address,
       ms: Math.round((performance.now() - started) * 10) / 10,

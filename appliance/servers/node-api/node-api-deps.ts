@@ -5,6 +5,7 @@ import type { AppEdge } from '../../api/base-app.ts';
 import type { Instant } from '../../domain/instant.ts';
 import type { EnrollmentService } from '../../identity/enrollment-service.ts';
 import type { Store } from '../../store/store.ts';
+import type { NodeContacts } from './node-contacts.ts';
 
 export interface NodeApiDeps extends AppEdge {
   readonly store: Pick<Store, 'machine' | 'certificate' | 'confirmCertificate' | 'authorities'>;
@@ -12,6 +13,7 @@ export interface NodeApiDeps extends AppEdge {
   /** Answers the requests of service OS sessions. */
   readonly sessions: (request: IncomingMessage, response: ServerResponse, correlationId: string) => Promise<void>;
   readonly now: () => Instant;
+  readonly contacts: Pick<NodeContacts, 'refused' | 'clock'>;
   /** Aborted on stop: ends pending long polls. */
   readonly stopping: AbortSignal;
 }

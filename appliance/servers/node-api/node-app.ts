@@ -1,6 +1,7 @@
 // The node API: enrollment for nodes without a certificate, and everything else for nodes with one.
 
 import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { guardRoutes } from '../../api/access.ts';
 import { type App, createApp } from '../../api/base-app.ts';
@@ -40,10 +41,13 @@ const HeartbeatBody = Type.Object(
 const CLOCK_OFFSET_WARNING = 30 * SECOND;
 
 export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
-  const { store, enrollment, now, logger } = deps;
+  const { store, enrollment, now, logger, contacts } = deps;
   const { authority, nodes, signer, heartbeats, twins, tasks, settings } = enrollment;
   const app = createApp(deps);
-  const peers = createPeers(store, now, (machine) => twins.heard(machine));
+  const peers = createPeers(store, now, {
+    heard: (machine) => twins.heard(machine),
+    refused: (request, code, words) => contacts.refused(request.ip, routeOf(request), code, words),
+  });
   guardRoutes(app, peers.authenticate);
   acceptForms(app);
   const failures = new FailedAttempts({ now });
@@ -90,7 +94,10 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
         }
         const input = { nodeId, token, certificateRequest, correlationId: request.id };
         const issued = await nodes.enroll(input).catch((error: unknown) => {
-          if (error instanceof ColdironError && error.code !== 'store_unavailable') failures.count(request.ip);
+          if (error instanceof ColdironError) {
+            if (error.code !== 'store_unavailable') failures.count(request.ip);
+            contacts.refused(request.ip, path, error.code, error.message);
+          }
           throw error;
         });
         return sendFields(request, reply, await enrolled(issued, issued.machine, request.id));
@@ -119,6 +126,7 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
       const { machine, certificate } = peers.of(request);
       const { agent = null, boot_id: bootId = null, uptime_seconds: uptime, clock, task } = request.body;
       const offset = clock === undefined ? 0 : Number(clock) * SECOND - now();
+      contacts.clock(machine.id, offset, agent);
       if (Math.abs(offset) > CLOCK_OFFSET_WARNING) {
         logger.warn({ node: machine.spec.hostname, seconds: Math.round(offset / SECOND) }, "a node's clock is wrong");
       }
@@ -149,6 +157,9 @@ export async function buildNodeApp(deps: NodeApiDeps): Promise<App> {
   await app.ready();
   return app;
 }
+
+/** The pattern, so that nothing of the client's is repeated. */
+const routeOf = ({ routeOptions }: FastifyRequest): string => routeOptions.url ?? 'an unknown path';
 
 /** The handler reads the body itself: it has other limits, and machines send it before they are nodes. */
 function sessionRoutes(app: App, sessions: NodeApiDeps['sessions']): void {

@@ -4,6 +4,8 @@
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { HOUR, SECOND } from '../../domain/instant.ts';
+import { type Ipv4, parseIpv4 } from '../../domain/ipv4.ts';
+import type { MachineId } from '../../domain/machine.ts';
 import {
   type EnrollmentService,
   type EnrollmentServiceDeps,
@@ -14,11 +16,14 @@ import {
 import type { NodeApiAddress } from '../../identity/node-addresses.ts';
 import { CHECK_EVERY } from '../../identity/twin-watch.ts';
 import { repeat } from '../../net/repeat.ts';
+import type { Trail } from '../../trail/trail.ts';
 import type { NodeApiDeps } from './node-api-deps.ts';
+import type { NodeContact } from './node-contacts.ts';
 import { type CertificateValidity, startNodeApi } from './node-listener.ts';
 
 export interface NodeServiceDeps extends Omit<EnrollmentServiceDeps, 'agentText' | 'logger'> {
   readonly logger: FastifyBaseLogger;
+  readonly trail: Trail;
   /** Null: nodes can be prepared, but cannot enroll. */
   readonly listen: NodeApiAddress | null;
 }
@@ -31,6 +36,10 @@ export interface NodeService {
   readonly port: number | null;
   /** Of the certificate in use; null: off. */
   readonly validity: () => CertificateValidity | null;
+  /** What is known of connections from this address; null: there was none. */
+  readonly contactAt: (address: string) => NodeContact | null;
+  /** Which machine has an address by its lease. */
+  useLeases(leasedTo: (address: Ipv4) => MachineId | null): void;
   /** Sessions are opened later than the node API; until then their requests are refused for the moment. */
   useSessions(sessions: NodeApiDeps['sessions']): void;
   stop(): Promise<void>;
@@ -62,10 +71,39 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
   const useSessions = (opened: typeof sessions): void => {
     sessions = opened;
   };
+  // Leases are known later than the node API; until then the declared addresses are.
+  let leasedTo: (address: Ipv4) => MachineId | null = () => null;
+  const machineAt = (text: string): MachineId | null => {
+    const address = parseIpv4(text);
+    if (!address.ok) return null;
+    return leasedTo(address.value) ?? fleet.machineByAddress(address.value)?.id ?? null;
+  };
+  const useLeases = (opened: typeof leasedTo): void => {
+    leasedTo = opened;
+  };
   if (deps.listen === null)
-    return { enrollment, address: null, port: null, validity: () => null, useSessions, stop: () => stopAll(stops) };
+    return {
+      enrollment,
+      address: null,
+      port: null,
+      validity: () => null,
+      contactAt: () => null,
+      useLeases,
+      useSessions,
+      stop: () => stopAll(stops),
+    };
   const listener = await startNodeApi(
-    { store, fleet, enrollment, now, newId, logger, sessions: (...call) => sessions(...call) },
+    {
+      store,
+      fleet,
+      enrollment,
+      now,
+      newId,
+      logger,
+      trail: deps.trail,
+      machineAt,
+      sessions: (...call) => sessions(...call),
+    },
     deps.listen,
   );
   stops.push(repeat(RENEW_SERVER_EVERY, () => listener.renew(), logger));
@@ -74,6 +112,8 @@ export async function openNodeService(deps: NodeServiceDeps): Promise<NodeServic
     address: listener.address,
     port: listener.port,
     validity: listener.validity,
+    contactAt: (address) => listener.contacts.at(address),
+    useLeases,
     useSessions,
     stop: async () => {
       await stopAll(stops);

@@ -31,10 +31,17 @@ export interface Peers {
   of(request: FastifyRequest): Peer;
 }
 
+export interface PeerListener {
+  /** Told of each request of a node. */
+  readonly heard: (machine: Machine) => void;
+  /** Told of each certificate that was not accepted. */
+  readonly refused: (request: FastifyRequest, code: string, words: string) => void;
+}
+
 type PeerStore = Pick<Store, 'certificate' | 'confirmCertificate' | 'authorities' | 'machine'>;
 
-/** Checked for every request: a connection may outlive the validity of its certificate. `heard` is told of each. */
-export function createPeers(store: PeerStore, now: () => number, heard: (machine: Machine) => void): Peers {
+/** Checked for every request: a connection may outlive the validity of its certificate. */
+export function createPeers(store: PeerStore, now: () => number, { heard, refused }: PeerListener): Peers {
   const known = new WeakMap<FastifyRequest, Peer>();
 
   const identify = async (request: FastifyRequest): Promise<Peer | string> => {
@@ -45,6 +52,7 @@ export function createPeers(store: PeerStore, now: () => number, heard: (machine
     const machine = verdict.machine === null ? null : await store.machine(verdict.machine);
     if (!verdict.ok) {
       request.log.warn({ node: machine?.spec.hostname ?? null, reason: verdict.reason }, 'a node was refused');
+      refused(request, verdict.reason, REFUSAL_MESSAGE[verdict.reason]);
       return REFUSAL_MESSAGE[verdict.reason];
     }
     return machine ? { machine, certificate: verdict.certificate } : REFUSAL_MESSAGE['unknown-certificate'];

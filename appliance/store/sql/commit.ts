@@ -15,6 +15,7 @@ import { writeFacts } from './facts.ts';
 import { armIntent, closeIntents, consumeIntent } from './intents.ts';
 import { readMachine, refusedWrite, requireMachine } from './machines.ts';
 import type { MachineTable } from './schema.ts';
+import { markMedium, takeMedium, writeMedium } from './session-media.ts';
 import {
   endSession,
   endSessionsOf,
@@ -124,6 +125,15 @@ async function apply(trx: Writer, machine: MachineId, known: Row, write: Write, 
       return endSessionsOf(trx, machine, write.end);
     case 'take-session-file':
       return must(await takeFile(trx, write.session, write.name, write.at), `${write.name} was already delivered`);
+    case 'put-medium':
+      return writeMedium(trx, write.medium);
+    case 'mark-medium':
+      return must(
+        await markMedium(trx, machine, write.salt, write.mark, write.at),
+        `the medium is ${write.mark} already, or was replaced`,
+      );
+    case 'use-medium':
+      return must(await takeMedium(trx, machine, write.salt, write.session), 'the secret of the medium was used');
     case 'put-facts':
       return writeFacts(trx, machine, write.facts);
     case 'put-hardware':

@@ -52,6 +52,7 @@ export interface Database {
   bmc_quirks: BmcQuirkTable;
   /** The last boot times of a machine in milliseconds, as a JSON list. */
   boot_times: { machine: string; took: string };
+  session_media: SessionMediumTable;
   persistent_boot_overrides: { machine: string; method: string; set_at: Instant };
   authorities: AuthorityTable;
   certificates: CertificateTable;
@@ -104,6 +105,21 @@ export interface IntentTable {
   expires_at: Instant;
   consumed_at: Instant | null;
   revoked_at: Instant | null;
+}
+
+/** The newest medium of each machine. */
+export interface SessionMediumTable {
+  machine: string;
+  salt: string;
+  path_hash: string;
+  bmc: string;
+  since: Instant;
+  made_at: Instant;
+  expires_at: Instant;
+  inserted_at: Instant | null;
+  fetched_at: Instant | null;
+  used_by: string | null;
+  ended_at: Instant | null;
 }
 
 export interface EffectTable {

@@ -164,6 +164,10 @@ export const PRINTED: Readonly<Record<string, readonly PrintedFigure[]>> = {
     less('idle, example-sized inventory: CPU', 'ms/s', member('idle', 'cpu_ms_per_s')),
     less('idle, 10,000 nodes: CPU', 'ms/s', member('idle', 'cpu_10000_nodes_ms_per_s')),
   ],
+  consoles: [
+    less('memory of each of 500 captured consoles', 'kB', member('consoles', 'kb_each')),
+    less('CPU of 500 captured consoles, all booting', '% of a core', member('consoles', 'cpu_percent')),
+  ],
   onboarding: [less('boots from power-on to active, without the installation', 's', verdict('onboarding'))],
   fuzz: [
     less('damaged inputs: crashes', 'inputs', member('fuzz', 'crashes')),
@@ -172,4 +176,6 @@ export const PRINTED: Readonly<Record<string, readonly PrintedFigure[]>> = {
 };
 
 /** `all`: those that measure speed or memory and take minutes. The others are measured when they are named. */
-export const ALL: readonly string[] = Object.keys(PRINTED).filter((name) => name !== 'onboarding' && name !== 'fuzz');
+export const ALL: readonly string[] = Object.keys(PRINTED).filter(
+  (name) => !['consoles', 'onboarding', 'fuzz'].includes(name),
+);

@@ -20,6 +20,8 @@ const EVERY_VERB: Readonly<Record<keyof Bmc, (bmc: Bmc) => Promise<unknown>>> = 
   clearEventLog: (bmc) => bmc.clearEventLog(),
   openConsole: (bmc) => bmc.openConsole({ steal: false }),
   setOwnPassword: (bmc) => bmc.setOwnPassword(new Secret('hunter2')),
+  insertMedia: (bmc) => bmc.insertMedia('http://192.0.2.1/hunter2.iso', () => true),
+  ejectMedia: (bmc) => bmc.ejectMedia(() => true),
   close: (bmc) => bmc.close(),
 };
 

@@ -50,8 +50,8 @@ const VERBS: Readonly<Record<string, CheckedVerb>> = {
   setOwnPassword: async (bmc) => nothing(await bmc.setOwnPassword(new Secret(NEW_PASSWORD))),
   virtualDrives: async (bmc) =>
     (await bmc.virtualDrives()).every(({ id, mediaTypes }) => [id, ...mediaTypes].every(isText)),
-  insertMedia: async (bmc) => nothing(await bmc.insertMedia('http://192.0.2.1/a.iso')),
-  ejectMedia: async (bmc) => nothing(await bmc.ejectMedia()),
+  insertMedia: async (bmc) => nothing(await bmc.insertMedia('http://192.0.2.1/a.iso', () => true)),
+  ejectMedia: async (bmc) => nothing(await bmc.ejectMedia(() => true)),
 };
 
 const outcomes = { succeeded: 0, refused: 0 };

@@ -176,7 +176,12 @@ describe('a BMC that contradicts itself', () => {
   it.each([
     ['light', 'lightIgnored', (bmc) => bmc.identify('on'), 'the light is not on'],
     ['log', 'logKept', (bmc) => bmc.clearEventLog(), 'it still contains old entries'],
-    ['virtual drive', 'mediaIgnored', (bmc) => bmc.insertMedia('http://192.0.2.1/a.iso'), 'shows an empty drive'],
+    [
+      'virtual drive',
+      'mediaIgnored',
+      (bmc) => bmc.insertMedia('http://192.0.2.1/a.iso', () => true),
+      'shows an empty drive',
+    ],
   ] satisfies [string, string, (bmc: Awaited<ReturnType<typeof rig>>['bmc']) => Promise<unknown>, string][])(
     'accepts a change of the %s and makes none',
     async (_, fault, verb, words) => {
@@ -295,7 +300,7 @@ describe('refusals', () => {
     'of the image %s happen before any request',
     async (image) => {
       const { bmc, service } = await rig(supermicro);
-      const inserting = bmc.insertMedia(image);
+      const inserting = bmc.insertMedia(image, () => true);
       await expect(inserting).rejects.toMatchObject({ failure: 'refused' });
       await expect(inserting).rejects.not.toThrow('secret-word');
       expect(service.received).toEqual([]);

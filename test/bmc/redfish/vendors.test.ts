@@ -7,6 +7,7 @@ import { VENDORS } from './mock/vendors.ts';
 import { rig } from './rig.ts';
 
 const IMAGE = 'http://192.0.2.10/boot/rescue.iso';
+const never = (): boolean => false;
 const ONCE = { persistent: false, firmware: 'efi' } as const;
 
 describe.each(Object.values(VENDORS))('$name', (vendor) => {
@@ -168,14 +169,18 @@ describe.each(Object.values(VENDORS))('$name', (vendor) => {
 
   it('inserts and ejects an image, idempotently', async () => {
     const { bmc, service } = await rig(vendor);
-    await bmc.insertMedia(IMAGE);
-    await bmc.insertMedia(IMAGE);
+    await bmc.insertMedia(IMAGE, never);
+    await bmc.insertMedia(IMAGE, never);
     expect(service.machine.image).toBe(IMAGE);
     expect((await bmc.virtualDrives()).map(({ image }) => image)).toEqual([null, IMAGE]);
-    await bmc.insertMedia(`${IMAGE}?other`);
+    await expect(bmc.insertMedia(`${IMAGE}?other`, never)).rejects.toMatchObject({ failure: 'refused' });
+    expect(service.machine.image).toBe(IMAGE);
+    await bmc.insertMedia(`${IMAGE}?other`, (image) => image === IMAGE);
     expect(service.machine.image).toBe(`${IMAGE}?other`);
-    await bmc.ejectMedia();
-    await bmc.ejectMedia();
+    await bmc.ejectMedia((image) => image === IMAGE);
+    expect(service.machine.image).toBe(`${IMAGE}?other`);
+    await bmc.ejectMedia((image) => image === `${IMAGE}?other`);
+    await bmc.ejectMedia((image) => image === `${IMAGE}?other`);
     expect(service.machine.image).toBe(null);
   });
 

@@ -9,17 +9,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { placeAuthority } from '../../../appliance/assets/service-os/authority.ts';
+import { secretMedium } from '../../../appliance/provisioning/media/medium-image.ts';
 import { FakeSession, fakeAuthority } from '../../assets/fake-session.ts';
 import { needPackages } from '../../interop/packages.ts';
 import { LAST_RESORT_MS } from './fair-clock.ts';
-import { output } from './service-os-image.ts';
 import { bootWithWords, MAC, SERVER, serviceOs } from './service-os-machine.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coldiron-identity-'));
 const image = join(folder, 'images/service-os-x86_64');
 
 beforeAll(async () => {
-  needPackages(['qemu-system-x86', 'swtpm', 'tpm2-tools', 'xorriso']);
+  needPackages(['qemu-system-x86', 'swtpm', 'tpm2-tools']);
   mkdirSync(image, { recursive: true });
   await serviceOs(image);
 }, LAST_RESORT_MS);
@@ -48,10 +48,8 @@ async function startTpm(): Promise<readonly string[]> {
 
 /** As a BMC presents it: an optical drive on USB. */
 function medium(secret: Buffer): readonly string[] {
-  const tree = mkdtempSync(join(folder, 'medium-'));
-  writeFileSync(join(tree, 'SECRET'), `${secret.toString('hex')}\n`);
-  const file = `${tree}.iso`;
-  output('xorriso', ['-as', 'mkisofs', '-quiet', '-V', 'COLDIRON', '-o', file, tree]);
+  const file = join(folder, 'medium.iso');
+  writeFileSync(file, secretMedium(secret, Date.now()));
   return [
     ...['-device', 'qemu-xhci', '-drive', `if=none,id=medium,media=cdrom,readonly=on,format=raw,file=${file}`],
     ...['-device', 'usb-storage,drive=medium,removable=on'],

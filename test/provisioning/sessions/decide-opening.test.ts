@@ -37,7 +37,7 @@ const decide = (changes: Partial<OpeningQuestion> = {}) =>
     shown: SHOWN,
     signed: [],
     showsAll: true,
-    hasMedium: false,
+    medium: 'none',
     ...changes,
   });
 
@@ -45,7 +45,7 @@ describe('a session of the recorded hardware', () => {
   it.each<[string, Partial<OpeningQuestion>, string, string]>([
     ['without a TPM is bound, with the key in the reply', {}, 'bound', 'clear'],
     ['with an extra network card is bound', { shown: { ...SHOWN, macs: [...SHOWN.macs, mac(9)] } }, 'bound', 'clear'],
-    ['with the secret of its medium is proved through the BMC', { hasMedium: true }, 'media', 'media'],
+    ['with the secret of its medium is proved through the BMC', { medium: 'shown' }, 'media', 'media'],
     ['with its accepted TPM is proved', { bound: withTpm('accepted'), shown: { ...SHOWN, tpm: TPM } }, 'tpm', 'tpm'],
     [
       'with a TPM that nobody accepted is bound, and gets its key through the TPM all the same',
@@ -180,6 +180,69 @@ describe('a session of other hardware', () => {
   });
 });
 
+describe('the medium of a boot', () => {
+  const seen = { ...BOUND, medium: true };
+
+  it('proves the machine behind the BMC also before its hardware was recorded', () => {
+    expect(decide({ bound: null, mode: 'commission', medium: 'shown' })).toMatchObject({
+      level: 'media',
+      key: 'media',
+    });
+    expect(decide({ bound: null, required: 'bound', medium: 'shown' })).toMatchObject({ outcome: 'open' });
+  });
+
+  it('does not replace the TPM for the key of the session', () => {
+    const shown = { ...SHOWN, tpm: TPM };
+    expect(decide({ shown, medium: 'shown' })).toMatchObject({ level: 'media', key: 'tpm' });
+  });
+
+  it('that is missing is a difference for a machine that has shown one before', () => {
+    expect(decide({ bound: seen, medium: 'missing' })).toMatchObject({
+      outcome: 'quarantine',
+      reason: expect.stringContaining('medium of its BMC none, although its BMC has read it instead of shown'),
+      differences: [{ field: 'medium' }],
+    });
+    expect(decide({ bound: seen, medium: 'missing', mode: 'erase' }).outcome).toBe('quarantine');
+  });
+
+  it('that is missing is no difference for a machine that never showed one, or whose BMC never read it', () => {
+    expect(decide({ medium: 'missing' })).toMatchObject({ outcome: 'open', level: 'bound' });
+    expect(decide({ bound: null, mode: 'commission', medium: 'missing' })).toMatchObject({ level: 'asserted' });
+    for (const medium of ['unread', 'none'] as const)
+      expect(decide({ bound: seen, medium })).toMatchObject({ outcome: 'open', level: 'bound', key: 'clear' });
+  });
+
+  it('cannot be shown by an older image, which is refused and not quarantined', () => {
+    expect(decide({ bound: seen, medium: 'missing', showsAll: false })).toMatchObject({
+      outcome: 'refuse',
+      reason: expect.stringContaining('assets build'),
+    });
+  });
+
+  it.each<[OpeningQuestion['medium'], string]>([
+    ['used', 'has opened a session before'],
+    ['other', 'remove the medium with the label COLDIRON'],
+  ])('that is %s is refused in every mode', (medium, reason) => {
+    for (const mode of ['commission', 'install', 'erase', 'rescue'] as const)
+      expect(decide({ mode, medium })).toMatchObject({ outcome: 'refuse', reason: expect.stringContaining(reason) });
+    expect(decide({ required: 'asserted', medium }).outcome).toBe('open');
+  });
+
+  it.each<[OpeningQuestion['medium'], string]>([
+    ['none', 'its BMC was given none'],
+    ['unread', 'never read from it'],
+    ['missing', 'does not see the medium'],
+  ])('is required by a profile, which refuses a machine without it and says why: %s', (medium, reason) => {
+    expect(decide({ required: 'media', medium })).toMatchObject({
+      outcome: 'refuse',
+      reason: expect.stringContaining(reason),
+    });
+    expect(decide({ required: 'media', medium: 'shown' })).toMatchObject({ outcome: 'open', level: 'media' });
+    const tpm = { required: 'media', medium, bound: withTpm('accepted'), shown: { ...SHOWN, tpm: TPM } } as const;
+    expect(decide(tpm)).toMatchObject({ outcome: 'open', level: 'tpm' });
+  });
+});
+
 describe('a profile that requires a TPM', () => {
   it.each<[string, Partial<OpeningQuestion>, string]>([
     ['none', {}, 'this machine has none: switch it on in the firmware setup'],
@@ -196,7 +259,7 @@ describe('a profile that requires a TPM', () => {
   });
 
   it('refuses a machine whose secret came through its BMC', () => {
-    expect(decide({ required: 'tpm', hasMedium: true }).outcome).toBe('refuse');
+    expect(decide({ required: 'tpm', medium: 'shown' }).outcome).toBe('refuse');
   });
 
   it('does not hinder other work', () => {

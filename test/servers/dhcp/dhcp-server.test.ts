@@ -97,7 +97,7 @@ describe('an exchange', () => {
       ['dhcp.offer', NODE.id],
     ]);
     expect(decision).toMatchObject({
-      outcome: { kind: 'refusal', whatToDo: expect.stringContaining('coldiron nodes add') },
+      outcome: { kind: 'refusal', whatToDo: expect.stringContaining('coldiron apply') },
       because: { id: 'removed', words: expect.stringContaining('node01') },
     });
   });

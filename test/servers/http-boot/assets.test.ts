@@ -94,7 +94,14 @@ describe('a boot file over HTTP', () => {
     rig.notes.length = 0;
     await fetched('/boot/nixos/worker/bzImage', { range: 'bytes=10-19' });
     const [note] = await rig.noted('http.served');
-    expect(note?.data).toEqual({ asset: 'nixos/worker/bzImage', from: 10, bytes: 10, of: 10, complete: true });
+    expect(note?.data).toEqual({
+      asset: 'nixos/worker/bzImage',
+      from: 10,
+      bytes: 10,
+      of: 10,
+      complete: true,
+      ms: expect.any(Number),
+    });
   });
 
   it('is recorded in the trail too when only its headers are requested, as EDK2 does first', async () => {

@@ -26,6 +26,8 @@ import { readTemplates } from '../../../appliance/servers/http-boot/read-templat
 import { type NodeService, openNodeService } from '../../../appliance/servers/node-api/node-service.ts';
 import { openSqliteStore } from '../../../appliance/store/sqlite/sqlite.ts';
 import type { Store } from '../../../appliance/store/store.ts';
+import type { TrailNote } from '../../../appliance/trail/trail.ts';
+import { checkedEvent } from '../../domain/events/checked-event.ts';
 import { freePort } from '../../free-port.ts';
 import { NO_POWER } from '../../identity/no-power.ts';
 import { newKeyPem, newRequest } from '../../identity/openssl.ts';
@@ -55,6 +57,8 @@ export class NodeApiSite {
   #stoodStillAt: Instant | null = null;
   ahead: Instant;
   log = '';
+  /** What the node API noted about connections. */
+  readonly notes: TrailNote[] = [];
 
   constructor(options: SiteOptions = {}) {
     this.#options = options;
@@ -115,6 +119,7 @@ export class NodeApiSite {
       setTimer: clock.setTimer,
       newId: randomUUID,
       logger,
+      trail: { note: (note) => void this.notes.push(checkedEvent(note)) },
       state: join(this.folder, 'state'),
       credentialsFolder: undefined,
       settings: { ...DEFAULT_ENROLLMENT_SETTINGS, ...this.#options.settings },

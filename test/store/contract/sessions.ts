@@ -2,12 +2,14 @@ import { expect, it } from 'vitest';
 import { MINUTE } from '../../../appliance/domain/instant.ts';
 import type { Machine } from '../../../appliance/domain/machine.ts';
 import type { SessionId } from '../../../appliance/domain/session.ts';
+import type { MediumMark, SessionMedium } from '../../../appliance/domain/session-medium.ts';
+import type { Write } from '../../../appliance/store/change.ts';
 import { KEPT_FACTS, type NewTicket, type Opening, type Reopening } from '../../../appliance/store/session-store.ts';
 import type { Store } from '../../../appliance/store/store.ts';
 import { ASSERTED } from '../../provisioning/sessions/asserted.ts';
 import { type Engine, useStore } from '../engines.ts';
-import { addMachine, eventKinds, intentFor, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
-import { type Recorded, writesTo } from '../writes.ts';
+import { addMachine, address, eventKinds, intentFor, NOW, newAudit, newEvent, transitionOf } from '../samples.ts';
+import { changeOf, type Recorded, writesTo } from '../writes.ts';
 
 let count = 0;
 const ticketFor = (machine: Machine, differing: Partial<NewTicket> = {}): NewTicket => {
@@ -226,6 +228,38 @@ export function sessionsContract(engine: Engine): void {
     expect(await take(store, 'meta-data')).toBe(true);
     const actions = (await store.auditEntries(0, 10)).map(({ action }) => action);
     expect(actions.filter((action) => action === 'file.user-data')).toHaveLength(1);
+  });
+
+  it('keeps the newest medium of a machine, whose secret one session uses', async () => {
+    const { store, machine, ticket } = await withTicket();
+    const commit = async (...writes: readonly Write[]) =>
+      (await store.commit({ ...changeOf(machine.id), writes })).outcome;
+    const medium = (salt: string): SessionMedium => ({
+      ...{ machine: machine.id, salt, pathHash: `path of ${salt}`, bmc: address('10.2.10.0', 1) },
+      ...{ since: NOW, madeAt: NOW + 1, expiresAt: NOW + 9 },
+      ...{ insertedAt: null, fetchedAt: null, usedBy: null, endedAt: null },
+    });
+    expect(await store.mediumOf(machine.id)).toBeNull();
+    expect(await commit({ kind: 'put-medium', medium: medium('one') })).toBe('committed');
+    expect(await commit({ kind: 'put-medium', medium: medium('two') })).toBe('committed');
+    expect(await store.mediumByPath('path of one')).toBeNull();
+    expect(await store.mediumByPath('path of two')).toEqual(medium('two'));
+    const mark = (salt: string, what: MediumMark): Write => ({ kind: 'mark-medium', salt, mark: what, at: NOW + 2 });
+    expect(await commit(mark('one', 'inserted'))).toBe('refused');
+    expect(await commit(mark('two', 'inserted'))).toBe('committed');
+    expect(await commit(mark('two', 'inserted'))).toBe('refused');
+    expect(await commit(mark('two', 'fetched'))).toBe('committed');
+    const use = (salt: string, session: SessionId): Write => ({ kind: 'use-medium', salt, session });
+    expect(await commit(use('one', ticket.id))).toBe('refused');
+    expect(await commit(use('two', ticket.id))).toBe('committed');
+    expect(await commit(use('two', ticket.id))).toBe('committed');
+    expect(await commit(use('two', 'another' as SessionId))).toBe('refused');
+    expect(await store.unendedMedia()).toEqual([
+      { ...medium('two'), insertedAt: NOW + 2, fetchedAt: NOW + 2, usedBy: ticket.id },
+    ]);
+    expect(await commit(mark('two', 'ended'))).toBe('committed');
+    expect(await store.unendedMedia()).toEqual([]);
+    expect((await store.mediumOf(machine.id))?.endedAt).toBe(NOW + 2);
   });
 
   it('keeps the newest facts of each machine', async () => {

@@ -9,6 +9,7 @@ import { persistentBootOverrides } from './0008-persistent-boot-overrides.ts';
 import { commandTable } from './0009-commands.ts';
 import { requestTable } from './0010-requests.ts';
 import { hardwareIdentity } from './0011-hardware-identity.ts';
+import { sessionMedia } from './0012-session-media.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, without gaps. A new migration is one more line. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   commandTable,
   requestTable,
   hardwareIdentity,
+  sessionMedia,
 ];

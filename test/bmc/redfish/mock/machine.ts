@@ -23,6 +23,7 @@ export interface MockEntry {
 }
 
 export interface MockMachine {
+  uuid: string;
   power: MockPower;
   /** ResetTypes in order of arrival. */
   readonly resets: string[];
@@ -62,6 +63,7 @@ export const ADMIN = { name: 'root', password: 'Correct-Horse-7' };
 
 export function mockMachine(): MockMachine {
   return {
+    uuid: '4c4c4544-0042-3510-8052-b4c04f565931',
     power: 'Off',
     resets: [],
     boot: { target: 'None', enabled: 'Disabled', mode: 'Legacy', httpBootUri: 'http://192.0.2.1/old.efi' },

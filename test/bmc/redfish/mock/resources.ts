@@ -101,7 +101,7 @@ function system(vendor: VendorProfile, machine: MockMachine, shown: MockBoot): J
     Manufacturer: vendor.manufacturer,
     Model: vendor.model,
     SerialNumber: 'S411756X2B',
-    UUID: '4c4c4544-0042-3510-8052-b4c04f565931',
+    UUID: machine.uuid,
     PowerState: machine.power,
     Boot: boot(vendor, shown),
     EthernetInterfaces: link(`${paths.system}/EthernetInterfaces`),
