@@ -105,7 +105,7 @@ export type Recovery =
 
 export const COMMISSION: Step = { do: 'work', verb: 'commission' };
 export const deploy = (profile: string): Step => ({ do: 'work', verb: 'deploy', profile });
-export const untilStep = (step: string, status = 'running'): Step => ({
+export const untilStep = (step: string, status = 'started|progress'): Step => ({
   do: 'until-event',
   kind: 'session.step',
   with: { step: new RegExp(`^${step}`), status: new RegExp(status) },
