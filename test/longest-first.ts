@@ -13,6 +13,7 @@ const LONG = [
   '/test/lab/rack/boot.test.ts',
   '/test/process/crash.test.ts',
   '/test/interop/dhcp/load.test.ts',
+  '/test/faults/faults.test.ts',
   '/test/onboarding/',
   '/test/lab/rack/',
 ];

@@ -8,6 +8,7 @@ import { benchBmc } from './bmc.ts';
 import { benchConsoles } from './consoles.ts';
 import { benchDecide } from './decide.ts';
 import { benchDhcp } from './dhcp.ts';
+import { benchFaults } from './faults.ts';
 import { benchFuzz } from './fuzz.ts';
 import { benchHttp } from './http.ts';
 import { benchIdle } from './idle.ts';
@@ -31,8 +32,12 @@ const BENCHES: Readonly<Record<string, (count?: number) => Promise<void>>> = {
   tftp: benchTftp,
 };
 
-const options = readOptions(process.argv.slice(2));
-if (options.kind === 'wrong') {
+const [first, ...rest] = process.argv.slice(2);
+// Takes ids of faults, and is never compared.
+const options = first === 'faults' ? null : readOptions(process.argv.slice(2));
+if (options === null) {
+  await benchFaults(rest);
+} else if (options.kind === 'wrong') {
   process.stderr.write(`${options.reason}\n${USAGE}`);
   process.exitCode = 2;
 } else if (options.kind === 'table') {

@@ -35,6 +35,8 @@ export interface RigOptions {
   readonly machines?: (machine: RackedMachine) => RackedMachine;
   /** Inventory files to use instead of the rack's own. */
   readonly inventory?: (written: string) => Promise<readonly string[]>;
+  /** Where its state folder is made; by default among the temporary files. */
+  readonly folder?: string;
   /** Adds another image than Debian's to the boot files, and returns it. */
   readonly image?: (assets: string) => Promise<Pick<DemoSite, 'imageSha256' | 'imageName'>>;
 }
@@ -69,8 +71,8 @@ export class OnboardingRig {
     // With ipxe installed, its loaders need no download.
     needPackages([...FULL_RACK_PACKAGES, ...CLOUD_IMAGE_PACKAGES, 'ipmitool', 'ipxe']);
     await sweepLeftovers();
-    const { firmwares, machines = (machine) => machine, inventory, image } = options;
-    const state = await mkdtemp(join(tmpdir(), 'coldiron-onboarding-'));
+    const { firmwares, machines = (machine) => machine, inventory, image, folder = tmpdir() } = options;
+    const state = await mkdtemp(join(folder, 'coldiron-onboarding-'));
     try {
       const imageSha256 = await gatherBootFiles(state, () => {});
       const rack = demoRack(firmwares);
@@ -100,6 +102,11 @@ export class OnboardingRig {
   /** The appliance's folder: boot files in `assets`, the rack in `rack`, and files of a test. */
   get state(): string {
     return this.#state;
+  }
+
+  /** The file with the password of the BMCs. */
+  get bmcPasswordFile(): string {
+    return this.#served.folder.passwordFile;
   }
 
   get applianceLog(): string {

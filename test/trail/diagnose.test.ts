@@ -8,7 +8,7 @@ import type { Ipv4 } from '../../appliance/domain/ipv4.ts';
 import type { Mac } from '../../appliance/domain/mac.ts';
 import { CAUSES, diagnose } from '../../appliance/trail/diagnose.ts';
 import { FALLBACK_CAUSES } from '../../appliance/trail/diagnosis/causes/power-causes.ts';
-import { SCREEN_CAUSES } from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
+import { CONSEQUENCES, SCREEN_CAUSES } from '../../appliance/trail/diagnosis/causes/screen-causes.ts';
 import { eventsOf, failedAt, inputOf, type Observed, type Subject, sessionWith, T0 } from './observed.ts';
 
 /** The most likely cause; null: nothing is wrong. */
@@ -256,6 +256,17 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
   ],
   ['other-dhcp-server', [BEGUN, DISCOVER, OFFER], { facts: { appliance: [OTHER_SERVER] } }],
   [
+    'loader-not-fetched',
+    [
+      ...[BEGUN, DISCOVER, OFFER, REQUEST, ACK],
+      [
+        40,
+        'tftp.timeout',
+        { file: 'undionly.kpxe', blocks: 0, blockSize: 1432, reason: 'no reply to the OACK, sent 5 times' },
+      ],
+    ],
+  ],
+  [
     'large-packets-lost',
     [
       BEGUN,
@@ -366,7 +377,39 @@ describe('diagnose', () => {
     expect(new Set(covered)).toEqual(new Set([...CAUSES, ...FALLBACK_CAUSES].map(({ id }) => id)));
   });
 
-  it.each(CONSOLE_SIGNATURES.filter(({ severity }) => severity !== 'note'))(
+  it('blames a missing loader only for machines that it is for', () => {
+    const missing: ApplianceProblem = {
+      ...{ ...own, id: 'boot-file-missing', subject: 'shimx64.efi', words: 'the boot file shimx64.efi is missing' },
+      ...{ what: 'loader', architectures: ['7 (EFI x86-64)', '9 (EFI BC (x86-64 in practice))'] },
+    };
+    const first = (architecture: number, file: string) =>
+      diagnosisOf(
+        [
+          BEGUN,
+          [5, 'dhcp.discover', { ...FIRMWARE, architecture }],
+          [5, 'dhcp.offer', { address: '10.0.100.50', file }],
+        ],
+        { facts: { appliance: [missing] } },
+      )?.id;
+    expect(first(0, 'undionly.kpxe')).toBe('no-request');
+    expect(first(7, 'snponly.efi')).toBe('no-request');
+    expect(first(7, 'shimx64.efi')).toBe('boot-file-damaged');
+    expect(first(0, 'absent')).toBe('no-boot-file');
+    expect(first(7, 'absent')).toBe('boot-file-damaged');
+  });
+
+  it.each([...CONSEQUENCES])('reports the line %s on the screen after the cause that it follows from', (id) => {
+    const line: Observed = [240, 'console.matched', { signature: id, stage: 'firmware', line: 'No bootable device.' }];
+    const causes = (observed: readonly Observed[]) =>
+      diagnose(inputOf(eventsOf(observed), { minutes: 10 })).causes.map((one) => one.id);
+    expect(CONSOLE_SIGNATURES.some((signature) => signature.id === id)).toBe(true);
+    const lost = causes([BEGUN, DISCOVER, OFFER, line]);
+    expect(lost[0]).toBe('no-request');
+    expect(lost).toContain(`screen-${id}`);
+    expect(causes([BEGUN, DISCOVER, OFFER, REQUEST, ACK, line])[0]).toBe('loader-not-fetched');
+  });
+
+  it.each(CONSOLE_SIGNATURES.filter(({ severity, id }) => severity !== 'note' && !CONSEQUENCES.has(id)))(
     'reports the line $id on the screen before what follows from it, and only if the machine did not go on',
     ({ id, stage, example }) => {
       const line = (after: number): Observed => [after, 'console.matched', { signature: id, stage, line: example }];

@@ -29,6 +29,8 @@ export interface VirtualMachineSpec {
   readonly serial?: string;
   /** Of the firmware, in its SMBIOS; by default QEMU's. */
   readonly firmwareVersion?: string;
+  /** What its clock shows at power-on, such as `2020-01-01`; by default the time. */
+  readonly clock?: string;
   /** UEFI machines also try PXE over IPv6, which takes a minute without a server. */
   readonly pxeOverIpv6?: boolean;
 }
@@ -147,6 +149,9 @@ export interface MachinePlace {
  */
 const ACCELERATION = 'tcg,thread=multi,tb-size=128';
 
+/** QEMU's id of the disk. */
+export const DISK = 'd0';
+
 /** QEMU's id of the boot card. */
 export const BOOT_CARD = 'card0';
 
@@ -164,6 +169,7 @@ export function qemuCommand(spec: VirtualMachineSpec, place: MachinePlace): read
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-serial', 'stdio'],
     ...['-accel', ACCELERATION, '-cpu', cpu, '-smp', '1', '-m', String(spec.memory ?? memory)],
     ...['-uuid', spec.uuid],
+    ...(spec.clock === undefined ? [] : ['-rtc', `base=${spec.clock}`]),
     ...(spec.serial === undefined ? [] : ['-smbios', `type=1,manufacturer=Coldiron,serial=${spec.serial}`]),
     ...(spec.firmwareVersion === undefined ? [] : ['-smbios', `type=0,version=${spec.firmwareVersion}`]),
     ...(flash === null || variables === null ? [] : flashDrives(flash.code, variables)),
@@ -223,8 +229,8 @@ const diskDrive = (disk: MachineDisk): string[] => {
   const access = readOnly ? 'readonly=on' : 'cache=unsafe,discard=unmap';
   const size = shownBytes === undefined ? '' : `,size=${shownBytes}`;
   return [
-    ...['-drive', `if=none,id=d0,format=raw,file=${file},${access}${size}`],
-    ...['-device', 'virtio-blk-pci,drive=d0,bootindex=2'],
+    ...['-drive', `if=none,id=${DISK},format=raw,file=${file},${access}${size}`],
+    ...['-device', `virtio-blk-pci,drive=${DISK},bootindex=2`],
   ];
 };
 

@@ -12,6 +12,7 @@ import {
   BOOT_CARD,
   type BootOrder,
   bootIndexOf,
+  DISK,
   type MachineDisk,
   type MachinePlace,
   qemuCommand,
@@ -42,6 +43,12 @@ export interface ServerFaults {
   diskShownBytes: number | null;
   /** From the next power-on; null: QEMU's own. */
   firmwareVersion: string | null;
+  /** In MiB, from the next power-on; null: its own. */
+  memory: number | null;
+  /** The MAC address of another boot card, from the next power-on; null: its own card. */
+  bootCard: string | null;
+  /** What its clock shows at the next power-on, such as `2020-01-01`; null: the time. */
+  clock: string | null;
   /** Runs before each power-on, when the cables are already plugged in. */
   beforePowerOn: (() => Promise<void>) | null;
 }
@@ -58,6 +65,9 @@ export class VirtualServer implements Chassis {
     diskReadOnly: false,
     diskShownBytes: null,
     firmwareVersion: null,
+    memory: null,
+    bootCard: null,
+    clock: null,
     beforePowerOn: null,
   };
   readonly #deps: VirtualServerDeps;
@@ -123,6 +133,21 @@ export class VirtualServer implements Chassis {
 
   softOff(): Promise<void> {
     return this.#inTurn(() => this.#command('system_powerdown'));
+  }
+
+  /** Its processor stands still; the power stays on. */
+  freeze(): Promise<void> {
+    return this.#inTurn(() => this.#command('stop'));
+  }
+
+  thaw(): Promise<void> {
+    return this.#inTurn(() => this.#command('cont'));
+  }
+
+  /** In bytes per second; 0: as fast as it is. */
+  limitDisk(rate: number): Promise<void> {
+    const none = { bps: 0, bps_rd: 0, iops: 0, iops_rd: 0, iops_wr: 0 };
+    return this.#inTurn(() => this.#command('block_set_io_throttle', { device: DISK, ...none, bps_wr: rate }));
   }
 
   setBootFlag(flag: BootFlag): Promise<void> {
@@ -230,12 +255,14 @@ export class VirtualServer implements Chassis {
   }
 
   #spec(): Parameters<typeof qemuCommand>[0] {
-    const { firmware, cards, uuid, serial, memory } = this.#deps.machine;
-    const [mac, ...moreCards] = cards;
+    const { firmware, cards, uuid, serial } = this.#deps.machine;
+    const [ownCard, ...moreCards] = cards;
     const disk = this.#disk();
-    const { firmwareVersion } = this.faults;
+    const { firmwareVersion, bootCard, clock } = this.faults;
+    const memory = this.faults.memory ?? this.#deps.machine.memory;
     return {
-      ...{ firmware, mac, moreCards, uuid, serial },
+      ...{ firmware, mac: bootCard ?? ownCard, moreCards, uuid, serial },
+      ...(clock === null ? {} : { clock }),
       ...(firmwareVersion === null ? {} : { firmwareVersion }),
       ...(memory === null ? {} : { memory }),
       ...(disk === null ? {} : { disk }),

@@ -28,6 +28,7 @@ const MOST_ROUNDS = 100;
 
 export const USAGE = `usage: npm run bench -- NAME…                          run them here, with all their output
        npm run bench -- NAME… --against REV [--rounds N] [--dirty]
+       npm run bench -- faults [ID…] [--record] [--no-recovery] [--minutes=N]   in a virtual rack
        npm run bench -- all [--against REV] [--rounds N]   one table in Markdown
   NAME      one of ${Object.keys(PRINTED).sort().join(', ')}; fuzz=COUNT sets the number of inputs
   all       ${ALL.join(', ')}

@@ -24,7 +24,7 @@ export const APPLIANCE_CAUSES: readonly Cause[] = [
       'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage',
     assess: (signs) =>
       ownProblem(signs, ['boot-file-damaged', 'boot-file-missing'], (problem) =>
-        isNeededNow(signs, problem.subject) ? 'certain' : null,
+        isNeededNow(signs, problem) ? 'certain' : null,
       ),
     reason: 'a boot file of this appliance is not usable: {words}',
     nextStep: '{to_do}',
@@ -84,13 +84,31 @@ function ownProblem(
 }
 
 /** The service OS and images are below two folders; loaders are elsewhere. */
-function isNeededNow({ current, script }: Signs, subject: string): boolean {
+function isNeededNow(signs: Signs, problem: ApplianceProblem): boolean {
+  const { current, script } = signs;
+  const { subject } = problem;
   const stage = current?.stage;
   if (stage === undefined || stage === 'power' || stage === 'first-boot') return false;
   const isSystem = /^(?:images|nixos)\//.test(subject);
-  if (!isSystem) return stage === 'address' || stage === 'loader' || stage === 'script';
+  if (!isSystem)
+    return (stage === 'address' || stage === 'loader' || stage === 'script') && isItsLoader(signs, problem);
   if (stage === 'address' || stage === 'loader') return false;
   const asset = script?.kind === 'http.script' ? script.data.asset : undefined;
   // The running service OS fetches only the image of the profile, which its own steps check.
   return stage !== 'work' && (asset === undefined || subject.split('/')[1] === asset.split('/')[1]);
+}
+
+/** The loader that it was offered, or that shim loads next; without an offered file, any loader for its architecture. */
+function isItsLoader({ offer, firmwareDiscover }: Signs, problem: ApplianceProblem): boolean {
+  const offered = offer?.data.file;
+  if (offered !== undefined && offered !== '') {
+    const name = offered.replace(/^.*\//, '');
+    return name === problem.subject || (name.startsWith('shim') && problem.subject.startsWith('grub'));
+  }
+  const architecture = firmwareDiscover?.data.architecture;
+  if (architecture === undefined || architecture === null || !('architectures' in problem)) return true;
+  return (
+    problem.architectures.length === 0 ||
+    problem.architectures.some((text) => text.split(' ')[0] === String(architecture))
+  );
 }

@@ -134,5 +134,7 @@ const scriptStep = ({ endpoints }: Signs, loaderRuns: NonNullable<Signs['loaderR
     : `Check that machines on this network reach ${endpoints.boot === null ? 'the boot port' : `TCP ${endpoints.boot}`}: firewall, route, and \`server\` of the network.`;
 
 type BrokenTransfer = Seen<'tftp.timeout' | 'http.served'>;
+/** The OACK is a small packet: where it stays unanswered, the ports of the transfer are blocked. */
 const isBrokenTransfer = (one: Seen): one is BrokenTransfer =>
-  isOf(one, ['tftp.timeout']) || (isOf(one, ['http.served']) && !one.data.complete && one.data.bytes < one.data.of);
+  (isOf(one, ['tftp.timeout']) && !/^no reply to the OACK/.test(one.data.reason ?? '')) ||
+  (isOf(one, ['http.served']) && !one.data.complete && one.data.bytes < one.data.of);

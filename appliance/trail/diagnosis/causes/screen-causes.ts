@@ -17,15 +17,29 @@ const STOPS: Readonly<Record<ConsoleStage, readonly Stage[]>> = {
   system: ['first-boot'],
 };
 
+/**
+ * Lines that only say that a boot failed: what firmware and loaders print after any fault of network, server or files. A cause that
+ * names the fault comes before them.
+ */
+export const CONSEQUENCES: ReadonlySet<string> = new Set([
+  'bios-nothing-to-boot',
+  'efi-nothing-to-boot',
+  'efi-http-boot-failed',
+  'ipxe-error',
+  'curl-connect',
+  'curl-other',
+]);
+
 const causeOf = ({ id, severity, stage, means, advice }: ConsoleSignature): Cause => ({
   id: `screen-${id}`,
   stages: STOPS[stage],
-  specificity: 3,
+  specificity: CONSEQUENCES.has(id) ? 1 : 3,
   looksFor: `on the serial console: ${means}`,
   assess: (signs) => {
     const line = lastMatch(signs, id);
     if (line === null) return null;
-    return found(severity === 'error' ? 'certain' : 'likely', seen(line, line.data.line, 'console'));
+    const stated = severity === 'error' ? 'certain' : 'likely';
+    return found(CONSEQUENCES.has(id) ? 'possible' : stated, seen(line, line.data.line, 'console'));
   },
   reason: `{node} reports on its screen: ${means}`,
   nextStep: advised(advice),

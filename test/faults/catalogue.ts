@@ -1,0 +1,39 @@
+// The catalogue of faults, the cheapest first, and the causes that no fault of the rack leads to.
+
+import { APPLIANCE_FAULTS } from './catalogue/appliance-faults.ts';
+import { MACHINE_FAULTS } from './catalogue/machine-faults.ts';
+import { NETWORK_FAULTS } from './catalogue/network-faults.ts';
+import { SYSTEM_FAULTS } from './catalogue/system-faults.ts';
+import type { Fault } from './fault.ts';
+
+export const CATALOGUE: readonly Fault[] = [
+  ...NETWORK_FAULTS,
+  ...MACHINE_FAULTS,
+  ...APPLIANCE_FAULTS,
+  ...SYSTEM_FAULTS,
+];
+
+/** Causes that no fault of the catalogue can lead to, with the reason. Their rules are tested in test/trail/diagnose.test.ts. */
+export const NOT_INJECTED: Readonly<Record<string, string>> = {
+  removed: 'a removed machine has no name any more; diagnose answers that there is no such node',
+  'listener-missing':
+    'the appliance does not start without its listeners; an interface that vanishes takes the rack with it',
+  'appliance-clock-wrong': 'the appliance has the clock of the machine that runs the tests',
+  'session-refused':
+    'a ticket can be presented only by a program that read it from another machine; tested in test/attacks',
+  'sent-elsewhere':
+    'the decision and the state come from one store: they differ only while a command is being carried out',
+  'boot-loop': 'SeaBIOS and OVMF stop after one round; firmware that starts over without end is not in the rack',
+  'address-refused': 'a lease of another network needs a machine that moves without a restart',
+  'address-in-use': 'iPXE, OVMF and the service OS do not look whether their address is taken',
+  'no-answer-by-policy': 'all machines of the rack are declared, and its network answers all others',
+  'system-not-started': 'the machines of the rack have serial consoles, which name the reason',
+  'boots-network-again': 'the BMC of the rack keeps the boot order that it was told',
+  'stranger-appeared': 'all machines of the rack are known by their chassis; then the cause is card-replaced',
+};
+
+export const faultById = (id: string): Fault => {
+  const fault = CATALOGUE.find((each) => each.id === id);
+  if (fault) return fault;
+  throw new Error(`the catalogue has no fault ${id}; it has ${CATALOGUE.map((each) => each.id).join(', ')}`);
+};
