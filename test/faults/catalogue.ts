@@ -29,6 +29,10 @@ export const NOT_INJECTED: Readonly<Record<string, string>> = {
   'no-answer-by-policy': 'all machines of the rack are declared, and its network answers all others',
   'system-not-started': 'the machines of the rack have serial consoles, which name the reason',
   'boots-network-again': 'the BMC of the rack keeps the boot order that it was told',
+  'authority-unknown':
+    'the installed files contain the authority of the appliance that made them; tested with curl in test/servers/node-api',
+  'node-handshake-failed': 'no proxy or old TLS library is between the machines of the rack and the appliance',
+  'enrollment-refused': 'a token is refused when another machine used it first; tested in test/attacks',
   'stranger-appeared': 'all machines of the rack are known by their chassis; then the cause is card-replaced',
 };
 

@@ -205,6 +205,34 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
     ],
     { state: 'enrolling', minutes: 15, session: sessionWith({ openedAt: T0 + 190 * SECOND, ended: null }) },
   ],
+  ...(['client-bad-certificate', 'client-unknown-authority', 'silent'] as const).map(
+    (reason, at): (typeof CASES)[number] => [
+      ['node-clock-wrong', 'authority-unknown', 'node-handshake-failed'][at] ?? '',
+      [
+        ...UNTIL_KERNEL,
+        [200, 'lifecycle.enrolling', { event: 'installed' }],
+        [240, 'node-api.handshake-failed', { reason }],
+      ],
+      { state: 'enrolling', minutes: 5 },
+    ],
+  ),
+  [
+    'node-clock-wrong',
+    [
+      [900, 'health.silent', { last_heard: T0 }],
+      [950, 'node-api.handshake-failed', { reason: 'client-certificate-expired' }],
+    ],
+    { state: 'active', health: 'silent', minutes: 20 },
+  ],
+  [
+    'enrollment-refused',
+    [
+      ...UNTIL_KERNEL,
+      [200, 'lifecycle.enrolling', { event: 'installed' }],
+      [240, 'node-api.refused', { words: 'the token was used' }],
+    ],
+    { state: 'enrolling', minutes: 5 },
+  ],
   ['quarantined', [], { state: 'quarantined' }],
   ['removed', [[90, 'http.script', { outcome: 'refusal' }]], { state: 'removed' }],
   ['deadline', [], { state: failedAt('drain', 'the workload cannot leave') }],

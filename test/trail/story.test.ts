@@ -30,7 +30,7 @@ describe('the text of a trail', () => {
       'Boot attempt aaaaaaaa',
       '  2026-01-01 00:00:01.000  dhcp.discover       Requests an address as PXE firmware (architecture 7)',
       '  2026-01-01 00:00:02.000  dhcp.ack            DHCP acknowledgement: 10.0.100.50, file snponly.efi, lease time 600 s',
-      '  2026-01-01 00:00:03.000  http.served         HTTP transfer of kernel was interrupted after 5 of 10 bytes',
+      '  2026-01-01 00:00:03.000  http.served         HTTP transfer of kernel was interrupted after 5 of 10 bytes, 1 ms',
       '',
       'Boot attempt bbbbbbbb',
       '  2026-01-01 00:00:04.000  dhcp.discover       Requests an address as iPXE (architecture 7, via relay 10.0.0.1)',

@@ -91,7 +91,7 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
       if (!firmwareDiscover || !offer || !later(offer, firmwareDiscover) || offer.data.file !== undefined) return null;
       if (later(loader, offer) || later(loaderRuns, offer) || !isIn(signs, 'address', 'loader')) return null;
       return found('certain', seen(offer, 'the DHCP offer contains no boot file', 'appliance'), {
-        because: offer.data.because,
+        because: offer.data.no_file ?? offer.data.because,
         architecture: String(firmwareDiscover.data.architecture ?? 'unknown'),
       });
     },

@@ -18,7 +18,7 @@ export const APPLIANCE_CAUSES: readonly Cause[] = [
   },
   {
     id: 'boot-file-damaged',
-    stages: ['address', 'loader', 'script', 'images', 'start', 'work'],
+    stages: ['address', 'loader', 'script', 'images', 'start'],
     specificity: 3,
     looksFor:
       'a boot file that the appliance knows to be damaged or missing, of the kind that the machine needs in this stage',
@@ -94,7 +94,8 @@ function isNeededNow(signs: Signs, problem: ApplianceProblem): boolean {
     return (stage === 'address' || stage === 'loader' || stage === 'script') && isItsLoader(signs, problem);
   if (stage === 'address' || stage === 'loader') return false;
   const asset = script?.kind === 'http.script' ? script.data.asset : undefined;
-  return stage === 'work' || asset === undefined || subject.split('/')[1] === asset.split('/')[1];
+  // The running service OS fetches only the image of the profile, which its own steps check.
+  return stage !== 'work' && (asset === undefined || subject.split('/')[1] === asset.split('/')[1]);
 }
 
 /** The loader that it was offered, or that shim loads next; without an offered file, any loader for its architecture. */

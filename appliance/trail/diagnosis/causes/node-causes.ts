@@ -1,8 +1,83 @@
 // Causes on the installed system: it does not start, does not enroll, or stopped sending heartbeats.
 
-import { type Cause, enrolling, fact, found, later, seen, stoppedIn } from '../cause.ts';
+import type { EventData, EventKind } from '../../../domain/events/event-table.ts';
+import { HANDSHAKE_FAILURES } from '../../../domain/events/node-api-events.ts';
+import type { Seen } from '../boot-events.ts';
+import {
+  type Cause,
+  type Evidence,
+  enrolling,
+  type Finding,
+  fact,
+  found,
+  lastEvent,
+  later,
+  seen,
+  stoppedIn,
+} from '../cause.ts';
+import type { Signs } from '../signs.ts';
 
 export const NODE_CAUSES: readonly Cause[] = [
+  {
+    id: 'node-clock-wrong',
+    stages: 'any',
+    specificity: 3,
+    looksFor: 'TLS handshakes with the node API that the node ends because our certificate is not valid by its clock',
+    assess: (signs) => handshakes(signs, ['client-bad-certificate', 'client-certificate-expired']),
+    reason: '{node} reaches the node API but rejects its certificate, as it does when its clock is wrong: {words}',
+    nextStep:
+      'Set the clock of the machine in its firmware setup, and check that it reaches a time server (`ntp` of its site). It then goes on by itself.',
+    verify: 'coldiron nodes show {node} shows its health as online.',
+  },
+  {
+    id: 'authority-unknown',
+    stages: 'any',
+    specificity: 3,
+    looksFor: 'TLS handshakes that the node ends because it does not know our authority',
+    assess: (signs) => handshakes(signs, ['client-unknown-authority']),
+    reason:
+      '{node} reaches the node API but does not know its authority: its files are of another appliance, or of a retired authority',
+    nextStep:
+      'Issue a new bundle and install it on the node (coldiron token reissue {node}), or install the node again.',
+    verify: 'coldiron nodes show {node} shows its health as online.',
+  },
+  {
+    id: 'node-handshake-failed',
+    stages: 'any',
+    specificity: 2,
+    looksFor: 'TLS handshakes with the node API that fail for another reason',
+    assess: (signs) =>
+      handshakes(signs, [
+        'client-other-alert',
+        'protocol-version',
+        'no-common-cipher',
+        'not-tls',
+        'silent',
+        'broken-off',
+        'other',
+      ]),
+    reason: '{node} connects to the node API, but the TLS handshake fails: {words}',
+    nextStep:
+      'Look for a proxy, a firewall or a small MTU between the node and {where}. On the node: journalctl -u coldiron-node-agent',
+    verify: 'coldiron nodes show {node} shows its health as online.',
+  },
+  {
+    id: 'enrollment-refused',
+    stages: ['first-boot'],
+    specificity: 3,
+    looksFor: 'requests of the node that the node API refused',
+    assess: (signs) => {
+      const refused = sinceExpected(signs, 'node-api.refused');
+      return refused && awaitsNode(signs)
+        ? found('certain', seen(refused, `${refused.data.path} was refused: ${refused.data.words}`, 'node'), {
+            words: refused.data.words,
+          })
+        : null;
+    },
+    reason: '{node} tries to enroll and is refused: {words}',
+    nextStep: 'Issue a new token: coldiron token reissue {node}. If the machine was replaced, install it again.',
+    verify: 'coldiron nodes show {node} shows the state active.',
+  },
   {
     id: 'node-silent',
     stages: 'any',
@@ -29,11 +104,13 @@ export const NODE_CAUSES: readonly Cause[] = [
     looksFor: 'an installed system that requested an address and did not enroll in time',
     assess: (signs) =>
       enrolling(signs) && later(signs.osDiscover, signs.installed) && stoppedIn(signs, 'first-boot')
-        ? found('likely', seen(signs.osDiscover, 'the installed system requested an address'))
+        ? found('likely', [...seen(signs.osDiscover, 'the installed system requested an address'), ...contact(signs)], {
+            where: signs.endpoints.node ?? 'the node API',
+          })
         : null,
     reason: '{node} was installed and starts, but it has not enrolled',
     nextStep:
-      'Check its agent (journalctl -u coldiron-node-agent) and that it reaches the node API. To issue a new token: coldiron token reissue {node}',
+      'Check that it reaches TCP {where}: firewall and routes; and its agent: journalctl -u coldiron-node-agent. To issue a new token: coldiron token reissue {node}',
     verify: 'coldiron nodes show {node} shows the state active.',
   },
   {
@@ -57,10 +134,14 @@ export const NODE_CAUSES: readonly Cause[] = [
     looksFor: 'nothing heard of the installed system in time',
     assess: (signs) =>
       enrolling(signs) && signs.installed && stoppedIn(signs, 'first-boot')
-        ? found('possible', seen(signs.installed, 'it was installed', 'appliance'))
+        ? found('possible', [...seen(signs.installed, 'it was installed', 'appliance'), ...contact(signs)], {
+            where: signs.endpoints.node ?? 'the node API',
+          })
         : null,
-    reason: '{node} was installed, but nothing was heard of its system since',
-    nextStep: 'Look at its screen (coldiron console {node} --last) and check that it boots from its disk.',
+    reason:
+      '{node} was installed, but its system has not enrolled: it does not start from its disk, or cannot reach {where}',
+    nextStep:
+      'Look at its screen (coldiron console {node} --last): does it boot from its disk? If it shows a login prompt, check that it reaches TCP {where}.',
     verify: 'coldiron nodes show {node} shows the state active.',
   },
   {
@@ -83,3 +164,41 @@ export const NODE_CAUSES: readonly Cause[] = [
     verify: 'coldiron nodes show {node} shows the state active.',
   },
 ];
+
+/** The node should report: it is to enroll, or it fell silent. */
+const awaitsNode = (signs: Signs): boolean => enrolling(signs) || signs.health === 'silent';
+
+/** An event that came after the system should have reported. */
+function sinceExpected<Kind extends EventKind>(signs: Signs, kind: Kind): Seen<Kind> | null {
+  const one = lastEvent(signs, kind);
+  return later(one, signs.installed ?? signs.enrolling) || signs.health === 'silent' ? one : null;
+}
+
+function handshakes(
+  signs: Signs,
+  reasons: readonly EventData<'node-api.handshake-failed'>['reason'][],
+): Finding | null {
+  const failure = sinceExpected(signs, 'node-api.handshake-failed');
+  if (failure === null || !awaitsNode(signs) || !reasons.includes(failure.data.reason)) return null;
+  const words = HANDSHAKE_FAILURES[failure.data.reason];
+  return found(
+    'certain',
+    seen(
+      failure,
+      `${words} (${failure.data.detail}, ${failure.data.count} times from ${failure.data.address})`,
+      'node',
+    ),
+    {
+      words,
+      where: signs.endpoints.node ?? 'the node API',
+    },
+  );
+}
+
+/** Whether anything of the node arrived at the node API. */
+function contact(signs: Signs): Evidence[] {
+  const one = sinceExpected(signs, 'node-api.connected');
+  return one === null
+    ? [fact('node', 'no connection of it has arrived at the node API')]
+    : [...seen(one, 'it connected to the node API', 'node')];
+}

@@ -1,5 +1,6 @@
 // Causes around the kernel and initrd: from the boot script to a running service OS.
 
+import { ipxeErrorText } from '../../../domain/ipxe-error.ts';
 import { runsSession } from '../../../domain/lifecycle.ts';
 import { fileOf } from '../boot-events.ts';
 import { again, type Cause, found, later, seen, stoppedIn, transferFailure } from '../cause.ts';
@@ -74,7 +75,7 @@ export const SYSTEM_CAUSES: readonly Cause[] = [
         seen(bootFailed, `iPXE reports error ${errno ?? 'unknown'}${message ? `: ${message}` : ''}`),
         {
           stage: stage ?? 'an unknown stage',
-          error: errno ?? 'unknown',
+          error: errno === undefined ? 'unknown' : ipxeErrorText(errno),
           verb: again(signs),
         },
       );
