@@ -18,14 +18,33 @@ const STOPS: Readonly<Record<ConsoleStage, readonly Stage[]>> = {
 };
 
 /**
- * Lines that only say that a boot failed: what firmware and loaders print after any fault of network, server or files. A cause that
- * names the fault comes before them.
+ * Lines that only say that something failed: what firmware, loaders and the service OS print after any fault of network, server or
+ * files, and what the service OS reports anyway. A cause that names the fault comes before them.
  */
 export const CONSEQUENCES: ReadonlySet<string> = new Set([
   'bios-nothing-to-boot',
   'efi-nothing-to-boot',
   'efi-http-boot-failed',
+  'pxe-arp-timeout',
+  'pxe-no-offer',
+  'pxe-server-timeout',
+  'pxe-tftp-error',
+  'pxe-tftp-timeout',
+  'pxe-tftp-read-timeout',
+  'pxe-no-address',
+  'pxe-no-file-name',
+  'pxe-proxy-silent',
+  'pxe-no-boot-server',
+  'pxe-network-error',
+  'pxe-other',
+  'ipxe-no-address',
   'ipxe-error',
+  'grub-network',
+  'no-network',
+  'no-appliance',
+  'session-refused',
+  'service-os-stopped',
+  'step-failed',
   'curl-connect',
   'curl-other',
 ]);
