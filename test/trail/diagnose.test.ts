@@ -102,7 +102,13 @@ const CASES: readonly (readonly [id: string, observed: readonly Observed[], subj
     'pool-exhausted',
     [BEGUN, IPXE, [20, 'dhcp.silent', { because: 'pool-exhausted', network: 'boot', words: 'every address is taken' }]],
   ],
+  [
+    'pool-exhausted',
+    [BEGUN, IPXE, [20, 'dhcp.silent', { because: 'pool-exhausted', network: 'boot', words: 'every address is taken' }]],
+    { facts: { bmc: { power: 'off', problem: null, log: [] } } },
+  ],
   ['no-request', [BEGUN, DISCOVER, OFFER]],
+  ['no-request', [BEGUN, IPXE, [10, 'dhcp.offer', { address: '10.0.100.50' }]]],
   ['address-refused', [BEGUN, DISCOVER, OFFER, REQUEST, [7, 'dhcp.nak', { because: 'wrong network' }]]],
   ['loader-not-fetched', [BEGUN, DISCOVER, OFFER, REQUEST, ACK]],
   ['loader-rejected', [BEGUN, DISCOVER, OFFER, REQUEST, ACK, LOADER]],

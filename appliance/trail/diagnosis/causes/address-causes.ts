@@ -1,4 +1,4 @@
-// Causes around DHCP: from the first packet to an address.
+// Causes around DHCP: from the first packet to an address. iPXE requests an address of its own, in the stage of its script.
 
 import { type Cause, fact, found, isIn, lastEvent, later, seen, stoppedIn } from '../cause.ts';
 import type { Signs } from '../signs.ts';
@@ -57,7 +57,7 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
   },
   {
     id: 'address-refused',
-    stages: ['address'],
+    stages: ['address', 'script'],
     specificity: 3,
     looksFor: 'DHCPNAK without a later acknowledgement',
     assess: ({ nak, decline, ack }) =>
@@ -71,7 +71,7 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
   },
   {
     id: 'address-in-use',
-    stages: ['address'],
+    stages: ['address', 'script'],
     specificity: 3,
     looksFor: 'DHCPDECLINE without a later acknowledgement',
     assess: ({ nak, decline, ack }) =>
@@ -102,12 +102,12 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
   },
   {
     id: 'no-request',
-    stages: ['address'],
+    stages: ['address', 'script'],
     specificity: 2,
     looksFor: 'DHCP offers that the machine does not request',
     assess: (signs) => {
       const { offer, request } = signs;
-      if (!offer || later(request, offer) || !stoppedIn(signs, 'address')) return null;
+      if (!offer || later(request, offer) || !stoppedIn(signs, 'address', 'script')) return null;
       const offers = signs.seen.filter(({ kind, at }) => kind === 'dhcp.offer' && at >= signs.since).length;
       return found('likely', [
         ...seen(offer, `it was offered ${offer.data.address ?? 'a boot file'}`, 'appliance'),
@@ -120,7 +120,7 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
   },
   {
     id: 'pool-exhausted',
-    stages: ['address'],
+    stages: ['address', 'script'],
     specificity: 3,
     looksFor: 'a DHCP request without a reply because every address is taken',
     assess: ({ silent, offer }) =>
@@ -135,7 +135,7 @@ export const ADDRESS_CAUSES: readonly Cause[] = [
   },
   {
     id: 'no-answer-by-policy',
-    stages: ['address'],
+    stages: ['address', 'script'],
     specificity: 2,
     looksFor: 'a DHCP request without a reply for any other reason',
     assess: ({ silent, offer }) =>

@@ -58,7 +58,7 @@ export const LOADER_CAUSES: readonly Cause[] = [
     assess: (signs) => {
       const { loaderRuns, script, kernel, imageInProgress, silent } = signs;
       if (!loaderRuns || imageInProgress || [script, kernel, silent].some((one) => later(one, loaderRuns))) return null;
-      if (!stoppedIn(signs, 'script')) return null;
+      if (!stoppedIn(signs, 'script') || hasNoAddress(signs)) return null;
       return found('likely', seen(loaderRuns, loaderRunsText(loaderRuns)), {
         what: notFetched(loaderRuns),
         to_do: scriptStep(signs, loaderRuns),
@@ -119,6 +119,10 @@ function loaderMissing({ loader, loaderFailure }: Signs, hasFirst: boolean): str
     ? `fetched ${fileOf(loader)} and not the file that it loads next: ${transferFailure(loaderFailure)}`
     : `cannot fetch its boot loader: ${transferFailure(loaderFailure)}`;
 }
+
+/** iPXE was offered an address and did not get it. */
+const hasNoAddress = ({ loaderRuns, offer, ack }: Signs): boolean =>
+  loaderRuns?.kind === 'dhcp.discover' && later(offer, loaderRuns) && !later(ack, loaderRuns);
 
 function notFetched(loaderRuns: NonNullable<Signs['loaderRuns']>): string {
   if (loaderRuns.kind === 'http.entry')
