@@ -61,6 +61,7 @@ describe('coldiron assets build debian-12', () => {
           source: undefined,
           url: expect.stringMatching(/\/debian-12\/disk\.raw\.zst$/),
           bytes: asset?.size,
+          unpackedBytes: expect.any(Number),
         },
       });
     }

@@ -66,9 +66,10 @@ export class TpmReader {
     if (!reporter) throw new Error('no reporter');
     const folder = mkdtempSync(join(tmpdir(), 'coldiron-tpm-reader-'));
     await copyFile(reporter.kernel, join(folder, 'kernel'));
-    // The kernel unpacks archives one after the other: our init replaces the reporter's.
+    // The kernel unpacks archives one after the other, each at a multiple of four bytes: our init replaces the reporter's.
     const init = { path: 'init', kind: 'file', bytes: Buffer.from(INIT), executable: true } as const;
-    const segments = [await readFile(reporter.initrd), cpioArchive([init])];
+    const initrd = await readFile(reporter.initrd);
+    const segments = [initrd, Buffer.alloc(-initrd.length & 3), cpioArchive([init])];
     writeFileSync(join(folder, 'initrd'), Buffer.concat(segments));
     const script = `#!ipxe\nkernel kernel console=ttyS0 quiet ${EMULATED}\ninitrd initrd\nboot\n`;
     writeFileSync(join(folder, 'script'), script);
