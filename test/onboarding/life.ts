@@ -7,7 +7,6 @@ import { dump, load } from 'js-yaml';
 import { expect } from 'vitest';
 import type { Answer } from '../../appliance/contract/wire.ts';
 import type { FirmwareKind } from '../../appliance/lab/rack/firmware.ts';
-import { AnnouncedPort } from '../interop/lldp/lldpd.ts';
 import { OnboardingRig, type TrailEvent } from './rig.ts';
 
 const SHOWS_UP_WITHIN_MS = 5 * 60_000;
@@ -36,13 +35,10 @@ export interface Life {
 export async function liveWholeLife({ firmware, stopLater, meanwhile = async () => {} }: Life): Promise<void> {
   const rig = await OnboardingRig.start({ firmwares: [firmware], inventory: withoutNodes });
   stopLater(() => rig.stop());
-  const port = await connectedToSwitch(rig);
-  stopLater(() => port.stop());
   await showUp(rig);
   await commission(rig, firmware);
   await deploy(rig, meanwhile);
   await runTask(rig);
-  port.announce({ system: SWITCH, port: 'Ethernet1/13', description: PORT });
   await release(rig);
   expectWholeTrail(await rig.trail(NODE));
   expect(await rig.run('audit', 'verify')).toMatchObject({ status: 0 });
@@ -50,32 +46,13 @@ export async function liveWholeLife({ firmware, stopLater, meanwhile = async () 
 
 const DECLARED_LATER = 'machines.yaml';
 
-const SWITCH = 'sw3.dc1.example';
-const PORT = 'Ethernet1/12';
-/** As a person writes it: without the domain of the switch, and abbreviated. */
-const DECLARED_PORT = { name: 'sw3', port: 'Eth1/12' };
-
-/** The rack's inventory in two files: at first the appliance knows the one without machines. The second declares the cable. */
+/** The rack's inventory in two files: at first the appliance knows the one without machines. */
 async function withoutNodes(written: string): Promise<readonly string[]> {
-  const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, Fields[]>;
+  const { nodes, ...site } = load(await readFile(written, 'utf8')) as Record<string, unknown>;
   const file = join(dirname(written), 'empty-rack.yaml');
   await writeFile(file, dump(site));
-  const cabled = nodes?.map((node) => ({
-    ...node,
-    interfaces: (node.interfaces as Fields[]).map((nic) => ({ ...nic, switch: DECLARED_PORT })),
-  }));
-  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes: cabled }));
+  await writeFile(join(dirname(written), DECLARED_LATER), dump({ nodes }));
   return [file];
-}
-
-type Fields = Record<string, unknown>;
-
-/** Debian's lldpd, in place of the switch that the machine is connected to. */
-async function connectedToSwitch({ rack }: OnboardingRig): Promise<AnnouncedPort> {
-  const [tap = ''] = rack.slot(NODE).taps;
-  return await AnnouncedPort.start((...command) => rack.network.command(...command), tap, {
-    ...{ system: SWITCH, port: PORT, description: 'a free text' },
-  });
 }
 
 /** Accepts it under its listed name; then a file declares its name and its BMC. */
@@ -96,7 +73,6 @@ async function commission(rig: OnboardingRig, firmware: FirmwareKind): Promise<v
   expect(await rig.json('commission', NODE, '--wait')).toEqual({ [NODE]: { ok: true } });
   expect(await rig.json('nodes', 'show', NODE)).toMatchObject({
     state: 'ready',
-    cables: [{ verdict: 'as-declared', seen: { system: SWITCH, port: PORT } }],
     found: {
       facts: {
         system: { manufacturer: 'Coldiron', serial: 'CLD0001' },
@@ -145,8 +121,6 @@ async function release(rig: OnboardingRig): Promise<void> {
   expect(await rig.json('release', NODE, '--wait', '--yes')).toEqual({ [NODE]: { ok: true } });
   await expect.poll(() => rig.server(NODE).isOn).toBe(false);
   expect(await isEmpty(rig.disk(NODE))).toBe(true);
-  const { stdout } = await rig.run('cabling', '--all');
-  expect(stdout).toMatch(/^node01 +eth0 +wrong +sw3 Eth1\/12 +sw3\.dc1\.example Ethernet1\/13 /m);
 }
 
 function expectWholeTrail(trail: readonly TrailEvent[]): void {
@@ -164,13 +138,6 @@ function expectWholeTrail(trail: readonly TrailEvent[]): void {
     ({ kind, data, seq }) => kind === 'session.step' && data.status === 'done' && seq > (installing?.seq ?? 0),
   );
   expect(done.slice(0, INSTALLATION.length).map(({ data }) => data.step)).toEqual(INSTALLATION);
-  // Its cable was as declared until it was erased; then it was in another port.
-  const erasing = of('session.opened').findLast(({ data }) => data.mode === 'erase');
-  const contradicted = of('session.contradicted');
-  expect(contradicted.every(({ seq }) => seq > (erasing?.seq ?? Number.POSITIVE_INFINITY))).toBe(true);
-  expect(contradicted.at(-1)?.data.contradictions).toEqual([
-    expect.objectContaining({ field: 'interfaces.eth0.switch', declared: 'sw3 Eth1/12' }),
-  ]);
   // The intent was consumed by the boot that it was armed for, and by nothing else.
   expect(of('intent.armed').map(({ data }) => data.kind)).toEqual(['deploy', 'erase']);
   expect(of('intent.consumed')).toHaveLength(2);
